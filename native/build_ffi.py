@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds `querytape.native._querytape`: every `*.c` of this folder and the declarations of `querytape.h`.
+
+QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own builds do.
+"""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from cffi import FFI
+
+HERE = Path(__file__).resolve().parent
+
+
+def declarations() -> str:
+    """Return the part of the header that cffi reads."""
+    text = (HERE / "querytape.h").read_text(encoding="utf-8")
+    found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", text, re.S)
+    if found is None:
+        raise SystemExit("native/querytape.h: expected the marks 'cffi: begin' and 'cffi: end', found none")
+    return found[1]
+
+
+def connector_flags(what: str) -> list[str]:
+    """Return MariaDB Connector/C's compiler or linker flags, from its own config program or pkg-config."""
+    option = {"cflags": "--include", "libs": "--libs"}[what]
+    pkg = {"cflags": "--cflags", "libs": "--libs"}[what]
+    for command in (["mariadb_config", option], ["pkg-config", pkg, "libmariadb"]):
+        try:
+            return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+        except (OSError, subprocess.CalledProcessError):
+            continue
+    raise SystemExit(
+        "MariaDB Connector/C's headers were not found: on Debian or Ubuntu, apt-get install libmariadb-dev"
+    )
+
+
+def compile_flags() -> list[str]:
+    """Return the flags for our C files."""
+    flags = ["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread", f"-I{HERE}"]
+    if os.environ.get("QT_WERROR") == "1":
+        flags += ["-Werror"]
+    if os.environ.get("QT_SANITIZE"):
+        flags += [f"-fsanitize={os.environ['QT_SANITIZE']}", "-fno-omit-frame-pointer"]
+    return flags
+
+
+ffi = FFI()
+ffi.cdef(declarations())
+ffi.set_source(
+    "querytape.native._querytape",
+    '#include "arrow_abi.h"\n#include "querytape.h"\n',
+    sources=sorted(os.path.relpath(path, HERE.parent) for path in HERE.glob("*.c") if path.name != "_querytape.c"),
+    extra_compile_args=compile_flags() + connector_flags("cflags"),
+    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd"],
+    py_limited_api=True,
+)
+
+if __name__ == "__main__":
+    ffi.compile(verbose=True)

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* querytape's native part: the whole public face, read by the compiler and by cffi.
+ *
+ * Conventions
+ *  - A function that can fail returns 0 or one of enum qt_code and fills `struct qt_error` (which may be NULL).
+ *  - Nothing prints, nothing exits, there is no global state. What `_new`/`_open` returns is the caller's, who gives it
+ *    to the matching `_free`/`_close`. Texts returned inside a struct belong to the object that filled it.
+ *  - Times are int64 nanoseconds; names say from when.
+ *  - Rows cross the border as Arrow C streams (arrow_abi.h). A stream handed out does nothing before its first get_next,
+ *    and may be asked for several times; it must not outlive the object it came from.
+ */
+#ifndef QUERYTAPE_H
+#define QUERYTAPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* cffi: begin */
+
+struct ArrowArrayStream;
+
+enum qt_code {
+    QT_OK = 0,
+    QT_EINVALID = 1, /* an argument is out of its range */
+    QT_EIO = 2,      /* a system call failed; the message has its text */
+    QT_EFORMAT = 3,  /* the input is not what it was said to be */
+    QT_ENOMEM = 4,
+    QT_ECONNECT = 5, /* the server could not be reached or refused us */
+    QT_ESTATE = 6    /* called at the wrong moment */
+};
+
+struct qt_error {
+    int code; /* enum qt_code */
+    char message[508];
+};
+
+/* ---- statements: lexer, normaliser, digest (normalize.c) ------------------------------------------------- */
+
+/* Classes, in the order of CLASSES in schemas/codes.py. */
+enum qt_class {
+    QT_CLASS_READ = 0,
+    QT_CLASS_WRITE = 1,
+    QT_CLASS_TRANSACTION = 2,
+    QT_CLASS_SESSION = 3,
+    QT_CLASS_DDL = 4,
+    QT_CLASS_ADMIN = 5
+};
+
+/* Bits of the tape's `flags` column: FLAGS in schemas/codes.py. */
+#define QT_F_TIME_INFERRED 1
+#define QT_F_DURATION_CUT 2
+#define QT_F_REDACTED 4
+#define QT_F_TRUNCATED 8
+#define QT_F_ROUTINE 16
+#define QT_F_USE 32
+#define QT_F_TIMESTAMP 64
+#define QT_F_PLACEHOLDER 128
+#define QT_F_SYSTEM 256
+#define QT_F_SQL_PREPARE 512
+#define QT_F_CLOCK_GUESSED 1024
+#define QT_F_KILLED 2048
+
+/* Danger codes, kept in bits 16-23 of `flags`: DANGERS in schemas/codes.py. */
+enum qt_danger {
+    QT_DANGER_NONE = 0,
+    QT_DANGER_SHUTDOWN = 1,
+    QT_DANGER_KILL = 2,
+    QT_DANGER_SET_GLOBAL = 3,
+    QT_DANGER_ACCOUNTS = 4,
+    QT_DANGER_REPLICATION = 5,
+    QT_DANGER_LOAD_DATA = 6,
+    QT_DANGER_INTO_FILE = 7,
+    QT_DANGER_PLUGINS = 8,
+    QT_DANGER_FLUSH = 9,
+    QT_DANGER_TABLE_MAINTENANCE = 10,
+    QT_DANGER_INSTANCE = 11,
+    QT_DANGER_SET_SESSION_UNSAFE = 12,
+    QT_DANGER_LOCK_TABLES = 13
+};
+
+struct qt_statement {
+    uint64_t digest;         /* XXH3-64 of the normalised text; shown as 16 lower-case hex digits */
+    const char *text;        /* the normalised text, ASCII-safe bytes of the input only; not NUL-terminated */
+    size_t text_len;
+    const char *redacted;    /* NULL, or the statement with its literals replaced */
+    size_t redacted_len;
+    int32_t klass;           /* enum qt_class */
+    int32_t danger;          /* enum qt_danger */
+    uint32_t flags;          /* QT_F_REDACTED, QT_F_USE, QT_F_TIMESTAMP, QT_F_SQL_PREPARE, QT_F_PLACEHOLDER */
+    int32_t open_quote;      /* the byte that opened a literal or comment that never ends (' " ` or *), else 0 */
+};
+
+struct qt_normalizer;
+struct qt_normalizer *qt_normalizer_new(void); /* NULL when out of memory */
+void qt_normalizer_free(struct qt_normalizer *);
+/* Normalises one statement of `len` bytes (any bytes at all). `out` holds until the next call with the same normaliser. */
+int qt_normalize(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement *out, struct qt_error *);
+
+/* ---- slow logs (slowlog.c) -------------------------------------------------------------------------------- */
+
+struct qt_slowlog;
+
+struct qt_slowlog_options {
+    int64_t timezone_ns;     /* offset of the log's local times from UTC; used where has_timezone is not 0 */
+    int32_t has_timezone;
+    int32_t reserved;
+};
+
+/* Counters; may be read from any thread while a stream is being pulled. */
+struct qt_slowlog_stats {
+    uint64_t bytes_read;       /* of the files as they are stored (compressed where they are) */
+    uint64_t bytes_parsed;     /* uncompressed */
+    uint64_t events;
+    uint64_t sessions;
+    uint64_t problems;
+    uint64_t restarts;         /* server headers seen after the first event */
+    int64_t first_ns;          /* earliest start and latest end so far */
+    int64_t last_ns;
+    int64_t timezone_ns;       /* median of local time less UTC where the log shows both */
+    int32_t timezone_known;
+    int32_t rate_limit;        /* Log_slow_rate_limit, 0 = not sampled */
+    int32_t rate_by_query;     /* 1 = sampled by query, 0 = by session */
+    int32_t has_extra;         /* lines with Start: and End: were seen */
+    int32_t file;              /* being read now, from 0 */
+    int32_t finished;
+    char server_version[128];  /* of the last header seen */
+};
+
+/* Opens logs that form one tape, in the order given; a path "-" is stdin. Nothing is read yet but the first bytes:
+ * .gz and .zst are known by their magic. QT_EIO names the file that can't be opened. */
+struct qt_slowlog *qt_slowlog_open(const char *const *paths, int32_t n_paths, const struct qt_slowlog_options *,
+                                   struct qt_error *);
+/* A stream of the next events, which ends after about max_rows rows or max_bytes bytes of statements, or at the end of
+ * the input (stats.finished). One stream at a time. Columns: see slowlog.c. */
+int qt_slowlog_part(struct qt_slowlog *, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
+                    struct qt_error *);
+/* The problems found since the last call (the first 100,000 of a capture; the rest are only counted). */
+int qt_slowlog_problems(struct qt_slowlog *, struct ArrowArrayStream *out, struct qt_error *);
+void qt_slowlog_stats(const struct qt_slowlog *, struct qt_slowlog_stats *out);
+/* End the current stream at the next event and every later one at once. From any thread. */
+void qt_slowlog_stop(struct qt_slowlog *);
+void qt_slowlog_close(struct qt_slowlog *);
+/* Reads just far enough into one file to know when its first event ended; QT_EFORMAT where it has none. */
+int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
+
+/* ---- streams ---------------------------------------------------------------------------------------------- */
+
+/* Pulls a stream to its end and throws the rows away: for measuring a parser alone. */
+int qt_drain(struct ArrowArrayStream *, uint64_t *rows, struct qt_error *);
+/* Releases what a stream holds where nobody did. */
+void qt_stream_release(struct ArrowArrayStream *);
+size_t qt_stream_size(void); /* sizeof(struct ArrowArrayStream) */
+
+/* cffi: end */
+
+#endif

@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- A run, format version 1: one replay of a tape against a target.
+-- Times are integer nanoseconds from the run's start (the moment at which the tape's first planned event is due).
+
+CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each event of the tape
+    session BIGINT NOT NULL,      -- as on the tape
+    seq BIGINT NOT NULL,          -- as on the tape
+    clone INTEGER NOT NULL,       -- 0, or which copy when amplified
+    due_ns BIGINT,                -- when it should have been sent; NULL for --speed max, and where status is filtered or skipped
+    fed_ns BIGINT,                -- when the engine had it waiting in its session's queue
+    free_ns BIGINT,               -- when its session was able to send: connected, the previous answer read, order satisfied
+    sent_ns BIGINT,               -- when it was given to the connection
+    first_ns BIGINT,              -- first byte of the answer
+    done_ns BIGINT,               -- last byte of the answer; NULL = sent without a complete answer
+    status VARCHAR NOT NULL,      -- executed, filtered, skipped, not_sent
+    reason VARCHAR,               -- why it was filtered, skipped or not sent; NULL when executed
+    rows_sent BIGINT,
+    rows_affected BIGINT,
+    bytes_received BIGINT,
+    warnings BIGINT,
+    errno INTEGER,                -- 0 = no error
+    error VARCHAR,
+    checksum VARCHAR
+);
+
+CREATE TABLE sessions (           -- sessions.parquet: one row for each session that was opened, or should have been
+    session BIGINT NOT NULL,
+    clone INTEGER NOT NULL,
+    opened_ahead BOOLEAN NOT NULL,-- the tape did not show its connect: opened ahead of its first event
+    connect_due_ns BIGINT,
+    connect_ns BIGINT,            -- when connecting began
+    connected_ns BIGINT,          -- when the session was ready; NULL = it never was
+    closed_ns BIGINT,
+    thread_id BIGINT,             -- connection id on the target
+    executed BIGINT NOT NULL,
+    injected BIGINT NOT NULL,     -- commands that the replayer added (schema changes, session settings)
+    in_transaction BOOLEAN,       -- a transaction was open when it was closed
+    errno INTEGER,                -- of the failed connect or of the loss of the connection; 0 = none
+    error VARCHAR
+);
+
+CREATE TABLE ticks (              -- ticks.parquet: the run as its live line saw it, one row a second
+    at_ns BIGINT NOT NULL,
+    real_ns BIGINT NOT NULL,      -- the wall clock at the same moment: nanoseconds since the epoch
+    sessions_open BIGINT NOT NULL,
+    done BIGINT NOT NULL,         -- since the previous tick, as all that follow
+    reads BIGINT NOT NULL,
+    writes BIGINT NOT NULL,
+    others BIGINT NOT NULL,
+    errors BIGINT NOT NULL,
+    p95_ns BIGINT,                -- service time; from a histogram with buckets of at most 2 %
+    late_p99_ns BIGINT,           -- sent later than due, all causes
+    queued_bytes BIGINT NOT NULL, -- memory of waiting events
+    cpu_ns BIGINT NOT NULL        -- CPU time of the whole process
+);
