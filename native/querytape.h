@@ -143,6 +143,87 @@ void qt_slowlog_close(struct qt_slowlog *);
 /* Reads just far enough into one file to know when its first event ended; QT_EFORMAT where it has none. */
 int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 
+/* ---- the replay engine (engine.c) -------------------------------------------------------------------------- */
+
+struct qt_engine;
+
+struct qt_engine_options {
+    /* The target. Exactly one of host and socket; host is best an address (resolved once by the caller). */
+    const char *host;
+    const char *socket;
+    const char *user;
+    const char *password;       /* may be NULL */
+    const char *db;             /* schema of sessions whose tape does not tell; may be NULL */
+    const char *charset;        /* SET NAMES of every connection; "utf8mb4" */
+    const char *init;           /* NULL, or one statement sent first on every connection (read-only sessions, ...) */
+    int32_t port;
+    int32_t connect_timeout_s;
+    int32_t max_pace;           /* 1 = --speed max: due times are ignored, order inside each session kept */
+    int32_t canaries;           /* threads that only sleep to absolute times and note how late they wake; 0 = none */
+    int64_t connect_rate;       /* connects per second ahead of time, at most */
+    int64_t lead_ns;            /* a session is connected this long before its first event is due */
+    int64_t queue_bytes;        /* memory budget of waiting events */
+    int64_t drain_ns;           /* after the last due time: wait this long for answers, then cut and count */
+    int64_t stack_bytes;        /* of a session's thread */
+};
+
+/* Counters since the start, unless said otherwise. Read from any thread. */
+struct qt_engine_stats {
+    uint64_t fed;               /* events taken from the plan */
+    uint64_t executed, not_sent;
+    uint64_t reads, writes, others, errors; /* executed ones by class; errors are executed ones with errno */
+    uint64_t injected;
+    uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost;
+    uint64_t queued_bytes;
+    int64_t now_ns;             /* since the run's zero; negative before it */
+    int64_t engine_cpu_ns;      /* CPU time of the engine's own threads, ended ones included */
+    /* Quantiles of what happened since the previous call of qt_engine_stats; -1 where nothing did. */
+    int64_t p95_ns;             /* service time */
+    int64_t late_p99_ns;        /* sent less due */
+    /* Whole run, from histograms with buckets of at most 2 %. */
+    int64_t tool_p50_ns, tool_p99_ns;       /* sent less the latest of due, fed, free */
+    int64_t canary_p50_ns, canary_p99_ns;   /* -1 without canaries */
+    uint64_t drain_cut;         /* events cut off by the end of drain_ns */
+    int64_t zero_real_ns;       /* wall clock at the run's zero; 0 before it */
+    int32_t state;              /* enum qt_engine_state */
+    int32_t reserved;
+};
+
+enum qt_engine_state {
+    QT_ENGINE_NEW = 0,
+    QT_ENGINE_OPENING = 1,      /* connecting the sessions that are due at the start */
+    QT_ENGINE_RUNNING = 2,
+    QT_ENGINE_DRAINING = 3,
+    QT_ENGINE_DONE = 4          /* every outcome is in the outcome stream or was pulled */
+};
+
+/* Copies the options (texts too). */
+struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
+/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. Columns, in this order:
+ *   session BIGINT, open_due_ns BIGINT (when to connect, from the run's zero; negative or 0 = before the start),
+ *   events BIGINT (planned for it: it is closed after the last), db VARCHAR (schema to connect with; NULL = options.db),
+ *   opened_ahead BOOLEAN */
+int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
+/* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
+ * and the first events are fed (or the plan has ended). */
+int qt_engine_start(struct qt_engine *, struct qt_error *);
+/* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again with the
+ * next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
+ *   session BIGINT, seq BIGINT, due_ns BIGINT (from the run's zero), command INTEGER (COMMANDS in schemas/codes.py;
+ *   query, init_db, ping, reset_connection, quit are sent, others are not_sent 'unsupported'), class INTEGER (CLASSES,
+ *   or -1), flags BIGINT, db VARCHAR (NULL = unknown), statement BLOB (NULL where the command has none)
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l i i l U Z. */
+int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
+int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
+/* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */
+int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *);
+/* After QT_ENGINE_DONE: one row a session. Columns: sessions of schemas/run.sql. */
+int qt_engine_session_results(struct qt_engine *, struct ArrowArrayStream *out, struct qt_error *);
+void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
+/* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets now. Signal-safe; any thread. */
+void qt_engine_stop(struct qt_engine *, int32_t how);
+void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */
+
 /* ---- streams ---------------------------------------------------------------------------------------------- */
 
 /* Pulls a stream to its end and throws the rows away: for measuring a parser alone. */
