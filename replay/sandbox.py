@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers for tests, demo and experiments, each in a folder of its own, gone when their parent is gone.
+"""Private servers for tests, demo and experiments, each in its own folder, gone when their parent is gone.
 
 A server runs as an unprivileged user, listens on 127.0.0.1 and a unix socket, and lets `root` in without
 a password. Its parent-death signal belongs to the *thread* that started it: start servers in the main thread.
@@ -210,8 +210,8 @@ def start_server(
     """Start a private server of a kind: `mariadb`, `mysql`, or one with the start of a version, `mysql-8.0`.
 
     `folder` is made where it is missing; without it the server has a temporary one that `with` removes.
-    A folder that has data is started on them; otherwise `template`, a stopped server's data folder, is copied,
-    or a fresh one.
+    A folder that has data is started on them; otherwise `template`, a stopped server's data folder, is
+    copied, or a fresh one.
     Raises TargetError where no such server is found or it does not start.
     """
     program = find_program(kind)

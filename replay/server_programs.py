@@ -26,7 +26,7 @@ LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # of a Debian package that was only u
 
 @dataclass(frozen=True)
 class Program:
-    """A server program: family (`mariadb`, `mysql`), version, command, and options that say where its files are."""
+    """A server program: `mariadb` or `mysql`, its command, and options that say where its files are."""
 
     family: str
     version: str
