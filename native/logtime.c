@@ -34,15 +34,19 @@ static int plausible(int month, int day, int hour, int minute, int second)
 static struct qt_logtime parse_local(const char *p, size_t len)
 {
     struct qt_logtime out = {QT_LOGTIME_BAD, 0, 0};
-    if (len < 15 || p[6] != ' ' || p[9] != ':' || p[12] != ':' || p[0] == ' ' || p[2] == ' ' || p[4] == ' ')
+    if (len >= 14 && p[6] == ' ' && p[8] == ':')
+        p--, len++; /* an hour of one digit without its padding, as some tools rewrite it: the blank before it serves */
+    const char *date = p[6] == ' ' ? p : p + 1;
+    if (len < 15 || date[6] != ' ' || p[9] != ':' || p[12] != ':' || date[0] == ' ' || date[2] == ' ' || date[4] == ' ')
         return out;
-    int year = two(p), month = two(p + 2), day = two(p + 4), hour = two(p + 7), minute = two(p + 10), second = two(p + 13);
+    int year = two(date), month = two(date + 2), day = two(date + 4);
+    int hour = two(p + 7), minute = two(p + 10), second = two(p + 13);
     if (year < 0 || !plausible(month, day, hour, minute, second))
         return out;
     out.kind = QT_LOGTIME_LOCAL;
     out.ns = (qt_days_from_civil(year < 70 ? 2000 + year : 1900 + year, month, day) * 86400 + hour * 3600 + minute * 60 +
               second) * QT_SECOND;
-    out.length = 15;
+    out.length = date == p ? 15 : 14;
     return out;
 }
 

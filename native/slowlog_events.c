@@ -287,8 +287,10 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
         int restart = is_restart(s, r, command, key, account);
         if (restart && s->batch.rows > 0)
             return CLOSE_BATCH;
-        if (restart)
+        if (restart) {
             qt_sessions_restart(&s->sessions);
+            atomic_fetch_add(&s->restarts, 1);
+        }
         s->pending_restart = 0;
     }
     if (qt_slow_batch_room(&s->batch) != 0)
@@ -351,10 +353,8 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
             pthread_mutex_unlock(&s->problems.lock);
             break;
         }
-    if (atomic_load_explicit(&s->events, memory_order_relaxed) > 0) {
+    if (atomic_load_explicit(&s->events, memory_order_relaxed) > 0)
         s->pending_restart = 1;
-        atomic_fetch_add(&s->restarts, 1);
-    }
     s->has_use = 0;
     s->use.len = 0;
 }

@@ -65,7 +65,6 @@ struct qt_slowlog {
 
     uint64_t part_rows, part_bytes;         /* bounds of the stream being pulled */
     uint64_t part_rows_done, part_bytes_done;
-    int stream_open;
 
     _Atomic uint64_t bytes_read, bytes_parsed, events, n_sessions, restarts;
     _Atomic int64_t first_ns, last_ns;
