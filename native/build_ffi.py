@@ -39,7 +39,7 @@ def connector_flags(what: str) -> list[str]:
 
 def compile_flags() -> list[str]:
     """Return the flags for our C files."""
-    flags = ["-std=c11", "-O2", "-g", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread", f"-I{HERE}"]
+    flags = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-g", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread", f"-I{HERE}"]
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]
     if os.environ.get("QT_SANITIZE"):

@@ -113,7 +113,7 @@ struct qt_slowlog_stats {
     uint64_t events;
     uint64_t sessions;
     uint64_t problems;
-    uint64_t restarts;         /* server headers seen after the first event */
+    uint64_t restarts;         /* times the server started anew inside the log */
     int64_t first_ns;          /* earliest start and latest end so far */
     int64_t last_ns;
     int64_t timezone_ns;       /* median of local time less UTC where the log shows both */

@@ -1,0 +1,15 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which digests are on this tape, how often and for how long, and what is the first statement of each?
+-- Input: view events (a tape's events). The normalised text is added natively, from the sample.
+SELECT
+    digest,
+    arg_min(class, (file, "offset")) AS class,
+    arg_min(statement, (file, "offset")) AS sample,
+    count(*) AS events,
+    sum(duration_ns) AS duration_ns,
+    min(start_ns) AS first_ns,
+    max(start_ns + coalesce(duration_ns, 0)) AS last_ns
+FROM events
+WHERE digest IS NOT NULL
+GROUP BY digest
+ORDER BY events DESC, digest

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes a tape: parts as they come, then what follows from them. Knows nothing of any one source."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from .. import __version__
+from ..errors import InputError
+from ..schemas import FORMAT_VERSION, make_private, publish, select_list, sql_text, write_json
+
+# A part is one COPY: what a kill can lose, and what DuckDB sorts at once.
+PART_ROWS = 400_000
+PART_BYTES = 96 << 20
+MEMORY_LIMIT = "160MB"
+
+
+class Reader(Protocol):
+    """What a native reader gives: parts, problems, counters."""
+
+    def part(self, max_rows: int, max_bytes: int) -> Any:
+        """Return an Arrow stream of the next events."""
+
+    def problems(self) -> Any:
+        """Return an Arrow stream of the problems found since the last call."""
+
+    def stats(self) -> Any:
+        """Return counters with at least `events`, `bytes_read`, `problems` and `finished`."""
+
+    def stop(self) -> None:
+        """End the current part at the next event."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is being recorded: its kind, its files in order, and how much there is to read (None = unknown)."""
+
+    kind: str
+    measuring_point: str
+    files: Sequence[str]
+    total_bytes: int | None
+    describe: Callable[[], dict[str, Any]]
+    server: dict[str, Any] | None = None
+
+
+@dataclass
+class Recording:
+    """What a capture left on disk so far."""
+
+    path: Path
+    parts: list[dict[str, Any]] = field(default_factory=list)
+    events: int = 0
+
+
+class FileHashes(threading.Thread):
+    """SHA-256 of each source file, computed beside the parser; standard input has none."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        super().__init__(daemon=True, name="sha256")
+        self._files = files
+        self.found: list[dict[str, Any]] = []
+
+    def run(self) -> None:
+        """Hash the files one after the other."""
+        for name in self._files:
+            entry: dict[str, Any] = {"path": name, "bytes": None, "sha256": None}
+            if name != "-":
+                path = Path(name)
+                entry["path"] = str(path.absolute())
+                if path.is_file():
+                    with path.open("rb") as handle:
+                        entry["sha256"] = hashlib.file_digest(handle, "sha256").hexdigest()
+                    entry["bytes"] = path.stat().st_size
+            self.found.append(entry)
+
+
+def open_storage(folder: Path) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection with bounded memory that spills into the tape's own folder."""
+    con = duckdb.connect()
+    con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
+    con.execute(f"SET temp_directory = {sql_text(folder / 'spill')}")
+    con.execute("SET preserve_insertion_order = true")
+    con.execute("SET enable_progress_bar = false")
+    return con
+
+
+def write_part(con: duckdb.DuckDBPyConnection, stream: Any, final: Path) -> tuple[int, int | None, int | None]:
+    """Write one sorted part; return its rows, first start and last start. An empty one leaves no file."""
+    con.register("incoming", stream)
+    try:
+        have = {row[0] for row in con.execute("DESCRIBE incoming").fetchall()}
+        with publish(final) as temporary:
+            con.execute(
+                f"COPY (SELECT {select_list('tape', 'events', have)} FROM incoming ORDER BY start_ns, session, seq)"
+                f" TO {sql_text(temporary)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
+            )
+            rows, first, last = con.execute(
+                "SELECT count(*), min(start_ns), max(start_ns + coalesce(duration_ns, 0))"
+                f" FROM read_parquet({sql_text(temporary)})"
+            ).fetchall()[0]
+    finally:
+        con.unregister("incoming")
+        stream.close()
+    if rows == 0:
+        final.unlink()
+    return rows, first, last
+
+
+def write_problems(con: duckdb.DuckDBPyConnection, reader: Reader, final: Path) -> None:
+    """Write the problems found since the last call as one part, where there are any."""
+    stream = reader.problems()
+    con.register("incoming", stream)
+    try:
+        with publish(final) as temporary:
+            con.execute(f"COPY (FROM incoming) TO {sql_text(temporary)} (FORMAT parquet)")
+            rows = con.execute(f"SELECT count(*) FROM read_parquet({sql_text(temporary)})").fetchall()[0][0]
+    finally:
+        con.unregister("incoming")
+        stream.close()
+    if rows == 0:
+        final.unlink()
+
+
+def start_info(source: Source) -> dict[str, Any]:
+    """Return a new tape's JSON, before its first part."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "finished": False,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "source": source.kind,
+        "measuring_point": source.measuring_point,
+        "files": [{"path": name, "bytes": None, "sha256": None} for name in source.files],
+        "parts": [],
+        "server": source.server,
+    }
+
+
+def create_folder(path: Path) -> None:
+    """Create an empty tape folder. Raises InputError where something of that name is there."""
+    if path.exists():
+        raise InputError(f"{path} already exists: choose another name with -o, or remove it first")
+    try:
+        make_private(path)
+        make_private(path / "events")
+        make_private(path / "problems")
+    except OSError as fault:
+        raise InputError(f"{path}: can't be created: {fault.strerror}") from fault
+
+
+def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], None]) -> dict[str, Any]:
+    """Record everything the reader gives into a new tape at `path` and return the tape's JSON so far.
+
+    `watch` is called with the reader's counters a few times a second, in this thread; KeyboardInterrupt raised there (or
+    anywhere here) stops the reader, writes what was read and is noted in the JSON as `stopped`.
+    """
+    create_folder(path)
+    info = start_info(source)
+    write_json(path / "tape.json", info)
+    hashes = FileHashes(source.files)
+    hashes.start()
+    stopped = False
+    with open_storage(path) as con:
+        number = 0
+        while True:
+            result = _watched_part(con, reader, path, number, watch)
+            stopped |= result.interrupted
+            if result.rows:
+                info["parts"].append(result.entry(path))
+                write_json(path / "tape.json", info)
+            write_problems(con, reader, path / "problems" / f"part-{number:05d}.parquet")
+            number += 1
+            if reader.stats().finished or stopped:
+                break
+    hashes.join()
+    info["files"] = hashes.found
+    info["stopped"] = stopped
+    info.update(source.describe())
+    return info
+
+
+@dataclass
+class _Part:
+    file: Path
+    rows: int = 0
+    first: int | None = None
+    last: int | None = None
+    interrupted: bool = False
+
+    def entry(self, folder: Path) -> dict[str, Any]:
+        return {
+            "file": str(self.file.relative_to(folder)),
+            "rows": self.rows,
+            "bytes": self.file.stat().st_size,
+            "first_ns": self.first,
+            "last_ns": self.last,
+        }
+
+
+def _watched_part(
+    con: duckdb.DuckDBPyConnection, reader: Reader, folder: Path, number: int, watch: Callable[[Any], None]
+) -> _Part:
+    """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C."""
+    part = _Part(folder / "events" / f"part-{number:05d}.parquet")
+    faults: list[BaseException] = []
+
+    def work() -> None:
+        try:
+            stream = reader.part(PART_ROWS, PART_BYTES)
+            part.rows, part.first, part.last = write_part(con, stream, part.file)
+        except BaseException as fault:
+            faults.append(fault)
+
+    worker = threading.Thread(target=work, name="part")
+    worker.start()
+    while worker.is_alive():
+        try:
+            worker.join(0.1)
+            watch(reader.stats())
+        except KeyboardInterrupt:
+            part.interrupted = True
+            reader.stop()
+            time.sleep(0)
+    if faults:
+        raise faults[0]
+    return part

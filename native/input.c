@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   file / stdin --read(2)--> packed[] --zlib | zstd | nothing--> the caller's buffer
+ *
+ * The kind is known by the first four bytes. Gzip members and zstd frames that follow one another are one stream, as
+ * `cat a.gz b.gz` makes them.
+ */
+#include "input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "error.h"
+
+#define PACKED_SIZE (1u << 18)
+
+enum kind { PLAIN, GZIP, ZSTD };
+
+struct qt_input {
+    int fd;
+    enum kind kind;
+    uint64_t stored;          /* bytes read from fd */
+    size_t have, used;        /* of packed[] */
+    int at_end;               /* read(2) returned 0 */
+    int inside;               /* a gzip member or zstd frame has begun and not ended */
+    z_stream zlib;
+    ZSTD_DStream *zstd;
+    char *path;
+    unsigned char packed[PACKED_SIZE];
+};
+
+static int fill(struct qt_input *in, struct qt_error *error)
+{
+    if (in->used < in->have || in->at_end)
+        return QT_OK;
+    for (;;) {
+        ssize_t got = read(in->fd, in->packed, PACKED_SIZE);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return qt_fail(error, QT_EIO, "%s: reading failed at byte %llu: %s", in->path,
+                           (unsigned long long)in->stored, strerror(errno));
+        in->used = 0;
+        in->have = (size_t)got;
+        in->stored += (uint64_t)got;
+        in->at_end = got == 0;
+        return QT_OK;
+    }
+}
+
+/* The magic may come in single bytes through a pipe: read until four are there or the input ends. */
+static int detect(struct qt_input *in, struct qt_error *error)
+{
+    while (in->have < 4 && !in->at_end) {
+        ssize_t got = read(in->fd, in->packed + in->have, PACKED_SIZE - in->have);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return qt_fail(error, QT_EIO, "%s: %s", in->path, strerror(errno));
+        in->have += (size_t)got;
+        in->stored += (uint64_t)got;
+        in->at_end = got == 0;
+    }
+    if (in->have >= 2 && in->packed[0] == 0x1f && in->packed[1] == 0x8b) {
+        in->kind = GZIP;
+        if (inflateInit2(&in->zlib, 15 + 16) != Z_OK)
+            return qt_fail(error, QT_ENOMEM, "%s: out of memory for gzip", in->path);
+    } else if (in->have >= 4 && memcmp(in->packed, "\x28\xb5\x2f\xfd", 4) == 0) {
+        in->kind = ZSTD;
+        in->zstd = ZSTD_createDStream();
+        if (in->zstd == NULL)
+            return qt_fail(error, QT_ENOMEM, "%s: out of memory for zstd", in->path);
+    }
+    return QT_OK;
+}
+
+struct qt_input *qt_input_open(const char *path, struct qt_error *error)
+{
+    struct stat what;
+    struct qt_input *in = calloc(1, sizeof *in);
+    if (in == NULL || (in->path = strdup(path)) == NULL) {
+        free(in);
+        qt_fail(error, QT_ENOMEM, "%s: out of memory", path);
+        return NULL;
+    }
+    in->fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) : open(path, O_RDONLY | O_CLOEXEC);
+    if (in->fd < 0) {
+        qt_fail(error, QT_EIO, "%s: %s", path, strerror(errno));
+        goto bad;
+    }
+    if (fstat(in->fd, &what) == 0 && S_ISDIR(what.st_mode)) {
+        qt_fail(error, QT_EIO, "%s: is a directory", path);
+        goto bad;
+    }
+    (void)posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (detect(in, error) == QT_OK)
+        return in;
+bad:
+    qt_input_close(in);
+    return NULL;
+}
+
+static int read_plain(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    if (in->used < in->have) { /* what detect() took */
+        *got = in->have - in->used < size ? in->have - in->used : size;
+        memcpy(out, in->packed + in->used, *got);
+        in->used += *got;
+        return QT_OK;
+    }
+    for (;;) {
+        ssize_t n = in->at_end ? 0 : read(in->fd, out, size);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return qt_fail(error, QT_EIO, "%s: reading failed at byte %llu: %s", in->path,
+                           (unsigned long long)in->stored, strerror(errno));
+        in->stored += (uint64_t)n;
+        in->at_end = n == 0;
+        *got = (size_t)n;
+        return QT_OK;
+    }
+}
+
+static int read_gzip(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    in->zlib.next_out = (unsigned char *)out;
+    in->zlib.avail_out = (unsigned)(size > (1u << 30) ? (1u << 30) : size);
+    unsigned room = in->zlib.avail_out;
+    while (in->zlib.avail_out == room) {
+        int code = fill(in, error);
+        if (code)
+            return code;
+        if (in->at_end && in->used == in->have) {
+            *got = 0;
+            return in->inside ? qt_fail(error, QT_EFORMAT, "%s: the gzip stream is cut off at byte %llu", in->path,
+                                        (unsigned long long)in->stored)
+                              : QT_OK;
+        }
+        in->zlib.next_in = in->packed + in->used;
+        in->zlib.avail_in = (unsigned)(in->have - in->used);
+        in->inside = 1;
+        int z = inflate(&in->zlib, Z_NO_FLUSH);
+        in->used = in->have - in->zlib.avail_in;
+        if (z == Z_STREAM_END) {
+            in->inside = 0;
+            inflateReset(&in->zlib);
+        } else if (z != Z_OK && z != Z_BUF_ERROR) {
+            return qt_fail(error, QT_EFORMAT, "%s: damaged gzip data near byte %llu: %s", in->path,
+                           (unsigned long long)(in->stored - in->have + in->used), in->zlib.msg ? in->zlib.msg : "?");
+        }
+    }
+    *got = room - in->zlib.avail_out;
+    return QT_OK;
+}
+
+static int read_zstd(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    ZSTD_outBuffer to = {out, size, 0};
+    while (to.pos == 0) {
+        int code = fill(in, error);
+        if (code)
+            return code;
+        if (in->at_end && in->used == in->have) {
+            *got = 0;
+            return in->inside ? qt_fail(error, QT_EFORMAT, "%s: the zstd stream is cut off at byte %llu", in->path,
+                                        (unsigned long long)in->stored)
+                              : QT_OK;
+        }
+        ZSTD_inBuffer from = {in->packed, in->have, in->used};
+        size_t left = ZSTD_decompressStream(in->zstd, &to, &from);
+        in->used = from.pos;
+        if (ZSTD_isError(left))
+            return qt_fail(error, QT_EFORMAT, "%s: damaged zstd data near byte %llu: %s", in->path,
+                           (unsigned long long)(in->stored - in->have + in->used), ZSTD_getErrorName(left));
+        in->inside = left != 0;
+    }
+    *got = to.pos;
+    return QT_OK;
+}
+
+int qt_input_read(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    *got = 0;
+    switch (in->kind) {
+    case GZIP:
+        return read_gzip(in, out, size, got, error);
+    case ZSTD:
+        return read_zstd(in, out, size, got, error);
+    default:
+        return read_plain(in, out, size, got, error);
+    }
+}
+
+uint64_t qt_input_stored_bytes(const struct qt_input *in)
+{
+    return in->stored;
+}
+
+void qt_input_close(struct qt_input *in)
+{
+    if (in == NULL)
+        return;
+    if (in->kind == GZIP)
+        inflateEnd(&in->zlib);
+    ZSTD_freeDStream(in->zstd);
+    if (in->fd >= 0)
+        close(in->fd);
+    free(in->path);
+    free(in);
+}

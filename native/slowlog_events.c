@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One event after the other: from the grammar's spans to a row of the batch, with all that the log leaves from event to event. */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "error.h"
+#include "slowlog_private.h"
+
+#define BATCH_ROWS ((size_t)65536)
+#define BATCH_ROWS_MOST (BATCH_ROWS * 4) /* a second with more than this is split */
+#define BATCH_BYTES ((uint64_t)48 << 20)
+#define BATCH_BYTES_MOST ((uint64_t)256 << 20)
+#define PRECISION_EXACT 1000
+#define NO_KEY (UINT64_C(1) << 63)
+
+enum taken { TAKEN = 0, CLOSE_BATCH = 1, FAILED = 2 };
+
+struct reading {
+    struct qt_slow_event event;
+    struct qt_statement statement;
+    struct qt_span banner;
+    size_t used;
+    int has_statement;
+};
+
+static uint64_t line_of(struct qt_slowlog *s)
+{
+    uint64_t n = 0; /* lines are only needed where something is wrong: counted from the last place asked for */
+    for (size_t i = s->counted; i < s->begin; i++)
+        n += s->buffer[i] == '\n';
+    s->counted = s->begin;
+    return s->line += n;
+}
+
+static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
+{
+    qt_problems_add(&s->problems, s->file, (int64_t)line_of(s), (int64_t)s->offset, kind, expected, found.p, found.len);
+}
+
+static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
+{
+    const char *p = s->buffer + s->begin;
+    const char *newline = memchr(p, '\n', used);
+    return (struct qt_span){p, newline != NULL ? (size_t)(newline - p) : used};
+}
+
+static uint64_t hash_of(struct qt_span a, struct qt_span b) /* FNV-1a: a few short texts, and only to tell them apart */
+{
+    uint64_t h = UINT64_C(0xcbf29ce484222325);
+    for (size_t i = 0; i < a.len; i++)
+        h = (h ^ (unsigned char)a.p[i]) * UINT64_C(0x100000001b3);
+    h = (h ^ 0xff) * UINT64_C(0x100000001b3);
+    for (size_t i = 0; i < b.len; i++)
+        h = (h ^ (unsigned char)b.p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
+static int is_text(struct qt_span span, const char *text)
+{
+    return span.len == strlen(text) && memcmp(span.p, text, span.len) == 0;
+}
+
+static const char *command_of(struct qt_span name)
+{
+    static const char *const names[][2] = {
+        {"Quit", "quit"}, {"Init DB", "init_db"}, {"Ping", "ping"}, {"Prepare", "prepare"}, {"Execute", "execute"},
+        {"Close stmt", "close_stmt"}, {"Reset stmt", "reset_stmt"}, {"Long Data", "long_data"}, {"Fetch", "fetch"},
+        {"Change user", "change_user"}, {"Statistics", "statistics"}, {"Refresh", "refresh"}, {"Field List", "field_list"},
+        {"Reset Connection", "reset_connection"}, {"Set option", "set_option"}, {"Processlist", "process_info"},
+        {"Kill", "process_kill"}, {"Debug", "debug"}, {"Shutdown", "shutdown"}, {"Binlog Dump", "binlog_dump"},
+        {"Binlog Dump GTID", "binlog_dump"}, {"Register Slave", "register_slave"}, {"Register Replica", "register_slave"},
+        {"Bulk_execute", "bulk_execute"}, {"Connect", "connect"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (is_text(name, names[i][0]))
+            return names[i][1];
+    return "other";
+}
+
+static int is_system_user(struct qt_span user)
+{
+    static const char *const users[] = {"SQL_SLAVE", "system user", "rdsadmin", "event_scheduler", "mysql.session",
+                                        "mysql.infoschema", "mysql.sys"};
+    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
+        if (is_text(user, users[i]))
+            return 1;
+    return 0;
+}
+
+/* ---- time ---- */
+
+int qt_slow_zone(const struct qt_slowlog *s, int64_t *out_ns)
+{
+    uint64_t total = 0, below = 0;
+    for (int i = 0; i < QT_ZONES; i++)
+        total += s->zones[i];
+    for (int i = 0; i < QT_ZONES && total > 0; i++)
+        if ((below += s->zones[i]) * 2 > total) {
+            *out_ns = (i - QT_ZONES / 2) * 900 * QT_SECOND;
+            return 1;
+        }
+    *out_ns = 0;
+    return 0;
+}
+
+static void note_zone(struct qt_slowlog *s, const struct qt_slow_event *e)
+{
+    if (e->time.kind != QT_LOGTIME_LOCAL || e->timestamp_s < 0)
+        return;
+    int64_t quarters = (e->time.ns / QT_SECOND - e->timestamp_s + (QT_ZONES / 2) * 900 + 450) / 900;
+    if (quarters >= 0 && quarters < QT_ZONES)
+        s->zones[quarters]++;
+}
+
+static void stamp(const struct qt_slowlog *s, const struct qt_slow_event *e, struct qt_moment *m)
+{
+    const struct qt_logtime *time = e->time.kind != QT_LOGTIME_BAD ? &e->time : &s->time;
+    m->stamp = QT_STAMP_SECOND;
+    if (e->start_ns >= 0) {
+        m->stamp = QT_STAMP_START;
+        m->when_ns = e->start_ns;
+    } else if (time->kind == QT_LOGTIME_UTC) {
+        m->stamp = QT_STAMP_END;
+        m->when_ns = time->ns;
+    } else if (e->timestamp_s >= 0 && !(s->options.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
+        m->when_ns = e->timestamp_s * QT_SECOND;
+    } else if (time->kind == QT_LOGTIME_LOCAL) {
+        int64_t zone = s->options.timezone_ns;
+        if (!s->options.has_timezone)
+            qt_slow_zone(s, &zone);
+        m->when_ns = time->ns - zone;
+    } else {
+        m->when_ns = s->timeline.clock_ns != INT64_MIN ? s->timeline.clock_ns : 0;
+        m->flags |= QT_F_CLOCK_GUESSED;
+    }
+}
+
+/* SET timestamp = 0 or DEFAULT gives the session the server's clock back. */
+static int gives_clock_back(struct qt_span text)
+{
+    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ';'))
+        text.len--;
+    if (text.len >= 7 && strncasecmp(text.p + text.len - 7, "default", 7) == 0)
+        return 1;
+    return text.len >= 2 && text.p[text.len - 1] == '0' && (text.p[text.len - 2] == '=' || text.p[text.len - 2] == ' ');
+}
+
+/* ---- sessions ---- */
+
+static int is_flush(const struct reading *r, const char *command)
+{
+    return (r->has_statement && r->statement.danger == QT_DANGER_FLUSH) || strcmp(command, "refresh") == 0;
+}
+
+/* A server writes the same header when it starts and when FLUSH LOGS (or a rotation) reopens its log. It started anew
+ * unless a FLUSH stands next to the header, or a later file of the set goes on with sessions that are known. */
+static int is_restart(struct qt_slowlog *s, const struct reading *r, const char *command, uint64_t key, uint32_t account)
+{
+    if (s->after_flush || is_flush(r, command))
+        return 0;
+    if (s->file == 0 || s->file_events > 0)
+        return 1;
+    if (r->event.thread_id >= 0 && (uint64_t)r->event.thread_id > s->largest_thread)
+        return 0;
+    for (uint32_t i = 0; i < s->sessions.n_entries; i++)
+        if (s->sessions.entries[i].key == key)
+            return s->sessions.entries[i].account != account || s->sessions.entries[i].ended;
+    return 1;
+}
+
+static int64_t find_session(struct qt_slowlog *s, uint64_t key, uint32_t account, const char *command)
+{
+    int64_t at = qt_sessions_find(&s->sessions, key, atomic_load_explicit(&s->events, memory_order_relaxed));
+    if (at < 0)
+        return at;
+    struct qt_session_entry *e = &s->sessions.entries[at];
+    int other = account != 0 && e->account != 0 && e->account != account && strcmp(command, "change_user") != 0;
+    if (e->session == 0 || e->ended || other) {
+        qt_sessions_begin(&s->sessions, e);
+        atomic_store_explicit(&s->n_sessions, (uint64_t)(s->sessions.next_session - 1), memory_order_relaxed);
+    }
+    if (account != 0)
+        e->account = account;
+    e->seq++;
+    e->ended = strcmp(command, "quit") == 0;
+    return at;
+}
+
+/* ---- one event into the batch ---- */
+
+static struct qt_span schema_of(struct qt_slowlog *s, const struct qt_slow_event *e)
+{
+    struct qt_span none = {NULL, 0};
+    if (e->schema.p != NULL)
+        return e->schema;
+    if (e->use.p != NULL)
+        return e->use;
+    return s->has_use ? (struct qt_span){s->use.p, s->use.len} : none;
+}
+
+static void carry(struct qt_slowlog *s, const struct reading *r)
+{
+    const struct qt_slow_event *e = &r->event;
+    if (e->time.kind != QT_LOGTIME_BAD)
+        s->time = e->time;
+    note_zone(s, e);
+    if (e->use.p != NULL) {
+        if (e->use.len > s->use.room) {
+            char *larger = realloc(s->use.p, e->use.len);
+            if (larger == NULL)
+                return;
+            s->use.p = larger;
+            s->use.room = e->use.len;
+        }
+        memcpy(s->use.p, e->use.p, e->use.len);
+        s->use.len = e->use.len;
+        s->has_use = 1;
+    }
+    if (e->rate_limit > 1) {
+        atomic_store(&s->rate_limit, (int32_t)e->rate_limit);
+        atomic_store(&s->rate_by_query, e->rate_by_query);
+    }
+    if (e->start_ns >= 0)
+        atomic_store_explicit(&s->has_extra, 1, memory_order_relaxed);
+}
+
+static void say_problems(struct qt_slowlog *s, const struct reading *r)
+{
+    const struct qt_slow_event *e = &r->event;
+    struct qt_span line = first_line(s, r->used);
+    if (e->time_text.p != NULL && e->time.kind == QT_LOGTIME_BAD)
+        problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
+    if (e->query_ns == -2)
+        problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
+    if (e->truncated)
+        problem(s, "truncated_statement", "a statement that ends with ; before the next event or the end of the file",
+                e->body.p != NULL ? e->body : line);
+    if (e->unbalanced)
+        problem(s, "unbalanced_quote", "a literal or comment that ends inside its statement", e->body);
+    if (e->ambiguous)
+        problem(s, "ambiguous_boundary", "no log header inside a literal; it was kept as part of the statement", e->body);
+    if (e->thread_id < 0 && !s->said_no_thread) {
+        s->said_no_thread = 1;
+        problem(s, "no_thread_id", "Id: or Thread_id: with each event; sessions were made from user and host", line);
+    }
+}
+
+static int must_close(const struct qt_slowlog *s, const struct qt_moment *m)
+{
+    const struct qt_slow_batch *b = &s->batch;
+    if (b->rows == 0)
+        return 0;
+    int same_second = m->stamp == QT_STAMP_SECOND && b->moments[b->rows - 1].when_ns == m->when_ns;
+    if (b->rows >= BATCH_ROWS || b->bytes >= BATCH_BYTES)
+        return !same_second || b->rows >= BATCH_ROWS_MOST || b->bytes >= BATCH_BYTES_MOST;
+    return 0;
+}
+
+static void add_flags(const struct reading *r, struct qt_session_entry *entry, struct qt_moment *m)
+{
+    const struct qt_slow_event *e = &r->event;
+    if (r->has_statement)
+        m->flags |= r->statement.flags | (uint32_t)r->statement.danger << 16;
+    m->flags |= e->truncated ? QT_F_TRUNCATED : 0;
+    m->flags |= e->in_routine ? QT_F_ROUTINE : 0;
+    m->flags |= e->killed > 0 ? QT_F_KILLED : 0;
+    m->flags |= is_system_user(e->user) ? QT_F_SYSTEM : 0;
+    if (m->flags & QT_F_TIMESTAMP)
+        entry->own_timestamp = 1;
+    m->doubtful = entry->own_timestamp;
+    if ((m->flags & QT_F_TIMESTAMP) && gives_clock_back(e->body))
+        entry->own_timestamp = 0;
+}
+
+static enum taken take_event(struct qt_slowlog *s, const struct reading *r, struct qt_error *error)
+{
+    const struct qt_slow_event *e = &r->event;
+    const char *command = e->is_admin ? command_of(e->body) : "query";
+    uint32_t account = e->user.p != NULL ? (uint32_t)(hash_of(e->user, e->host.len ? e->host : e->address) | 1) : 0;
+    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id : NO_KEY | hash_of(e->user, e->address) >> 1;
+    struct qt_moment m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
+    stamp(s, e, &m);
+    if (must_close(s, &m))
+        return CLOSE_BATCH;
+    if (s->pending_restart) {
+        int restart = is_restart(s, r, command, key, account);
+        if (restart && s->batch.rows > 0)
+            return CLOSE_BATCH;
+        if (restart) {
+            qt_sessions_restart(&s->sessions);
+            atomic_fetch_add(&s->restarts, 1);
+        }
+        s->pending_restart = 0;
+    }
+    if (qt_slow_batch_room(&s->batch) != 0)
+        goto no_memory;
+    int64_t at = find_session(s, key, account, command);
+    if (at < 0)
+        goto no_memory;
+    struct qt_session_entry *entry = &s->sessions.entries[at];
+    m.entry = (uint32_t)at;
+    add_flags(r, entry, &m);
+    int redacted = r->has_statement && r->statement.redacted != NULL;
+    struct qt_slow_row row = {
+        .event = e, .entry = entry, .statement = r->has_statement ? &r->statement : NULL,
+        .text = redacted ? (struct qt_span){r->statement.redacted, r->statement.redacted_len} : e->body,
+        .user = e->user, .host = e->host.len > 0 ? e->host : e->address, .db = schema_of(s, e), .command = command,
+        .file = s->file, .offset = (int64_t)s->offset, .thread_id = e->thread_id,
+        .precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT,
+    };
+    if (!r->has_statement)
+        row.text.p = NULL;
+    if (qt_slow_batch_add(&s->batch, &row, &m) != 0)
+        goto no_memory;
+    say_problems(s, r);
+    carry(s, r);
+    s->after_flush = is_flush(r, command);
+    if (e->thread_id >= 0 && (uint64_t)e->thread_id > s->largest_thread)
+        s->largest_thread = (uint64_t)e->thread_id;
+    s->file_events++;
+    atomic_fetch_add_explicit(&s->events, 1, memory_order_relaxed);
+    return TAKEN;
+no_memory:
+    qt_fail(error, QT_ENOMEM, "out of memory at byte %llu of file %d", (unsigned long long)s->offset, (int)s->file);
+    return FAILED;
+}
+
+/* ---- the input, event by event ---- */
+
+static void consume(struct qt_slowlog *s, size_t used)
+{
+    s->begin += used;
+    s->offset += used;
+    atomic_fetch_add_explicit(&s->bytes_parsed, used, memory_order_relaxed);
+}
+
+static void server_header(struct qt_slowlog *s, struct qt_span banner)
+{
+    static const char mark[] = ", Version: ";
+    if (banner.p == NULL)
+        return;
+    for (size_t i = 0; i + sizeof mark - 1 < banner.len; i++)
+        if (memcmp(banner.p + i, mark, sizeof mark - 1) == 0) {
+            const char *version = banner.p + i + sizeof mark - 1;
+            size_t len = banner.len - i - (sizeof mark - 1);
+            const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
+            len = len > 15 && tail[0] == '.' ? len - 15 : len;
+            len = len < sizeof s->server_version - 1 ? len : sizeof s->server_version - 1;
+            pthread_mutex_lock(&s->problems.lock);
+            memcpy(s->server_version, version, len);
+            s->server_version[len] = 0;
+            pthread_mutex_unlock(&s->problems.lock);
+            break;
+        }
+    if (atomic_load_explicit(&s->events, memory_order_relaxed) > 0)
+        s->pending_restart = 1;
+    s->has_use = 0;
+    s->use.len = 0;
+}
+
+/* Parses what stands at `begin`, reading on where it must. */
+static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
+{
+    int check_quotes = 0;
+    for (;;) {
+        size_t have = s->end - s->begin;
+        enum qt_slow_result what = QT_SLOW_MORE;
+        if (have > 0)
+            what = qt_slow_parse(s->buffer + s->begin, have, s->at_end, check_quotes, &r->event, &r->banner, &r->used);
+        if (what == QT_SLOW_MORE) {
+            if (s->at_end || have >= s->room) {
+                r->used = have; /* the end, or an event larger than any server sends */
+                return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
+            }
+            /* a quarter more each time, so that a large event is not read again for every few bytes of a pipe */
+            *code = qt_slow_fill(s, have + have / 4 + 1, error);
+            if (*code)
+                return QT_SLOW_MORE;
+            continue;
+        }
+        r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
+        if (!r->has_statement)
+            return what;
+        *code = qt_normalize(s->normalizer, r->event.body.p, r->event.body.len, &r->statement, error);
+        if (*code)
+            return QT_SLOW_MORE;
+        if (r->statement.open_quote == 0 || r->event.truncated || check_quotes)
+            return what;
+        check_quotes = 1;
+    }
+}
+
+static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
+{
+    if (!s->skipping)
+        problem(s, s->file_events == 0 ? "starts_inside_event" : "not_understood",
+                "a header line such as # User@Host: or # Time: followed by # Query_time:", first_line(s, r->used));
+    s->skipping = 1;
+}
+
+int qt_slow_read_batch(struct qt_slowlog *s, struct qt_error *error)
+{
+    struct reading r;
+    if (s->batch.rows == 0 && qt_sessions_trim(&s->sessions))
+        problem(s, "sessions_forgotten", "fewer than 4 million thread ids at once; the longest unused were forgotten",
+                (struct qt_span){NULL, 0});
+    while (!atomic_load_explicit(&s->stopped, memory_order_relaxed)) {
+        int code = QT_OK;
+        if (s->input == NULL)
+            return QT_OK;
+        enum qt_slow_result what = next_item(s, &r, error, &code);
+        if (code)
+            return code;
+        if (what == QT_SLOW_MORE) {
+            int more = qt_slow_next_file(s, error);
+            if (more < 0)
+                return error != NULL ? error->code : QT_EIO;
+            atomic_store(&s->file_now, s->file);
+            continue;
+        }
+        if (what == QT_SLOW_EVENT) {
+            enum taken taken = take_event(s, &r, error);
+            if (taken != TAKEN)
+                return taken == CLOSE_BATCH ? QT_OK : QT_ENOMEM;
+        } else if (what == QT_SLOW_GARBAGE) {
+            skip_garbage(s, &r);
+        } else {
+            server_header(s, r.banner);
+        }
+        s->skipping = what == QT_SLOW_GARBAGE;
+        consume(s, r.used);
+    }
+    return QT_OK;
+}
+
+int qt_slow_peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *error)
+{
+    struct reading r;
+    for (uint64_t bytes = 0; bytes < ((uint64_t)16 << 20);) {
+        int code = QT_OK;
+        enum qt_slow_result what = next_item(s, &r, error, &code);
+        if (code)
+            return code;
+        if (what == QT_SLOW_MORE)
+            break;
+        if (what == QT_SLOW_EVENT) {
+            struct qt_moment m = {0};
+            stamp(s, &r.event, &m);
+            *out_ns = m.when_ns;
+            if (!(m.flags & QT_F_CLOCK_GUESSED))
+                return QT_OK;
+        }
+        bytes += r.used;
+        consume(s, r.used);
+    }
+    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it", s->paths[0]);
+}
