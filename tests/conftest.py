@@ -69,7 +69,7 @@ def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -
 
 @pytest.fixture
 def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
-    """Make servers of a test's own: `server_factory("mysql80", {"slow_query_log": "ON"})`; gone after the test."""
+    """Make servers of a test's own, gone after it: `server_factory("mysql80", {"slow_query_log": "ON"})`."""
     made: list[Server] = []
 
     def make(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Private servers: they start as someone unprivileged, stop, restart, copy, and never outlive their parent."""
+"""Private servers: unprivileged, stopped, restarted, copied, and never outliving their parent."""
 
 import os
 import subprocess
