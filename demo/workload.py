@@ -22,7 +22,7 @@ Connect = Callable[[], "pymysql.connections.Connection[pymysql.cursors.Cursor]"]
 
 @dataclass(frozen=True)
 class Step:
-    """What a session does at one moment, one statement after another; on a new connection where it says so."""
+    """What a session does at one moment, one statement after another; reconnecting first where it says so."""
 
     at_s: float
     statements: tuple[str, ...]
@@ -120,7 +120,7 @@ class Customer:
         end = "ROLLBACK" if self._rng.random() < 0.1 else "COMMIT"
         return (
             "START TRANSACTION",
-            f"INSERT INTO orders VALUES ({order}, {self._skewed(CUSTOMERS)}, '{placed}', 'paid', 9.90, 'web')",
+            f"INSERT INTO orders VALUES ({order}, {self._skewed(CUSTOMERS)}, '{placed}', 'paid', 9.9, 'web')",
             *lines,
             *taken,
             end,
