@@ -17,9 +17,7 @@ Examples:
   querytape demo --seconds 5 --keep /tmp/shop
 """,
 )
-@click.option(
-    "--seconds", type=click.FloatRange(2, 600), default=20, show_default=True, help="Length of the workload."
-)
+@click.option("--seconds", type=click.FloatRange(2, 600), default=20, show_default=True, help="Length of the workload.")
 @click.option(
     "--keep",
     type=click.Path(path_type=Path),

@@ -81,9 +81,7 @@ def _record(servers: Path, seconds: float) -> tuple[Path, Path]:
         production.start()
         _say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
         tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
-        _say(
-            f"{tally.statements:,} statements on {tally.connects} connections, {tally.errors} meant to fail."
-        )
+        _say(f"{tally.statements:,} statements on {tally.connects} connections, {tally.errors} meant to fail.")
         log = production.slow_log
     return data, log
 

@@ -104,9 +104,7 @@ class Customer:
 
     def _category(self) -> tuple[str, ...]:
         category = self._rng.choice(CATEGORIES)
-        return (
-            f"SELECT id, name, price FROM products WHERE category = '{category}' ORDER BY price LIMIT 20",
-        )
+        return (f"SELECT id, name, price FROM products WHERE category = '{category}' ORDER BY price LIMIT 20",)
 
     def _buy(self) -> tuple[str, ...]:
         order, self._next_order = self._next_order, self._next_order + 1

@@ -93,9 +93,7 @@ def test_classes_are_equal_in_c_and_python(checkout: Path) -> None:
 
 def test_every_source_file_names_its_licence(checkout: Path) -> None:
     """One SPDX line a file, in its first three lines."""
-    scripts = [
-        path for folder in ("scripts", ".ci") for path in (checkout / folder).iterdir() if path.is_file()
-    ]
+    scripts = [path for folder in ("scripts", ".ci") for path in (checkout / folder).iterdir() if path.is_file()]
     without = [
         str(path.relative_to(checkout))
         for path in [*ours(checkout, "*.py", "*.c", "*.h", "*.sql", "Makefile"), *scripts]

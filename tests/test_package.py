@@ -103,9 +103,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info"}
-    parts = {
-        name.split("/")[1] for name in names if name.count("/") > 1 and not name.startswith("querytape-")
-    }
+    parts = {name.split("/")[1] for name in names if name.count("/") > 1 and not name.startswith("querytape-")}
     assert parts == {"analyze", "capture", "demo", "native", "replay", "schemas"}
     assert "querytape/native/_querytape.abi3.so" in names
     assert "querytape/schemas/tape.sql" in names
@@ -130,9 +128,7 @@ def test_the_source_archive_can_be_built(built: Built, checkout: Path) -> None:
     """The source archive has every C file and header, the licence and the change log."""
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {f"native/{path.name}" for path in (checkout / "native").glob("*.[ch]")} - {
-        "native/_querytape.c"
-    }
+    wanted = {f"native/{path.name}" for path in (checkout / "native").glob("*.[ch]")} - {"native/_querytape.c"}
     assert not wanted - names
     assert {"LICENSE", "README.md", "CHANGELOG.md", "setup.py", "pyproject.toml"} <= names
     assert not [name for name in names if name.endswith((".so", ".o"))]
@@ -147,8 +143,6 @@ def test_the_command_works_outside_the_checkout(installed: Path, tmp_path: Path)
 
 def test_what_is_imported_is_the_wheel(installed: Path, tmp_path: Path) -> None:
     """The environment's own copy is imported, with its types marked as such."""
-    where = run(
-        installed, tmp_path, "python", "-c", "import querytape.native.slowlog as m; print(m.__file__)"
-    )
+    where = run(installed, tmp_path, "python", "-c", "import querytape.native.slowlog as m; print(m.__file__)")
     assert where.startswith(str(installed))
     assert (Path(where.strip()).parent.parent / "py.typed").exists()
