@@ -118,9 +118,7 @@ def _unpacked(folder: Path) -> Program | None:
 def _ask(command: tuple[str, ...], own: tuple[str, ...] = ()) -> Program | None:
     """Ask a program what it is: `mysqld` is MariaDB on Debian."""
     try:
-        said = subprocess.run(
-            [*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20
-        )
+        said = subprocess.run([*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20)
     except (OSError, subprocess.TimeoutExpired):
         return None
     version = re.search(r"Ver (\d+\.\d+\.\d+)", said.stdout)

@@ -72,9 +72,7 @@ def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
     """Make servers of a test's own, gone after it: `server_factory("mysql80", {"slow_query_log": "ON"})`."""
     made: list[Server] = []
 
-    def make(
-        name: str = "mariadb", config: dict[str, str] | None = None, template: Path | None = None
-    ) -> Server:
+    def make(name: str = "mariadb", config: dict[str, str] | None = None, template: Path | None = None) -> Server:
         kind = KINDS.get(name, name)
         if find_program(kind) is None:
             skip_loudly(request, missing_sentence(kind))
