@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native replay engine: sessions and events in, outcomes out, all as Arrow streams."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ._querytape import ffi, lib
+from .errors import check
+from .streams import Stream, stream_pointer
+
+NEW, OPENING, RUNNING, DRAINING, DONE = range(5)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h."""
+
+    host: str | None = None
+    socket: str | None = None
+    port: int = 3306
+    user: str = "root"
+    password: str | None = None
+    db: str | None = None
+    charset: str = "utf8mb4"
+    init: str | None = None
+    max_pace: bool = False
+    canaries: int = 0
+    connect_timeout_s: int = 20
+    connect_rate: int = 500
+    lead_ns: int = 2_000_000_000
+    queue_bytes: int = 256 << 20
+    drain_ns: int = 60_000_000_000
+    stack_bytes: int = 128 << 10
+
+
+@dataclass(frozen=True)
+class EngineStats:
+    """Counters and quantiles as `struct qt_engine_stats` gives them; quantiles are None where nothing was measured."""
+
+    fed: int
+    executed: int
+    not_sent: int
+    reads: int
+    writes: int
+    others: int
+    errors: int
+    injected: int
+    sessions_open: int
+    sessions_opened: int
+    sessions_failed: int
+    sessions_lost: int
+    queued_bytes: int
+    now_ns: int
+    engine_cpu_ns: int
+    p95_ns: int | None
+    late_p99_ns: int | None
+    tool_p50_ns: int | None
+    tool_p99_ns: int | None
+    canary_p50_ns: int | None
+    canary_p99_ns: int | None
+    drain_cut: int
+    zero_real_ns: int
+    state: int
+
+
+class Engine:
+    """One replay. `feed` may run in a thread of its own; every call releases the interpreter while it waits in C."""
+
+    def __init__(self, options: EngineOptions) -> None:
+        error = ffi.new("struct qt_error *")
+        given = ffi.new("struct qt_engine_options *")
+        keep = []
+        for name, value in vars(options).items():
+            if isinstance(value, str):
+                keep.append(ffi.new("char[]", value.encode("utf-8", "surrogateescape")))
+                setattr(given, name, keep[-1])
+            elif value is not None:
+                setattr(given, name, value)
+        self._engine = lib.qt_engine_new(given, error)
+        if self._engine == ffi.NULL:
+            check(error.code, error)
+
+    def sessions(self, source: Any) -> None:
+        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault where its columns are others."""
+        error = ffi.new("struct qt_error *")
+        stream, keep = stream_pointer(source)
+        check(lib.qt_engine_sessions(self._engine, stream, error), error)
+        del keep
+
+    def start(self) -> None:
+        """Start the engine's threads; returns at once."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_start(self._engine, error), error)
+
+    def feed(self, source: Any) -> None:
+        """Take planned events until the stream ends; blocks while the memory budget is full."""
+        error = ffi.new("struct qt_error *")
+        stream, keep = stream_pointer(source)
+        check(lib.qt_engine_feed(self._engine, stream, error), error)
+        del keep
+
+    def feed_end(self) -> None:
+        """Say that the plan has ended."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_feed_end(self._engine, error), error)
+
+    def outcomes(self, slice_ns: int) -> Stream:
+        """Return a stream of outcomes that ends after about `slice_ns`, or with the run."""
+
+        def fill(out: Any) -> None:
+            error = ffi.new("struct qt_error *")
+            check(lib.qt_engine_outcomes(self._engine, slice_ns, out, error), error)
+
+        return Stream(fill, self)
+
+    def session_results(self) -> Stream:
+        """Return one row a session, after the end of the run."""
+
+        def fill(out: Any) -> None:
+            error = ffi.new("struct qt_error *")
+            check(lib.qt_engine_session_results(self._engine, out, error), error)
+
+        return Stream(fill, self)
+
+    def stats(self) -> EngineStats:
+        """Return counters; the interval's quantiles are those since the previous call."""
+        s = ffi.new("struct qt_engine_stats *")
+        lib.qt_engine_stats(self._engine, s)
+        optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "canary_p50_ns", "canary_p99_ns")
+        values = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
+        return EngineStats(**{k: None if k in optional and v < 0 else v for k, v in values.items()})  # type: ignore[arg-type]
+
+    def stop(self, how: int) -> None:
+        """1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""
+        lib.qt_engine_stop(self._engine, how)
+
+    def close(self) -> None:
+        """Free the engine; cuts what still runs."""
+        if self._engine != ffi.NULL:
+            lib.qt_engine_free(self._engine)
+            self._engine = ffi.NULL

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* SQL tokens of MySQL and MariaDB over any bytes. Private to the native part. */
+#ifndef QT_LEXER_H
+#define QT_LEXER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum qt_token_kind {
+    QT_T_END = 0,
+    QT_T_WORD,       /* identifier or keyword, as written */
+    QT_T_QUOTED,     /* `identifier`, with its quotes */
+    QT_T_STRING,     /* '..' ".." N'..' X'..' B'..' _charset'..' */
+    QT_T_NUMBER,     /* 1 1.5e3 0xAB 0b01 */
+    QT_T_PARAM,      /* ? */
+    QT_T_VARIABLE,   /* @name @'name' @`name` */
+    QT_T_SYSTEM,     /* @@name @@global.name */
+    QT_T_OPERATOR,   /* one to three bytes */
+    QT_T_DOT,
+    QT_T_COMMA,
+    QT_T_OPEN,       /* ( */
+    QT_T_CLOSE,      /* ) */
+    QT_T_SEMICOLON,
+    QT_T_HINT,       /* the opening of an optimizer hint: what follows is tokens, up to QT_T_COMMENT_END */
+    QT_T_EXECUTABLE, /* the opening of a comment that the server executes, its version number included */
+    QT_T_COMMENT_END
+};
+
+struct qt_token {
+    int kind;
+    const char *p;
+    size_t len;
+};
+
+struct qt_lexer {
+    const char *at, *end;
+    int in_comment;  /* inside a hint or executable comment: a star and a slash end it */
+    int open_quote;  /* the byte that opened what never ends; see struct qt_statement */
+};
+
+void qt_lexer_init(struct qt_lexer *, const char *sql, size_t len);
+void qt_lex(struct qt_lexer *, struct qt_token *);
+
+/* Byte classes. */
+#define QT_C_IDENT 1  /* may be inside an identifier */
+#define QT_C_DIGIT 2
+#define QT_C_SPACE 4
+#define QT_C_PLAIN 8  /* inside a literal: neither a quote nor a backslash */
+extern const uint8_t qt_char_class[256];
+
+static inline char qt_lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+#endif
