@@ -82,10 +82,10 @@ def recover(path: Path) -> dict[str, Any]:
 def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Write digests.parquet: one row a digest, with the normalised text of its sample. Return how many."""
     con.execute(
-        "CREATE TEMP TABLE found AS SELECT *, octet_length(sample) AS sample_bytes"
+        "CREATE TABLE found AS SELECT *, octet_length(sample) AS sample_bytes"
         f" FROM ({question('digests.sql')})"
     )
-    con.execute("CREATE TEMP TABLE texts (digest VARCHAR, normalized VARCHAR)")
+    con.execute("CREATE TABLE texts (digest VARCHAR, normalized VARCHAR)")
     normalizer = Normalizer()
     cursor = con.cursor()
     cursor.execute("SELECT digest, sample FROM found")
@@ -94,7 +94,7 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
         texts = [normalizer.normalize(bytes(sample)).text for _, sample in rows]
         con.execute("INSERT INTO texts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", [names, texts])
     cursor.close()
-    con.execute("CREATE TEMP VIEW joined AS SELECT found.*, texts.normalized FROM found JOIN texts USING (digest)")
+    con.execute("CREATE VIEW joined AS SELECT found.*, texts.normalized FROM found JOIN texts USING (digest)")
     have = {row[0] for row in con.execute("DESCRIBE joined").fetchall()}
     _copy(con, f"SELECT {select_list('tape', 'digests', have)} FROM joined ORDER BY events DESC, digest", path, "digests")
     return int(con.execute("SELECT count(*) FROM found").fetchall()[0][0])

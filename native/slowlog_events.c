@@ -24,18 +24,9 @@ struct reading {
     int has_statement;
 };
 
-static uint64_t line_of(struct qt_slowlog *s)
-{
-    uint64_t n = 0; /* lines are only needed where something is wrong: counted from the last place asked for */
-    for (size_t i = s->counted; i < s->begin; i++)
-        n += s->buffer[i] == '\n';
-    s->counted = s->begin;
-    return s->line += n;
-}
-
 static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
 {
-    qt_problems_add(&s->problems, s->file, (int64_t)line_of(s), (int64_t)s->offset, kind, expected, found.p, found.len);
+    qt_problems_add(&s->problems, s->file, (int64_t)qt_slow_count_lines(s), (int64_t)s->offset, kind, expected, found.p, found.len);
 }
 
 static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
