@@ -55,7 +55,8 @@ static void set_options(MYSQL *m, const struct qt_engine_options *o)
 static uint64_t bytes_read(MYSQL *m)
 {
     size_t bytes = 0;
-    mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes);
+    if (m->net.pvio != NULL) /* the library takes it away with a lost connection, and would follow it nevertheless */
+        mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes);
     return bytes;
 }
 
@@ -184,6 +185,21 @@ static int send_query(struct qt_session *s, const struct qt_event *e, struct qt_
     return read_results(m, out);
 }
 
+/* A reset takes the session's settings away; those that keep the replay safe and the bytes whole are made again. */
+static int reset(struct qt_session *s)
+{
+    const struct qt_engine_options *o = &s->engine->options;
+    MYSQL *m = s->connection;
+    int bad = mysql_reset_connection(m);
+    track_schema(s, NULL);
+    if (bad)
+        return bad;
+    int added = 1 + (o->init != NULL);
+    s->injected += added;
+    atomic_fetch_add_explicit(&s->engine->injected, (uint64_t)added, memory_order_relaxed);
+    return mysql_set_character_set(m, o->charset) != 0 || (o->init != NULL && mysql_query(m, o->init) != 0);
+}
+
 void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct qt_outcome *out)
 {
     MYSQL *m = s->connection;
@@ -199,8 +215,7 @@ void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct q
         bad = mysql_ping(m);
         break;
     case QT_COMMAND_RESET:
-        bad = mysql_reset_connection(m);
-        track_schema(s, NULL);
+        bad = reset(s);
         break;
     default: /* quit */
         qt_connection_close(s);
@@ -212,7 +227,7 @@ void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct q
         track_schema(s, e->has_db ? e->bytes : NULL);
     if (s->connection != NULL) {
         uint64_t now = bytes_read(m);
-        out->bytes_received = (int64_t)(now - s->bytes_before);
+        out->bytes_received = now >= s->bytes_before ? (int64_t)(now - s->bytes_before) : QT_NONE;
         s->bytes_before = now;
     }
 }
