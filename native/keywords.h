@@ -6,32 +6,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(name, flags): the word is the lower-case name. */
-#define QT_KW_OPERAND 1   /* an operand follows: a sign there is the literal's, NULL and TRUE are values */
-#define QT_KW_GAP 2       /* written with a blank before a parenthesis */
+#define QT_KW_SIGN 1    /* an operand follows: a sign there belongs to it */
+#define QT_KW_VALUE 2   /* NULL, TRUE and FALSE behind it are values */
+#define QT_KW_GAP 4     /* written with a blank before a parenthesis */
+#define QT_KW_WATCH 8   /* classify.c wants to see it wherever it stands */
+#define QT_KW_CALL 16   /* a function that the servers also find when its name is quoted */
+#define QT_KW_PREFIX 32 /* may stand before a string as part of the literal */
+#define QT_KW_HINT 64   /* an optimizer hint may follow */
+#define QT_KW_VERB 128  /* what WITH, EXPLAIN and ANALYZE lead to */
+
+/* X(name, flags) */
 #define QT_KEYWORD_LIST(X) \
-    X(all, 2) X(alter, 0) X(analyze, 0) X(and, 3) X(as, 2) X(asc, 0) X(auth, 0) X(backup, 0) X(begin, 0) \
-    X(between, 3) X(binary, 0) X(binlog, 0) X(by, 3) X(cache, 0) X(call, 0) X(case, 3) X(change, 0) X(check, 0) \
-    X(checksum, 0) X(clone, 0) X(comment, 0) X(commit, 0) X(component, 0) X(connection, 0) X(create, 0) X(cross, 2) \
-    X(date, 0) X(deallocate, 0) X(decode, 0) X(default, 0) X(delete, 0) X(desc, 0) X(describe, 0) X(distinct, 3) \
-    X(do, 3) X(drop, 0) X(dumpfile, 0) X(duplicate, 0) X(else, 3) X(encode, 0) X(encrypt, 0) X(end, 0) \
-    X(execute, 0) X(exists, 2) X(explain, 0) X(false, 0) X(flush, 0) X(for, 0) X(from, 2) X(function, 0) \
-    X(get, 0) X(global, 0) X(grant, 0) X(group, 0) X(group_replication, 0) X(gtid_domain_id, 0) X(gtid_next, 0) X(gtid_seq_no, 0) \
-    X(handler, 0) X(having, 3) X(help, 0) X(identified, 0) X(immediate, 0) X(import, 0) X(in, 2) X(index, 2) X(inner, 2) \
-    X(insert, 0) X(install, 0) X(instance, 0) X(into, 2) X(is, 0) X(join, 2) X(key, 2) X(kill, 3) X(lastval, 0) \
-    X(left, 2) X(like, 3) X(limit, 3) X(load, 0) X(load_file, 0) X(local, 0) X(lock, 0) X(logfile, 0) X(logs, 0) X(master, 0) \
-    X(mod, 3) X(nextval, 0) X(next, 0) X(not, 2) X(null, 0) X(offset, 3) X(on, 3) X(open, 0) X(optimize, 0) X(or, 3) X(order, 2) X(outer, 2) \
-    X(outfile, 0) X(over, 2) X(partition, 2) X(password, 0) X(persist, 0) X(persist_only, 0) X(plugin, 0) X(prepare, 0) \
-    X(primary, 2) X(proxy, 0) X(purge, 0) X(read, 0) X(regexp, 3) X(release, 0) X(rename, 0) X(repair, 0) X(replace, 0) \
-    X(replica, 0) X(replication, 0) X(reset, 0) X(resignal, 0) X(resource, 0) X(restart, 0) X(return, 3) X(returning, 3) X(revoke, 0) \
-    X(right, 2) X(rlike, 3) X(role, 0) X(rollback, 0) X(row, 0) X(savepoint, 0) X(secret, 0) X(select, 3) X(server, 0) \
-    X(session, 0) X(set, 3) X(setval, 0) X(show, 0) X(shutdown, 0) X(signal, 0) X(slave, 0) X(soname, 0) X(source, 0) X(sql_log_bin, 0) \
-    X(start, 0) X(statement, 0) X(status, 0) X(stop, 0) X(system, 0) X(table, 0) X(tables, 0) X(tablespace, 0) X(then, 3) X(time, 0) \
-    X(timestamp, 0) X(transaction, 0) X(transaction_read_only, 0) X(true, 0) X(truncate, 0) X(tx_read_only, 0) \
-    X(undo, 0) X(uninstall, 0) X(union, 2) X(unlock, 0) X(update, 0) X(use, 0) X(user, 0) X(using, 2) X(value, 2) X(values, 2) \
-    X(view, 0) X(when, 3) X(where, 3) X(with, 2) X(work, 0) X(write, 0) X(wsrep_sst_auth, 0) X(xa, 0) X(xor, 3) \
-    X(aes_encrypt, 0) X(aes_decrypt, 0) X(des_encrypt, 0) X(des_decrypt, 0) X(old_password, 0) X(intersect, 2) X(except, 2) \
-    X(via, 0) X(atomic, 0) X(gtid_purged, 0) X(server_id, 0) X(sql_slave_skip_counter, 0) X(subscription, 0) X(query, 0)
+    /* where operands and parentheses follow */ \
+    X(all, 4) X(and, 7) X(as, 4) X(between, 7) X(by, 7 + 8) X(case, 3) X(cross, 4) X(default, 1 + 8) X(distinct, 7) X(div, 7) \
+    X(do, 7 + 8) X(else, 7 + 8) X(except, 4) X(exists, 4) X(from, 5) X(having, 7) X(if, 0) X(in, 4) X(index, 4) X(inner, 4) \
+    X(intersect, 4) X(interval, 5) X(into, 4) X(is, 0) X(join, 4) X(key, 4) X(like, 7) X(limit, 7) X(mod, 5) X(not, 5) X(on, 7) \
+    X(or, 7) X(over, 4) X(partition, 4) X(primary, 4) X(regexp, 7) X(return, 7) X(returning, 7) X(rlike, 7) X(set, 4) X(than, 7) \
+    X(then, 7 + 8) X(to, 1) X(union, 4) X(using, 7) X(value, 4 + 8) X(values, 4 + 128) X(when, 7) X(where, 7) X(xor, 7) \
+    X(offset, 7) X(row, 0) X(null, 0) X(true, 0) X(false, 0) \
+    /* parts of literals: DATE'..' and its kin, then character sets */ \
+    X(date, 32) X(time, 32) X(timestamp, 32) X(_utf8, 32) X(_utf8mb3, 32) X(_utf8mb4, 32) X(_latin1, 32) X(_binary, 32) \
+    X(_ascii, 32) X(_ucs2, 32) X(_utf16, 32) X(_utf16le, 32) X(_utf32, 32) X(_cp1250, 32) X(_cp1251, 32) X(_cp1256, 32) \
+    X(_cp1257, 32) X(_cp850, 32) X(_cp852, 32) X(_cp866, 32) X(_cp932, 32) X(_big5, 32) X(_gbk, 32) X(_gb2312, 32) \
+    X(_gb18030, 32) X(_sjis, 32) X(_ujis, 32) X(_euckr, 32) X(_eucjpms, 32) X(_tis620, 32) X(_latin2, 32) X(_latin5, 32) \
+    X(_latin7, 32) X(_greek, 32) X(_hebrew, 32) X(_koi8r, 32) X(_koi8u, 32) X(_armscii8, 32) X(_geostd8, 32) X(_dec8, 32) \
+    X(_hp8, 32) X(_swe7, 32) X(_macce, 32) X(_macroman, 32) X(_keybcs2, 32) \
+    /* first words, and what tells them apart */ \
+    X(select, 7 + 64 + 128) X(insert, 64 + 128) X(update, 64 + 128) X(delete, 64 + 128) X(replace, 64 + 128) X(table, 128) \
+    X(alter, 0) X(analyze, 8) X(atomic, 8) X(backup, 0) X(begin, 8) X(binlog, 0) X(cache, 0) X(call, 0) X(change, 0) X(check, 0) \
+    X(checksum, 0) X(clone, 0) X(close, 0) X(commit, 0) X(create, 0) X(deallocate, 0) X(declare, 0) X(desc, 0) X(describe, 0) \
+    X(drop, 0) X(elseif, 0) X(end, 0) X(execute, 0) X(explain, 0) X(fetch, 0) X(flush, 0) X(for, 8) X(get, 0) X(grant, 0) \
+    X(handler, 0) X(help, 0) X(import, 0) X(install, 0) X(instance, 0) X(iterate, 0) X(kill, 1) X(leave, 0) X(load, 0) \
+    X(local, 0) X(lock, 0) X(logfile, 0) X(loop, 8) X(no_write_to_binlog, 0) X(open, 0) X(optimize, 0) X(persist, 8) \
+    X(persist_only, 8) X(global, 8) X(session, 0) X(prepare, 0) X(purge, 0) X(query, 0) X(release, 0) X(rename, 0) X(repair, 0) \
+    X(repeat, 8) X(reset, 0) X(resignal, 0) X(resource, 0) X(restart, 0) X(revoke, 0) X(role, 8) X(rollback, 0) X(savepoint, 0) \
+    X(server, 0) X(show, 0) X(shutdown, 0) X(signal, 0) X(start, 0) X(statement, 0) X(stop, 0) X(tables, 0) X(tablespace, 0) \
+    X(transaction, 0) X(truncate, 0) X(undo, 0) X(uninstall, 0) X(unlock, 0) X(until, 0) X(use, 0) X(user, 0) X(while, 0) \
+    X(with, 4 + 8) X(xa, 0) X(authorization, 8) \
+    /* what they do */ \
+    X(outfile, 8) X(dumpfile, 8) X(soname, 8) X(next, 0) X(read, 0) X(write, 8) X(comment, 0) X(connection, 0) X(identified, 0) \
+    X(via, 8) X(load_file, 16) X(nextval, 16) X(setval, 16) X(password, 16) X(old_password, 16) X(encrypt, 16) \
+    X(encode, 16) X(decode, 16) X(aes_encrypt, 16) X(aes_decrypt, 16) X(des_encrypt, 16) X(des_decrypt, 16)
 
 enum qt_keyword {
     QT_K_NONE = 0,
@@ -40,17 +55,20 @@ enum qt_keyword {
 #undef QT_X
     QT_KEYWORDS
 };
+_Static_assert(QT_KEYWORDS <= 255, "a keyword is kept in a byte");
 
 #define QT_KEYWORD_SLOTS 1024u
-#define QT_KEYWORD_LONGEST 24u
+#define QT_KEYWORD_LONGEST 18u
 
 struct qt_keywords {
+    uint64_t heads[QT_KEYWORDS];     /* the first eight bytes, folded */
     uint8_t slots[QT_KEYWORD_SLOTS]; /* enum qt_keyword; 0 = free */
 };
 
 void qt_keywords_init(struct qt_keywords *);
-/* `word` is in lower case and may be read up to 8 bytes from its start whatever its length. */
-int qt_keyword_find(const struct qt_keywords *, const char *word, size_t len);
+/* The keyword that a word of identifier bytes is, in whatever case; `head` is its first eight bytes (0 where it is shorter)
+ * as they lie in memory. */
+int qt_keyword_find(const struct qt_keywords *, uint64_t head, const char *word, size_t len);
 extern const uint8_t qt_keyword_flags[QT_KEYWORDS];
 
 #endif

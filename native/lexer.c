@@ -1,58 +1,80 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB. Quotes follow the default sql_mode:
- * "..." is a string and a backslash escapes. A NUL byte is white space, as the servers take it. */
+/* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB, and their sql_lex.cc. Quotes follow
+ * the default sql_mode: "..." is a string and a backslash escapes. Control bytes are white space.
+ *
+ * A hint is found as the servers do that know none: it ends at the first star and slash, whatever its quotes say. So no
+ * quote inside one can hide a statement behind it. Every byte is looked at a fixed number of times. */
 #include "lexer.h"
 
 #include <string.h>
 
+#define ROW4(v) v, v, v, v
+#define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
+#define ROW64(v) ROW16(v), ROW16(v), ROW16(v), ROW16(v)
+
 /* Made of QT_C_*: identifiers are letters, digits, _ $ and every byte above 127. */
 const uint8_t qt_char_class[256] = {
-    12,  8,  8,  8,  8,  8,  8,  8,  8, 12, 12, 12, 12, 12,  8,  8,
-     8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,  8,
-    12,  8,  0,  8,  9,  8,  8,  0,  8,  8,  8,  8,  8,  8,  8,  8,
-    11, 11, 11, 11, 11, 11, 11, 11, 11, 11,  8,  8,  8,  8,  8,  8,
-     8,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  8,  0,  8,  8,  9,
-     0,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  8,  8,  8,  8,  8,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
-     9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,  9,
+    ROW16(4), ROW16(4),
+    4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* $ */
+    ROW4(3), ROW4(3), 3, 3, 0, 0, 0, 0, 0, 0,
+    0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1, 1, 1,
+    1, 1, 1, 1, ROW4(1), 1, 1, 1, 0, 0, 0, 0, 1, /* _ */
+    0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1, 1, 1,
+    1, 1, 1, 1, ROW4(1), 1, 1, 1, 0, 0, 0, 0, 4,
+    ROW64(1), ROW64(1),
 };
 
 #define IS(c, what) (qt_char_class[(unsigned char)(c)] & (what))
 
-void qt_lexer_init(struct qt_lexer *l, const char *sql, size_t len)
+void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
+    memset(l, 0, sizeof *l);
+    l->keywords = keywords;
     l->at = sql;
-    l->end = sql + len;
-    l->in_comment = 0;
-    l->open_quote = 0;
+    l->end = l->all_end = sql + len;
+}
+
+#define ONES UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+/* Not 0 where one of the eight bytes is c. */
+static inline uint64_t has_byte(uint64_t eight, char c)
+{
+    uint64_t x = eight ^ (ONES * (unsigned char)c);
+    return (x - ONES) & ~x & HIGHS;
+}
+
+/* The next quote or backslash. */
+static const char *find_special(const char *p, const char *end, char quote)
+{
+    while (end - p >= 8) {
+        uint64_t eight;
+        memcpy(&eight, p, 8);
+        if (has_byte(eight, quote) | has_byte(eight, '\\'))
+            break;
+        p += 8;
+    }
+    while (p < end && *p != quote && *p != '\\')
+        p++;
+    return p;
 }
 
 /* From behind the opening quote to behind the closing one. A doubled quote is one inside. */
 static const char *skip_quoted(struct qt_lexer *l, const char *p, char quote)
 {
     for (;;) {
-        while (p < l->end && IS(*p, QT_C_PLAIN))
-            p++;
+        p = find_special(p, l->end, quote);
         if (p >= l->end) {
-            l->open_quote = quote;
+            if (!l->in_hint)
+                l->open_quote = quote;
             return l->end;
         }
-        if (*p == '\\' && quote != '`') {
-            p += p + 1 < l->end ? 2 : 1;
-        } else if (*p == quote) {
+        if (*p == quote) {
             if (p + 1 >= l->end || p[1] != quote)
                 return p + 1;
             p += 2;
         } else {
-            p++;
+            p += quote != '`' && p + 1 < l->end ? 2 : 1;
         }
     }
 }
@@ -63,36 +85,81 @@ static const char *skip_line(const struct qt_lexer *l, const char *p)
     return newline != NULL ? newline + 1 : l->end;
 }
 
+/* The star of the next star and slash, or NULL. */
+static const char *comment_end(const char *p, const char *end)
+{
+    while (p < end && (p = memchr(p, '*', (size_t)(end - p))) != NULL) {
+        if (p + 1 < end && p[1] == '/')
+            return p;
+        p++;
+    }
+    return NULL;
+}
+
 static const char *skip_comment(struct qt_lexer *l, const char *p)
 {
-    while ((p = memchr(p, '*', (size_t)(l->end - p))) != NULL) {
-        if (p + 1 < l->end && p[1] == '/')
+    const char *star = comment_end(p, l->end);
+    if (star != NULL)
+        return star + 2;
+    l->open_quote = '*';
+    return l->end;
+}
+
+/* A comment for newer servers is skipped by older ones to its end; one comment inside it is skipped with it. */
+static const char *skip_executable(struct qt_lexer *l, const char *p)
+{
+    for (; p + 1 < l->end; p++) {
+        if (p[0] == '*' && p[1] == '/')
             return p + 2;
-        p++;
+        if (p[0] == '/' && p[1] == '*') {
+            p = skip_comment(l, p + 2) - 1;
+            if (l->open_quote)
+                break;
+        }
     }
     l->open_quote = '*';
     return l->end;
+}
+
+static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
+{
+    const char *star = comment_end(p + 3, l->end);
+    if (star == NULL)
+        l->open_quote = '*';
+    else
+        l->end = star;
+    l->in_hint = 1;
+    t->kind = QT_T_HINT;
+    t->len = 3;
 }
 
 /* At a slash and a star. Returns 1 where it opens something whose content is tokens. */
 static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
     size_t left = (size_t)(l->end - p);
+    int mariadb = left > 3 && p[2] == 'M' && p[3] == '!';
     t->p = p;
-    if (left > 2 && p[2] == '+') {
-        t->kind = QT_T_HINT;
-        t->len = 3;
-    } else if (left > 2 && (p[2] == '!' || (left > 3 && p[2] == 'M' && p[3] == '!'))) {
-        const char *at = p + (p[2] == '!' ? 3 : 4);
-        for (int n = 0; n < 6 && at < l->end && IS(*at, QT_C_DIGIT); n++)
+    t->keyword = QT_K_NONE;
+    if (left > 2 && p[2] == '+' && l->hintable && !l->in_hint) {
+        open_hint(l, p, t);
+    } else if (((left > 2 && p[2] == '!') || mariadb) && !l->in_hint) {
+        const char *digits = p + (mariadb ? 4 : 3), *at = digits;
+        while (at - digits < 6 && at < l->end && IS(*at, QT_C_DIGIT))
             at++;
+        int version = at - digits >= 5; /* fewer digits are SQL */
+        l->saw_version |= version || mariadb;
+        if (l->skip_versions && (version || mariadb)) {
+            l->at = skip_executable(l, at);
+            return 0;
+        }
         t->kind = QT_T_EXECUTABLE;
-        t->len = (size_t)(at - p);
+        t->len = (size_t)((version ? at : digits) - p);
+        l->in_executable = 1;
     } else {
         l->at = skip_comment(l, p + 2);
         return 0;
     }
-    l->in_comment = 1;
+    l->hintable = 0;
     l->at = p + t->len;
     return 1;
 }
@@ -107,28 +174,23 @@ static int skip_blank(struct qt_lexer *l, struct qt_token *t)
         l->at = p;
         if (p >= l->end)
             return 0;
-        if (*p == '#')
-            l->at = skip_line(l, p);
-        else if (*p == '-' && p + 1 < l->end && p[1] == '-' && (p + 2 == l->end || (unsigned char)p[2] <= ' '))
-            l->at = skip_line(l, p);
-        else if (*p == '/' && p + 1 < l->end && p[1] == '*') {
+        if (*p == '/') {
+            if (p + 1 >= l->end || p[1] != '*')
+                return 0;
             if (comment(l, p, t))
                 return 1;
-        } else
+        } else if (*p == '#' ||
+                   (*p == '-' && p + 1 < l->end && p[1] == '-' && (p + 2 >= l->end || IS(p[2], QT_C_SPACE)))) {
+            l->at = skip_line(l, p);
+        } else {
             return 0;
+        }
     }
 }
 
-static const char *skip_ident(const struct qt_lexer *l, const char *p)
+static inline const char *skip_class(const struct qt_lexer *l, const char *p, int class)
 {
-    while (p < l->end && IS(*p, QT_C_IDENT))
-        p++;
-    return p;
-}
-
-static const char *skip_digits(const struct qt_lexer *l, const char *p)
-{
-    while (p < l->end && IS(*p, QT_C_DIGIT))
+    while (p < l->end && IS(*p, class))
         p++;
     return p;
 }
@@ -145,82 +207,60 @@ static int is_radix(const char *p, const char *end, char kind)
     return 1;
 }
 
+/* Behind an exponent that begins at `at`, or `at` where none does. */
+static const char *exponent(const struct qt_lexer *l, const char *at)
+{
+    if (at >= l->end || qt_lower(*at) != 'e')
+        return at;
+    const char *digits = at + 1;
+    if (digits < l->end && (*digits == '+' || *digits == '-'))
+        digits++;
+    const char *after = skip_class(l, digits, QT_C_DIGIT);
+    return after > digits ? after : at;
+}
+
 /* At a digit, or a dot before one. An identifier may begin with digits: 1a. */
 static const char *number(const struct qt_lexer *l, const char *p, int *kind)
 {
-    const char *word = skip_ident(l, p), *at = skip_digits(l, p);
+    const char *at = skip_class(l, p, QT_C_DIGIT);
     *kind = QT_T_NUMBER;
-    if (at < word) {
-        char c = qt_lower(*at);
-        if (at == p + 1 && *p == '0' && (c == 'x' || c == 'b') && is_radix(p, word, c))
-            return word;
-        if (c == 'e') {
-            const char *exponent = at + 1;
-            if (exponent < l->end && (*exponent == '+' || *exponent == '-'))
-                exponent++;
-            const char *after = skip_digits(l, exponent);
-            if (after > exponent && (after == l->end || !IS(*after, QT_C_IDENT)))
-                return after;
-        }
-        *kind = QT_T_WORD;
-        return word;
-    }
     if (at < l->end && *at == '.') {
-        at = skip_digits(l, at + 1);
-        if (at < l->end && qt_lower(*at) == 'e') {
-            const char *exponent = at + 1;
-            if (exponent < l->end && (*exponent == '+' || *exponent == '-'))
-                exponent++;
-            const char *after = skip_digits(l, exponent);
-            if (after > exponent)
-                return after;
-        }
+        at = skip_class(l, at + 1, QT_C_DIGIT);
+        return exponent(l, at);
     }
-    return at;
-}
-
-/* A word that is really the prefix of a literal: N'..' X'..' B'..' _latin1'..' _binary 0xAB. NULL where it is none. */
-static const char *prefixed(struct qt_lexer *l, const char *p, const char *word)
-{
-    char first = qt_lower(*p);
-    const char *at = word;
-    if (word == p + 1 && (first == 'n' || first == 'x' || first == 'b'))
-        return at < l->end && *at == '\'' ? skip_quoted(l, at + 1, '\'') : NULL;
-    if (first != '_' || word == p + 1)
-        return NULL;
-    while (at < l->end && IS(*at, QT_C_SPACE))
-        at++;
-    if (at >= l->end)
-        return NULL;
-    if (*at == '\'' || *at == '"')
-        return skip_quoted(l, at + 1, *at);
-    if ((qt_lower(*at) == 'x' || qt_lower(*at) == 'b') && at + 1 < l->end && at[1] == '\'')
-        return skip_quoted(l, at + 2, '\'');
-    if (*at == '0' && at + 1 < l->end && (qt_lower(at[1]) == 'x' || qt_lower(at[1]) == 'b'))
-        return skip_ident(l, at);
-    return NULL;
+    if (at >= l->end || !IS(*at, QT_C_IDENT))
+        return at;
+    const char *word = skip_class(l, at, QT_C_IDENT), *after = exponent(l, at);
+    char c = qt_lower(*at);
+    if (at == p + 1 && *p == '0' && (c == 'x' || c == 'b') && is_radix(p, word, c))
+        return word;
+    if (after > at && after >= word)
+        return after;
+    *kind = QT_T_WORD;
+    return word;
 }
 
 static const char *variable(struct qt_lexer *l, const char *p, int *kind)
 {
     *kind = QT_T_VARIABLE;
-    if (p + 1 < l->end && p[1] == '@') {
-        *kind = QT_T_SYSTEM;
-        p = skip_ident(l, p + 2);
-        while (p + 1 < l->end && *p == '.' && IS(p[1], QT_C_IDENT))
-            p = skip_ident(l, p + 1);
+    if (++p >= l->end)
         return p;
+    if (*p == '@') {
+        *kind = QT_T_SYSTEM;
+        return p + 1;
     }
-    if (p + 1 < l->end && (p[1] == '\'' || p[1] == '"' || p[1] == '`'))
-        return skip_quoted(l, p + 2, p[1]);
-    for (p++; p < l->end && (IS(*p, QT_C_IDENT) || *p == '.'); p++)
-        ;
+    if (*p == '\'' || *p == '"' || *p == '`')
+        return skip_quoted(l, p + 1, *p);
+    while (p < l->end && (IS(*p, QT_C_IDENT) || *p == '.'))
+        p++;
     return p;
 }
 
 static size_t operator_length(const char *p, const char *end)
 {
     static const char *const longer[] = {"<=>", "->>", ":=", "->", "<=", ">=", "<>", "!=", "<<", ">>", "||", "&&"};
+    if (end - p < 2 || memchr("=>|&<", p[1], 5) == NULL)
+        return 1;
     for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
         size_t len = i < 2 ? 3 : 2;
         if (p[0] == longer[i][0] && (size_t)(end - p) >= len && memcmp(p, longer[i], len) == 0)
@@ -247,9 +287,14 @@ static const char *punctuation(struct qt_lexer *l, const char *p, int *kind)
     case '?':
         *kind = QT_T_PARAM;
         return p + 1;
+    case '.':
+        *kind = QT_T_DOT;
+        return p + 1;
+    case '@':
+        return variable(l, p, kind);
     case '*':
-        if (l->in_comment && p + 1 < l->end && p[1] == '/') {
-            l->in_comment = 0;
+        if (l->in_executable && p + 1 < l->end && p[1] == '/') {
+            l->in_executable = 0;
             *kind = QT_T_COMMENT_END;
             return p + 2;
         }
@@ -261,45 +306,97 @@ static const char *punctuation(struct qt_lexer *l, const char *p, int *kind)
     return p + operator_length(p, l->end);
 }
 
+static int keyword(const struct qt_lexer *l, const char *p, size_t len)
+{
+    uint64_t head = 0;
+    if (l->all_end - p >= 8) {
+        memcpy(&head, p, 8);
+        if (len < 8)
+            head &= (UINT64_C(1) << (len * 8)) - 1;
+    } else {
+        memcpy(&head, p, len < 8 ? len : 8);
+    }
+    return qt_keyword_find(l->keywords, head, p, len);
+}
+
+/* At a letter. N'..' X'..' B'..' are strings. */
+static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
+{
+    const char *after = skip_class(l, p + 1, QT_C_IDENT);
+    size_t len = (size_t)(after - p);
+    t->kind = QT_T_WORD;
+    if (len == 1 && after < l->end && *after == '\'') {
+        char first = qt_lower(*p);
+        if (first == 'n' || first == 'x' || first == 'b') {
+            t->kind = QT_T_STRING;
+            return skip_quoted(l, after + 1, '\'');
+        }
+    }
+    if (l->previous == QT_T_DOT)
+        return after;
+    t->keyword = keyword(l, p, len);
+    if (l->previous == QT_T_SYSTEM && t->keyword != QT_K_global && t->keyword != QT_K_persist && t->keyword != QT_K_persist_only)
+        t->keyword = QT_K_NONE;
+    l->hintable = (qt_keyword_flags[t->keyword] & QT_KW_HINT) != 0;
+    return after;
+}
+
+static const char *quoted(struct qt_lexer *l, const char *p, struct qt_token *t)
+{
+    const char *after = skip_quoted(l, p + 1, '`');
+    t->kind = QT_T_QUOTED;
+    if (after - p > 3 && l->previous != QT_T_DOT && after[-1] == '`') {
+        int found = keyword(l, p + 1, (size_t)(after - p - 2));
+        t->keyword = qt_keyword_flags[found] & QT_KW_CALL ? found : QT_K_NONE;
+    }
+    return after;
+}
+
+/* Past the last byte: of a hint, or of everything. */
+static void end(struct qt_lexer *l, struct qt_token *t)
+{
+    t->kind = QT_T_END;
+    t->p = l->at;
+    t->len = 0;
+    if (l->end < l->all_end) {
+        l->end = l->all_end;
+        l->in_hint = 0;
+        t->kind = QT_T_COMMENT_END;
+        t->len = 2;
+        l->at += 2;
+    } else if (l->in_executable && l->open_quote == 0) {
+        l->open_quote = '*';
+    }
+}
+
 void qt_lex(struct qt_lexer *l, struct qt_token *t)
 {
     if (skip_blank(l, t))
         return;
     const char *p = l->at, *after;
     t->p = p;
-    t->len = 0;
-    t->kind = QT_T_END;
+    t->keyword = QT_K_NONE;
+    l->hintable = 0;
     if (p >= l->end) {
-        if (l->in_comment)
-            l->open_quote = '*';
+        end(l, t);
         return;
     }
-    if (IS(*p, QT_C_IDENT) && !IS(*p, QT_C_DIGIT)) {
-        after = skip_ident(l, p);
-        t->kind = QT_T_WORD;
-        if (after < l->end && (after - p == 1 || *p == '_')) {
-            const char *literal = prefixed(l, p, after);
-            if (literal != NULL) {
-                after = literal;
-                t->kind = QT_T_STRING;
-            }
-        }
+    int class = IS(*p, QT_C_IDENT | QT_C_DIGIT);
+    if (class == QT_C_IDENT || (class && l->previous == QT_T_DOT)) {
+        after = word(l, p, t);
+    } else if (class || (*p == '.' && p + 1 < l->end && IS(p[1], QT_C_DIGIT) && p != l->name_end)) {
+        after = number(l, p, &t->kind);
     } else if (*p == '\'' || *p == '"') {
         t->kind = QT_T_STRING;
         after = skip_quoted(l, p + 1, *p);
     } else if (*p == '`') {
-        t->kind = QT_T_QUOTED;
-        after = skip_quoted(l, p + 1, '`');
-    } else if (IS(*p, QT_C_DIGIT) || (*p == '.' && p + 1 < l->end && IS(p[1], QT_C_DIGIT))) {
-        after = number(l, p, &t->kind);
-    } else if (*p == '@') {
-        after = variable(l, p, &t->kind);
-    } else if (*p == '.') {
-        t->kind = QT_T_DOT;
-        after = p + 1;
+        after = quoted(l, p, t);
     } else {
         after = punctuation(l, p, &t->kind);
     }
     t->len = (size_t)(after - p);
     l->at = after;
+    l->previous = (uint8_t)t->kind;
+    if (t->kind == QT_T_WORD || t->kind == QT_T_QUOTED)
+        l->name_end = after;
 }

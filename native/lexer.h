@@ -6,15 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "keywords.h"
+
 enum qt_token_kind {
     QT_T_END = 0,
     QT_T_WORD,       /* identifier or keyword, as written */
     QT_T_QUOTED,     /* `identifier`, with its quotes */
-    QT_T_STRING,     /* '..' ".." N'..' X'..' B'..' _charset'..' */
+    QT_T_STRING,     /* '..' ".." N'..' X'..' B'..'; a charset introducer is a word of its own */
     QT_T_NUMBER,     /* 1 1.5e3 0xAB 0b01 */
     QT_T_PARAM,      /* ? */
     QT_T_VARIABLE,   /* @name @'name' @`name` */
-    QT_T_SYSTEM,     /* @@name @@global.name */
+    QT_T_SYSTEM,     /* @@, the name follows */
     QT_T_OPERATOR,   /* one to three bytes */
     QT_T_DOT,
     QT_T_COMMA,
@@ -28,24 +30,31 @@ enum qt_token_kind {
 
 struct qt_token {
     int kind;
+    int keyword; /* enum qt_keyword of a word; of a quoted name only where QT_KW_CALL. QT_K_NONE behind a dot */
     const char *p;
     size_t len;
 };
 
 struct qt_lexer {
-    const char *at, *end;
-    int in_comment;  /* inside a hint or executable comment: a star and a slash end it */
-    int open_quote;  /* the byte that opened what never ends; see struct qt_statement */
+    const char *at, *end;       /* `end` is a hint's end inside one */
+    const char *all_end;
+    const char *name_end;       /* behind the last token where it was a name: a dot there is no decimal point */
+    const struct qt_keywords *keywords;
+    int open_quote;             /* the byte that opened what never ends; see struct qt_statement */
+    uint8_t previous;           /* kind of the last token */
+    uint8_t hintable;           /* the last token was a word that a hint may follow */
+    uint8_t in_hint, in_executable;
+    uint8_t skip_versions;      /* set by the caller: take comments that only some servers execute as comments */
+    uint8_t saw_version;        /* there was one */
 };
 
-void qt_lexer_init(struct qt_lexer *, const char *sql, size_t len);
+void qt_lexer_init(struct qt_lexer *, const struct qt_keywords *, const char *sql, size_t len);
 void qt_lex(struct qt_lexer *, struct qt_token *);
 
 /* Byte classes. */
 #define QT_C_IDENT 1  /* may be inside an identifier */
 #define QT_C_DIGIT 2
 #define QT_C_SPACE 4
-#define QT_C_PLAIN 8  /* inside a literal: neither a quote nor a backslash */
 extern const uint8_t qt_char_class[256];
 
 static inline char qt_lower(char c)

@@ -4,54 +4,19 @@
  *
  *   SELECT a,B FROM `t` WHERE id IN (1, 2) AND x=-5 -- why   ->   select a, b from t where id in (?+) and x = ?
  *
- * Rules: words in lower case, plain identifiers without their back quotes; literals are ?, in lists (IN, VALUES, ROW) any
- * number of them is ?+; rows behind the first are dropped; a sign belongs to a literal where an operand is expected; NULL,
- * TRUE and FALSE are literals where a value is expected and words elsewhere (IS NULL, NOT NULL, DEFAULT NULL); comments go,
- * hints and comments that the server executes stay. One rule of spacing, whatever the client wrote.
+ * Rules: words in lower case, plain identifiers without their back quotes; literals are ?, in lists any number of them is ?+
+ * (normalize_lists.c); a sign belongs to a literal where an operand is expected; NULL, TRUE and FALSE are literals where a
+ * value is expected and words elsewhere (IS NULL, NOT NULL, DEFAULT NULL); LIMIT n OFFSET m is LIMIT m, n; comments go, hints
+ * and comments that the server executes stay. One rule of spacing, whatever the client wrote.
  *
- * The text is cut at TEXT_MOST: statements that differ only behind it share a digest. Nothing here recurses.
+ * Memory is that of text.c whatever the statement's size: the digest is of the whole text, 64 KiB of it are given out.
+ * Nothing here recurses or looks ahead; what is written too early (a sign, the DATE of DATE'...') is taken back.
  */
-#define XXH_INLINE_ALL
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
-#include "classify.h"
 #include "error.h"
-#include "redact.h"
-
-#define TEXT_MOST ((size_t)64 << 10)
-#define SLACK 64u      /* always free behind the text: a keyword may be read 8 bytes wide */
-#define DEPTH_MOST 64
-
-enum previous { P_START, P_WORD, P_LITERAL, P_LIST, P_OPERATOR, P_COMMA, P_OPEN, P_CLOSE, P_DOT };
-enum frame { PLAIN = 0, LIST = 1, ROW = 3 /* a LIST whose siblings are dropped */ };
-
-struct state { /* what is put back when a dropped row ends */
-    size_t len;
-    uint8_t kind, keyword;       /* of the previous token */
-    size_t mark;                 /* text length before the previous token */
-    uint8_t before, before_keyword;
-};
-
-struct qt_normalizer {
-    struct qt_keywords keywords;
-    char *text;
-    size_t room;
-    struct qt_redacted redacted;
-
-    /* of the statement being read */
-    struct qt_lexer lexer;
-    struct qt_classifier classifier;
-    struct state s;
-    int depth;
-    uint8_t frames[DEPTH_MOST];
-    uint8_t row_closed;          /* the last token closed a row: a comma may begin rows to drop */
-    uint8_t string_before;       /* the last token was a string: adjacent ones are one */
-    int skip_depth;              /* > 0: dropping rows, inside parentheses deeper than this less one */
-    struct state skip_state;
-    uint32_t flags;
-};
+#include "normalize_private.h"
 
 struct qt_normalizer *qt_normalizer_new(void)
 {
@@ -59,10 +24,8 @@ struct qt_normalizer *qt_normalizer_new(void)
     if (n == NULL)
         return NULL;
     qt_keywords_init(&n->keywords);
-    n->room = 4096;
-    n->text = malloc(n->room);
-    if (n->text == NULL) {
-        free(n);
+    if (qt_text_new(&n->text) != 0 || qt_redacted_new(&n->redacted) != 0) {
+        qt_normalizer_free(n);
         return NULL;
     }
     return n;
@@ -72,387 +35,346 @@ void qt_normalizer_free(struct qt_normalizer *n)
 {
     if (n == NULL)
         return;
-    free(n->text);
+    qt_text_free(&n->text);
     qt_redacted_free(&n->redacted);
     free(n);
 }
 
-/* Room for `more` bytes and the slack; -1 when out of memory. `more` is cut to what TEXT_MOST leaves. */
-static int reserve(struct qt_normalizer *n, size_t more)
-{
-    size_t need = n->s.len + more + SLACK;
-    if (need <= n->room)
-        return 0;
-    size_t room = n->room;
-    while (room < need)
-        room *= 2;
-    char *text = realloc(n->text, room);
-    if (text == NULL)
-        return -1;
-    n->text = text;
-    n->room = room;
-    return 0;
-}
-
-static void put(struct qt_normalizer *n, char c)
-{
-    n->text[n->s.len++] = c;
-}
-
 static void mark(struct qt_normalizer *n)
 {
-    n->s.mark = n->s.len;
-    n->s.before = n->s.kind;
-    n->s.before_keyword = n->s.keyword;
+    n->mark = (struct qt_mark){n->text.len, n->before, n->keyword, n->level->element};
 }
 
-static void became(struct qt_normalizer *n, int kind, int keyword)
+static void take_back(struct qt_normalizer *n)
 {
-    n->s.kind = (uint8_t)kind;
-    n->s.keyword = (uint8_t)keyword;
+    n->text.len = n->mark.len;
+    n->level->element = n->mark.element;
+    qt_became(n, n->mark.before, n->mark.keyword);
 }
 
-/* The blank before a word or a literal. */
-static void gap(struct qt_normalizer *n)
+static void fold(struct qt_normalizer *n)
 {
-    if (n->s.kind != P_START && n->s.kind != P_OPEN && n->s.kind != P_DOT)
-        put(n, ' ');
+    n->mark.len -= qt_text_room(&n->text); /* the last word may have been longer than what is left: it is never taken back */
+}
+
+static inline uint64_t lower8(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    uint64_t low = x & (ones * 0x7f);
+    uint64_t upper = ((low + ones * (0x80 - 'A')) ^ (low + ones * (0x7f - 'Z'))) & ~x & (ones * 0x80);
+    return x | upper >> 2;
+}
+
+/* At most QT_TEXT_PIECE less a few bytes. Reads and writes eight at a time where the statement goes on that far. */
+static inline void put_lower_piece(struct qt_normalizer *n, const char *p, size_t len)
+{
+    char *out = n->text.p + n->text.len;
+    const char *end = p + len;
+    n->text.len += len;
+    for (; p < end && n->lexer.all_end - p >= 8; p += 8, out += 8) {
+        uint64_t eight;
+        memcpy(&eight, p, 8);
+        eight = lower8(eight);
+        memcpy(out, &eight, 8);
+    }
+    for (; p < end; p++)
+        *out++ = qt_lower(*p);
+}
+
+static inline void put_lower(struct qt_normalizer *n, const char *p, size_t len)
+{
+    const size_t most = QT_TEXT_PIECE - 64;
+    for (; len > most; p += most, len -= most) {
+        put_lower_piece(n, p, most);
+        fold(n);
+    }
+    put_lower_piece(n, p, len);
 }
 
 static int operand_expected(const struct qt_normalizer *n)
 {
-    if (n->s.kind == P_WORD)
-        return qt_keyword_flags[n->s.keyword] & QT_KW_OPERAND;
-    return n->s.kind == P_OPERATOR || n->s.kind == P_COMMA || n->s.kind == P_OPEN || n->s.kind == P_START;
+    const unsigned none = 1u << QT_B_LITERAL | 1u << QT_B_CLOSE | 1u << QT_B_DOT | 1u << QT_B_SYSTEM;
+    if (n->before == QT_B_WORD)
+        return qt_keyword_flags[n->keyword] & QT_KW_SIGN;
+    return !(none >> n->before & 1);
 }
 
-static int frame_of(const struct qt_normalizer *n)
+static void literal(struct qt_normalizer *n, int kind)
 {
-    return n->depth > 0 && n->depth <= DEPTH_MOST ? n->frames[n->depth - 1] : PLAIN;
-}
-
-static void literal(struct qt_normalizer *n)
-{
-    if (frame_of(n) & LIST) {
-        if (n->s.kind == P_COMMA && n->s.before == P_LIST) { /* ?+, ? is ?+ */
-            n->s.len = n->s.mark;
-            became(n, P_LIST, 0);
-            return;
-        }
-        mark(n);
-        gap(n);
-        put(n, '?');
-        put(n, '+');
-        became(n, P_LIST, 0);
-        return;
-    }
-    mark(n);
-    gap(n);
-    put(n, '?');
-    became(n, P_LITERAL, 0);
-}
-
-static void string(struct qt_normalizer *n)
-{
-    if (n->string_before)
+    if (kind == QT_T_STRING && n->string_before)
         return; /* 'a' 'b' is one literal */
-    int prefix = n->s.kind == P_WORD && (n->s.keyword == QT_K_date || n->s.keyword == QT_K_time || n->s.keyword == QT_K_timestamp);
-    if (prefix) { /* DATE'2024-01-31' is one literal */
-        n->s.len = n->s.mark;
-        became(n, n->s.before, n->s.before_keyword);
-    }
-    literal(n);
+    char last = n->before == QT_B_UNARY ? n->text.p[n->text.len - 1] : 0;
+    int introducer = n->before == QT_B_WORD && (qt_keyword_flags[n->keyword] & QT_KW_PREFIX) && !n->comment_before &&
+                     (kind == QT_T_STRING || n->keyword > QT_K_timestamp);
+    if (introducer || last == '-' || last == '+')
+        take_back(n);
+    qt_gap(n);
+    qt_put(n, '?');
+    n->level->element = n->level->element == QT_E_EMPTY ? QT_E_LITERAL : QT_E_OTHER;
+    qt_became(n, QT_B_LITERAL, n->before == QT_B_WORD && n->keyword == QT_K_limit ? QT_K_limit : 0);
 }
 
-static void lower_copy(struct qt_normalizer *n, const char *p, size_t len)
+/* NULL, TRUE, FALSE */
+static int is_value(const struct qt_normalizer *n)
 {
-    char *out = n->text + n->s.len;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char c = (unsigned char)p[i];
-        out[i] = (char)(c | (unsigned char)((unsigned char)(c - 'A') < 26 ? 0x20 : 0));
-    }
-    n->s.len += len;
+    if (n->before == QT_B_WORD)
+        return qt_keyword_flags[n->keyword] & QT_KW_VALUE;
+    return n->before != QT_B_START && operand_expected(n);
+}
+
+static void put_word(struct qt_normalizer *n, const char *p, size_t len, int keyword)
+{
+    mark(n);
+    qt_gap(n);
+    put_lower(n, p, len);
+    n->level->element = QT_E_OTHER;
+    qt_became(n, QT_B_WORD, keyword);
 }
 
 static void word(struct qt_normalizer *n, const struct qt_token *t)
 {
-    struct state old = n->s;
-    mark(n);
-    gap(n);
-    size_t begin = n->s.len;
-    lower_copy(n, t->p, t->len);
-    memset(n->text + n->s.len, 0, 8);
-    int keyword = qt_keyword_find(&n->keywords, n->text + begin, t->len);
-    qt_classify_word(&n->classifier, keyword, n->depth);
-    if (keyword == QT_K_null || keyword == QT_K_true || keyword == QT_K_false) {
-        int value = old.kind == P_OPERATOR || old.kind == P_COMMA || old.kind == P_OPEN ||
-                    (old.kind == P_WORD && (qt_keyword_flags[old.keyword] & QT_KW_OPERAND));
-        if (value) {
-            n->s = old;
-            literal(n);
+    switch (t->keyword) {
+    case QT_K_null:
+    case QT_K_true:
+    case QT_K_false:
+        if (is_value(n)) {
+            literal(n, t->kind);
             return;
         }
+        break;
+    case QT_K_offset:
+        if (n->before == QT_B_LITERAL && n->keyword == QT_K_limit) {
+            qt_list_comma(n);
+            return;
+        }
+        break;
+    case QT_K_row:
+        if ((n->level->list && n->level->element == QT_E_EMPTY) || (n->before == QT_B_WORD && n->keyword == QT_K_values)) {
+            n->row_held = 1; /* ROW(1,2) is (1,2) */
+            return;
+        }
+        break;
+    case QT_K_select:
+    case QT_K_with:
+    case QT_K_values:
+    case QT_K_table:
+        if (n->before == QT_B_OPEN)
+            n->level->list = 0; /* a subquery */
+        break;
+    default:
+        break;
     }
-    if (n->s.before == P_OPEN && frame_of(n) != PLAIN &&
-        (keyword == QT_K_select || keyword == QT_K_with || keyword == QT_K_values || keyword == QT_K_table))
-        n->frames[n->depth - 1] = PLAIN; /* a subquery, not a list */
-    became(n, P_WORD, keyword);
+    put_word(n, t->p, t->len, t->keyword);
+}
+
+/* A word that the statement does not hold. */
+static void put_own(struct qt_normalizer *n, const char *text)
+{
+    put_word(n, text, 0, QT_K_NONE);
+    while (*text)
+        qt_put(n, *text++);
 }
 
 static int is_plain(const char *p, size_t len)
 {
-    for (size_t i = 0; i < len; i++)
+    int digits = 1;
+    for (size_t i = 0; i < len; i++) {
         if ((unsigned char)p[i] >= 0x80 || !(qt_char_class[(unsigned char)p[i]] & QT_C_IDENT))
             return 0;
-    return len > 0;
+        digits &= (qt_char_class[(unsigned char)p[i]] & QT_C_DIGIT) != 0;
+    }
+    return !digits;
 }
 
-static void name(struct qt_normalizer *n, const struct qt_token *t)
+static void quoted(struct qt_normalizer *n, const struct qt_token *t)
 {
-    const char *p = t->p;
-    size_t len = t->len;
-    mark(n);
-    gap(n);
-    if (t->kind == QT_T_QUOTED && len > 2 && is_plain(p + 1, len - 2)) {
-        p++;
-        len -= 2;
-    }
-    size_t begin = n->s.len;
-    if (t->kind == QT_T_VARIABLE && len > 1 && (p[1] == '\'' || p[1] == '"')) {
-        p = "@?"; /* an account's host, as in 'app'@'10.%' */
-        len = 2;
-    }
-    lower_copy(n, p, len);
-    if (t->kind == QT_T_SYSTEM)
-        qt_classify_system(&n->classifier, &n->keywords, n->text + begin, len);
-    else if (t->kind == QT_T_QUOTED)
-        qt_classify_word(&n->classifier, QT_K_NONE, n->depth);
+    if (t->len > 2 && t->p[t->len - 1] == '`' && is_plain(t->p + 1, t->len - 2))
+        put_word(n, t->p + 1, t->len - 2, QT_K_NONE);
     else
-        qt_classify_other(&n->classifier, t->kind);
-    became(n, P_WORD, 0);
+        put_word(n, t->p, t->len, QT_K_NONE);
 }
 
-/* A sign where an operand is expected belongs to the number behind it. */
-static int is_sign(const struct qt_normalizer *n, const struct qt_token *t)
+static void variable(struct qt_normalizer *n, const struct qt_token *t)
 {
-    if (t->len != 1 || (*t->p != '-' && *t->p != '+') || !operand_expected(n))
-        return 0;
-    struct qt_lexer ahead = n->lexer;
-    struct qt_token next;
-    qt_lex(&ahead, &next);
-    return next.kind == QT_T_NUMBER;
+    if (t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"'))
+        put_own(n, "@?"); /* an account's host, as in 'app'@'10.%' */
+    else
+        put_word(n, t->p, t->len, QT_K_NONE);
 }
 
 static void operator(struct qt_normalizer *n, const struct qt_token *t)
 {
-    qt_classify_other(&n->classifier, t->kind);
-    if (is_sign(n, t))
-        return;
+    int arrow = t->len > 1 && t->p[0] == '-';
+    int unary = t->len == 1 && memchr("-+!~", *t->p, 4) != NULL && operand_expected(n);
     mark(n);
-    gap(n);
-    memcpy(n->text + n->s.len, t->p, t->len);
-    n->s.len += t->len;
-    became(n, P_OPERATOR, 0);
+    if (!arrow)
+        qt_gap(n);
+    for (size_t i = 0; i < t->len; i++)
+        qt_put(n, t->p[i]);
+    n->level->element = QT_E_OTHER;
+    qt_became(n, arrow ? QT_B_ARROW : unary ? QT_B_UNARY : QT_B_OPERATOR, 0);
 }
 
-static int opens_list(const struct qt_normalizer *n)
+static void punctuation(struct qt_normalizer *n, const struct qt_token *t)
 {
-    int keyword = n->s.kind == P_WORD ? n->s.keyword : 0;
-    if (keyword == QT_K_in)
-        return LIST;
-    if (keyword == QT_K_values || keyword == QT_K_value)
-        return ROW;
-    if (keyword == QT_K_row && (n->s.before_keyword == QT_K_values || n->skip_depth > 0))
-        return ROW;
-    if ((frame_of(n) & LIST) && (n->s.kind == P_OPEN || n->s.kind == P_COMMA))
-        return ROW;
-    return n->skip_depth > 0 && n->s.kind == P_COMMA ? ROW : PLAIN;
-}
-
-static void open(struct qt_normalizer *n)
-{
-    int frame = opens_list(n);
-    qt_classify_other(&n->classifier, QT_T_OPEN);
-    mark(n);
-    if (n->s.kind == P_WORD ? (qt_keyword_flags[n->s.keyword] & QT_KW_GAP) != 0
-                            : n->s.kind != P_START && n->s.kind != P_OPEN && n->s.kind != P_DOT)
-        put(n, ' ');
-    put(n, '(');
-    if (n->depth < DEPTH_MOST)
-        n->frames[n->depth] = (uint8_t)frame;
-    n->depth++;
-    became(n, P_OPEN, 0);
-}
-
-static void close(struct qt_normalizer *n)
-{
-    qt_classify_other(&n->classifier, QT_T_CLOSE);
-    n->row_closed = frame_of(n) == ROW;
-    if (n->depth > 0)
-        n->depth--;
-    mark(n);
-    put(n, ')');
-    became(n, P_CLOSE, 0);
-}
-
-/* Does the next token begin another row: ( or ROW( ? */
-static int row_follows(const struct qt_normalizer *n)
-{
-    struct qt_lexer ahead = n->lexer;
-    struct qt_token next;
-    qt_lex(&ahead, &next);
-    if (next.kind == QT_T_WORD && next.len == 3 && qt_lower(next.p[0]) == 'r' && qt_lower(next.p[1]) == 'o' && qt_lower(next.p[2]) == 'w')
-        qt_lex(&ahead, &next);
-    return next.kind == QT_T_OPEN;
-}
-
-static void comma(struct qt_normalizer *n, int after_row)
-{
-    qt_classify_other(&n->classifier, QT_T_COMMA);
-    if (after_row && n->skip_depth == 0 && row_follows(n)) {
-        n->skip_state = n->s;
-        n->skip_depth = n->depth + 1;
+    n->level->element = QT_E_OTHER;
+    n->comment_before = 0;
+    if (t->kind == QT_T_DOT) {
+        qt_put(n, '.');
+        qt_became(n, QT_B_DOT, 0);
+    } else {
+        qt_gap(n);
+        qt_put(n, '@');
+        qt_put(n, '@');
+        qt_became(n, QT_B_SYSTEM, 0);
     }
-    mark(n);
-    put(n, ',');
-    became(n, P_COMMA, 0);
-}
-
-static void end_of_statement(struct qt_normalizer *n)
-{
-    qt_classify_end(&n->classifier);
-    struct qt_lexer ahead = n->lexer;
-    struct qt_token next;
-    qt_lex(&ahead, &next);
-    n->depth = 0;
-    if (next.kind == QT_T_END || next.kind == QT_T_SEMICOLON)
-        return;
-    mark(n);
-    put(n, ';');
-    became(n, P_OPERATOR, 0);
 }
 
 static void comment(struct qt_normalizer *n, const struct qt_token *t)
 {
-    static const char *const texts[] = {"/*+", "/*!", "*/"};
-    mark(n);
-    if (n->s.kind != P_START)
-        put(n, ' ');
-    const char *text = texts[t->kind - QT_T_HINT];
-    while (*text)
-        put(n, *text++);
-    became(n, t->kind == QT_T_COMMENT_END ? P_WORD : P_OPERATOR, 0);
-}
-
-/* While rows are dropped: are we past them? Then what they wrote is taken back. */
-static void check_skip(struct qt_normalizer *n, const struct qt_token *t)
-{
-    if (n->skip_depth == 0 || n->depth >= n->skip_depth)
-        return;
-    int row_word = t->kind == QT_T_WORD && t->len == 3 && qt_lower(t->p[0]) == 'r' && n->s.kind == P_COMMA;
-    int goes_on = (t->kind == QT_T_COMMA && row_follows(n)) || t->kind == QT_T_OPEN || row_word;
-    if (t->kind == QT_T_COMMA || !goes_on)
-        n->s = n->skip_state; /* bounded: the dropped rows' text is taken back at each comma */
-    if (!goes_on) {
-        n->skip_depth = 0;
-        n->row_closed = 0;
+    int end = t->kind == QT_T_COMMENT_END, hint = t->kind == QT_T_HINT;
+    if (hint)
+        mark(n), n->hint = n->mark;
+    if (end)
+        n->comment_before = 1;
+    qt_gap(n);
+    qt_put(n, end ? '*' : '/');
+    qt_put(n, end ? '/' : '*');
+    if (!end)
+        qt_put(n, hint ? '+' : '!');
+    n->comment_before = 1;
+    n->level->element = QT_E_OTHER;
+    if (hint)
+        qt_became(n, QT_B_OPERATOR, 0);
+    else if (end && n->hint.before == QT_B_WORD) {
+        qt_became(n, n->hint.before, n->hint.keyword); /* a hint changes nothing for what follows */
+        n->hint.before = QT_B_START;
     }
 }
 
-static int token(struct qt_normalizer *n, const struct qt_token *t)
+/* Statements of one text begin anew; semicolons at the end are not written. */
+static void semicolon(struct qt_normalizer *n)
 {
-    int after_row = n->row_closed;
-    size_t more = t->kind == QT_T_STRING || t->kind == QT_T_NUMBER ? 4 : t->len + 4;
-    if (n->skip_depth > 0)
-        check_skip(n, t);
-    if (n->s.len >= TEXT_MOST)
-        n->s.len = TEXT_MOST; /* full: what follows is still classified */
-    if (reserve(n, more) != 0)
-        return -1;
-    n->row_closed = 0;
+    n->semicolon = n->before != QT_B_START;
+    n->depth = 0;
+    n->level = &n->plain;
+    n->rows = QT_ROWS_NONE;
+}
+
+/* What was waiting for this token. */
+static void write_held(struct qt_normalizer *n, const struct qt_token *t)
+{
+    if (n->semicolon) {
+        n->semicolon = 0;
+        qt_put(n, ';');
+        qt_became(n, QT_B_COMMA, 0);
+    }
+    if (n->row_held) {
+        n->row_held = 0;
+        if (t->kind != QT_T_OPEN)
+            put_own(n, "row");
+    }
+}
+
+static void token(struct qt_normalizer *n, const struct qt_token *t)
+{
+    fold(n);
+    if (n->rows != QT_ROWS_NONE && t->kind != QT_T_SEMICOLON && qt_list_skip(n, t))
+        return;
+    if ((n->semicolon | n->row_held) && t->kind != QT_T_SEMICOLON)
+        write_held(n, t);
     switch (t->kind) {
     case QT_T_WORD:
         word(n, t);
         break;
     case QT_T_STRING:
-        qt_classify_string(&n->classifier, t->p, t->len);
-        string(n);
-        break;
-    case QT_T_PARAM:
-        n->flags |= QT_F_PLACEHOLDER;
-        /* fall through */
     case QT_T_NUMBER:
-        qt_classify_other(&n->classifier, t->kind);
-        literal(n);
+    case QT_T_PARAM:
+        literal(n, t->kind);
         break;
     case QT_T_QUOTED:
+        quoted(n, t);
+        break;
     case QT_T_VARIABLE:
-    case QT_T_SYSTEM:
-        name(n, t);
-        break;
-    case QT_T_OPEN:
-        open(n);
-        break;
-    case QT_T_CLOSE:
-        close(n);
-        break;
-    case QT_T_COMMA:
-        comma(n, after_row);
-        break;
-    case QT_T_DOT:
-        qt_classify_other(&n->classifier, t->kind);
-        mark(n);
-        put(n, '.');
-        became(n, P_DOT, 0);
-        break;
-    case QT_T_SEMICOLON:
-        end_of_statement(n);
+        variable(n, t);
         break;
     case QT_T_OPERATOR:
         operator(n, t);
+        break;
+    case QT_T_OPEN:
+        qt_list_open(n);
+        break;
+    case QT_T_CLOSE:
+        qt_list_close(n);
+        break;
+    case QT_T_COMMA:
+        qt_list_comma(n);
+        break;
+    case QT_T_SEMICOLON:
+        semicolon(n);
+        break;
+    case QT_T_DOT:
+    case QT_T_SYSTEM:
+        punctuation(n, t);
         break;
     default:
         comment(n, t);
     }
     n->string_before = t->kind == QT_T_STRING;
-    return 0;
 }
 
 static void begin(struct qt_normalizer *n, const char *sql, size_t len)
 {
-    qt_lexer_init(&n->lexer, sql, len);
+    qt_lexer_init(&n->lexer, &n->keywords, sql, len);
     qt_classify_begin(&n->classifier);
-    memset(&n->s, 0, sizeof n->s);
+    qt_text_begin(&n->text);
+    n->before = QT_B_START;
+    n->keyword = n->string_before = n->comment_before = n->row_held = n->semicolon = 0;
+    n->rows = QT_ROWS_NONE;
+    n->hint.before = QT_B_START;
     n->depth = 0;
-    n->row_closed = n->string_before = 0;
-    n->skip_depth = 0;
-    n->flags = 0;
+    n->level = &n->plain;
+    n->plain = (struct qt_level){0};
+}
+
+/* Comments with a version are executed by some servers and skipped by others: the statement counts as the worse of both. */
+static void classify_without_versions(struct qt_normalizer *n, const char *sql, size_t len)
+{
+    struct qt_lexer lexer;
+    struct qt_token t;
+    qt_lexer_init(&lexer, &n->keywords, sql, len);
+    lexer.skip_versions = 1;
+    qt_classify_again(&n->classifier);
+    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
+        qt_classify(&n->classifier, &t);
+    qt_classify_end(&n->classifier);
 }
 
 int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt_statement *out, struct qt_error *error)
 {
     struct qt_token t;
+    if (n == NULL || out == NULL || (sql == NULL && len > 0))
+        return qt_fail(error, QT_EINVALID, "qt_normalize: expected a normaliser, a statement and a result, found NULL");
+    if (sql == NULL)
+        sql = "";
     begin(n, sql, len);
-    for (qt_lex(&n->lexer, &t); t.kind != QT_T_END; qt_lex(&n->lexer, &t))
-        if (token(n, &t) != 0)
-            return qt_fail(error, QT_ENOMEM, "out of memory for a statement of %zu bytes", len);
-    if (n->skip_depth > 0)
-        n->s = n->skip_state;
+    for (qt_lex(&n->lexer, &t); t.kind != QT_T_END; qt_lex(&n->lexer, &t)) {
+        qt_classify(&n->classifier, &t);
+        token(n, &t);
+    }
     qt_classify_end(&n->classifier);
-    if (n->s.len > TEXT_MOST)
-        n->s.len = TEXT_MOST;
-    out->text = n->text;
-    out->text_len = n->s.len;
-    out->digest = XXH3_64bits(n->text, n->s.len);
+    if (n->lexer.saw_version)
+        classify_without_versions(n, sql, len);
+    out->digest = qt_text_digest(&n->text, &out->text_len);
+    out->text = n->text.p;
     out->klass = n->classifier.klass;
     out->danger = n->classifier.danger;
-    out->flags = n->flags | n->classifier.flags;
+    out->flags = n->classifier.flags;
     out->open_quote = n->lexer.open_quote;
     out->redacted = NULL;
     out->redacted_len = 0;
     if (n->classifier.secret) {
-        if (qt_redact(&n->redacted, sql, len) != 0)
-            return qt_fail(error, QT_ENOMEM, "out of memory for a statement of %zu bytes", len);
+        qt_redact(&n->redacted, &n->keywords, sql, len, n->lexer.open_quote);
         out->redacted = n->redacted.text;
         out->redacted_len = n->redacted.len;
         out->flags |= QT_F_REDACTED;

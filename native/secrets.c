@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which names and which texts inside literals tell of a password or a key. Sees nothing of statements that only move an
+ * application's data: INSERT INTO accounts VALUES ('password ...') is none. */
+#include <string.h>
+
+#include "classify.h"
+
+/* Behind the next `word` (lower case) in whatever case, or NULL. */
+static const char *behind(const char *p, const char *end, const char *word)
+{
+    size_t n = strlen(word);
+    for (; (size_t)(end - p) >= n; p++) {
+        size_t k = 0;
+        while (k < n && qt_lower(p[k]) == word[k])
+            k++;
+        if (k == n)
+            return p + n;
+    }
+    return NULL;
+}
+
+static int holds(const struct qt_token *t, const char *word)
+{
+    return behind(t->p, t->p + t->len, word) != NULL;
+}
+
+/* auth, but not author */
+static int holds_auth(const struct qt_token *t)
+{
+    const char *p = t->p, *end = t->p + t->len;
+    while ((p = behind(p, end, "auth")) != NULL)
+        if (end - p < 2 || qt_lower(p[0]) != 'o' || qt_lower(p[1]) != 'r' || (end - p > 2 && qt_lower(p[2]) == 'i'))
+            return 1;
+    return 0;
+}
+
+void qt_secret_assigned(struct qt_classifier *c)
+{
+    static const char *const parts[] = {"passw", "pwd", "secret", "token", "credential", "api_key", "apikey", "private_key",
+                                        "access_key", "crypt_key", NULL};
+    if (c->name.len > 1024) { /* no server has such names */
+        c->secret = 1;
+        return;
+    }
+    for (size_t i = 0; parts[i] != NULL; i++)
+        c->secret |= holds(&c->name, parts[i]);
+    c->secret |= holds_auth(&c->name);
+}
+
+/* password "...", password=...: as in a SPIDER table's comment. */
+static int password_and_value(const struct qt_token *t)
+{
+    const char *p = t->p, *end = t->p + t->len;
+    while ((p = behind(p, end, "password")) != NULL) {
+        const char *at = p;
+        while (at < end && *at == ' ')
+            at++;
+        if (at < end - 1 && memchr("\"'\\=:", *at, 5) != NULL)
+            return 1;
+    }
+    return 0;
+}
+
+static int moves_data(const struct qt_classifier *c)
+{
+    switch (c->words[0]) {
+    case QT_K_select:
+    case QT_K_insert:
+    case QT_K_update:
+    case QT_K_delete:
+    case QT_K_replace:
+    case QT_K_with:
+    case QT_K_values:
+    case QT_K_table:
+    case QT_K_explain:
+    case QT_K_describe:
+    case QT_K_desc:
+    case QT_K_show:
+    case QT_K_load:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+int qt_secret_in_string(const struct qt_classifier *c, const struct qt_token *t)
+{
+    if (moves_data(c))
+        return 0;
+    if (c->previous == QT_K_password || c->previous == QT_K_connection)
+        return 1;
+    if (holds(t, "identified") || password_and_value(t) || (holds(t, "://") && memchr(t->p, '@', t->len) != NULL))
+        return 1;
+    return (c->words[0] == QT_K_prepare || c->words[0] == QT_K_execute || c->words[0] == QT_K_set) &&
+           (holds(t, "password") || holds(t, "crypt("));
+}
