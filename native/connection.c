@@ -52,9 +52,12 @@ static void set_options(MYSQL *m, const struct qt_engine_options *o)
     }
 }
 
-static uint64_t bytes_read(MYSQL *m)
+/* Bytes received so far; `before` where the connection is lost, for Connector/C 3.3 would look into it all the same. */
+static uint64_t bytes_read(MYSQL *m, uint64_t before)
 {
     size_t bytes = 0;
+    if (m->net.pvio == NULL)
+        return before;
     mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes);
     return bytes;
 }
@@ -94,7 +97,7 @@ int qt_connection_open(struct qt_session *s)
     const char *db = s->db != NULL ? s->db : o->db;
     if (db != NULL && *db != 0)
         qt_connection_schema(s, db); /* a missing schema is said with the event that wants it */
-    s->bytes_before = bytes_read(m);
+    s->bytes_before = bytes_read(m, 0);
     return 0;
 }
 
@@ -211,7 +214,7 @@ void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct q
     else if (e->flags & QT_F_USE || e->command == QT_COMMAND_INIT_DB)
         track_schema(s, e->has_db ? e->bytes : NULL);
     if (s->connection != NULL) {
-        uint64_t now = bytes_read(m);
+        uint64_t now = bytes_read(m, s->bytes_before);
         out->bytes_received = (int64_t)(now - s->bytes_before);
         s->bytes_before = now;
     }
