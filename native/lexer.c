@@ -7,6 +7,9 @@
 #include "lexer.h"
 
 #include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 #define ROW4(v) v, v, v, v
 #define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
@@ -195,6 +198,33 @@ static inline const char *skip_class(const struct qt_lexer *l, const char *p, in
     return p;
 }
 
+#ifdef __SSE2__
+/* One bit for each of 16 bytes that may be inside an identifier: a word's end is found without a guess at each byte. */
+static inline unsigned ident_bits(const char *p)
+{
+    __m128i x = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i letter = _mm_sub_epi8(_mm_or_si128(x, _mm_set1_epi8(0x20)), _mm_set1_epi8('a'));
+    __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    __m128i in = _mm_cmpeq_epi8(_mm_min_epu8(letter, _mm_set1_epi8(25)), letter);
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit));
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(x, _mm_set1_epi8('_')));
+    in = _mm_or_si128(in, _mm_cmpeq_epi8(x, _mm_set1_epi8('$')));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(in, x)); /* x: bytes above 127 */
+}
+#endif
+
+static inline const char *skip_ident(const struct qt_lexer *l, const char *p)
+{
+#ifdef __SSE2__
+    for (; l->end - p >= 16; p += 16) {
+        unsigned out = ident_bits(p) ^ 0xffffu;
+        if (out != 0)
+            return p + __builtin_ctz(out);
+    }
+#endif
+    return skip_class(l, p, QT_C_IDENT);
+}
+
 static int is_radix(const char *p, const char *end, char kind)
 {
     if (end - p < 3)
@@ -230,7 +260,7 @@ static const char *number(const struct qt_lexer *l, const char *p, int *kind)
     }
     if (at >= l->end || !IS(*at, QT_C_IDENT))
         return at;
-    const char *word = skip_class(l, at, QT_C_IDENT), *after = exponent(l, at);
+    const char *word = skip_ident(l, at), *after = exponent(l, at);
     char c = qt_lower(*at);
     if (at == p + 1 && *p == '0' && (c == 'x' || c == 'b') && is_radix(p, word, c))
         return word;
@@ -322,7 +352,7 @@ static int keyword(const struct qt_lexer *l, const char *p, size_t len)
 /* At a letter. N'..' X'..' B'..' are strings. */
 static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    const char *after = skip_class(l, p + 1, QT_C_IDENT);
+    const char *after = skip_ident(l, p + 1);
     size_t len = (size_t)(after - p);
     t->kind = QT_T_WORD;
     if (len == 1 && after < l->end && *after == '\'') {
