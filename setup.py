@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging: the checkout is the package, and `native/` becomes one abi3 extension through cffi."""
 
+from pathlib import Path
+
 from setuptools import setup
+from setuptools.command.build_py import build_py
 
 PACKAGES = ["", "capture", "capture.tools", "replay", "analyze", "native", "schemas", "demo"]
 
+
+class BuildPy(build_py):
+    """Leaves out this file, which is beside the package's own."""
+
+    def find_package_modules(self, package, package_dir):
+        return [found for found in super().find_package_modules(package, package_dir) if found[1] != "setup"]
+
+
 setup(
+    cmdclass={"build_py": BuildPy},
     name="querytape",
     version="0.1.0",
     description="Record MySQL traffic, replay it natively against other servers, compare what came back",
-    long_description=open("README.md", encoding="utf-8").read(),
+    long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
     license="Apache-2.0",
     python_requires=">=3.11",
@@ -22,7 +34,6 @@ setup(
         "querytape.analyze": ["*.sql", "templates/*"],
         "querytape": ["py.typed"],
     },
-    exclude_package_data={"querytape": ["setup.py"]},
     install_requires=[
         "duckdb>=2.0,<3",
         "cffi>=2.0",
@@ -32,7 +43,17 @@ setup(
         "sqlparse>=0.5",
         "PyMySQL[rsa]>=1.1",
     ],
-    extras_require={"dev": ["pytest>=8", "ruff>=0.9", "mypy>=1.11", "types-PyMySQL", "build", "setuptools>=77"]},
+    extras_require={
+        "dev": [
+            "pytest>=8",
+            "ruff>=0.9",
+            "mypy>=1.11",
+            "types-PyMySQL",
+            "build",
+            "setuptools>=77",
+            "zstandard",
+        ]
+    },
     cffi_modules=["native/build_ffi.py:ffi"],
     entry_points={"console_scripts": ["querytape = querytape.cli:main"]},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},

@@ -1,1 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Tapes and runs to answers. One question is one `.sql` file here and one word in questions.py. Never connects to a server."""
+
+from .as_json import as_json
+from .html import render
+from .inspect import Portrait, portrait, portrait_json, show_portrait
+from .report import Report, build
+from .terminal import show
+
+__all__ = ["Portrait", "Report", "as_json", "build", "portrait", "portrait_json", "render", "show", "show_portrait"]

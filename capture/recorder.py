@@ -17,9 +17,9 @@ from ..errors import InputError
 from ..schemas import FORMAT_VERSION, make_private, publish, select_list, sql_text, write_json
 
 # A part is one COPY: what a kill can lose, and what DuckDB sorts at once.
-PART_ROWS = 400_000
-PART_BYTES = 96 << 20
-MEMORY_LIMIT = "160MB"
+PART_ROWS = 200_000
+PART_BYTES = 48 << 20
+MEMORY_LIMIT = "256MB"
 
 
 class Reader(Protocol):

@@ -45,7 +45,7 @@ int qt_columns_room(struct qt_columns *c)
 {
     if (c->rows < c->room)
         return 0;
-    size_t room = c->room ? c->room * 2 : FIRST_ROWS;
+    size_t room = c->room ? c->room * 2 : c->hint > FIRST_ROWS ? c->hint : FIRST_ROWS;
     for (size_t i = 0; i < c->n_columns; i++) {
         struct qt_column *col = &c->columns[i];
         void *values = realloc(col->values, (room + 1) * width(col->format));
@@ -77,7 +77,7 @@ int qt_col_make_valid(struct qt_columns *c, size_t column)
 
 int qt_col_more_bytes(struct qt_column *col, size_t len)
 {
-    size_t room = col->bytes_room ? col->bytes_room : FIRST_BYTES;
+    size_t room = col->bytes_room ? col->bytes_room : col->bytes_hint > FIRST_BYTES ? col->bytes_hint : FIRST_BYTES;
     if (len > INT32_MAX - col->n_bytes)
         return -1;
     while (room - col->n_bytes < len)
@@ -192,6 +192,7 @@ static int finish_column(struct qt_column *col, size_t rows, struct ArrowArray *
     col->valid = NULL;
     col->values = NULL;
     col->bytes = NULL;
+    col->bytes_hint = col->n_bytes + col->n_bytes / 16;
     col->n_bytes = col->bytes_room = 0;
     return 0;
 }
@@ -220,6 +221,7 @@ int qt_columns_finish(struct qt_columns *c, struct ArrowArray *out)
     out->length = (int64_t)c->rows;
     out->n_buffers = 1;
     out->buffers = out->private_data;
+    c->hint = c->rows + c->rows / 16;
     c->rows = c->room = 0;
     return 0;
 }

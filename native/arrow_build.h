@@ -21,12 +21,14 @@ struct qt_column {
     void *values;      /* int64_t, int32_t or one byte a boolean; int32_t offsets (rows + 1) for texts */
     char *bytes;       /* texts */
     size_t n_bytes, bytes_room;
+    size_t bytes_hint; /* what the last batch needed */
 };
 
 struct qt_columns {
     const struct qt_column_spec *specs;
     struct qt_column *columns;
     size_t n_columns, rows, room;
+    size_t hint;       /* rows of the last batch: the next one begins with room for as many */
 };
 
 /* 0, or -1 when out of memory. `specs` must live as long as the columns. */

@@ -86,12 +86,30 @@ void qt_slowlog_stop(struct qt_slowlog *s)
     atomic_store(&s->stopped, 1);
 }
 
+/* Lines are only needed where something is wrong: counted from the last place asked for, or before bytes go. */
+uint64_t qt_slow_count_lines(struct qt_slowlog *s)
+{
+    const char *p = s->buffer + s->counted;
+    size_t n = s->begin - s->counted;
+    uint64_t lines = 0;
+    while (n > 0) { /* in runs that a byte can count, so that the compiler adds many at once */
+        size_t run = n < 255 ? n : 255;
+        uint8_t found = 0;
+        for (size_t i = 0; i < run; i++)
+            found = (uint8_t)(found + (p[i] == '\n'));
+        lines += found;
+        p += run;
+        n -= run;
+    }
+    s->counted = s->begin;
+    return s->line += lines;
+}
+
 /* Makes room behind the unread bytes: moves them to the front, or doubles the buffer when they fill it. */
 static int make_room(struct qt_slowlog *s, struct qt_error *error)
 {
     if (s->begin > 0) {
-        for (size_t i = s->counted; i < s->begin; i++)
-            s->line += s->buffer[i] == '\n';
+        qt_slow_count_lines(s);
         s->counted = 0;
         memmove(s->buffer, s->buffer + s->begin, s->end - s->begin);
         s->end -= s->begin;

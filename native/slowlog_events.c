@@ -24,18 +24,9 @@ struct reading {
     int has_statement;
 };
 
-static uint64_t line_of(struct qt_slowlog *s)
-{
-    uint64_t n = 0; /* lines are only needed where something is wrong: counted from the last place asked for */
-    for (size_t i = s->counted; i < s->begin; i++)
-        n += s->buffer[i] == '\n';
-    s->counted = s->begin;
-    return s->line += n;
-}
-
 static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
 {
-    qt_problems_add(&s->problems, s->file, (int64_t)line_of(s), (int64_t)s->offset, kind, expected, found.p, found.len);
+    qt_problems_add(&s->problems, s->file, (int64_t)qt_slow_count_lines(s), (int64_t)s->offset, kind, expected, found.p, found.len);
 }
 
 static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
@@ -229,17 +220,20 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
 {
     const struct qt_slow_event *e = &r->event;
     struct qt_span line = first_line(s, r->used);
+    struct qt_span body = e->body;
+    if (r->has_statement && r->statement.redacted != NULL) /* a problem shows no password either */
+        body = (struct qt_span){r->statement.redacted, r->statement.redacted_len};
     if (e->time_text.p != NULL && e->time.kind == QT_LOGTIME_BAD)
         problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
     if (e->query_ns == -2)
         problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
     if (e->truncated)
         problem(s, "truncated_statement", "a statement that ends with ; before the next event or the end of the file",
-                e->body.p != NULL ? e->body : line);
+                body.p != NULL ? body : line);
     if (e->unbalanced)
-        problem(s, "unbalanced_quote", "a literal or comment that ends inside its statement", e->body);
+        problem(s, "unbalanced_quote", "a literal or comment that ends inside its statement", body);
     if (e->ambiguous)
-        problem(s, "ambiguous_boundary", "no log header inside a literal; it was kept as part of the statement", e->body);
+        problem(s, "ambiguous_boundary", "no log header inside a literal; it was kept as part of the statement", body);
     if (e->thread_id < 0 && !s->said_no_thread) {
         s->said_no_thread = 1;
         problem(s, "no_thread_id", "Id: or Thread_id: with each event; sessions were made from user and host", line);
@@ -393,9 +387,13 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
 
 static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
+    struct qt_statement as_statement;
+    struct qt_span line = first_line(s, r->used);
+    if (!s->skipping && qt_normalize(s->normalizer, line.p, line.len, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
+        line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     if (!s->skipping)
         problem(s, s->file_events == 0 ? "starts_inside_event" : "not_understood",
-                "a header line such as # User@Host: or # Time: followed by # Query_time:", first_line(s, r->used));
+                "a header line such as # User@Host: or # Time: followed by # Query_time:", line);
     s->skipping = 1;
 }
 

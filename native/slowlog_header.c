@@ -144,24 +144,33 @@ static const char *value_of(const char *key, size_t key_len, const char *p, cons
     return p;
 }
 
+static int is_key_char(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+}
+
 void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *out)
 {
     int found = 0;
     while (p < end) {
-        const char *colon = memchr(p, ':', (size_t)(end - p));
-        if (colon == NULL || colon + 1 > end)
-            break;
-        const char *key = colon;
-        while (key > p && ((key[-1] >= 'a' && key[-1] <= 'z') || (key[-1] >= 'A' && key[-1] <= 'Z') || key[-1] == '_' ||
-                           (key[-1] >= '0' && key[-1] <= '9')))
-            key--;
-        const char *value = colon + 1;
+        const char *key = p;
+        while (p < end && is_key_char(*p))
+            p++;
+        if (p == end || *p != ':' || p == key) { /* not a key: on to behind the next blank */
+            while (p < end && *p != ' ' && *p != '\t')
+                p++;
+            while (p < end && (*p == ' ' || *p == '\t'))
+                p++;
+            continue;
+        }
+        const char *value = p + 1;
         while (value < end && *value == ' ' && !(key[0] == 'S' && value + 1 < end && value[1] == ' '))
             value++;
-        found |= key < colon;
-        p = key < colon ? value_of(key, (size_t)(colon - key), value, end, out) : value;
-        if (p <= colon)
-            p = colon + 1;
+        found = 1;
+        size_t key_len = (size_t)(p - key);
+        p = value_of(key, key_len, value, end, out);
+        while (p < end && *p == ' ')
+            p++;
     }
     out->unknown_line |= !found;
 }

@@ -72,6 +72,7 @@ struct qt_slowlog {
 };
 
 int qt_slow_fill(struct qt_slowlog *, size_t want, struct qt_error *);
+uint64_t qt_slow_count_lines(struct qt_slowlog *); /* line of buffer[begin] */
 int qt_slow_next_file(struct qt_slowlog *, struct qt_error *);
 /* Reads events into the batch until it is full or nothing is left. */
 int qt_slow_read_batch(struct qt_slowlog *, struct qt_error *);

@@ -1,1 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Replays a tape against a target: tape -> plan -> native engine -> run."""
+
+from .options import ReplayOptions, RunSummary
+from .pacing import parse_speed, speed_text
+from .plan import Plan
+from .preflight import Finding
+from .runner import Watcher, replay
+from .target import Target, parse_target
+from .ticks import Tick
+
+__all__ = [
+    "Finding",
+    "Plan",
+    "ReplayOptions",
+    "RunSummary",
+    "Target",
+    "Tick",
+    "Watcher",
+    "parse_speed",
+    "parse_target",
+    "replay",
+    "speed_text",
+]

@@ -63,7 +63,7 @@ CREATE TABLE digests (            -- digests.parquet: one row for each digest; f
     sample_bytes BIGINT NOT NULL, -- length of the sample before it was cut for this table
     pt_id VARCHAR,                -- Percona Toolkit's id of the sample; NULL until a tape is given one
     events BIGINT NOT NULL,
-    duration_ns HUGEINT,          -- sum
+    duration_ns BIGINT,           -- sum
     first_ns BIGINT NOT NULL,
     last_ns BIGINT NOT NULL
 );

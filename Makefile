@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+# Everything that is done with a checkout. CI calls only these targets.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+venv := .venv
+bin := $(venv)/bin
+extension := $(venv)/extension.stamp
+sources := $(wildcard native/*.c native/*.h) native/build_ffi.py
+rounds ?= 7
+
+.PHONY: help setup servers demo test test-native lint format fuzz bench docs wheel clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(extension) ## install what is missing, make .venv, build
+
+# The system's packages are looked at once; a new requirement in the script looks again.
+$(venv)/system.stamp: scripts/setup-system scripts/find-python
+	@scripts/setup-system
+	@mkdir -p $(venv) && touch $@
+
+$(venv)/python.stamp: setup.py pyproject.toml $(venv)/system.stamp
+	@echo "Making the virtual environment $(venv) and installing querytape into it"
+	@test -x $(bin)/python || "$$(scripts/find-python)" -m venv $(venv)
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(extension)
+
+# The installation above has built the extension already; afterwards only changed sources build it again.
+$(extension): $(sources) $(venv)/python.stamp
+	@if find $(sources) -newer $@ | grep -q . || ! ls native/*.so >/dev/null 2>&1; then \
+		echo "Building the native extension"; \
+		$(bin)/python setup.py --quiet build_ext --inplace; \
+	fi
+	@touch $@
+
+servers: ## fetch MySQL 8.0 for the tests into .servers/
+	@test -x "$${QT_SERVERS:-.servers}/mysql-8.0.31/bin/mysqld" || scripts/setup-system maven
+	@scripts/fetch-mysql
+
+demo: setup ## record a workload, replay it on two servers, compare
+	@$(bin)/querytape demo
+
+test: setup ## all tests, those against real servers included
+	@$(MAKE) --no-print-directory servers || \
+		printf '\n!!! MySQL 8.0 could not be fetched: the tests against it will be skipped.\n\n'
+	@$(bin)/python -m pytest $(args)
+
+test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
+	@$(MAKE) --no-print-directory -C tests/native test asan tsan
+
+lint: setup ## ruff and mypy --strict
+	@$(bin)/ruff check .
+	@$(bin)/ruff format --check .
+	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
+	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
+
+format: setup ## let ruff lay out the Python files
+	@$(bin)/ruff format .
+
+fuzz: setup ## throw broken input at the parsers for a minute
+	@$(MAKE) --no-print-directory -C tests/native fuzz
+
+bench: setup ## measure against the peers; only=parser,replay,... picks
+	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))
+
+docs: setup ## write docs/cli.md from the commands' help
+	@$(bin)/python docs/make_cli.py
+
+wheel: setup ## build wheel and source archive into dist/
+	@$(bin)/python -m build --outdir dist .
+
+clean: ## remove what was built; fetched servers stay
+	rm -rf $(venv) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache native/*.so native/_querytape.c native/build-*
+	find . -name __pycache__ -not -path './.servers/*' -prune -exec rm -rf {} +

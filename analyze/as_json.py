@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as JSON: stable keys, times in nanoseconds; docs/report.md names them."""
+
+import json
+from typing import Any
+
+from .report import VERSION, Report
+from .verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """Return the report as plain values."""
+    digests = []
+    for entry in report.digests:
+        shown = {key: value for key, value in entry.items() if key != "sample"}
+        if report.samples and entry.get("sample"):
+            shown["sample"] = bytes(entry["sample"]).decode("utf-8", "backslashreplace")
+        digests.append(shown)
+    words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
+    return {
+        "report_version": VERSION,
+        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
+        "runs": [{"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")} for run in report.runs],
+        "verdicts": {word: report.count(word) for word in words} if report.compares else None,
+        "trust": [{"level": level, "text": text} for level, text in report.trust],
+        "bin_ns": report.bin_ns,
+        "digests": digests,
+        **{name: rows for name, rows in report.answers.items() if name not in ("digests", "pairs")},
+    }
+
+
+def as_json(report: Report) -> str:
+    """Return the report as a JSON text."""
+    return json.dumps(as_dict(report), indent=1, ensure_ascii=False, default=str) + "\n"

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on a tape: the portrait that `querytape inspect` shows."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from ..schemas import Folder, open_folder
+from .masking import printable
+from .numbers import count, duration, percent
+from .questions import INSPECT, Row, open_desk
+from .terminal import new_table
+
+
+@dataclass
+class Portrait:
+    """A tape and the rows of each question about it."""
+
+    tape: Folder
+    answers: dict[str, list[Row]]
+
+
+def portrait(path: Path, memory: str = "1500MB") -> Portrait:
+    """Ask every question about a tape. Raises FolderError where it is none."""
+    tape = open_folder("tape", path)
+    desk = open_desk(memory)
+    try:
+        tape.attach(desk.con, "tape")
+        return Portrait(tape, {name: desk.ask(name) for name in INSPECT})
+    finally:
+        desk.close()
+
+
+def portrait_json(found: Portrait, top: int) -> str:
+    """Return the portrait as JSON; the longest lists are cut to `top` rows."""
+    shown: dict[str, Any] = {"path": str(found.tape.path), **found.tape.info}
+    for name, rows in found.answers.items():
+        shown[name.removeprefix("inspect_")] = rows[:top] if name in ("inspect_digests", "inspect_accounts") else rows
+    return json.dumps(shown, indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def show_portrait(found: Portrait, console: Console, top: int) -> None:
+    """Print the portrait; 80 columns."""
+    info, totals = found.tape.info, found.answers["inspect_totals"][0]
+    seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
+    console.print(f"[bold]{escape(printable(str(found.tape.path)))}[/]  {info['source']}, {escape(printable(str(info.get('server_version'))))}")
+    console.print(
+        f"  {totals['events']:,} events, {totals['sessions']:,} sessions, {totals['digests']:,} digests in {seconds:,.1f} s"
+        f" ({count(totals['per_second'])}/s)"
+    )
+    together = found.answers["inspect_concurrency"][0]
+    console.print(
+        f"  at once: {count(together['sessions_most'])} sessions, {count(together['statements_most'])} statements at most,"
+        f" {together['statements_mean'] or 0:.2f} on average"
+    )
+    console.print(
+        f"  durations (in the server): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
+        f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}"
+    )
+    precision = "microseconds" if totals["precision_ns"] <= 1000 else "whole seconds; inside them only the order is known"
+    console.print(f"  times are known to {precision}")
+    _lacks(found, console, totals)
+    _counts(found, console, totals["events"])
+    _digests(found, console, top)
+
+
+def _lacks(found: Portrait, console: Console, totals: Row) -> None:
+    info = found.tape.info
+    if totals["errors_known"]:
+        console.print(f"  {count(totals['errors'])} of them failed")
+    else:
+        console.print("  which of them failed is not known: this log has no error numbers")
+    for warning in info.get("warnings", []):
+        console.print(f"  [yellow]not the whole workload:[/] {escape(printable(warning['text']))}")
+    if info.get("problems"):
+        kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
+        console.print(f"  [yellow]not understood:[/] {escape(printable(kinds))}; inspect --problems shows where")
+    if totals["redacted"]:
+        console.print(f"  {totals['redacted']:,} statements carried passwords or keys: redacted, never replayed")
+
+
+def _counts(found: Portrait, console: Console, events: int) -> None:
+    table = new_table("\nWhat they do", "class", "events", "share", "time in the server", "digests")
+    for row in found.answers["inspect_classes"]:
+        share = percent(row["events"], events)
+        table.add_row(row["class"], count(row["events"]), share, duration(row["duration_ns"]), count(row["digests"]))
+    for row in found.answers["inspect_commands"]:
+        if row["command"] != "query":
+            table.add_row(f"[dim]{row['command']}[/]", count(row["events"]), percent(row["events"], events), "", "")
+    console.print(table)
+    table = new_table("\nWho", "user", "schema", "events", "sessions", left=2)
+    for row in found.answers["inspect_accounts"][:8]:
+        user, db = printable(str(row["user"])), printable(str(row["db"] or "-"))
+        table.add_row(escape(user), escape(db), count(row["events"]), count(row["sessions"]))
+    console.print(table)
+
+
+def _digests(found: Portrait, console: Console, top: int) -> None:
+    table = new_table("\nDigests, by time in the server", "digest", "events", "time", "p50", "p95", "max")
+    for row in found.answers["inspect_digests"][:top]:
+        table.add_row(
+            row["digest"],
+            count(row["events"]),
+            duration(row["duration_ns"]),
+            duration(row["p50_ns"]),
+            duration(row["p95_ns"]),
+            duration(row["max_ns"]),
+        )
+        table.add_row(f"  [dim]{escape(printable(row['normalized'], 40))}[/]")
+    console.print(table)

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on a terminal: trust, totals, what changed; 80 columns."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from .masking import printable
+from .numbers import count, duration, percent, ratio
+from .questions import Row
+from .report import Report
+from .verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+
+COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow"}
+LEVELS = {"problem": "red", "warning": "yellow", "information": "dim"}
+
+
+def show(report: Report, console: Console, top: int = 10) -> None:
+    """Print the report."""
+    names = [f"{letter} = {printable(str(run.path))}" for letter, run in zip("AB", report.runs, strict=False)]
+    console.print(f"[bold]{escape(printable(str(report.tape.path)))}[/]  {escape('  '.join(names))}")
+    for letter, run in zip("AB", report.runs, strict=False):
+        target = run.info.get("target", {})
+        console.print(f"  {letter}: {escape(printable(str(target.get('name'))))}  {escape(printable(str(target.get('version'))))}")
+    _verdict_line(report, console)
+    for level, sentence in report.trust:
+        console.print(f"[{LEVELS[level]}]{level}:[/] {escape(printable(sentence))}")
+    _accounting(report, console)
+    _lateness(report, console)
+    _totals(report, console)
+    _digests(report, console, top)
+    _errors(report, console, top)
+    _rows(report, console, top)
+
+
+def _verdict_line(report: Report, console: Console) -> None:
+    if not report.compares:
+        return
+    words = [(SLOWER, "red"), (ERRORS, "red"), (FASTER, "green"), (SAME, ""), (UNSTABLE, "yellow"), (CANNOT_TELL, "dim")]
+    parts = [f"[{style}]{n} {word}[/]" if style else f"{n} {word}" for word, style in words if (n := report.count(word))]
+    console.print("[bold]B compared with A, by digest:[/] " + (", ".join(parts) or "nothing to compare"))
+
+
+def new_table(title: str, *columns: str, left: int = 1) -> Table:
+    """Return a plain table; the first `left` columns are texts that may fold, the others numbers."""
+    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="left" if number < left else "right", overflow="fold", no_wrap=number >= left)
+    return table
+
+
+def _accounting(report: Report, console: Console) -> None:
+    table = new_table("\nDid each run do what the tape says?", "run", "status", "reason", "events", "share", left=3)
+    for letter in "ab"[: len(report.runs)]:
+        rows = [row for row in report.answers["accounting"] if row["run"] == letter]
+        total = sum(row["events"] for row in rows)
+        for row in rows:
+            share = percent(row["events"], total)
+            table.add_row(letter.upper(), row["status"], row["reason"] or "", count(row["events"]), share)
+    console.print(table)
+
+
+def _lateness(report: Report, console: Console) -> None:
+    rows = report.answers["lateness"]
+    if not rows:
+        console.print("\n[bold]Lateness[/]  none: at --speed max nothing is due")
+        return
+    table = new_table("\nSent later than due, by cause", "run", "cause", "p50", "p99", "max", "over 1 ms", left=2)
+    for row in rows:
+        share = percent(row["over_1ms"], row["events"])
+        table.add_row(
+            row["run"].upper(), row["cause"], duration(row["p50_ns"]), duration(row["p99_ns"]), duration(row["max_ns"]), share
+        )
+    console.print(table)
+
+
+def _totals(report: Report, console: Console) -> None:
+    table = new_table("\nTotals", "", *[letter.upper() for letter in "ab"[: len(report.runs)]], *(["B / A"] if report.compares else []))
+    rows = {row["run"]: row for row in report.answers["totals"]}
+    sides = [rows.get(letter, {}) for letter in "ab"[: len(report.runs)]]
+    for name, key, shown in TOTALS:
+        values = [side.get(key) for side in sides]
+        cells = [shown(value) for value in values]
+        if report.compares:
+            both = values[0] and values[1]
+            cells.append(ratio(values[1] / values[0]) if both and shown is duration else "")
+        table.add_row(name, *cells)
+    console.print(table)
+
+
+TOTALS: tuple[tuple[str, str, Any], ...] = (
+    ("executed", "executed", count),
+    ("errors", "errors", count),
+    ("elapsed", "elapsed_ns", duration),
+    ("per second", "per_second", count),
+    ("service time, sum", "service_ns", duration),
+    ("service p50", "service_p50_ns", duration),
+    ("service p90", "service_p90_ns", duration),
+    ("service p95", "service_p95_ns", duration),
+    ("service p99", "service_p99_ns", duration),
+    ("service max", "service_max_ns", duration),
+    ("response p50", "response_p50_ns", duration),
+    ("response p90", "response_p90_ns", duration),
+    ("response p95", "response_p95_ns", duration),
+    ("response p99", "response_p99_ns", duration),
+    ("response max", "response_max_ns", duration),
+    ("rows sent", "rows_sent", count),
+    ("rows affected", "rows_affected", count),
+)
+
+
+def _digests(report: Report, console: Console, top: int) -> None:
+    if report.compares:
+        table = new_table("\nDigests, by time lost or gained in B", "verdict", "n", "p50 A", "p50 B", "p95 A", "p95 B", "lost", left=1)
+    else:
+        table = new_table("\nDigests, by time in the run (tape: in the server, for information)", "digest", "n", "p50", "p95", "total", "tape p50")
+    for entry in report.digests[:top]:
+        table.add_row(*(_compared(entry) if report.compares else _single(entry)))
+        table.add_row(f"  [dim]{escape(printable(entry['text'], 66))}[/]")
+    console.print(table)
+    if len(report.digests) > top:
+        console.print(f"[dim]... {len(report.digests) - top:,} more: --top N, --html or --json[/]")
+
+
+def _compared(entry: Row) -> list[str]:
+    a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
+    colour = COLOURS.get(entry["verdict"], "")
+    word = f"[{colour}]{entry['verdict']}[/]" if colour else entry["verdict"]
+    return [
+        f"{word} [dim]{escape(entry['why'])}[/]",
+        count(b.get("n")),
+        duration(a.get("p50_ns")),
+        duration(b.get("p50_ns")),
+        duration(a.get("p95_ns")),
+        duration(b.get("p95_ns")),
+        duration(pair.get("lost_ns")),
+    ]
+
+
+def _single(entry: Row) -> list[str]:
+    a = entry["a"] or {}
+    return [
+        entry["digest"],
+        count(a.get("n")),
+        duration(a.get("p50_ns")),
+        duration(a.get("p95_ns")),
+        duration(a.get("total_ns")),
+        duration(a.get("tape_p50_ns")),
+    ]
+
+
+def _errors(report: Report, console: Console, top: int) -> None:
+    rows = report.answers["errors"]
+    if not report.compares and not rows:
+        counts = report.answers["error_counts"]
+        total = sum(row["events"] for row in counts)
+        known = "errno" in report.tape.info.get("knows", [])
+        why = "the same as on the tape" if known else "the tape does not know which failed originally"
+        console.print(f"\n[bold]Errors[/]  {total:,} ({why})")
+        rows = []
+    if not rows:
+        return
+    reference = "A" if report.compares else "the tape"
+    table = new_table(f"\nErrors, compared with {reference}", "what", "message", "before", "after", "events", left=2)
+    for row in rows[:top]:
+        style = "red" if row["what"] in ("new", "changed") else ""
+        what = f"[{style}]{row['what']}[/]" if style else row["what"]
+        message = escape(printable(row["error"] or "", 44))
+        table.add_row(what, message, str(row["before"]), str(row["after"]), count(row["events"]))
+    console.print(table)
+
+
+def _rows(report: Report, console: Console, top: int) -> None:
+    rows = report.answers["rows"]
+    if not report.compares:
+        return
+    if not rows:
+        console.print("\n[bold]Rows[/]  every event answered in both runs sent and changed the same number of rows")
+        return
+    table = new_table("\nOther numbers of rows in B", "digest", "events", "sent differ", "more sent", "affected differ")
+    for row in rows[:top]:
+        table.add_row(row["digest"], count(row["events"]), count(row["sent_differ"]), count(row["more_sent"]), count(row["affected_differ"]))
+    console.print(table)

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How late the replayer is by itself: 200 sessions, 2,000 events a second, beside threads that only sleep."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..replay.sandbox import start_server
+from .logs import write_steady_log
+from .pairs import Figures, Pair, Side
+from .replaying import capture, replay
+
+SESSIONS = 200
+EVENTS_PER_S = 2_000
+SECONDS = 10
+CANARIES = 20
+
+
+def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
+    """Yield the one measurement."""
+    server = stack.enter_context(start_server("mariadb", config={"max-connections": "400"}))
+    log, tape = work / "steady.log", work / "steady.tape"
+    write_steady_log(log, SESSIONS, EVENTS_PER_S, SECONDS)
+    capture(log, tape)
+
+    def run() -> Figures:
+        info = replay(tape, server, "", work / "x.run", "--canaries", str(CANARIES))
+        late = info["lateness"]
+        return {
+            "late p50 us": late["tool_p50_ns"] / 1e3,
+            "late p99 us": late["tool_p99_ns"] / 1e3,
+            "canary p50 us": late["canary_p50_ns"] / 1e3,
+            "canary p99 us": late["canary_p99_ns"] / 1e3,
+            "process CPU us/event": info["generator"]["cpu_ns"] / 1e3 / info["accounting"]["executed"],
+        }
+
+    yield Pair(
+        f"Lateness: {SESSIONS} sessions, {EVENTS_PER_S:,} events/s",
+        Side(
+            "querytape",
+            f"querytape replay steady.tape --target {server.url()} --canaries {CANARIES} -o x.run",
+            run,
+        ),
+        note="Late: sent, less the latest of due, fed and free. Canaries sleep only: that is the machine's share.",
+    )

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interleaved pairs: ours, the peer, ours, the peer, ... so that what the machine does meanwhile hits both alike."""
+
+import resource
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import median
+
+Figures = dict[str, float]
+
+
+class MissingError(Exception):
+    """The machine lacks what a bench needs; the message says what."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two things to be measured: how it is called, the command as one could type it, and how to run it once."""
+
+    name: str
+    command: str
+    run: Callable[[], Figures]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Ours beside a peer (or alone), with the figures that both give, in the order in which they are shown."""
+
+    title: str
+    ours: Side
+    peer: Side | None = None
+    note: str = ""
+
+
+@dataclass
+class Result:
+    """All rounds of a pair."""
+
+    pair: Pair
+    ours: list[Figures] = field(default_factory=list)
+    peer: list[Figures] = field(default_factory=list)
+
+    def as_json(self) -> dict[str, object]:
+        """Return what bench/out keeps: every round, not only the medians."""
+        peer = self.pair.peer
+        return {
+            "title": self.pair.title,
+            "note": self.pair.note,
+            "ours": {"name": self.pair.ours.name, "command": self.pair.ours.command, "rounds": self.ours},
+            "peer": {"name": peer.name, "command": peer.command, "rounds": self.peer} if peer else None,
+            "medians": {
+                "ours": medians(self.ours),
+                "peer": medians(self.peer),
+                "ratio": ratios(self.ours, self.peer),
+            },
+        }
+
+
+def measure(pair: Pair, rounds: int) -> Result:
+    """Warm both sides up once, then run them in turn."""
+    result = Result(pair)
+    pair.ours.run()
+    if pair.peer:
+        pair.peer.run()
+    for _ in range(rounds):
+        result.ours.append(pair.ours.run())
+        if pair.peer:
+            result.peer.append(pair.peer.run())
+    return result
+
+
+def medians(rounds: list[Figures]) -> Figures:
+    """Return the median of each figure."""
+    return {key: median(figures[key] for figures in rounds) for key in rounds[0]} if rounds else {}
+
+
+def ratios(ours: list[Figures], peer: list[Figures]) -> Figures:
+    """Return the median of ours / peer over the rounds, for each figure that both have and that is not zero."""
+    if not ours or not peer:
+        return {}
+    both = [key for key in ours[0] if key in peer[0] and all(figures[key] for figures in peer)]
+    return {key: median(a[key] / b[key] for a, b in zip(ours, peer, strict=True)) for key in both}
+
+
+def show(result: Result) -> str:
+    """Return a pair's table for an 80-column terminal."""
+    pair = result.pair
+    lines = [pair.title, f"  {pair.ours.name}: {pair.ours.command}"]
+    if pair.peer:
+        lines.append(f"  {pair.peer.name}: {pair.peer.command}")
+    lines.append(f"  {'median (lowest - highest)':<25} {'ours':>24} {'peer':>22} {'ratio':>5}")
+    ratio = ratios(result.ours, result.peer)
+    for key in result.ours[0]:
+        times = f"{ratio[key]:.2f}" if key in ratio else ""
+        lines.append(f"  {key:<25} {_spread(result.ours, key):>24} {_spread(result.peer, key):>22} {times:>5}")
+    if pair.note:
+        lines.append(f"  {pair.note}")
+    return "\n".join(lines)
+
+
+def _spread(rounds: list[Figures], key: str) -> str:
+    values = [figures[key] for figures in rounds if key in figures]
+    if not values:
+        return "-"
+    return f"{_short(median(values))} ({_short(min(values))} - {_short(max(values))})"
+
+
+def _short(value: float) -> str:
+    if abs(value) >= 10_000:
+        return f"{value / 1000:.1f}k"
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How a program ran: what it printed, and the seconds it took on the clock and on the processors."""
+
+    output: str
+    wall_s: float
+    cpu_s: float
+
+
+def run_program(*command: str) -> Ran:
+    """Run a program to its end; raises RuntimeError with its last words where it fails."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    began = time.monotonic()
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    wall_s = time.monotonic() - began
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Ran(done.stdout, wall_s, cpu_s)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the benches that replay have in common: capture a log, replay the tape, read run.json."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from ..replay.sandbox import Server
+from .pairs import run_program
+
+
+def capture(log: Path, tape: Path) -> None:
+    """Make a tape of a log."""
+    shutil.rmtree(tape, ignore_errors=True)
+    run_program(sys.executable, "-m", "querytape", "capture", "slowlog", str(log), "-o", str(tape))
+
+
+def replay(tape: Path, server: Server, db: str, run: Path, *options: str) -> dict[str, Any]:
+    """Replay a tape and return its run.json. Raises RuntimeError unless every event of it was executed."""
+    shutil.rmtree(run, ignore_errors=True)
+    run_program(
+        *(sys.executable, "-m", "querytape", "replay", str(tape), "--target", server.url(db), "-o", str(run)),
+        *options,
+    )
+    info: dict[str, Any] = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    counts = info["accounting"]
+    if counts["executed"] + counts["filtered"] + counts["skipped"] != counts["tape_events"]:
+        raise RuntimeError(f"the replay did not send everything: {counts}")
+    return info

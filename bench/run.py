@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs every bench_*.py of this folder: prints a table a pair, keeps every round in bench/out/*.json."""
+
+import argparse
+import importlib
+import json
+import os
+import platform
+import re
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from .pairs import MissingError, Pair, measure, show
+
+HERE = Path(__file__).resolve().parent
+
+
+def main() -> int:
+    """Run the benches that were asked for; 1 where one of them failed."""
+    parser = argparse.ArgumentParser(prog="make bench")
+    parser.add_argument("--rounds", type=int, default=7, help="pairs after the warm-up (default 7)")
+    parser.add_argument("--only", default="", help="names with commas: parser,replay")
+    options = parser.parse_args()
+    names = [path.stem.removeprefix("bench_") for path in sorted(HERE.glob("bench_*.py"))]
+    wanted = options.only.split(",") if options.only else names
+    unknown = set(wanted) - set(names)
+    if unknown:
+        parser.error(f"no bench {', '.join(sorted(unknown))}; there are {', '.join(names)}")
+    print(f"{machine()['cpu']}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}; {options.rounds} rounds\n")
+    failed = [name for name in wanted if not run_bench(name, options.rounds)]
+    return 1 if failed else 0
+
+
+def run_bench(name: str, rounds: int) -> bool:
+    """Run one file's pairs; False where it broke. What is missing is said and no failure."""
+    module = importlib.import_module(f".bench_{name}", __package__)
+    results = []
+    with ExitStack() as stack:
+        work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qt-bench-")))
+        pairs: Iterator[Pair] = module.pairs(stack, work)
+        try:
+            for pair in pairs:
+                results.append(measure(pair, rounds))
+                print(show(results[-1]) + "\n", flush=True)
+        except MissingError as missing:
+            print(f"!!! bench_{name}: not measured: {missing}\n", flush=True)
+        except RuntimeError as fault:
+            print(f"!!! bench_{name}: {fault}\n", file=sys.stderr, flush=True)
+            return False
+    if results:
+        (HERE / "out").mkdir(exist_ok=True)
+        kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds}
+        kept["pairs"] = [result.as_json() for result in results]
+        (HERE / "out" / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return True
+
+
+def machine() -> dict[str, object]:
+    """Say what was measured on, for whoever compares two results."""
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+    return {
+        "cpu": found[1] if found else platform.machine(),
+        "cores": os.cpu_count(),
+        "kernel": platform.release(),
+        "load": os.getloadavg()[0],
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape inspect`."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from .analyze import portrait, portrait_json, show_portrait
+from .recovery import complete_tape
+from .schemas import open_folder
+from .terminal import show_problems
+
+
+@click.command(
+    "inspect",
+    epilog="""\b
+Examples:
+  querytape inspect shop.tape
+  querytape inspect shop.tape --problems
+  querytape inspect shop.tape --json | jq .counts
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+@click.option("--problems", is_flag=True, help="Show each place of the source that was not understood, and nothing else.")
+@click.option("--top", default=12, show_default=True, help="How many digests to show.")
+def inspect_command(tape: Path, as_json: bool, problems: bool, top: int) -> None:
+    """Show what is on a tape, and what it lacks."""
+    complete_tape(tape)
+    if problems:
+        show_problems(open_folder("tape", tape))
+        return
+    found = portrait(tape)
+    if as_json:
+        click.echo(portrait_json(found, max(top, 100)), nl=False)
+    else:
+        show_portrait(found, Console(width=None if Console().is_terminal else 80, highlight=False), top)

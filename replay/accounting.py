@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The books of a run: events on the tape = executed + filtered + skipped + not sent. From the files alone."""
+
+from pathlib import Path
+from typing import Any
+
+from ..schemas import Folder
+from .storage import open_storage, question
+
+STATUSES = ("executed", "filtered", "skipped", "not_sent")
+
+
+def account(tape: Folder, run: Folder, spill: Path, injected: int) -> dict[str, Any]:
+    """Return run.json's `accounting`; `balanced` is whether each event of the tape has exactly one outcome."""
+    with open_storage(spill) as con:
+        con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
+        con.execute(f"CREATE VIEW run_outcomes AS FROM {run.source('outcomes')}")
+        (_, _, tape_events, tape_print), *rows = con.execute(question("accounting.sql")).fetchall()
+    sums = dict.fromkeys(STATUSES, 0)
+    reasons: dict[str, dict[str, int]] = {}
+    for status, reason, n, _ in rows:
+        sums[status] = sums.get(status, 0) + n
+        if reason is not None:
+            reasons.setdefault(status, {})[reason] = n
+    counted = sum(sums[status] for status in STATUSES)
+    return {
+        "tape_events": tape_events,
+        **sums,
+        "reasons": reasons,
+        "balanced": counted == tape_events and sum(row[3] for row in rows) == tape_print,
+        "injected": injected,
+    }
+
+
+def summarise(run: Folder, spill: Path) -> dict[str, Any]:
+    """Return what the last lines of a replay show: end of the last event, quantiles of lateness, errors by number."""
+    with open_storage(spill) as con:
+        source = run.source("outcomes")
+        end, p50, p99 = con.execute(
+            "SELECT max(coalesce(done_ns, sent_ns)), approx_quantile(sent_ns - due_ns, 0.5),"
+            f" approx_quantile(sent_ns - due_ns, 0.99) FROM {source} WHERE status = 'executed'"
+        ).fetchall()[0]
+        errors = con.execute(
+            f"SELECT errno, count(*) FROM {source} WHERE errno <> 0 GROUP BY errno ORDER BY count(*) DESC, errno"
+        ).fetchall()
+    return {"end_ns": end or 0, "late_p50_ns": p50, "late_p99_ns": p99, "errors": dict(errors)}

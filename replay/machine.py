@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The limits of the machine that replays: files, threads, mappings. Linux."""
+
+import os
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+# Beside the sessions: DuckDB, parts being written, libraries.
+SPARE_FILES = 64
+SPARE_THREADS = 32
+MAPPINGS_A_THREAD = 2  # the stack and its guard page
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How many of each this process may have; None = no limit is known. `ports` only counts for TCP."""
+
+    files: int | None
+    threads: int | None
+    thread_limit: str  # the name of the limit in `threads`
+    mappings: int | None
+    ports: int | None
+
+
+def raise_file_limit() -> int | None:
+    """Raise the limit of open files as far as this account may; return it, None where there is none."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+def measure() -> Machine:
+    """Raise what can be raised and return the limits."""
+    threads, name = min(_thread_limits(), default=(None, ""))
+    return Machine(
+        files=raise_file_limit(),
+        threads=threads,
+        thread_limit=name,
+        mappings=_number(Path("/proc/sys/vm/max_map_count")),
+        ports=_ports(),
+    )
+
+
+def _thread_limits() -> list[tuple[int, str]]:
+    found = []
+    nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if os.geteuid() != 0 and nproc != resource.RLIM_INFINITY:
+        found.append((nproc, "ulimit -u"))
+    system = _number(Path("/proc/sys/kernel/threads-max"))
+    if system is not None:
+        found.append((system, "kernel.threads-max"))
+    pids = _cgroup_pids()
+    if pids is not None:
+        found.append((pids, "the cgroup's pids.max"))
+    return found
+
+
+def _cgroup_pids() -> int | None:
+    """Return what the cgroup (version 2) and those above it still allow."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    inner = next((line[3:] for line in lines if line.startswith("0::")), None)
+    if inner is None:
+        return None
+    root = Path("/sys/fs/cgroup")
+    folders = [root / inner.lstrip("/"), *(root / inner.lstrip("/")).parents]
+    left = []
+    for folder in folders[: folders.index(root) + 1 if root in folders else 1]:
+        limit = _number(folder / "pids.max")
+        if limit is not None:
+            left.append(limit - (_number(folder / "pids.current") or 0))
+    return min(left, default=None)
+
+
+def _ports() -> int | None:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return None
+    return int(high) - int(low) + 1
+
+
+def _number(path: Path) -> int | None:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None

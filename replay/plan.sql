@@ -1,0 +1,39 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is done with an event: NULL = it is sent, else the reason why it is not.
+-- Variables: flag_bits (name -> bit), danger_names (code -> name), danger_shift, allowed (names of dangers asked for),
+-- allow_writes, commands and classes (name -> number for the engine).
+
+CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
+
+CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
+    coalesce(getvariable('danger_names')[((flags >> getvariable('danger_shift')) & 255)::INTEGER], 'unknown');
+
+-- Why a statement is not sent, from what is known about its text.
+CREATE OR REPLACE TEMP MACRO hold_statement(class, flags) AS CASE
+    WHEN has_flag(flags, 'truncated') THEN 'truncated'
+    WHEN has_flag(flags, 'redacted') THEN 'redacted'
+    WHEN has_flag(flags, 'routine') THEN 'routine'
+    WHEN has_flag(flags, 'sql_prepare') THEN 'sql_prepare'
+    WHEN has_flag(flags, 'placeholder') THEN 'placeholder'
+    WHEN class IS NULL THEN 'no_statement'
+    WHEN danger_of(flags) <> 'none' AND NOT list_contains(getvariable('allowed'), danger_of(flags))
+        THEN 'danger:' || danger_of(flags)
+    WHEN class IN ('read', 'transaction', 'session') OR getvariable('allow_writes') THEN NULL
+    WHEN class = 'admin' AND danger_of(flags) <> 'none' THEN NULL
+    WHEN class IN ('write', 'ddl', 'admin') THEN class
+    ELSE 'unknown_class'
+END;
+
+CREATE OR REPLACE TEMP MACRO hold(command, class, flags, db) AS CASE
+    WHEN has_flag(flags, 'system') THEN 'system'
+    WHEN command = 'query' THEN hold_statement(class, flags)
+    WHEN command IN ('quit', 'ping', 'reset_connection') THEN NULL
+    WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
+    WHEN command IN ('prepare', 'execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt', 'bulk_execute') AND class IS NULL
+        THEN 'no_statement'
+    ELSE 'unsupported_command'
+END;
+
+-- Filtered is what the safety of reads only leaves out; skipped is what can't or must not be replayed at all.
+CREATE OR REPLACE TEMP MACRO held_status(reason) AS
+    CASE WHEN reason IN ('write', 'ddl', 'admin') THEN 'filtered' ELSE 'skipped' END;

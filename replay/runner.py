@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One replay: plan and pre-flight, then three threads around the engine.
+
+    feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
+    writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
+    main     counters once a second, Ctrl-C
+"""
+
+import os
+import resource
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import duckdb
+
+from ..errors import InputError, QuerytapeError, RefusedError, TargetError
+from ..native.engine import Engine, EngineOptions, EngineStats
+from ..native.errors import NativeFault
+from ..schemas import Folder, FolderError, open_folder
+from .accounting import account, summarise
+from .facts import gather
+from .machine import measure
+from .options import ReplayOptions, RunSummary
+from .plan import Plan, feed_stream, make_plan, open_planner, plan_windows, session_stream, write_missing
+from .preflight import Finding, check, check_tape
+from .run_folder import RunFolder, first_info, new_run
+from .storage import open_storage, write_parquet
+from .ticks import Tick, TickLog, process_cpu_ns
+
+TICK_S = 1.0
+
+
+class Watcher:
+    """What a caller may watch; this one watches nothing. Called in the thread that called `replay`."""
+
+    def finding(self, finding: Finding) -> None:
+        """Take one finding of the pre-flight, before anything is sent."""
+
+    def planned(self, plan: Plan) -> None:
+        """Take the plan, once the pre-flight has passed."""
+
+    def opening(self, opened: int, plan: Plan) -> None:
+        """Take how many sessions are open, once a second until the run's zero."""
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Take what happened in the last second; `done` is events so far."""
+
+    def stopping(self, times: int) -> None:
+        """Take that Ctrl-C was pressed for the first or second time."""
+
+
+def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = None) -> RunSummary:
+    """Replay a tape against a target into a new run folder and return the run.
+
+    In the main thread, Ctrl-C (or SIGTERM) once stops sending and ends the run as partial; twice cuts it now.
+    Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
+    """
+    watcher = watcher or Watcher()
+    try:
+        tape = open_folder("tape", tape_path)
+    except FolderError as fault:
+        raise InputError(str(fault)) from fault
+    rules = options.rules()
+    _refuse(check_tape(tape.info, options.permissions()))
+    with new_run(options.output) as folder:
+        with closing(options.target.connect(options.connect_timeout_s)) as con:
+            facts = gather(con)
+        plan = make_plan(tape, rules, folder.spill, folder.outcomes)
+        findings = check(plan, options.target, facts, measure(), options.permissions())
+        for finding in findings:
+            watcher.finding(finding)
+        _refuse(findings)
+        watcher.planned(plan)
+        info = first_info(plan, options, facts)
+        folder.write(info)
+        return Replay(plan, options, folder, info, watcher).run()
+
+
+def _refuse(findings: list[Finding]) -> None:
+    """Raise RefusedError with all that speaks against it."""
+    against = [finding.text for finding in findings if finding.level == "refuse"]
+    if against:
+        raise RefusedError("refused: " + "\n           ".join(against))
+
+
+class Replay:
+    """A replay that has passed its pre-flight. `run` is called once."""
+
+    def __init__(
+        self, plan: Plan, options: ReplayOptions, folder: RunFolder, info: dict[str, Any], watcher: Watcher
+    ) -> None:
+        self.plan = plan
+        self.options = options
+        self.folder = folder
+        self.info = info
+        self.watcher = watcher
+        self.engine = Engine(engine_options(options))
+        self.ticks = TickLog(folder.ticks)
+        self.stops = 0
+        self.rows_written = 0
+        self.threads_peak = 0
+        self._cpu_before = process_cpu_ns()
+        self._faults: dict[str, BaseException] = {}
+        self._news = threading.Event()  # the writer or feeder has something that the main thread should look at
+
+    def run(self) -> RunSummary:
+        """Send everything, write everything, close the books."""
+        with closing(self.engine):
+            with open_planner(self.plan) as con:
+                self.engine.sessions(session_stream(con, self.plan))
+            workers = [self._thread(self._feed, "feeder"), self._thread(self._write, "writer")]
+            with stop_on_signals(self._stop):
+                self.engine.start()
+                for worker in workers:
+                    worker.start()
+                stats = self._watch(workers[1])
+            for worker in workers:
+                worker.join()
+            self._raise_fault()
+            self._write_sessions()
+        return self._finish(stats)
+
+    def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as fault:
+                self._faults[name] = fault
+                self.engine.stop(2 if name == "writer" else 1)
+            self._news.set()
+
+        return threading.Thread(target=guarded, name=name, daemon=True)
+
+    def _raise_fault(self) -> None:
+        """Raise what ended the writer early: without outcomes there is no run."""
+        fault = self._faults.get("writer")
+        if isinstance(fault, (OSError, duckdb.Error, NativeFault)):
+            raise QuerytapeError(f"{self.folder.path}: the outcomes can't be written: {fault}") from fault
+        if fault is not None:
+            raise fault
+
+    def _stop(self) -> None:
+        """Ctrl-C: the first sends nothing more, the second cuts the connections."""
+        self.stops += 1
+        self.engine.stop(min(self.stops, 2))
+        self.watcher.stopping(self.stops)
+        self._news.set()
+
+    # ---- the three threads ----
+
+    def _feed(self) -> None:
+        """Give the engine one window of the plan after the other."""
+        with open_planner(self.plan) as con:
+            for window in list(plan_windows(con, self.plan)):
+                if self.stops:
+                    break
+                self.engine.feed(feed_stream(con, self.plan, window))
+        self.engine.feed_end()
+
+    def _write(self) -> None:
+        """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
+        number = 0
+        with open_storage(self.folder.spill) as con:
+            while True:
+                until = time.monotonic_ns() + self.options.slice_ns
+                self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
+                self.ticks.flush(con)
+                number += 1
+                if time.monotonic_ns() < until:
+                    break
+
+    def _write_slice(self, con: Any, final: Path) -> int:
+        stream = self.engine.outcomes(self.options.slice_ns)
+        con.register("incoming", stream)
+        try:
+            return write_parquet(con, "FROM incoming", final)
+        finally:
+            con.unregister("incoming")
+            stream.close()
+
+    def _watch(self, writer: threading.Thread) -> EngineStats:
+        """Look at the counters once a second until the writer has everything; return the last ones."""
+        due = time.monotonic() + TICK_S
+        while True:
+            self._news.wait(max(due - time.monotonic(), 0))
+            self._news.clear()
+            ended = not writer.is_alive()
+            if ended or time.monotonic() >= due:
+                due += TICK_S
+                stats = self.engine.stats()
+                self._tick(stats)
+                if ended:
+                    return stats
+
+    def _tick(self, stats: EngineStats) -> None:
+        self.threads_peak = max(self.threads_peak, sum(1 for _ in Path("/proc/self/task").iterdir()))
+        if stats.zero_real_ns == 0:
+            self.watcher.opening(stats.sessions_open, self.plan)
+            return
+        self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
+
+    # ---- the end ----
+
+    def _write_sessions(self) -> None:
+        stream = self.engine.session_results()
+        with open_storage(self.folder.spill) as con:
+            con.register("results", stream)
+            write_parquet(con, "FROM results ORDER BY session", self.folder.path / "sessions.parquet")
+            con.unregister("results")
+            stream.close()
+            self.ticks.gather(con, self.folder.open().source("ticks"))
+
+    def _finish(self, stats: EngineStats) -> RunSummary:
+        """Say what was never sent, close the books and complete run.json."""
+        run = self.folder.open()
+        missing = 0
+        if self.rows_written < self.plan.planned:
+            reason = "stopped" if self.stops else "not_fed"
+            missing = write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
+        books = account(self.plan.tape, run, self.folder.spill, stats.injected)
+        totals = summarise(run, self.folder.spill)
+        sessions = session_totals(run, self.folder.spill)
+        self.info.update(
+            finished=True,
+            started_ns=stats.zero_real_ns or None,
+            elapsed_ns=totals["end_ns"],
+            partial=self._partial(stats, books, sessions),
+            accounting=books,
+            lateness={
+                name: getattr(stats, name) for name in ("tool_p50_ns", "tool_p99_ns", "canary_p50_ns", "canary_p99_ns")
+            },
+            generator=generator(stats, self.threads_peak, process_cpu_ns() - self._cpu_before),
+            clock_pairs=self.ticks.clock_pairs,
+            drain={"waited_ns": self._drained(totals["end_ns"]), "cut": stats.drain_cut},
+            sessions=sessions,
+        )
+        self.folder.clean()
+        self.folder.write(self.info)
+        return RunSummary(
+            self.folder.path, self.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"]
+        )
+
+    def _partial(self, stats: EngineStats, books: dict[str, Any], sessions: dict[str, int]) -> str | None:
+        """Return why the run did not come to its end, None where it did."""
+        at_s = max(stats.now_ns, 0) / 1e9
+        not_sent = f"{books['not_sent']:,} events were not sent"
+        if self.stops:
+            return f"stopped by the user after {at_s:.1f} s: {not_sent}"
+        if "feeder" in self._faults:
+            return f"the tape could not be read to its end ({self._faults['feeder']}): {not_sent}"
+        troubled = sessions["lost"] + sessions["failed"]
+        if troubled and books["not_sent"] and (gone := self._target_gone()):
+            return f"the target was lost: {troubled:,} sessions ended, {not_sent}; now {gone}"
+        if sessions["failed"] and not sessions["opened"]:
+            return f"no session could be opened: {not_sent}; the first error was {self._first_error()}"
+        if stats.drain_cut:
+            return f"{stats.drain_cut:,} events had no answer at the end of --drain and were cut off: {not_sent}"
+        return None
+
+    def _target_gone(self) -> str | None:
+        """Return what the target says where it takes no connection any more."""
+        try:
+            self.options.target.connect(self.options.connect_timeout_s).close()
+        except TargetError as fault:
+            return str(fault)
+        return None
+
+    def _first_error(self) -> str:
+        with open_storage(self.folder.spill) as con:
+            found = con.execute(
+                f"SELECT errno, error FROM {self.folder.open().source('sessions')}"
+                " WHERE errno <> 0 ORDER BY connect_ns LIMIT 1"
+            ).fetchall()
+        return " ".join(str(part) for part in found[0]) if found else "unknown"
+
+    def _drained(self, end_ns: int) -> int:
+        """Return how long answers were waited for behind the last due time."""
+        return max(end_ns - self.plan.last_due_ns, 0) if self.options.speed is not None else 0
+
+
+@contextmanager
+def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call `stop` on Ctrl-C and SIGTERM, in the main thread; elsewhere nothing is changed."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        stop()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def engine_options(options: ReplayOptions) -> EngineOptions:
+    """Return the engine's options for a replay's."""
+    target = options.target
+    return EngineOptions(
+        host=target.address,
+        socket=target.socket,
+        port=target.port,
+        user=target.user,
+        password=target.password,
+        db=target.db,
+        charset=options.charset,
+        init=options.init,
+        max_pace=options.speed is None,
+        canaries=options.canaries,
+        connect_timeout_s=options.connect_timeout_s,
+        connect_rate=options.connect_rate,
+        lead_ns=options.lead_ns,
+        queue_bytes=options.queue_bytes,
+        drain_ns=options.drain_ns,
+    )
+
+
+def session_totals(run: Folder, spill: Path) -> dict[str, int]:
+    """Return run.json's `sessions`, from the run's own table."""
+    with open_storage(spill) as con:
+        row = con.execute(
+            "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
+            " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
+            " count(*) FILTER (connected_ns IS NOT NULL AND errno <> 0),"
+            f" count(*) FILTER (in_transaction) FROM {run.source('sessions')}"
+        ).fetchall()[0]
+    return dict(zip(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), row, strict=True))
+
+
+def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, int]:
+    """Return run.json's `generator`: what replaying cost this machine."""
+    return {
+        "cpu_ns": cpu_ns,
+        "engine_cpu_ns": stats.engine_cpu_ns,
+        "threads_peak": threads_peak,
+        "cores": len(os.sched_getaffinity(0)),
+        "rss_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finding the server programs of this machine: those installed, and those fetched into `.servers/`."""
+
+import atexit
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+SYSTEM_FOLDERS = (
+    "/usr/sbin",
+    "/usr/bin",
+    "/sbin",
+    "/bin",
+    "/usr/libexec",
+    "/usr/local/sbin",
+    "/usr/local/bin",
+)
+LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # of a Debian package that was only unpacked
+
+
+@dataclass(frozen=True)
+class Program:
+    """A server program: `mariadb` or `mysql`, its command, and options that say where its files are."""
+
+    family: str
+    version: str
+    command: tuple[str, ...]
+    own: tuple[str, ...] = ()
+
+    @property
+    def init_command(self) -> tuple[str, ...]:
+        """The program that makes a data folder."""
+        if self.family == "mysql":
+            return self.command
+        return (shutil.which("mariadb-install-db", path=search_path()) or "mariadb-install-db",)
+
+    def init_arguments(self, data: Path) -> list[str]:
+        """The arguments, after --no-defaults, that make a data folder whose root has no password."""
+        if self.family == "mariadb":
+            return [f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"]
+        return [f"--datadir={data}", "--initialize-insecure", "--loose-innodb-redo-log-capacity=16M"]
+
+
+def server_account() -> pwd.struct_passwd | None:
+    """Return the unprivileged account that servers run as where we are root, else None: they run as we do."""
+    if os.geteuid() != 0:
+        return None
+    for name in ("mysql", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            continue
+    raise LookupError("expected an account 'mysql' or 'nobody' to run servers as, found neither")
+
+
+def servers_folder() -> Path:
+    """Return the folder of fetched servers: QT_SERVERS, else `.servers` of the checkout."""
+    given = os.environ.get("QT_SERVERS")
+    return Path(given) if given else Path(__file__).resolve().parent.parent / ".servers"
+
+
+def find_program(kind: str) -> Program | None:
+    """Return the newest program that fits a kind such as `mariadb`, `mysql` or `mysql-8.0`."""
+    family, _, version = kind.partition("-")
+    fitting = [
+        program
+        for program in known_programs()
+        if program.family == family and (program.version + ".").startswith(version + "." if version else "")
+    ]
+    return max(fitting, key=lambda program: _number(program.version), default=None)
+
+
+def missing_sentence(kind: str) -> str:
+    """Say that a kind of server is missing and what brings it."""
+    if kind.startswith("mariadb"):
+        return f"no {kind} server on this machine: apt-get install mariadb-server (make setup does it)"
+    return f"no {kind} server on this machine: scripts/fetch-mysql fetches one where Maven (mvn) can be had"
+
+
+@cache
+def known_programs() -> tuple[Program, ...]:
+    """Return every server program found, installed ones first."""
+    found = []
+    for name in ("mariadbd", "mysqld"):
+        path = shutil.which(name, path=search_path())
+        if path:
+            found.append(_ask((str(Path(path).resolve()),)))
+    for folder in sorted(servers_folder().glob("*-*")):
+        if (folder / LOADER).exists():
+            found.append(_unpacked(folder))
+        elif (folder / "bin" / "mysqld").exists():
+            base = _reachable(folder)
+            share = (f"--basedir={base}", f"--lc-messages-dir={base}/share")
+            found.append(_ask((str(base / "bin" / "mysqld"),), share))
+    unique = {program.command: program for program in found if program is not None}
+    return tuple(unique.values())
+
+
+def _unpacked(folder: Path) -> Program | None:
+    """A Debian package unpacked with what it needs, run through its own loader."""
+    base = _reachable(folder)
+    loader = (str(base / LOADER), "--library-path", str(base / "usr/lib/x86_64-linux-gnu"))
+    own = (
+        f"--basedir={base}/usr",
+        f"--plugin-dir={base}/usr/lib/mysql/plugin",
+        f"--lc-messages-dir={base}/usr/share/mysql",
+        f"--character-sets-dir={base}/usr/share/mysql/charsets",
+    )
+    return _ask((*loader, str(base / "usr/sbin/mysqld")), own)
+
+
+def _ask(command: tuple[str, ...], own: tuple[str, ...] = ()) -> Program | None:
+    """Ask a program what it is: `mysqld` is MariaDB on Debian."""
+    try:
+        said = subprocess.run([*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    version = re.search(r"Ver (\d+\.\d+\.\d+)", said.stdout)
+    if version is None:
+        return None
+    family = "mariadb" if "mariadb" in said.stdout.lower() else "mysql"
+    return Program(family, version[1], command, own)
+
+
+def _reachable(folder: Path) -> Path:
+    """Return the folder, or a copy of it where the servers' user can't reach it (a checkout in /root).
+
+    The copy is of hard links where the file system is the same; it is removed at the end of this process.
+    """
+    account = server_account()
+    if account is None or all(_open_to_all(parent) for parent in [folder, *folder.parents]):
+        return folder
+    place = Path(tempfile.mkdtemp(prefix="qt-server-", dir="/tmp"))
+    place.chmod(0o755)
+    atexit.register(shutil.rmtree, place, ignore_errors=True)
+    target = place / folder.name
+    if subprocess.run(["cp", "-al", str(folder), str(target)], stderr=subprocess.DEVNULL).returncode != 0:
+        shutil.rmtree(target, ignore_errors=True)
+        subprocess.run(["cp", "-a", str(folder), str(target)], check=True)
+    return target
+
+
+def _open_to_all(folder: Path) -> bool:
+    return bool(folder.stat().st_mode & 0o001)
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split("."))
+
+
+def search_path() -> str:
+    """Return PATH with the folders where servers are installed, which an ordinary user's PATH may lack."""
+    return os.pathsep.join([os.environ.get("PATH", os.defpath), *SYSTEM_FOLDERS])

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fixtures that many tests share: private servers, and the samples of real logs beside the checkout.
+
+A test that needs what this machine lacks is skipped, and the end of the run says so in a line of its own.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from querytape.replay.sandbox import Server, start_server
+from querytape.replay.server_programs import find_program, missing_sentence
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
+MISSING = pytest.StashKey[dict[str, int]]()
+
+ServerFactory = Callable[..., Server]
+
+
+def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:
+    """Skip the test and remember why, for the last lines of the run."""
+    missing = request.config.stash.setdefault(MISSING, {})
+    missing[sentence] = missing.get(sentence, 0) + 1
+    pytest.skip(sentence)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Name everything that was missing, so that a green run can't hide it."""
+    for sentence, count in config.stash.get(MISSING, {}).items():
+        terminalreporter.write_line(f"!!! NOT TESTED ({count}): {sentence}", red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def _shared_servers() -> Iterator[dict[str, Server]]:
+    """The servers that tests share, started when first asked for."""
+    servers: dict[str, Server] = {}
+    yield servers
+    for server in servers.values():
+        server.remove()
+
+
+def _shared(name: str, servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+    if find_program(KINDS[name]) is None:
+        skip_loudly(request, missing_sentence(KINDS[name]))
+    if name not in servers or not servers[name].running:
+        servers[name] = start_server(KINDS[name])
+    return servers[name]
+
+
+@pytest.fixture
+def mariadb(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+    """A private MariaDB that all tests share: use a schema of your own, leave its settings alone."""
+    return _shared("mariadb", _shared_servers, request)
+
+
+@pytest.fixture
+def mysql80(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+    """A private MySQL 8.0 that all tests share."""
+    return _shared("mysql80", _shared_servers, request)
+
+
+@pytest.fixture(params=sorted(KINDS))
+def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+    """Each kind of shared server in turn."""
+    return _shared(request.param, _shared_servers, request)
+
+
+@pytest.fixture
+def server_factory(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
+    """Make servers of a test's own, gone after it: `server_factory("mysql80", {"slow_query_log": "ON"})`."""
+    made: list[Server] = []
+
+    def make(name: str = "mariadb", config: dict[str, str] | None = None, template: Path | None = None) -> Server:
+        kind = KINDS.get(name, name)
+        if find_program(kind) is None:
+            skip_loudly(request, missing_sentence(kind))
+        made.append(start_server(kind, config=config, template=template))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.kill()
+        one.remove()
+
+
+@pytest.fixture
+def mariadb_factory(server_factory: ServerFactory) -> ServerFactory:
+    """`server_factory` for MariaDB: `mariadb_factory({"slow_query_log": "ON"})`."""
+    return lambda config=None, template=None: server_factory("mariadb", config, template)
+
+
+@pytest.fixture
+def mysql80_factory(server_factory: ServerFactory) -> ServerFactory:
+    """`server_factory` for MySQL 8.0."""
+    return lambda config=None, template=None: server_factory("mysql80", config, template)
+
+
+@pytest.fixture
+def samples(request: pytest.FixtureRequest) -> Path:
+    """The folder of recorded logs beside the checkout (QT_SAMPLES names another)."""
+    folder = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
+    if not folder.is_dir():
+        skip_loudly(request, f"no recorded samples in {folder}: set QT_SAMPLES to their folder")
+    return folder
+
+
+@pytest.fixture
+def checkout() -> Path:
+    """The folder of the checkout, whatever its name."""
+    return CHECKOUT

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Targets: URLs, option files, passwords."""
+
+from pathlib import Path
+
+import pytest
+from querytape.errors import InputError, TargetError
+from querytape.replay.target import Target, option_value, parse_target
+
+GOOD = [
+    ("mysql://app@127.0.0.1:3307/shop", Target("app", "127.0.0.1", "127.0.0.1", 3307, None, "shop")),
+    ("mysql://app@127.0.0.1", Target("app", "127.0.0.1", "127.0.0.1")),
+    ("mariadb://app@127.0.0.1/", Target("app", "127.0.0.1", "127.0.0.1")),
+    ("mysql://a%40b@127.0.0.1/d%2Fx", Target("a@b", "127.0.0.1", "127.0.0.1", db="d/x")),
+    ("mysql://app@/shop?socket=/run/my%20sql.sock", Target("app", socket="/run/my sql.sock", db="shop")),
+    ("mysql://app@db.invalid/shop?socket=/s", Target("app", socket="/s", db="shop")),
+    ("mysql://app@[::1]:3307", Target("app", "::1", "::1", 3307)),
+]
+
+
+@pytest.mark.parametrize(("url", "target"), GOOD, ids=[row[0] for row in GOOD])
+def test_url(url: str, target: Target) -> None:
+    """A URL gives user, address, port, schema and socket; a socket wins over a host."""
+    assert parse_target(url, environ={}) == target
+
+
+BAD = [
+    ("app@host", "expected mysql://"),
+    ("postgres://app@host", "expected mysql://"),
+    ("mysql://app:secret@host", "a password does not belong on the command line"),
+    ("mysql://app:@host", "a password does not belong on the command line"),
+    ("mysql://app@", "expected a host or a socket"),
+    ("mysql://app@host:99999", "expected a port"),
+    ("mysql://app@host?ssl=1", "expected nothing but"),
+]
+
+
+@pytest.mark.parametrize(("url", "message"), BAD, ids=[row[0] for row in BAD])
+def test_bad_url(url: str, message: str) -> None:
+    """A URL that can't be a target says what was expected, and never repeats a password."""
+    with pytest.raises(InputError, match=message) as fault:
+        parse_target(url, environ={})
+    assert "secret" not in str(fault.value)
+
+
+def test_unknown_host() -> None:
+    """A host without an address is named."""
+    with pytest.raises(TargetError, match=r"the host 'nowhere\.invalid' has no address"):
+        parse_target("mysql://app@nowhere.invalid", environ={})
+
+
+def test_option_file(tmp_path: Path) -> None:
+    """[client] is read, then the group asked for; the URL wins over both."""
+    file = tmp_path / "my.cnf"
+    file.write_text(
+        "!includedir /etc/x\n[client]\nuser = fromfile\npassword='a # b'\nhost=127.0.0.1 # here\nskip-ssl\n"
+        "[stage]\nport=3399\nhost=127.0.0.2\n"
+    )
+    plain = parse_target("mysql://app@/shop", file, environ={})
+    assert (plain.user, plain.host, plain.port, plain.password) == ("app", "127.0.0.1", 3306, "a # b")
+    stage = parse_target("mysql:///shop", file, "stage", environ={})
+    assert (stage.user, stage.host, stage.port, stage.db) == ("fromfile", "127.0.0.2", 3399, "shop")
+    with pytest.raises(InputError, match=r"has no group \[live\]"):
+        parse_target("mysql:///shop", file, "live", environ={})
+
+
+def test_option_file_is_missing(tmp_path: Path) -> None:
+    """A missing option file is an error, not an empty one."""
+    with pytest.raises(InputError, match="can't be read as an option file"):
+        parse_target("mysql://app@127.0.0.1", tmp_path / "none.cnf", environ={})
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("plain", "plain"), ("'a b'", "a b"), ('"q#1" # c', "q#1"), ("a#b", "a"), (r"a\sb\\c", r"a b\c"), (r"\q", r"\q")],
+)
+def test_option_value(text: str, value: str) -> None:
+    """Values are read as MySQL's own programs read them."""
+    assert option_value(text) == value
+
+
+def test_password_from_environment() -> None:
+    """QUERYTAPE_PASSWORD goes before MYSQL_PWD, and no password is ever shown."""
+    both = {"MYSQL_PWD": "one", "QUERYTAPE_PASSWORD": "two"}
+    target = parse_target("mysql://app@127.0.0.1", environ=both)
+    assert target.password == "two"
+    assert parse_target("mysql://app@127.0.0.1", environ={"MYSQL_PWD": "one"}).password == "one"
+    assert "two" not in repr(target) + target.name
+
+
+def test_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """--ask-password asks, and what was typed wins."""
+    monkeypatch.setattr("getpass.getpass", lambda prompt: f"typed for {prompt}")
+    target = parse_target("mysql://app@127.0.0.1", ask_password=True, environ={"MYSQL_PWD": "one"})
+    assert target.password == "typed for Password of app on 127.0.0.1: "
+
+
+def test_no_server_there() -> None:
+    """A target that refuses connections is told in one line with a hint."""
+    with pytest.raises(TargetError, match=r"can't connect to app@127\.0\.0\.1:1: .*is it running"):
+        Target("app", "127.0.0.1", "127.0.0.1", 1).connect(2)
