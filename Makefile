@@ -31,7 +31,7 @@ $(venv)/python.stamp: setup.py pyproject.toml $(venv)/system.stamp
 $(extension): $(sources) $(venv)/python.stamp
 	@if find $(sources) -newer $@ | grep -q . || ! ls native/*.so >/dev/null 2>&1; then \
 		echo "Building the native extension"; \
-		$(bin)/python setup.py --quiet build_ext --inplace; \
+		$(bin)/python setup.py --quiet build_ext --inplace --force; \
 	fi
 	@touch $@
 
