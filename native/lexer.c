@@ -236,24 +236,14 @@ static size_t operator_length(const char *p, const char *end)
     return 1;
 }
 
+/* Tokens of one byte that nothing else begins with. */
+static const uint8_t single[256] = {
+    ['('] = QT_T_OPEN, [')'] = QT_T_CLOSE, [','] = QT_T_COMMA, [';'] = QT_T_SEMICOLON, ['?'] = QT_T_PARAM,
+};
+
 static const char *punctuation(struct qt_lexer *l, const char *p, int *kind)
 {
     switch (*p) {
-    case '(':
-        *kind = QT_T_OPEN;
-        return p + 1;
-    case ')':
-        *kind = QT_T_CLOSE;
-        return p + 1;
-    case ',':
-        *kind = QT_T_COMMA;
-        return p + 1;
-    case ';':
-        *kind = QT_T_SEMICOLON;
-        return p + 1;
-    case '?':
-        *kind = QT_T_PARAM;
-        return p + 1;
     case '.':
         *kind = QT_T_DOT;
         return p + 1;
@@ -351,6 +341,9 @@ void qt_lex(struct qt_lexer *l, struct qt_token *t)
     int class = IS(*p, QT_C_IDENT | QT_C_DIGIT);
     if (class == QT_C_IDENT || (class && l->previous == QT_T_DOT)) {
         after = word(l, p, t);
+    } else if (single[(unsigned char)*p] != 0) {
+        t->kind = single[(unsigned char)*p];
+        after = p + 1;
     } else if (class || (*p == '.' && p + 1 < l->end && IS(p[1], QT_C_DIGIT) && p != l->name_end)) {
         after = number(l, p, &t->kind);
     } else if (*p == '\'' || *p == '"') {

@@ -176,8 +176,8 @@ static struct qt_verdict of_rarer(struct qt_classifier *c)
         return of_explain(c);
     case QT_K_analyze:
         return of_analyze(c);
-    case QT_K_with:
-        return of_verb(c->verb);
+    case QT_K_with: /* without a verb outside of them, what follows stands in parentheses: only queries do */
+        return c->verb ? of_verb(c->verb) : V(READ, NONE);
     case QT_K_load:
         return c->words[1] == QT_K_index ? V(ADMIN, TABLE_MAINTENANCE) : V(WRITE, LOAD_DATA);
     case QT_K_import:

@@ -161,6 +161,7 @@
     C("with select", "WITH c AS (DELETE_LOG) SELECT * FROM c", R, NO, 0) \
     C("with update", "WITH c AS (SELECT 1) UPDATE t, c SET t.a=1", W, NO, 0) \
     C("with recursive delete", "WITH RECURSIVE c (n) AS (SELECT 1), d AS (SELECT 2) DELETE FROM t", W, NO, 0) \
+    C("with and a query in parentheses", "WITH c AS (SELECT 1) (SELECT 2)", R, NO, 0) \
     C("with in parentheses", "(WITH c AS (SELECT 1) SELECT * FROM c)", R, NO, 0) \
     C("table", "TABLE t LIMIT 5", R, NO, 0) \
     C("values", "VALUES ROW(1)", R, NO, 0) \
