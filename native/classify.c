@@ -337,6 +337,8 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
     case QT_T_VARIABLE:
         if (c->left)
             c->name = *t;
+        if (c->n_words > 0 && c->n_words < QT_FIRST_WORDS)
+            c->n_words++; /* it stands where a word would: SET @a = password is no SET PASSWORD */
         break;
     case QT_T_COMMA:
         if (c->words[0] == QT_K_set && c->depth == c->base) {

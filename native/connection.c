@@ -52,14 +52,24 @@ static void set_options(MYSQL *m, const struct qt_engine_options *o)
     }
 }
 
-/* Bytes received so far; `before` where the connection is lost, for Connector/C 3.3 would look into it all the same. */
-static uint64_t bytes_read(MYSQL *m, uint64_t before)
+/* QT_NONE once the connection is lost: the library would then look into what is no more. */
+static int64_t bytes_read(MYSQL *m)
 {
     size_t bytes = 0;
-    if (m->net.pvio == NULL)
-        return before;
-    mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes);
-    return bytes;
+    if (m->net.pvio == NULL || mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes) != 0)
+        return QT_NONE;
+    return (int64_t)bytes;
+}
+
+/* What every connection begins with; a reset of the connection undoes it. */
+static int begin_session(struct qt_session *s, MYSQL *m)
+{
+    const char *init = s->engine->options.init;
+    if (init == NULL)
+        return 0;
+    s->injected++;
+    atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
+    return mysql_query(m, init);
 }
 
 static void publish(struct qt_session *s, int fd)
@@ -80,11 +90,8 @@ int qt_connection_open(struct qt_session *s)
     set_options(m, o);
     int bad = mysql_real_connect(m, o->host, o->user, o->password, NULL, (unsigned)o->port, o->socket,
                                  CLIENT_MULTI_RESULTS) == NULL;
-    if (!bad && o->init != NULL) {
-        bad = mysql_query(m, o->init) != 0;
-        s->injected++;
-        atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
-    }
+    if (!bad)
+        bad = begin_session(s, m) != 0;
     if (bad) {
         int number = (int)mysql_errno(m);
         keep_error(s, number, mysql_error(m));
@@ -97,7 +104,7 @@ int qt_connection_open(struct qt_session *s)
     const char *db = s->db != NULL ? s->db : o->db;
     if (db != NULL && *db != 0)
         qt_connection_schema(s, db); /* a missing schema is said with the event that wants it */
-    s->bytes_before = bytes_read(m, 0);
+    s->bytes_before = bytes_read(m);
     return 0;
 }
 
@@ -187,6 +194,21 @@ static int send_query(struct qt_session *s, const struct qt_event *e, struct qt_
     return read_results(m, out);
 }
 
+/* A reset gives the server's defaults: what the replayer had set must stand before the next event. */
+static int reset_connection(struct qt_session *s, struct qt_outcome *out)
+{
+    MYSQL *m = s->connection;
+    int bad = mysql_reset_connection(m);
+    out->first_ns = qt_now();
+    track_schema(s, NULL);
+    if (!bad) {
+        s->injected++;
+        atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
+        bad = mysql_set_character_set(m, s->engine->options.charset) || begin_session(s, m);
+    }
+    return bad;
+}
+
 void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct qt_outcome *out)
 {
     MYSQL *m = s->connection;
@@ -202,8 +224,7 @@ void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct q
         bad = mysql_ping(m);
         break;
     case QT_COMMAND_RESET:
-        bad = mysql_reset_connection(m);
-        track_schema(s, NULL);
+        bad = reset_connection(s, out);
         break;
     default: /* quit */
         qt_connection_close(s);
@@ -214,8 +235,9 @@ void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct q
     else if (e->flags & QT_F_USE || e->command == QT_COMMAND_INIT_DB)
         track_schema(s, e->has_db ? e->bytes : NULL);
     if (s->connection != NULL) {
-        uint64_t now = bytes_read(m, s->bytes_before);
-        out->bytes_received = (int64_t)(now - s->bytes_before);
+        int64_t now = bytes_read(m);
+        if (now != QT_NONE && s->bytes_before != QT_NONE)
+            out->bytes_received = now - s->bytes_before;
         s->bytes_before = now;
     }
 }

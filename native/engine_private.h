@@ -75,7 +75,7 @@ struct qt_session {
     struct qt_chunk *chunk;
     int64_t chunk_since_ns;
     uint32_t chunk_room;
-    uint64_t bytes_before;
+    int64_t bytes_before;           /* bytes received until the last event; QT_NONE = unknown */
     int dead;                       /* enum qt_reason: why nothing more can be sent */
 
     /* for the session's row in the run */

@@ -62,13 +62,35 @@ _Static_assert(QT_KEYWORDS <= 255, "a keyword is kept in a byte");
 
 struct qt_keywords {
     uint64_t heads[QT_KEYWORDS];     /* the first eight bytes, folded */
+    uint8_t lengths[QT_KEYWORDS];
     uint8_t slots[QT_KEYWORD_SLOTS]; /* enum qt_keyword; 0 = free */
 };
 
+#define QT_KEYWORD_FOLD UINT64_C(0x2020202020202020)
+
+extern const uint8_t qt_keyword_flags[QT_KEYWORDS];
+
 void qt_keywords_init(struct qt_keywords *);
+int qt_keyword_same_rest(int keyword, const char *word, size_t len);
+
+static inline uint32_t qt_keyword_slot(uint64_t head, size_t len)
+{
+    return (uint32_t)(((head + len) * UINT64_C(0x9E3779B97F4A7C15)) >> 54);
+}
+
 /* The keyword that a word of identifier bytes is, in whatever case; `head` is its first eight bytes (0 where it is shorter)
  * as they lie in memory. */
-int qt_keyword_find(const struct qt_keywords *, uint64_t head, const char *word, size_t len);
-extern const uint8_t qt_keyword_flags[QT_KEYWORDS];
+static inline int qt_keyword_find(const struct qt_keywords *k, uint64_t head, const char *word, size_t len)
+{
+    if (len < 2 || len > QT_KEYWORD_LONGEST)
+        return QT_K_NONE;
+    head |= QT_KEYWORD_FOLD;
+    for (uint32_t at = qt_keyword_slot(head, len); k->slots[at] != 0; at = (at + 1) % QT_KEYWORD_SLOTS) {
+        int found = k->slots[at];
+        if (k->heads[found] == head && k->lengths[found] == len && (len <= 8 || qt_keyword_same_rest(found, word, len)))
+            return found;
+    }
+    return QT_K_NONE;
+}
 
 #endif

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "scan.h"
 #define ROW4(v) v, v, v, v
 #define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
 #define ROW64(v) ROW16(v), ROW16(v), ROW16(v), ROW16(v)
@@ -24,39 +25,12 @@ const uint8_t qt_char_class[256] = {
     ROW64(1), ROW64(1),
 };
 
-#define IS(c, what) (qt_char_class[(unsigned char)(c)] & (what))
-
 void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
     memset(l, 0, sizeof *l);
     l->keywords = keywords;
     l->at = sql;
     l->end = l->all_end = sql + len;
-}
-
-#define ONES UINT64_C(0x0101010101010101)
-#define HIGHS UINT64_C(0x8080808080808080)
-
-/* Not 0 where one of the eight bytes is c. */
-static inline uint64_t has_byte(uint64_t eight, char c)
-{
-    uint64_t x = eight ^ (ONES * (unsigned char)c);
-    return (x - ONES) & ~x & HIGHS;
-}
-
-/* The next quote or backslash. */
-static const char *find_special(const char *p, const char *end, char quote)
-{
-    while (end - p >= 8) {
-        uint64_t eight;
-        memcpy(&eight, p, 8);
-        if (has_byte(eight, quote) | has_byte(eight, '\\'))
-            break;
-        p += 8;
-    }
-    while (p < end && *p != quote && *p != '\\')
-        p++;
-    return p;
 }
 
 /* From behind the opening quote to behind the closing one. A doubled quote is one inside. */
@@ -188,13 +162,6 @@ static int skip_blank(struct qt_lexer *l, struct qt_token *t)
     }
 }
 
-static inline const char *skip_class(const struct qt_lexer *l, const char *p, int class)
-{
-    while (p < l->end && IS(*p, class))
-        p++;
-    return p;
-}
-
 static int is_radix(const char *p, const char *end, char kind)
 {
     if (end - p < 3)
@@ -215,22 +182,22 @@ static const char *exponent(const struct qt_lexer *l, const char *at)
     const char *digits = at + 1;
     if (digits < l->end && (*digits == '+' || *digits == '-'))
         digits++;
-    const char *after = skip_class(l, digits, QT_C_DIGIT);
+    const char *after = skip_class(digits, l->end, QT_C_DIGIT);
     return after > digits ? after : at;
 }
 
 /* At a digit, or a dot before one. An identifier may begin with digits: 1a. */
 static const char *number(const struct qt_lexer *l, const char *p, int *kind)
 {
-    const char *at = skip_class(l, p, QT_C_DIGIT);
+    const char *at = skip_class(p, l->end, QT_C_DIGIT);
     *kind = QT_T_NUMBER;
     if (at < l->end && *at == '.') {
-        at = skip_class(l, at + 1, QT_C_DIGIT);
+        at = skip_class(at + 1, l->end, QT_C_DIGIT);
         return exponent(l, at);
     }
     if (at >= l->end || !IS(*at, QT_C_IDENT))
         return at;
-    const char *word = skip_class(l, at, QT_C_IDENT), *after = exponent(l, at);
+    const char *word = skip_ident(at, l->end), *after = exponent(l, at);
     char c = qt_lower(*at);
     if (at == p + 1 && *p == '0' && (c == 'x' || c == 'b') && is_radix(p, word, c))
         return word;
@@ -322,7 +289,7 @@ static int keyword(const struct qt_lexer *l, const char *p, size_t len)
 /* At a letter. N'..' X'..' B'..' are strings. */
 static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    const char *after = skip_class(l, p + 1, QT_C_IDENT);
+    const char *after = skip_ident(p + 1, l->end);
     size_t len = (size_t)(after - p);
     t->kind = QT_T_WORD;
     if (len == 1 && after < l->end && *after == '\'') {

@@ -35,7 +35,7 @@ def speed_text(speed: Fraction | None) -> str:
 
 
 def due_ns(offset_ns: int, speed: Fraction) -> int:
-    """Return when an event is due that came `offset_ns` (>= 0) after the tape's first: rounded down to whole nanoseconds.
+    """Return when an event is due that came `offset_ns` (>= 0) after the tape's first, rounded down.
 
     Raises OverflowError where that is past 2^63 - 1 ns (292 years).
     """

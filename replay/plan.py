@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is sent, and when: a tape and the rules become sessions and a stream of events for the engine.
 
-Two walks over the tape. The first reads no statement: it counts, lists the sessions and writes an outcome for each event
-that is not sent. The second gives the engine one sorted window after the other while the replay runs.
+Two walks over the tape. The first reads no statement: it counts, lists the sessions and writes an outcome for each
+event that is not sent. The second gives the engine one sorted window after the other while the replay runs.
 """
 
 from collections import Counter
@@ -180,7 +180,8 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
 def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Add one window's events to the plan's counts."""
     rows = con.execute(
-        "SELECT hold(command, class, flags, db) AS reason, held_status(reason), count(*) FROM window_events GROUP BY reason"
+        "SELECT hold(command, class, flags, db) AS reason, held_status(reason), count(*)"
+        " FROM window_events GROUP BY reason"
     ).fetchall()
     for reason, status, n in rows:
         plan.events += n
@@ -198,8 +199,9 @@ def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 def _write_held(con: duckdb.DuckDBPyConnection, final: Path) -> None:
     """Write one window's filtered and skipped events as outcomes."""
     con.execute(
-        "CREATE OR REPLACE TEMP VIEW held AS SELECT session, seq, 0 AS clone, hold(command, class, flags, db) AS reason,"
-        " held_status(reason) AS status FROM window_events WHERE reason IS NOT NULL"
+        "CREATE OR REPLACE TEMP VIEW held AS SELECT session, seq, 0 AS clone,"
+        " hold(command, class, flags, db) AS reason, held_status(reason) AS status"
+        " FROM window_events WHERE reason IS NOT NULL"
     )
     have = {"session", "seq", "clone", "status", "reason"}
     write_parquet(con, f"SELECT {select_list('run', 'outcomes', have)} FROM held", final)

@@ -67,7 +67,8 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"{plan.disordered:,} sessions have times that run backwards: their order is kept, those times are moved up",
+            f"{plan.disordered:,} sessions have times that run backwards: their order is kept,"
+            " those times are moved up",
         )
 
 
@@ -128,7 +129,8 @@ def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]
         )
     elif facts.replicas is None:
         yield Finding(
-            "warning", "whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS"
+            "warning",
+            "whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS",
         )
     if facts.read_only:
         yield Finding("warning", "the target is read_only: writes will fail unless the account may do more")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """One replay: plan and pre-flight, then three threads around the engine.
 
-    feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
-    writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
-    main     counters once a second, Ctrl-C
+feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
+writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
+main     counters once a second, Ctrl-C
 """
 
 import os
@@ -219,10 +219,9 @@ class Replay:
     def _finish(self, stats: EngineStats) -> RunSummary:
         """Say what was never sent, close the books and complete run.json."""
         run = self.folder.open()
-        missing = 0
         if self.rows_written < self.plan.planned:
             reason = "stopped" if self.stops else "not_fed"
-            missing = write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
+            write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
         books = account(self.plan.tape, run, self.folder.spill, stats.injected)
         totals = summarise(run, self.folder.spill)
         sessions = session_totals(run, self.folder.spill)
@@ -242,9 +241,7 @@ class Replay:
         )
         self.folder.clean()
         self.folder.write(self.info)
-        return RunSummary(
-            self.folder.path, self.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"]
-        )
+        return RunSummary(self.folder.path, self.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
 
     def _partial(self, stats: EngineStats, books: dict[str, Any], sessions: dict[str, int]) -> str | None:
         """Return why the run did not come to its end, None where it did."""

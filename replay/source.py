@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture keeps of the server that its log came from, so that a replay knows that server again and refuses it."""
+"""What a capture keeps of the server that its log came from, so that a replay knows it again and refuses it."""
 
 from contextlib import closing
 from datetime import UTC, datetime

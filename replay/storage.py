@@ -31,7 +31,7 @@ def question(name: str) -> str:
 
 
 def write_parquet(con: duckdb.DuckDBPyConnection, query: str, final: Path) -> int:
-    """Write the rows of a query as one Parquet file, whole or not at all; an empty one leaves no file. Return the rows."""
+    """Write a query as one Parquet file, whole or not at all, and return its rows; an empty one leaves no file."""
     with publish(final) as temporary:
         found = con.execute(f"COPY ({query}) TO {sql_text(temporary)} (FORMAT parquet, COMPRESSION zstd)").fetchall()
     rows = int(found[0][0])

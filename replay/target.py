@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a replay goes: `mysql://user@host:port/db?socket=/path`, option files, and passwords that are in neither.
 
-The unix socket is used only where one is given, in the URL or the option file: `localhost` is a host like any other here
-(the mysql client would take its socket). An IPv6 address stands in brackets, as in every URL.
+The unix socket is used only where one is given, in the URL or the option file: `localhost` is a host like any other
+here (the mysql client would take its socket). An IPv6 address stands in brackets, as in every URL.
 """
 
 import configparser
@@ -122,7 +122,9 @@ def _url_parts(url: str) -> dict[str, str]:
     query = dict(parse_qsl(parts.query))
     unknown = sorted(query.keys() - {"socket"})
     if unknown or parts.fragment:
-        raise InputError(f"--target: expected nothing but ?socket=/path behind the schema; found {unknown or [parts.fragment]}")
+        raise InputError(
+            f"--target: expected nothing but ?socket=/path behind the schema; found {unknown or [parts.fragment]}"
+        )
     try:
         port = parts.port
     except ValueError:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Walks a tape in order of time without sorting it whole.
 
-A tape's parts are sorted inside but overlap. Their row groups give ranges of time with known sizes; cutting the time line
-where enough of them have begun gives windows, each of which is sorted on its own.
+A tape's parts are sorted inside but overlap. Their row groups give ranges of time with known sizes; cutting the time
+line where enough of them have begun gives windows, each of which is sorted on its own.
 
     row groups   |--a--|   |---c---|
                      |---b---|        |--d--|
@@ -56,9 +56,7 @@ def row_groups(con: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> list[Ra
     return [Range(str(f), int(n), int(b), int(first), int(last)) for f, n, b, first, last in rows if n]
 
 
-def windows(
-    ranges: Sequence[Range], max_rows: int = WINDOW_ROWS, max_bytes: int = WINDOW_BYTES
-) -> Iterator[Window]:
+def windows(ranges: Sequence[Range], max_rows: int = WINDOW_ROWS, max_bytes: int = WINDOW_BYTES) -> Iterator[Window]:
     """Yield windows that follow each other and cover every range.
 
     A window is cut before the range that would bring the rows (or bytes) of the ranges beginning in it past the bound;

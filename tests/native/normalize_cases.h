@@ -241,6 +241,7 @@
     C("set transaction_read_only", "SET SESSION transaction_read_only=0", S, QT_DANGER_SET_SESSION_UNSAFE, 0) \
     C("set gtid_next", "SET gtid_next='AUTOMATIC'", A, QT_DANGER_REPLICATION, 0) \
     C("set password", "SET PASSWORD FOR u='x'", A, QT_DANGER_ACCOUNTS, SECRET) \
+    C("password on the right", "SET @a = password, b = role", S, NO, 0) \
     C("set default role", "SET DEFAULT ROLE ALL TO u", A, QT_DANGER_ACCOUNTS, 0) \
     C("set role", "SET ROLE r", S, NO, 0) \
     C("set resource group", "SET RESOURCE GROUP g", A, QT_DANGER_INSTANCE, 0) \

@@ -17,7 +17,9 @@ from tests.tapes import MS, SECOND, T0, flag_bits, make_tape
 WRITES = Rules(allow_writes=True)
 
 
-def planned(tmp_path: Path, events: Any, rules: Rules | None = None, parts: int = 1, max_rows: int | None = None) -> Plan:
+def planned(
+    tmp_path: Path, events: Any, rules: Rules | None = None, parts: int = 1, max_rows: int | None = None
+) -> Plan:
     """Make a tape and plan it."""
     tape = make_tape(tmp_path / "t.tape", events, parts)
     for name in ("spill", "outcomes"):
@@ -30,7 +32,8 @@ def held(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     pattern = tmp_path / "outcomes" / "part-*.parquet"
     if not any((tmp_path / "outcomes").iterdir()):
         return {}
-    rows = duckdb.sql(f"SELECT session, seq, status, reason FROM {sql_text(pattern)}").fetchall()
+    with duckdb.connect() as con:
+        rows = con.execute(f"SELECT session, seq, status, reason FROM {sql_text(pattern)}").fetchall()
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}
 
@@ -53,7 +56,11 @@ ACTIONS = [
     ({"statement": "DROP TABLE t", "class": "ddl"}, "ddl", None),
     ({"statement": "SHOW SLAVE", "class": "admin"}, "admin", None),
     ({"statement": "KILL 1", "class": "admin", "flags": flag_bits(danger="kill")}, "danger:kill", "danger:kill"),
-    ({"statement": "SELECT 1 INTO OUTFILE", "flags": flag_bits(danger="into_file")}, "danger:into_file", "danger:into_file"),
+    (
+        {"statement": "SELECT 1 INTO OUTFILE", "flags": flag_bits(danger="into_file")},
+        "danger:into_file",
+        "danger:into_file",
+    ),
     ({"statement": "SELECT", "flags": flag_bits("truncated")}, "truncated", "truncated"),
     ({"statement": "SELECT", "flags": flag_bits("redacted")}, "redacted", "redacted"),
     ({"statement": "SELECT", "flags": flag_bits("routine")}, "routine", "routine"),
@@ -89,7 +96,9 @@ def test_filtered_is_only_what_reads_only_leaves_out(tmp_path: Path) -> None:
     planned(tmp_path, [row[0] for row in ACTIONS])
     statuses = {status for status, reason in held(tmp_path).values() if reason in ("write", "ddl", "admin")}
     assert statuses == {"filtered"}
-    assert {status for status, reason in held(tmp_path).values() if reason not in ("write", "ddl", "admin")} == {"skipped"}
+    assert {status for status, reason in held(tmp_path).values() if reason not in ("write", "ddl", "admin")} == {
+        "skipped"
+    }
 
 
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
@@ -167,6 +176,7 @@ def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
 
 
 def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
+    """Return reads and writes of five sessions in no order, where one session's times may run backwards."""
     events = []
     clock = dict.fromkeys(range(1, 6), T0)
     seqs = dict.fromkeys(clock, 0)

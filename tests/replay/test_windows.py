@@ -2,6 +2,7 @@
 """The windows over a tape's row groups, against a stupid reference."""
 
 import random
+from itertools import pairwise
 
 import pytest
 from querytape.replay.windows import Range, Window, windows
@@ -9,12 +10,7 @@ from querytape.replay.windows import Range, Window, windows
 
 def reference(ranges: list[Range], window: Window) -> set[str]:
     """Return the files that can hold an event of the window, found by looking at each nanosecond."""
-    return {
-        r.file
-        for r in ranges
-        for ns in range(window.begin_ns, window.end_ns)
-        if r.first_ns <= ns <= r.last_ns
-    }
+    return {r.file for r in ranges for ns in range(window.begin_ns, window.end_ns) if r.first_ns <= ns <= r.last_ns}
 
 
 def test_no_range_no_window() -> None:
@@ -33,7 +29,7 @@ def test_windows_cover_everything_once(seed: int) -> None:
     found = list(windows(ranges, max_rows=12, max_bytes=100))
     assert found[0].begin_ns == min(r.first_ns for r in ranges)
     assert found[-1].end_ns == max(r.last_ns for r in ranges) + 1
-    assert all(a.end_ns == b.begin_ns for a, b in zip(found, found[1:], strict=False))
+    assert all(a.end_ns == b.begin_ns for a, b in pairwise(found))
     for window in found:
         assert set(window.files) == reference(ranges, window)
         inside = [r for r in ranges if window.begin_ns <= r.first_ns < window.end_ns]

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libFuzzer: any bytes as a statement. Holds: in bounds; the same again; what is redacted has no literal left.
+ *
+ *   clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -I native tests/fuzz/fuzz_normalize.c native/{normalize,\
+ *      normalize_lists,text,lexer,classify,verdict,secrets,redact,keywords,error}.c -o fuzz_normalize
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "querytape.h"
+
+static struct qt_statement normalize(struct qt_normalizer *n, const char *sql, size_t len)
+{
+    struct qt_statement out;
+    if (qt_normalize(n, sql, len, &out, NULL) != QT_OK || out.text_len > 65536 || out.redacted_len > 65536 || out.klass < 0 ||
+        out.klass > QT_CLASS_ADMIN || out.danger < 0 || out.danger > QT_DANGER_LOCK_TABLES)
+        abort();
+    return out;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct qt_normalizer *n = qt_normalizer_new();
+    const char *sql = (const char *)data;
+    struct qt_statement first = normalize(n, sql, size);
+    struct qt_statement again = normalize(n, sql, size);
+    if (first.digest != again.digest || first.flags != again.flags)
+        abort();
+    if (again.redacted != NULL) {
+        size_t len = again.redacted_len;
+        char *redacted = malloc(len ? len : 1);
+        memcpy(redacted, again.redacted, len);
+        normalize(n, redacted, len);
+        free(redacted);
+    }
+    qt_normalizer_free(n);
+    return 0;
+}
