@@ -4,7 +4,6 @@
 It runs the command line's own commands and shows each, so that what is seen here can be done elsewhere.
 """
 
-import shlex
 import shutil
 import signal
 import subprocess
@@ -27,8 +26,8 @@ from .workload import drive
 SESSIONS = 48
 WIDTH = 80
 
-PRODUCTION = {"slow-query-log": "ON", "long-query-time": "0", "innodb-buffer-pool-size": "128M"}
-COPY = {"innodb-buffer-pool-size": "128M"}
+PRODUCTION = {"innodb-buffer-pool-size": "128M"}
+LOG_ON = "SET GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0"
 # What a careless migration may look like: one index forgotten, and memory as in the box it was tried on.
 CANDIDATE = {
     "innodb-buffer-pool-size": "8M",
@@ -41,31 +40,28 @@ FORGOTTEN = "ALTER TABLE orders DROP INDEX customer"
 
 
 def run_demo(seconds: float = 20, keep: Path | None = None) -> Path:
-    """Run the whole demo and return its folder: tape, two runs, report.html. No server is left at the end."""
-    folder = keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))
+    """Run the whole demo and return its folder: log, tape, two runs, report.html. No server is left at the end."""
+    folder = (keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with _terminated_like_interrupted(), ExitStack() as stack:
         servers = private_folder("qt-demo-")
         stack.callback(shutil.rmtree, servers, ignore_errors=True)
-        data, log = _record(servers, seconds)
-        tape = _capture(log, folder)
-        runs = [
-            _replay(stack, servers, tape, data, "copy", COPY, folder),
-            _replay(stack, servers, tape, data, "candidate", CANDIDATE, folder),
-        ]
-        report = _report(tape, runs, folder)
-    _say(f"Done in {time.monotonic() - began:.0f} s; no server is left running.")
-    click.echo(f"  report  {report}\n  tape    {tape}")
-    click.echo("".join(f"  run     {run}\n" for run in runs), nl=False)
+        data = _record(servers, folder, seconds)
+        _capture(folder)
+        _replay(servers, data, folder, "copy", PRODUCTION)
+        _replay(servers, data, folder, "candidate", CANDIDATE)
+        _report(folder)
+    _say(f"\nDone in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
+    click.secho(f"\nThe report: {folder / 'report.html'}", bold=True)
     return folder
 
 
-def _record(servers: Path, seconds: float) -> tuple[Path, Path]:
-    """Drive the workload on production; return a copy of its data from before, and its slow log."""
+def _record(servers: Path, folder: Path, seconds: float) -> Path:
+    """Drive the workload on production, keep its slow log; return a copy of its data from before."""
     _title(1, "Production")
-    with start_server("mariadb", servers / "production", {"innodb-buffer-pool-size": "128M"}) as production:
-        _say(f"A private MariaDB {production.version} on port {production.port} with a small shop on it ...")
+    with start_server("mariadb", servers / "production", PRODUCTION) as production:
+        _say(f"A private MariaDB {production.version} on port {production.port}, with a small shop on it ...")
         connection = production.connect(autocommit=False)
         rows = create_shop(connection)
         connection.commit()
@@ -73,55 +69,47 @@ def _record(servers: Path, seconds: float) -> tuple[Path, Path]:
         production.stop()
         data = servers / "before"
         copy_data(production.datadir, data)
-        _say(
-            f"{rows:,} rows. Its data were copied while it was stopped: the copy is what production looked "
-            "like before the traffic. Now it runs with slow_query_log=ON, long_query_time=0."
-        )
-        production.config = dict(PRODUCTION)
         production.start()
+        _say(
+            f"{rows:,} rows. Its data were copied while it was stopped: that is what it looked like before the "
+            "traffic. Now its slow log is to have everything:"
+        )
+        click.secho(f"\nmysql> {LOG_ON};\n", bold=True)
+        production.execute(LOG_ON)
         _say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
         tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
-        _say(f"{tally.statements:,} statements on {tally.connects} connections, {tally.errors} meant to fail.")
-        log = production.slow_log
-    return data, log
+        _say(f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail.")
+        shutil.copyfile(production.slow_log, folder / "slow.log")
+    return data
 
 
-def _capture(log: Path, folder: Path) -> Path:
+def _capture(folder: Path) -> None:
     _title(2, "Record the slow log on a tape")
-    tape = folder / "shop.tape"
-    _querytape("capture", "slowlog", str(log), "-o", str(tape))
-    return tape
+    click.secho(f"\n$ cd {folder}", bold=True)
+    _querytape(folder, "capture slowlog slow.log", "-o shop.tape")
 
 
-def _replay(
-    stack: ExitStack, servers: Path, tape: Path, data: Path, name: str, config: dict[str, str], folder: Path
-) -> Path:
+def _replay(servers: Path, data: Path, folder: Path, name: str, config: dict[str, str]) -> None:
     """Restore production's data on a new server of this configuration and replay the tape there."""
-    number = 3 if name == "copy" else 4
-    _title(number, f"Replay it on the {name}")
-    server = stack.enter_context(start_server("mariadb", servers / name, config, template=data))
-    if name == "candidate":
-        server.execute(FORGOTTEN, "shop")
-        _say(
-            "The same data, but somebody forgot the index orders.customer, and the buffer pool has 5 MB, "
-            "sorts and temporary tables 1 KB."
+    _title(3 if name == "copy" else 4, f"Replay it on the {name}")
+    with start_server("mariadb", servers / name, config, template=data) as server:
+        if name == "candidate":
+            server.execute(FORGOTTEN, "shop")
+            _say(
+                "The same data, but somebody forgot the index orders.customer, and the buffer pool has 8 MB, "
+                "sorts and temporary tables 1 KB."
+            )
+        else:
+            _say("The same data, the same configuration: what differs here is noise.")
+        _settle(server)
+        _querytape(
+            folder,
+            "replay shop.tape",
+            f"--target {server.url('shop')}",
+            f"-o {name}.run",
+            "--allow-writes",
+            "--target-is-disposable",
         )
-    else:
-        _say("The same data, the same configuration: what differs here is noise.")
-    _settle(server)
-    run = folder / f"{name}.run"
-    _querytape(
-        "replay",
-        str(tape),
-        "--target",
-        server.url("shop"),
-        "-o",
-        str(run),
-        "--allow-writes",
-        "--target-is-disposable",
-    )
-    server.stop()
-    return run
 
 
 def _settle(server: Server) -> None:
@@ -130,33 +118,25 @@ def _settle(server: Server) -> None:
         server.execute(f"SELECT COUNT(*) FROM {table}", "shop")
 
 
-def _report(tape: Path, runs: list[Path], folder: Path) -> Path:
+def _report(folder: Path) -> None:
     _title(5, "Compare the two runs")
-    report = folder / "report.html"
     # Exit code 3 says that the second run is worse: here that is the point.
-    _querytape("report", str(tape), *map(str, runs), "--html", str(report), fine=(0, 3))
-    return report
+    _querytape(folder, "report shop.tape copy.run candidate.run", "--html report.html", fine=(0, 3))
 
 
-def _querytape(*arguments: str, fine: tuple[int, ...] = (0,)) -> None:
-    """Show a command of ours and run it as a user would."""
-    shown = " \\\n    ".join(_lines(("querytape", *arguments)))
-    click.secho(f"\n$ {shown}\n", bold=True)
-    done = subprocess.run([sys.executable, "-m", "querytape", *arguments])
+def _querytape(folder: Path, *parts: str, fine: tuple[int, ...] = (0,)) -> None:
+    """Show a command of ours, in lines of at most the terminal's width, and run it in the folder as a user would."""
+    lines = ["$ querytape"]
+    for part in parts:
+        if len(lines[-1]) + len(part) < WIDTH - 2:
+            lines[-1] += f" {part}"
+        else:
+            lines.append(f"    {part}")
+    click.secho("\n" + " \\\n".join(lines) + "\n", bold=True)
+    arguments = " ".join(parts).split()
+    done = subprocess.run([sys.executable, "-m", "querytape", *arguments], cwd=folder)
     if done.returncode not in fine:
         raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {done.returncode}")
-
-
-def _lines(words: tuple[str, ...]) -> Iterator[str]:
-    """Yield a command in lines of the terminal's width, as it could be typed."""
-    line = ""
-    for word in map(shlex.quote, words):
-        if line and len(line) + len(word) > WIDTH - 8:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    yield line
 
 
 def _title(number: int, text: str) -> None:

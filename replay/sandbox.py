@@ -29,15 +29,15 @@ START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 SOCKET_PATH_MAX = 100  # sun_path has 108 bytes
 
-# Small and quick to start. `loose-` keeps a server that does not know an option from refusing to start.
+# Small and quick to start.
 DEFAULTS = {
     "innodb-buffer-pool-size": "64M",
     "innodb-flush-log-at-trx-commit": "2",
     "performance-schema": "OFF",
-    "loose-innodb-redo-log-capacity": "16M",
-    "loose-mysqlx": "OFF",
     "secure-file-priv": "",
 }
+# `loose-`: 5.7 does not know these and starts all the same.
+MYSQL_DEFAULTS = {"loose-innodb-redo-log-capacity": "16M", "loose-mysqlx": "OFF"}
 
 _templates: dict[tuple[str, ...], Path] = {}
 
@@ -176,7 +176,8 @@ class Server:
             "log-error": str(self.error_log),
             "slow-query-log-file": str(self.slow_log),
         }
-        options = {**DEFAULTS, **own, **{key.replace("_", "-"): value for key, value in self.config.items()}}
+        given = {key.replace("_", "-"): value for key, value in self.config.items()}
+        options = {**DEFAULTS, **(MYSQL_DEFAULTS if self.program.family == "mysql" else {}), **own, **given}
         switches = ["--skip-log-bin"] if "log-bin" not in options else []
         return [*switches, *(f"--{key}={value}" for key, value in options.items())]
 

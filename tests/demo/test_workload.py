@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo's customers: the same every time, and doing what a replay has to cope with."""
+
+from contextlib import closing
+
+from querytape.demo.shop import create_shop
+from querytape.demo.workload import Customer, drive
+from querytape.replay.sandbox import Server
+
+
+def test_the_same_seed_makes_the_same_session() -> None:
+    """What a session does and when it wants to follows from seed and number alone."""
+    assert list(Customer(1, 7).steps(20)) == list(Customer(1, 7).steps(20))
+    assert list(Customer(1, 7).steps(20)) != list(Customer(1, 8).steps(20))
+    assert list(Customer(1, 7).steps(20)) != list(Customer(2, 7).steps(20))
+
+
+def test_sessions_stay_inside_their_time_and_in_order() -> None:
+    """Steps come in order, none after the end."""
+    times = [step.at_s for step in Customer(3, 1).steps(10)]
+    assert times == sorted(times)
+    assert times[-1] < 10
+
+
+def test_the_workload_has_everything() -> None:
+    """Reads, transactions that commit and that roll back, mistakes, slow statements and reconnects are all in it."""
+    steps = [step for number in range(48) for step in Customer(1, number).steps(20)]
+    text = "\n".join(statement for step in steps for statement in step.statements)
+    for wanted in ("ROLLBACK", "COMMIT", "wishlist", "= = 7", "'Twice'", "SUM(l.quantity", "LIKE", "UPDATE", "INSERT"):
+        assert wanted in text
+    assert any(step.reconnect for step in steps)
+
+
+def test_driving_it_counts_what_the_server_saw(mariadb_factory: object) -> None:
+    """Every statement is sent, the mistakes fail, nothing else does."""
+    server: Server = mariadb_factory()  # type: ignore[operator]
+    with closing(server.connect(autocommit=False)) as connection:
+        rows = create_shop(connection)
+        connection.commit()
+    assert 95_000 < rows < 110_000
+    planned = [step for number in range(16) for step in Customer(1, number).steps(2)]
+    mistakes = ("wishlist", "= = 7", "'Twice'")
+    tally = drive(lambda: server.connect("shop"), 2, 16)
+    assert tally.statements == sum(len(step.statements) for step in planned)
+    assert tally.connects == 16 + sum(step.reconnect for step in planned)
+    assert tally.errors == sum(any(m in text for m in mistakes) for step in planned for text in step.statements)
