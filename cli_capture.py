@@ -53,9 +53,15 @@ To log everything for a while on the server (new connections only):
 """,
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder).")
-@click.option("--log-timezone", type=TimeZone(), help="Zone of the log's local times, e.g. +02:00. Default: as the log shows it.")
-@click.option("--source", metavar="URL", help="The server that wrote the log: its identity, variables and position are kept.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder)."
+)
+@click.option(
+    "--log-timezone", type=TimeZone(), help="Zone of the log's local times, e.g. +02:00. Default: as the log shows it."
+)
+@click.option(
+    "--source", metavar="URL", help="The server that wrote the log: its identity, variables and position are kept."
+)
 @click.option("--ask-password", is_flag=True, help="Ask for --source's password. Else MYSQL_PWD or an option file.")
 @click.option("--problems", "show", is_flag=True, help="Show each place that was not understood.")
 @click.option("--strict", is_flag=True, help="Exit with 1 where anything was not understood.")

@@ -23,7 +23,9 @@ Examples:
 )
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
-@click.option("--problems", is_flag=True, help="Show each place of the source that was not understood, and nothing else.")
+@click.option(
+    "--problems", is_flag=True, help="Show each place of the source that was not understood, and nothing else."
+)
 @click.option("--top", default=12, show_default=True, help="How many digests to show.")
 def inspect_command(tape: Path, as_json: bool, problems: bool, top: int) -> None:
     """Show what is on a tape, and what it lacks."""

@@ -24,7 +24,12 @@ Examples:
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN [RUN2]")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the report as one self-contained HTML file.")
-@click.option("--json", "json_file", type=click.Path(path_type=Path, allow_dash=True), help="Write it as JSON; - is standard output.")
+@click.option(
+    "--json",
+    "json_file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Write it as JSON; - is standard output.",
+)
 @click.option("--samples", is_flag=True, help="Show literal values: a sample of each digest, whole error messages.")
 @click.option("--top", default=10, show_default=True, help="How many digests to show on the terminal.")
 @click.option("--memory", default="1500MB", show_default=True, help="Memory for the analysis.")
@@ -33,8 +38,9 @@ def report_command(
 ) -> None:
     """Compare two runs of a tape, or show what one run did.
 
-    With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so their
-    times can be ranked. With one run the tape's own times stand beside it for information: they were taken in the server.
+    With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
+    their times can be ranked. With one run the tape's own times stand beside it for information: they were taken in
+    the server.
     """
     if len(runs) > 2:
         raise click.UsageError("expected one or two runs")

@@ -19,5 +19,3 @@ class TargetError(QuerytapeError):
 
 class RefusedError(QuerytapeError):
     """The safety rules forbid this; the message names the option that would allow it."""
-
-

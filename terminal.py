@@ -30,7 +30,8 @@ def show_problems(tape: Folder) -> None:
     names = [str(entry["path"]) for entry in tape.info["files"]]
     with duckdb.connect() as con:
         rows = con.execute(
-            f"SELECT file, line, kind, detail FROM {tape.source('problems')} ORDER BY file, line LIMIT ?", [PROBLEMS_SHOWN + 1]
+            f"SELECT file, line, kind, detail FROM {tape.source('problems')} ORDER BY file, line LIMIT ?",
+            [PROBLEMS_SHOWN + 1],
         ).fetchall()
     for file, line, kind, detail in rows[:PROBLEMS_SHOWN]:
         name = names[file] if 0 <= file < len(names) else f"file {file}"

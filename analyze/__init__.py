@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes and runs to answers. One question is one `.sql` file here and one word in questions.py. Never connects to a server."""
+"""Tapes and runs to answers. Never connects to a server.
+
+One question is one `.sql` file here and one word in questions.py.
+"""
 
 from .as_json import as_json
 from .html import render

@@ -20,7 +20,10 @@ def as_dict(report: Report) -> dict[str, Any]:
     return {
         "report_version": VERSION,
         "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
-        "runs": [{"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")} for run in report.runs],
+        "runs": [
+            {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
+            for run in report.runs
+        ],
         "verdicts": {word: report.count(word) for word in words} if report.compares else None,
         "trust": [{"level": level, "text": text} for level, text in report.trust],
         "bin_ns": report.bin_ns,

@@ -84,5 +84,7 @@ def _path(line: Series, at: Callable[[float, float], tuple[float, float]]) -> li
         steps.append(f"{pen}{px:.1f} {py:.1f}")
         pen = "L"
         tip = f"{line.name}: {y:,.3g} at {x:g} s"
-        dots.append(f"<circle class='{line.css}' cx='{px:.1f}' cy='{py:.1f}' r='2.4'><title>{escape(tip)}</title></circle>")
+        dots.append(
+            f"<circle class='{line.css}' cx='{px:.1f}' cy='{py:.1f}' r='2.4'><title>{escape(tip)}</title></circle>"
+        )
     return [f"<path class='{line.css}' d='{' '.join(steps)}'/>", *dots]

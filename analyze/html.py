@@ -47,7 +47,9 @@ def charts(report: Report) -> list[tuple[str, Markup]]:
         for letter in "ab"[: len(report.runs)]:
             rows = [row for row in report.answers["timeline"] if row["run"] == letter]
             points = [
-                (row["bin"] * seconds, None if row[column] is None else row[column] / size) for row in rows if row["bin"] >= 0
+                (row["bin"] * seconds, None if row[column] is None else row[column] / size)
+                for row in rows
+                if row["bin"] >= 0
             ]
             series.append(Series(letter.upper(), f"line-{letter}", points))
         found.append((f"{title}, {unit}", Markup(line_chart(title, unit, series))))
@@ -60,8 +62,14 @@ def totals(report: Report) -> list[dict[str, Any]]:
     found = []
     for name, key, shown in TOTALS:
         values = [rows.get(letter, {}).get(key) for letter in "ab"[: len(report.runs)]]
-        both = report.compares and values[0] and values[1] and shown is duration
-        found.append({"name": name, "cells": [shown(v) for v in values], "ratio": ratio(values[1] / values[0]) if both else ""})
+        before, after = values[0], values[-1]
+        found.append(
+            {
+                "name": name,
+                "cells": [shown(v) for v in values],
+                "ratio": ratio(after / before) if report.compares and before and after and shown is duration else "",
+            }
+        )
     return found
 
 
@@ -80,7 +88,9 @@ def render(report: Report, version: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(duration=duration, count=count, ratio=ratio, pretty=pretty, printable=printable, sample=sample_text)
+    environment.filters.update(
+        duration=duration, count=count, ratio=ratio, pretty=pretty, printable=printable, sample=sample_text
+    )
     shares: dict[str, int] = {}
     for row in report.answers["accounting"]:
         shares[row["run"]] = shares.get(row["run"], 0) + row["events"]

@@ -47,21 +47,26 @@ def show_portrait(found: Portrait, console: Console, top: int) -> None:
     """Print the portrait; 80 columns."""
     info, totals = found.tape.info, found.answers["inspect_totals"][0]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    console.print(f"[bold]{escape(printable(str(found.tape.path)))}[/]  {info['source']}, {escape(printable(str(info.get('server_version'))))}")
     console.print(
-        f"  {totals['events']:,} events, {totals['sessions']:,} sessions, {totals['digests']:,} digests in {seconds:,.1f} s"
-        f" ({count(totals['per_second'])}/s)"
+        f"[bold]{escape(printable(str(found.tape.path)))}[/]  {info['source']},"
+        f" {escape(printable(str(info.get('server_version'))))}"
+    )
+    console.print(
+        f"  {totals['events']:,} events, {totals['sessions']:,} sessions, {totals['digests']:,} digests"
+        f" in {seconds:,.1f} s ({count(totals['per_second'])}/s)"
     )
     together = found.answers["inspect_concurrency"][0]
     console.print(
-        f"  at once: {count(together['sessions_most'])} sessions, {count(together['statements_most'])} statements at most,"
-        f" {together['statements_mean'] or 0:.2f} on average"
+        f"  at once: {count(together['sessions_most'])} sessions, {count(together['statements_most'])} statements"
+        f" at most, {together['statements_mean'] or 0:.2f} on average"
     )
     console.print(
         f"  durations (in the server): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
         f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}"
     )
-    precision = "microseconds" if totals["precision_ns"] <= 1000 else "whole seconds; inside them only the order is known"
+    precision = (
+        "microseconds" if totals["precision_ns"] <= 1000 else "whole seconds; inside them only the order is known"
+    )
     console.print(f"  times are known to {precision}")
     _lacks(found, console, totals)
     _counts(found, console, totals["events"])

@@ -10,7 +10,14 @@ from typing import Any
 import duckdb
 
 REPORT = ("accounting", "lateness", "totals", "digests", "pairs", "errors", "error_counts", "rows", "timeline")
-INSPECT = ("inspect_totals", "inspect_commands", "inspect_classes", "inspect_digests", "inspect_accounts", "inspect_concurrency")
+INSPECT = (
+    "inspect_totals",
+    "inspect_commands",
+    "inspect_classes",
+    "inspect_digests",
+    "inspect_accounts",
+    "inspect_concurrency",
+)
 
 Row = dict[str, Any]
 

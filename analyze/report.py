@@ -3,7 +3,6 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..errors import InputError
 from ..schemas import Folder, open_folder
@@ -77,7 +76,9 @@ def check(tape: Folder, runs: list[Folder]) -> None:
 
 def _ask(desk: Desk, tape: Folder, runs: list[Folder]) -> tuple[dict[str, list[Row]], int]:
     knows = tape.info.get("knows", [])
-    desk.set(tape=str(tape.path), a=str(runs[0].path), errors_known="errno" in knows, margin=MARGIN, margin_ns=MARGIN_NS)
+    desk.set(
+        tape=str(tape.path), a=str(runs[0].path), errors_known="errno" in knows, margin=MARGIN, margin_ns=MARGIN_NS
+    )
     desk.con.execute("SET VARIABLE b = CAST($1 AS VARCHAR)", [str(runs[1].path) if len(runs) > 1 else None])
     desk.run("prelude")
     n, longest = desk.con.execute("SELECT count(DISTINCT digest), max(done_ns) FROM outcome").fetchall()[0]
@@ -90,7 +91,9 @@ def _texts(desk: Desk, tape: Folder, samples: bool) -> dict[str, Row]:
     source = tape.source("digests")
     chosen = "sample" if samples else "NULL::BLOB AS sample"
     rows = desk.con.execute(f"SELECT digest, class, normalized, {chosen} FROM {source}").fetchall()
-    return {digest: {"class": klass, "text": normalized, "sample": sample} for digest, klass, normalized, sample in rows}
+    return {
+        digest: {"class": klass, "text": normalized, "sample": sample} for digest, klass, normalized, sample in rows
+    }
 
 
 def merge_digests(answers: dict[str, list[Row]], texts: dict[str, Row], compares: bool) -> list[Row]:
@@ -132,7 +135,9 @@ def trust(report: Report) -> list[tuple[str, str]]:
     for letter, run in zip("AB", report.runs, strict=False):
         info = run.info
         if not info.get("finished"):
-            found.append(("problem", f"Run {letter} was killed: it has what was written until then, and no accounting."))
+            found.append(
+                ("problem", f"Run {letter} was killed: it has what was written until then, and no accounting.")
+            )
         if info.get("partial"):
             found.append(("problem", f"Run {letter} is partial: {info['partial']}."))
         if info.get("accounting") and not info["accounting"].get("balanced", True):
@@ -148,7 +153,9 @@ def trust(report: Report) -> list[tuple[str, str]]:
         )
     speeds = {str(run.info.get("parameters", {}).get("speed")) for run in report.runs}
     if len(speeds) > 1:
-        found.append(("warning", f"The runs went at different speeds ({', '.join(sorted(speeds))}): their loads differ."))
+        found.append(
+            ("warning", f"The runs went at different speeds ({', '.join(sorted(speeds))}): their loads differ.")
+        )
     return sorted(found, key=lambda entry: ("problem", "warning", "information").index(entry[0]))
 
 
@@ -158,7 +165,11 @@ def _lateness_sentences(report: Report, letter: str) -> list[tuple[str, str]]:
     tool, session = rows.get("tool"), rows.get("session")
     if tool and tool["p99_ns"] > 5_000_000:
         found.append(
-            ("warning", f"In run {letter} the replayer itself was late by {tool['p99_ns'] / 1e6:.1f} ms at p99: this machine is too busy.")
+            (
+                "warning",
+                f"In run {letter} the replayer itself was late by {tool['p99_ns'] / 1e6:.1f} ms at p99:"
+                " this machine is too busy.",
+            )
         )
     if session and session["events"] and session["over_1ms"] > 0.05 * session["events"]:
         share = 100 * session["over_1ms"] / session["events"]
@@ -170,5 +181,3 @@ def _lateness_sentences(report: Report, letter: str) -> list[tuple[str, str]]:
             )
         )
     return found
-
-

@@ -23,7 +23,9 @@ def show(report: Report, console: Console, top: int = 10) -> None:
     console.print(f"[bold]{escape(printable(str(report.tape.path)))}[/]  {escape('  '.join(names))}")
     for letter, run in zip("AB", report.runs, strict=False):
         target = run.info.get("target", {})
-        console.print(f"  {letter}: {escape(printable(str(target.get('name'))))}  {escape(printable(str(target.get('version'))))}")
+        console.print(
+            f"  {letter}: {escape(printable(str(target.get('name'))))}  {escape(printable(str(target.get('version'))))}"
+        )
     _verdict_line(report, console)
     for level, sentence in report.trust:
         console.print(f"[{LEVELS[level]}]{level}:[/] {escape(printable(sentence))}")
@@ -38,8 +40,17 @@ def show(report: Report, console: Console, top: int = 10) -> None:
 def _verdict_line(report: Report, console: Console) -> None:
     if not report.compares:
         return
-    words = [(SLOWER, "red"), (ERRORS, "red"), (FASTER, "green"), (SAME, ""), (UNSTABLE, "yellow"), (CANNOT_TELL, "dim")]
-    parts = [f"[{style}]{n} {word}[/]" if style else f"{n} {word}" for word, style in words if (n := report.count(word))]
+    words = [
+        (SLOWER, "red"),
+        (ERRORS, "red"),
+        (FASTER, "green"),
+        (SAME, ""),
+        (UNSTABLE, "yellow"),
+        (CANNOT_TELL, "dim"),
+    ]
+    parts = [
+        f"[{style}]{n} {word}[/]" if style else f"{n} {word}" for word, style in words if (n := report.count(word))
+    ]
     console.print("[bold]B compared with A, by digest:[/] " + (", ".join(parts) or "nothing to compare"))
 
 
@@ -71,21 +82,31 @@ def _lateness(report: Report, console: Console) -> None:
     for row in rows:
         share = percent(row["over_1ms"], row["events"])
         table.add_row(
-            row["run"].upper(), row["cause"], duration(row["p50_ns"]), duration(row["p99_ns"]), duration(row["max_ns"]), share
+            row["run"].upper(),
+            row["cause"],
+            duration(row["p50_ns"]),
+            duration(row["p99_ns"]),
+            duration(row["max_ns"]),
+            share,
         )
     console.print(table)
 
 
 def _totals(report: Report, console: Console) -> None:
-    table = new_table("\nTotals", "", *[letter.upper() for letter in "ab"[: len(report.runs)]], *(["B / A"] if report.compares else []))
+    table = new_table(
+        "\nTotals",
+        "",
+        *[letter.upper() for letter in "ab"[: len(report.runs)]],
+        *(["B / A"] if report.compares else []),
+    )
     rows = {row["run"]: row for row in report.answers["totals"]}
     sides = [rows.get(letter, {}) for letter in "ab"[: len(report.runs)]]
     for name, key, shown in TOTALS:
         values = [side.get(key) for side in sides]
         cells = [shown(value) for value in values]
         if report.compares:
-            both = values[0] and values[1]
-            cells.append(ratio(values[1] / values[0]) if both and shown is duration else "")
+            before, after = values[0], values[-1]
+            cells.append(ratio(after / before) if before and after and shown is duration else "")
         table.add_row(name, *cells)
     console.print(table)
 
@@ -131,7 +152,9 @@ def _digests(report: Report, console: Console, top: int) -> None:
 def _compared(entry: Row) -> tuple[str, list[str]]:
     a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
     times = [duration(side.get(key)) for key in ("p50_ns", "p95_ns") for side in (a, b)]
-    why = {ERRORS: entry["why"].removesuffix("s").removesuffix(" new error") + " new"}.get(entry["verdict"], entry["why"])
+    why = {ERRORS: entry["why"].removesuffix("s").removesuffix(" new error") + " new"}.get(
+        entry["verdict"], entry["why"]
+    )
     name = entry["verdict"] if entry["verdict"] != ERRORS else "errors"
     shown = f"{name}: {why}" if entry["verdict"] in (SLOWER, FASTER, ERRORS) else name
     return printable(shown, 21), [count(b.get("n")), *times, duration(pair.get("lost_ns"))]
@@ -173,5 +196,11 @@ def _rows(report: Report, console: Console, top: int) -> None:
         return
     table = new_table("\nOther numbers of rows in B", "digest", "events", "sent differ", "more sent", "affected differ")
     for row in rows[:top]:
-        table.add_row(row["digest"], count(row["events"]), count(row["sent_differ"]), count(row["more_sent"]), count(row["affected_differ"]))
+        table.add_row(
+            row["digest"],
+            count(row["events"]),
+            count(row["sent_differ"]),
+            count(row["more_sent"]),
+            count(row["affected_differ"]),
+        )
     console.print(table)

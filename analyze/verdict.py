@@ -2,8 +2,8 @@
 """Is a digest slower, and is it real? From the paired times of two runs.
 
 One run each can't measure its own variance, so the rules ask for more than a small p-value: an interval that leaves the
-margin, an absolute difference that somebody would notice, and agreement of the parts of the run (a stall hits one part, a
-regression all of them). docs/report.md explains them with examples.
+margin, an absolute difference that somebody would notice, and agreement of the parts of the run (a stall hits one part,
+a regression all of them). docs/report.md explains them with examples.
 """
 
 from dataclasses import dataclass

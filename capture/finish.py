@@ -38,7 +38,12 @@ def finish(path: Path, info: dict[str, Any], extra_warnings: list[dict[str, str]
     with open_storage(path) as con:
         tape = open_folder("tape", path)
         con.execute(f"CREATE VIEW events AS SELECT * FROM {tape.source('events')}")
-        _copy(con, f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM ({question('sessions.sql')})", path, "sessions")
+        _copy(
+            con,
+            f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM ({question('sessions.sql')})",
+            path,
+            "sessions",
+        )
         n_digests = write_digests(con, path)
         _gather_problems(con, path)
         info["counts"] = _counts(con, path, n_digests)
@@ -47,7 +52,8 @@ def finish(path: Path, info: dict[str, Any], extra_warnings: list[dict[str, str]
         info.update(_range(con))
         info["problems"] = dict(
             con.execute(
-                f"SELECT kind, count(*) FROM read_parquet({sql_text(path / 'problems.parquet')}) GROUP BY kind ORDER BY kind"
+                f"SELECT kind, count(*) FROM read_parquet({sql_text(path / 'problems.parquet')})"
+                " GROUP BY kind ORDER BY kind"
             ).fetchall()
         )
         info["knows"] = _known_columns(con)
@@ -84,8 +90,7 @@ def recover(path: Path) -> dict[str, Any]:
 def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Write digests.parquet: one row a digest, with the normalised text of its sample. Return how many."""
     con.execute(
-        "CREATE TABLE found AS SELECT *, octet_length(sample) AS sample_bytes"
-        f" FROM ({question('digests.sql')})"
+        f"CREATE TABLE found AS SELECT *, octet_length(sample) AS sample_bytes FROM ({question('digests.sql')})"
     )
     con.execute("CREATE TABLE texts (digest VARCHAR, normalized VARCHAR)")
     normalizer = Normalizer()
@@ -98,7 +103,9 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     cursor.close()
     con.execute("CREATE VIEW joined AS SELECT found.*, texts.normalized FROM found JOIN texts USING (digest)")
     have = {row[0] for row in con.execute("DESCRIBE joined").fetchall()}
-    _copy(con, f"SELECT {select_list('tape', 'digests', have)} FROM joined ORDER BY events DESC, digest", path, "digests")
+    _copy(
+        con, f"SELECT {select_list('tape', 'digests', have)} FROM joined ORDER BY events DESC, digest", path, "digests"
+    )
     return int(con.execute("SELECT count(*) FROM found").fetchall()[0][0])
 
 
@@ -116,7 +123,9 @@ def _gather_problems(con: duckdb.DuckDBPyConnection, path: Path) -> None:
     have = parts.is_dir() and any(parts.glob("part-*.parquet"))
     source = f"read_parquet({sql_text(parts / 'part-*.parquet')})" if have else "(SELECT NULL AS file WHERE false)"
     names = _names("problems") if have else set()
-    _copy(con, f'SELECT {select_list("tape", "problems", names)} FROM {source} ORDER BY file, "offset"', path, "problems")
+    _copy(
+        con, f'SELECT {select_list("tape", "problems", names)} FROM {source} ORDER BY file, "offset"', path, "problems"
+    )
     shutil.rmtree(parts, ignore_errors=True)
 
 

@@ -158,8 +158,8 @@ def create_folder(path: Path) -> None:
 def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], None]) -> dict[str, Any]:
     """Record everything the reader gives into a new tape at `path` and return the tape's JSON so far.
 
-    `watch` is called with the reader's counters a few times a second, in this thread; KeyboardInterrupt raised there (or
-    anywhere here) stops the reader, writes what was read and is noted in the JSON as `stopped`.
+    `watch` is called with the reader's counters a few times a second, in this thread; KeyboardInterrupt raised there
+    (or anywhere here) stops the reader, writes what was read and is noted in the JSON as `stopped`.
     """
     create_folder(path)
     info = start_info(source)

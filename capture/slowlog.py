@@ -111,7 +111,10 @@ def sampling(stats: SlowlogStats) -> list[dict[str, str]]:
     if stats.rate_by_query:
         text = f"the server logged one query of {stats.rate_limit} (Log_slow_rate_type: query): sessions have holes"
         return [{"kind": "query_sampled", "text": text}]
-    text = f"the server logged one session of {stats.rate_limit} (Log_slow_rate_type: session): the load is a part of the real one"
+    text = (
+        f"the server logged one session of {stats.rate_limit} (Log_slow_rate_type: session):"
+        " the load is a part of the real one"
+    )
     return [{"kind": "session_sampled", "text": text}]
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds `querytape.native._querytape`: every `*.c` of this folder and the declarations of `querytape.h`.
 
-QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own builds do.
+QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own
+builds do.
 """
 
 import os
@@ -39,7 +40,17 @@ def connector_flags(what: str) -> list[str]:
 
 def compile_flags() -> list[str]:
     """Return the flags for our C files."""
-    flags = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-g", "-Wall", "-Wextra", "-fvisibility=hidden", "-pthread", f"-I{HERE}"]
+    flags = [
+        "-std=c11",
+        "-D_GNU_SOURCE",
+        "-O3",
+        "-g",
+        "-Wall",
+        "-Wextra",
+        "-fvisibility=hidden",
+        "-pthread",
+        f"-I{HERE}",
+    ]
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]
     if os.environ.get("QT_SANITIZE"):

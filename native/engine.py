@@ -81,7 +81,7 @@ class Engine:
             check(error.code, error)
 
     def sessions(self, source: Any) -> None:
-        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault where its columns are others."""
+        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns."""
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
         check(lib.qt_engine_sessions(self._engine, stream, error), error)

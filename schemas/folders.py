@@ -109,6 +109,7 @@ def open_folder(kind: str, path: Path) -> Folder:
         raise FolderError(f"{marker}: expected a {kind}'s JSON, found something else ({fault})") from fault
     if not isinstance(version, int) or version > FORMAT_VERSION:
         raise FolderError(
-            f"{path} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}: install a newer querytape"
+            f"{path} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}:"
+            " install a newer querytape"
         )
     return Folder(kind, path, info)

@@ -188,7 +188,9 @@ def test_gzip_and_zstd_are_the_same_log(tmp_path: Path) -> None:
     plain = (LOGS / "mysql80_extra_admin_commands.log").read_bytes()
     packed = tmp_path / "slow.log.gz"
     packed.write_bytes(gzip.compress(plain[:500]) + gzip.compress(plain[500:]))
-    assert [e["statement"] for e in events(packed)] == [e["statement"] for e in events(LOGS / "mysql80_extra_admin_commands.log")]
+    assert [e["statement"] for e in events(packed)] == [
+        e["statement"] for e in events(LOGS / "mysql80_extra_admin_commands.log")
+    ]
     packed.write_bytes(gzip.compress(plain)[:-20])
     assert "damaged_archive" in {kind for _, kind in problems(packed)}
 
