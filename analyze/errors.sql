@@ -13,12 +13,14 @@ WITH compared AS (
     WHERE run = 'a' AND status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known')
         AND tape_errno IS NOT NULL
 )
-SELECT
-    CASE WHEN before = 0 THEN 'new' WHEN after = 0 THEN 'gone' WHEN before = after THEN 'same' ELSE 'changed' END AS what,
-    digest, before, after, count(*) AS events,
+SELECT what, digest, before, after, count(*) AS events,
     arg_min(error, (session, seq)) AS error,
     arg_min(session, (session, seq)) AS first_session, arg_min(seq, (session, seq)) AS first_seq
-FROM compared
-WHERE before <> 0 OR after <> 0
-GROUP BY ALL
+FROM (
+    SELECT *,
+        CASE WHEN before = 0 THEN 'new' WHEN after = 0 THEN 'gone' WHEN before = after THEN 'same' ELSE 'changed' END AS what
+    FROM compared
+    WHERE before <> 0 OR after <> 0
+)
+GROUP BY what, digest, before, after
 ORDER BY list_position(['new', 'changed', 'gone', 'same'], what), events DESC, digest

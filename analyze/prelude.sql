@@ -11,7 +11,7 @@ CREATE OR REPLACE TEMP VIEW event AS
 SELECT session, seq, command, class, digest, db, start_ns, duration_ns, rows_sent, rows_affected, errno
 FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');
 
-CREATE OR REPLACE TEMP VIEW both AS
+CREATE OR REPLACE TEMP VIEW every_outcome AS
 SELECT 'a' AS run, * FROM read_parquet(getvariable('a') || '/outcomes/part-*.parquet')
 UNION ALL BY NAME
 SELECT 'b' AS run, *
@@ -27,5 +27,5 @@ SELECT
     o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AS ok,
     e.command, e.class, e.digest, e.db,
     e.duration_ns AS tape_ns, e.errno AS tape_errno, e.rows_sent AS tape_rows_sent
-FROM both AS o
+FROM every_outcome AS o
 LEFT JOIN event AS e USING (session, seq);

@@ -113,42 +113,34 @@ TOTALS: tuple[tuple[str, str, Any], ...] = (
 
 def _digests(report: Report, console: Console, top: int) -> None:
     if report.compares:
-        table = new_table("\nDigests, by time lost or gained in B", "verdict", "n", "p50 A", "p50 B", "p95 A", "p95 B", "lost", left=1)
+        console.print("\n[bold]Digests, by time lost or gained in B[/]")
+        heads = ("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost")
     else:
-        table = new_table("\nDigests, by time in the run (tape: in the server, for information)", "digest", "n", "p50", "p95", "total", "tape p50")
+        console.print("\n[bold]Digests, by time in the run[/] (tape: in the server, for information)")
+        heads = ("n", "p50", "p95", "total", "tape p50", "tape p95")
+    console.print(f"[dim]{'':22}{''.join(f'{head:>9}' for head in heads)}[/]")
     for entry in report.digests[:top]:
-        table.add_row(*(_compared(entry) if report.compares else _single(entry)))
-        table.add_row(f"  [dim]{escape(printable(entry['text'], 66))}[/]")
-    console.print(table)
+        name, cells = _compared(entry) if report.compares else _single(entry)
+        colour = COLOURS.get(entry["verdict"], "bold")
+        console.print(f"[{colour}]{escape(f'{name:22}')}[/]{''.join(f'{cell:>9}' for cell in cells)}", no_wrap=True)
+        console.print(f"  [dim]{escape(printable(entry['text'], 76))}[/]", no_wrap=True)
     if len(report.digests) > top:
         console.print(f"[dim]... {len(report.digests) - top:,} more: --top N, --html or --json[/]")
 
 
-def _compared(entry: Row) -> list[str]:
+def _compared(entry: Row) -> tuple[str, list[str]]:
     a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
-    colour = COLOURS.get(entry["verdict"], "")
-    word = f"[{colour}]{entry['verdict']}[/]" if colour else entry["verdict"]
-    return [
-        f"{word} [dim]{escape(entry['why'])}[/]",
-        count(b.get("n")),
-        duration(a.get("p50_ns")),
-        duration(b.get("p50_ns")),
-        duration(a.get("p95_ns")),
-        duration(b.get("p95_ns")),
-        duration(pair.get("lost_ns")),
-    ]
+    times = [duration(side.get(key)) for key in ("p50_ns", "p95_ns") for side in (a, b)]
+    why = {ERRORS: entry["why"].removesuffix("s").removesuffix(" new error") + " new"}.get(entry["verdict"], entry["why"])
+    name = entry["verdict"] if entry["verdict"] != ERRORS else "errors"
+    shown = f"{name}: {why}" if entry["verdict"] in (SLOWER, FASTER, ERRORS) else name
+    return printable(shown, 21), [count(b.get("n")), *times, duration(pair.get("lost_ns"))]
 
 
-def _single(entry: Row) -> list[str]:
+def _single(entry: Row) -> tuple[str, list[str]]:
     a = entry["a"] or {}
-    return [
-        entry["digest"],
-        count(a.get("n")),
-        duration(a.get("p50_ns")),
-        duration(a.get("p95_ns")),
-        duration(a.get("total_ns")),
-        duration(a.get("tape_p50_ns")),
-    ]
+    keys = ("p50_ns", "p95_ns", "total_ns", "tape_p50_ns", "tape_p95_ns")
+    return entry["digest"], [count(a.get("n")), *(duration(a.get(key)) for key in keys)]
 
 
 def _errors(report: Report, console: Console, top: int) -> None:

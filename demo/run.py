@@ -31,7 +31,7 @@ PRODUCTION = {"slow-query-log": "ON", "long-query-time": "0", "innodb-buffer-poo
 COPY = {"innodb-buffer-pool-size": "128M"}
 # What a careless migration may look like: one index forgotten, and memory as in the box it was tried on.
 CANDIDATE = {
-    "innodb-buffer-pool-size": "5M",
+    "innodb-buffer-pool-size": "8M",
     "sort-buffer-size": "1K",
     "join-buffer-size": "128",
     "tmp-memory-table-size": "1K",
