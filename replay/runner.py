@@ -71,7 +71,10 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
     with new_run(options.output) as folder:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             facts = gather(con)
-        plan = make_plan(tape, rules, folder.spill, folder.outcomes)
+        try:
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes)
+        except duckdb.Error as fault:
+            raise InputError(f"{tape_path}: the tape can't be read: {fault}") from fault
         findings = check(plan, options.target, facts, measure(), options.permissions())
         for finding in findings:
             watcher.finding(finding)
@@ -124,7 +127,12 @@ class Replay:
                 worker.join()
             self._raise_fault()
             self._write_sessions()
-        return self._finish(stats)
+        try:
+            return self._finish(stats)
+        except duckdb.IOException as fault:
+            raise QuerytapeError(
+                f"{self.folder.path}: the books can't be closed, a file can't be read any more: {fault}"
+            ) from fault
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
         def guarded() -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from querytape.errors import InputError, RefusedError, TargetError
+from querytape.errors import InputError, QuerytapeError, RefusedError, TargetError
 from querytape.replay import ReplayOptions, RunSummary, Target, Watcher, parse_target, replay
 from querytape.replay.sandbox import Server
 from querytape.schemas import columns, open_folder
@@ -36,6 +36,16 @@ def shop(mariadb: Server) -> Iterator[Server]:
     mariadb.execute("CREATE TABLE shop.bytes (b LONGBLOB)")
     yield mariadb
     mariadb.execute("DROP DATABASE shop")
+
+
+@pytest.fixture
+def any_shop(server: Server) -> Iterator[Server]:
+    """Each kind of shared server in turn, with an empty schema `shop`."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    yield server
+    server.execute("DROP DATABASE shop")
 
 
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
@@ -71,7 +81,8 @@ def books(summary: RunSummary) -> tuple[int, int, int, int]:
     return accounting["executed"], accounting["filtered"], accounting["skipped"], accounting["not_sent"]
 
 
-def test_every_event_once_in_order_on_its_own_connection(shop: Server, tmp_path: Path) -> None:
+@pytest.mark.mysql
+def test_every_event_once_in_order_on_its_own_connection(any_shop: Server, tmp_path: Path) -> None:
     """Seven sessions of 23 events each: 161 statements arrive, each session's in order and on one connection."""
     events = [
         {"session": s, "statement": noted(s, n), "class": "write", "db": "shop", "start_ns": T0 + n * 3 * MS}
@@ -79,10 +90,10 @@ def test_every_event_once_in_order_on_its_own_connection(shop: Server, tmp_path:
         for s in range(1, 8)
     ]
     tape = make_tape(tmp_path / "t.tape", events, parts=3)
-    summary = replay(tape, options(shop, tmp_path / "t.run"))
+    summary = replay(tape, options(any_shop, tmp_path / "t.run"))
     assert books(summary) == (161, 0, 0, 0)
     assert summary.complete
-    rows = shop.execute("SELECT session, conn, GROUP_CONCAT(seq ORDER BY id) FROM shop.log GROUP BY session, conn")
+    rows = any_shop.execute("SELECT session, conn, GROUP_CONCAT(seq ORDER BY id) FROM shop.log GROUP BY session, conn")
     assert len(rows) == 7
     assert len({row[1] for row in rows}) == 7
     assert {row[2] for row in rows} == {",".join(str(n) for n in range(1, 24))}
@@ -129,9 +140,11 @@ def test_statements_arrive_byte_for_byte(shop: Server, tmp_path: Path) -> None:
     assert shop.execute("SELECT HEX(b) FROM shop.bytes") == ((NASTY.hex().upper(),),)
 
 
-def test_reads_only(shop: Server, tmp_path: Path) -> None:
+@pytest.mark.mysql
+def test_reads_only(any_shop: Server, tmp_path: Path) -> None:
     """Without --allow-writes writes are filtered, and the server refuses one that is disguised as a read."""
-    shop.execute("CREATE FUNCTION shop.sneaky() RETURNS INT BEGIN INSERT INTO log (seq) VALUES (1); RETURN 1; END")
+    any_shop.execute("SET GLOBAL log_bin_trust_function_creators = ON")
+    any_shop.execute("CREATE FUNCTION shop.sneaky() RETURNS INT BEGIN INSERT INTO log (seq) VALUES (1); RETURN 1; END")
     events: list[dict[str, Any]] = [
         {"statement": "SELECT 1"},
         {"statement": noted(1, 2), "class": "write", "db": "shop"},
@@ -142,10 +155,10 @@ def test_reads_only(shop: Server, tmp_path: Path) -> None:
         {"statement": "KILL 1", "class": "admin", "flags": flag_bits(danger="kill")},
     ]
     tape = make_tape(tmp_path / "t.tape", events)
-    summary = replay(tape, options(shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
+    summary = replay(tape, options(any_shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
     assert books(summary) == (4, 2, 1, 0)
     assert summary.errors == {1792: 2}
-    assert shop.execute("SELECT COUNT(*) FROM shop.log") == ((0,),)
+    assert any_shop.execute("SELECT COUNT(*) FROM shop.log") == ((0,),)
     assert summary.info["parameters"]["init"] == "SET SESSION TRANSACTION READ ONLY"
 
 
@@ -271,6 +284,82 @@ def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
         replay(tape, options(shop, tmp_path))
     with pytest.raises(InputError, match="no such tape"):
         replay(tmp_path / "none.tape", options(shop, tmp_path / "t.run"))
+
+
+def test_broken_tape(shop: Server, tmp_path: Path) -> None:
+    """A tape with a damaged part is an error that names it, and leaves no run."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
+    part = tape / "events" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(InputError, match="the tape can't be read"):
+        replay(tape, options(shop, tmp_path / "t.run"))
+    assert not (tmp_path / "t.run").exists()
+
+
+def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
+    """A tape that is taken away while it is replayed ends the replay with a sentence; the run stays unfinished."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
+    part = tape / "events" / "part-00001.parquet"
+
+    class Thief(Watcher):
+        def planned(self, plan: Any) -> None:
+            part.rename(part.with_suffix(".gone"))
+
+    with pytest.raises(QuerytapeError, match="can't be read any more"):
+        replay(tape, options(shop, tmp_path / "t.run"), Thief())
+    assert not open_folder("run", tmp_path / "t.run").finished
+
+
+def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where outcomes can't be written the replay ends at once with a sentence; the run stays unfinished."""
+    tape = make_tape(
+        tmp_path / "t.tape", [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND} for n in range(60)]
+    )
+
+    def full(*args: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("querytape.replay.runner.write_parquet", full)
+    began = time.monotonic()
+    with pytest.raises(QuerytapeError, match=r"the outcomes can't be written: .*No space left"):
+        replay(tape, options(shop, tmp_path / "t.run"))
+    assert time.monotonic() - began < 10
+    assert not open_folder("run", tmp_path / "t.run").finished
+
+
+def test_no_session_opens(shop: Server, tmp_path: Path) -> None:
+    """A target that lets nobody in after the pre-flight leaves a partial run with the server's own words."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "session": n % 3 + 1} for n in range(12)])
+    shop.execute("CREATE USER shut@'%'")
+    shop.execute("GRANT ALL ON *.* TO shut@'%'")
+
+    class Closer(Watcher):
+        def planned(self, plan: Any) -> None:
+            shop.execute("ALTER USER shut@'%' ACCOUNT LOCK")
+
+    given = options(shop, tmp_path / "t.run")
+    try:
+        summary = replay(tape, replace(given, target=replace(given.target, user="shut")), Closer())
+    finally:
+        shop.execute("DROP USER shut@'%'")
+    assert books(summary) == (0, 0, 0, 12)
+    assert "4151" in summary.info["partial"]
+    assert summary.info["sessions"]["failed"] == 3
+
+
+def test_stop_before_the_start(shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C while sessions are being opened ends at once; nothing was sent, and it balances."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "session": n} for n in range(1, 60)])
+
+    class Early(Watcher):
+        def opening(self, *args: Any) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    began = time.monotonic()
+    summary = replay(tape, options(shop, tmp_path / "t.run", connect_rate=4), Early())
+    assert time.monotonic() - began < 8
+    assert books(summary) == (0, 0, 0, 59)
+    assert "stopped by the user" in summary.info["partial"]
 
 
 KILLED = """
