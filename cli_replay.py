@@ -3,6 +3,7 @@
 
 import re
 import sys
+import time
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from .replay import (
     replay,
 )
 from .replay.live import HEADER, HEADER_EVERY, duration, line, progress
+from .replay.preflight import counted
 from .schemas import DANGERS
 from .terminal import printable
 
@@ -81,10 +83,17 @@ class LiveLines(Watcher):
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._lines = 0
         self._at_ns = 0
+        self._spoke = time.monotonic()
 
     def say(self, text: str, style: str | None = None) -> None:
         """Print one line; nothing in it is taken for markup or reaches the terminal as a control character."""
         self._console.print(printable(text), style=style, markup=False)
+
+    def planning(self, events: int) -> None:
+        """Print how far the plan is, where that takes longer than a second."""
+        if time.monotonic() - self._spoke > 1:
+            self._spoke = time.monotonic()
+            self.say(f"planning: {events:,} events")
 
     def finding(self, finding: Finding) -> None:
         """Print what the pre-flight found; what is refused comes as the error."""
@@ -97,8 +106,9 @@ class LiveLines(Watcher):
         """Print what will be sent."""
         held = plan.reasons.total()
         self.say(
-            f"{plan.events:,} events on the tape: {plan.planned:,} to send in {plan.sessions:,} sessions"
-            f" (at most {plan.peak_sessions:,} at once), {held:,} not" + (f": {held_text(plan)}" if held else "")
+            f"{counted(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
+            f" {counted(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {held:,} not"
+            + (f": {held_text(plan)}" if held else "")
         )
 
     def opening(self, opened: int, plan: Plan) -> None:

@@ -6,7 +6,7 @@ event that is not sent. The second gives the engine one sorted window after the 
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -68,9 +68,17 @@ class Plan:
         return self.spill / "sessions.parquet"
 
 
-def make_plan(tape: Folder, rules: Rules, spill: Path, outcomes: Path, max_rows: int | None = None) -> Plan:
+def make_plan(
+    tape: Folder,
+    rules: Rules,
+    spill: Path,
+    outcomes: Path,
+    max_rows: int | None = None,
+    tell: Callable[[int], None] = lambda events: None,
+) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
+    `tell` is called with the events looked at so far, once a window.
     Raises InputError where nothing is left to send.
     """
     plan = Plan(tape, rules, spill, files=tuple(sorted((tape.path / "events").glob("part-*.parquet"))))
@@ -80,6 +88,7 @@ def make_plan(tape: Folder, rules: Rules, spill: Path, outcomes: Path, max_rows:
             _add_window(con, number)
             _count(con, plan)
             _write_held(con, outcomes / f"part-plan-{number:05d}.parquet")
+            tell(plan.events)
         if not plan.planned:
             raise InputError(f"{tape.path}: nothing is left to send: {_held_text(plan)}")
         if _find_disordered(con, plan):

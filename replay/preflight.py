@@ -50,6 +50,11 @@ def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:
     return list(_tape_findings(info, allowed))
 
 
+def counted(n: int, noun: str) -> str:
+    """Return `1 event`, `2 events`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def names(found: list[str]) -> str:
     """Return a list for people: the first few, and how many more."""
     more = f" and {len(found) - SHOWN_NAMES} more" if len(found) > SHOWN_NAMES else ""
@@ -67,7 +72,7 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"{plan.disordered:,} sessions have times that run backwards: their order is kept,"
+            f"times run backwards in {counted(plan.disordered, 'session')}: their order is kept,"
             " those times are moved up",
         )
 
@@ -103,11 +108,11 @@ def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
     elif facts.others:
         listed = names([f"{who} ({n})" for who, n in sorted(facts.others.items(), key=lambda item: -item[1])])
         level: Level = "warning" if plan.rules.allow_writes else "info"
-        yield Finding(level, f"{sum(facts.others.values()):,} other connections on the target: {listed}")
+        yield Finding(level, f"{counted(sum(facts.others.values()), 'other connection')} on the target: {listed}")
     else:
         yield Finding("info", "nobody else is connected to the target")
     if facts.replicas and not plan.rules.allow_writes:
-        yield Finding("info", f"the target has {facts.replicas} replicas")
+        yield Finding("info", f"the target has {counted(facts.replicas, 'replica')}")
     if facts.event_scheduler:
         yield Finding("info", "the target's event scheduler is on: its events run beside the replay")
 
@@ -124,8 +129,8 @@ def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]
     if facts.replicas:
         yield Finding(
             "refuse",
-            f"the target has {facts.replicas} replicas, which would get every write: detach them, or replay against"
-            " a server without",
+            f"the target has {counted(facts.replicas, 'replica')}, which would get every write:"
+            " detach them, or replay against a server without",
         )
     elif facts.replicas is None:
         yield Finding(
@@ -151,12 +156,12 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if not wanted:
         return
     events = sum(wanted.values())
-    listed = names([f"{db} ({n:,} events)" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
+    listed = names([f"{db} ({counted(n, 'event')})" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
     text = f"schemas of the tape are not on the target, or {target.user!r} may not see them: {listed}"
     if events == plan.planned or len(wanted) == len(plan.schemas):
         yield Finding("refuse", f"{text}: restore them there, or GRANT access")
     else:
-        yield Finding("warning", f"{text}: these {events:,} events will not be sent")
+        yield Finding("warning", f"{text}: {counted(events, 'event')} will not be sent")
 
 
 def _connections(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:

@@ -28,7 +28,7 @@ from .facts import gather
 from .machine import measure
 from .options import ReplayOptions, RunSummary
 from .plan import Plan, feed_stream, make_plan, open_planner, plan_windows, session_stream, write_missing
-from .preflight import Finding, check, check_tape
+from .preflight import Finding, check, check_tape, counted
 from .run_folder import RunFolder, first_info, new_run
 from .storage import open_storage, write_parquet
 from .ticks import Tick, TickLog, process_cpu_ns
@@ -38,6 +38,9 @@ TICK_S = 1.0
 
 class Watcher:
     """What a caller may watch; this one watches nothing. Called in the thread that called `replay`."""
+
+    def planning(self, events: int) -> None:
+        """Take how many events of the tape were looked at so far."""
 
     def finding(self, finding: Finding) -> None:
         """Take one finding of the pre-flight, before anything is sent."""
@@ -72,7 +75,7 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             facts = gather(con)
         try:
-            plan = make_plan(tape, rules, folder.spill, folder.outcomes)
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning)
         except duckdb.Error as fault:
             raise InputError(f"{tape_path}: the tape can't be read: {fault}") from fault
         findings = check(plan, options.target, facts, measure(), options.permissions())
@@ -254,18 +257,18 @@ class Replay:
     def _partial(self, stats: EngineStats, books: dict[str, Any], sessions: dict[str, int]) -> str | None:
         """Return why the run did not come to its end, None where it did."""
         at_s = max(stats.now_ns, 0) / 1e9
-        not_sent = f"{books['not_sent']:,} events were not sent"
+        not_sent = f"{counted(books['not_sent'], 'event')} not sent"
         if self.stops:
             return f"stopped by the user after {at_s:.1f} s: {not_sent}"
         if "feeder" in self._faults:
             return f"the tape could not be read to its end ({self._faults['feeder']}): {not_sent}"
         troubled = sessions["lost"] + sessions["failed"]
         if troubled and books["not_sent"] and (gone := self._target_gone()):
-            return f"the target was lost: {troubled:,} sessions ended, {not_sent}; now {gone}"
+            return f"the target was lost: {counted(troubled, 'session')} ended, {not_sent}; now {gone}"
         if sessions["failed"] and not sessions["opened"]:
             return f"no session could be opened: {not_sent}; the first error was {self._first_error()}"
         if stats.drain_cut:
-            return f"{stats.drain_cut:,} events had no answer at the end of --drain and were cut off: {not_sent}"
+            return f"{counted(stats.drain_cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
         return None
 
     def _target_gone(self) -> str | None:

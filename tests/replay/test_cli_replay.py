@@ -53,7 +53,7 @@ def test_replay(mariadb: Server, tmp_path: Path) -> None:
     assert "24 events = 23 executed + 1 filtered + 0 skipped + 0 not sent" in found.stdout
     assert f"target root@127.0.0.1:{mariadb.port}: {mariadb.version}" in found.stderr
     assert (
-        "24 events on the tape: 23 to send in 1 sessions (at most 1 at once), 1 not: 1 filtered (write)" in found.stderr
+        "24 events on the tape: 23 to send in 1 session (at most 1 at once), 1 not: 1 filtered (write)" in found.stderr
     )
     assert "   time   open    q/s" in found.stderr
     assert "lateness: p50" in found.stdout

@@ -105,7 +105,7 @@ def test_one_schema_missing_is_a_warning() -> None:
         Finding(
             "warning",
             "schemas of the tape are not on the target, or 'app' may not see them: old (10 events):"
-            " these 10 events will not be sent",
+            " 10 events will not be sent",
         )
     ]
 

@@ -17,6 +17,7 @@ import duckdb
 import pytest
 from querytape.errors import InputError, QuerytapeError, RefusedError, TargetError
 from querytape.replay import ReplayOptions, RunSummary, Target, Watcher, parse_target, replay
+from querytape.replay.plan import feed_stream
 from querytape.replay.sandbox import Server
 from querytape.schemas import columns, open_folder
 
@@ -308,6 +309,42 @@ def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
     with pytest.raises(QuerytapeError, match="can't be read any more"):
         replay(tape, options(shop, tmp_path / "t.run"), Thief())
     assert not open_folder("run", tmp_path / "t.run").finished
+
+
+def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that can't be read in the middle ends the run as partial, with books that balance."""
+    monkeypatch.setattr("querytape.replay.windows.windows.__defaults__", (4, 1 << 30))
+    real, calls = feed_stream, iter(range(100))
+
+    def breaking(*args: Any) -> Any:
+        if next(calls) == 2:
+            raise duckdb.IOException("IO Error: bad page")
+        return real(*args)
+
+    monkeypatch.setattr("querytape.replay.runner.feed_stream", breaking)
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(20)], parts=5)
+    summary = replay(tape, options(shop, tmp_path / "t.run"))
+    executed, _, _, not_sent = books(summary)
+    assert executed + not_sent == 20
+    assert not_sent >= 12
+    assert summary.info["partial"].startswith("the tape could not be read to its end (IO Error: bad page)")
+
+
+def test_drain(shop: Server, tmp_path: Path) -> None:
+    """A statement that does not end is cut off at the end of the drain, counted, and told."""
+    events = [{"session": 1, "statement": "SELECT SLEEP(30)"}, {"session": 1, "statement": "SELECT 1"}]
+    events.append({"session": 2, "statement": "BEGIN", "class": "transaction"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    began = time.monotonic()
+    summary = replay(tape, options(shop, tmp_path / "t.run", drain_ns=SECOND))
+    assert time.monotonic() - began < 8
+    assert books(summary) == (2, 0, 0, 1)
+    assert summary.info["drain"]["cut"] == 1
+    assert summary.info["partial"].startswith(
+        "1 event cut off without an answer at the end of --drain, 1 event not sent"
+    )
+    assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain": 1}}
+    assert summary.info["sessions"]["in_transaction_at_end"] == 1
 
 
 def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
