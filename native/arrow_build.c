@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who owns what in a finished batch. A reader may move any child out (copy the struct, clear its `release`) and
+ * outlive the parent with it, so each child frees its own buffers and the parent only the shells:
+ *
+ *     parent ArrowArray ── private_data: struct batch { buffers[1], pointers[n], child structs[n] }
+ *        child ArrowArray ── private_data: struct child { buffers[3]: validity, offsets or values, bytes }
+ */
+#include "arrow_build.h"
+
+#include <stdlib.h>
+
+enum { FIRST_ROWS = 1024, FIRST_BYTES = 16384 };
+
+struct child {
+    const void *buffers[3];
+};
+
+struct batch {
+    const void *buffers[1];
+    struct ArrowArray **pointers;
+    struct ArrowArray *children;
+};
+
+static int is_bytes(char type) { return type == 'u' || type == 'z'; }
+
+static size_t width(char type)
+{
+    switch (type) {
+    case 'l': return 8;
+    case 'i': return 4;
+    default: return 1;
+    }
+}
+
+int qt_columns_init(struct qt_columns *cols, const struct qt_column_spec *specs, int32_t n)
+{
+    cols->specs = specs;
+    cols->n = n;
+    cols->col = calloc((size_t)n, sizeof *cols->col);
+    if (cols->col == NULL)
+        return QT_ENOMEM;
+    for (int32_t i = 0; i < n; i++)
+        cols->col[i].type = specs[i].type;
+    return QT_OK;
+}
+
+static int fail(struct qt_column *c)
+{
+    c->failed = 1;
+    return 0;
+}
+
+/* Replaces *block by one of `size` bytes; 0 where there is no memory, and the old one stays. */
+static int resize(void *block, size_t size)
+{
+    void *old, *new;
+    memcpy(&old, block, sizeof old);
+    new = realloc(old, size);
+    if (new == NULL)
+        return 0;
+    memcpy(block, &new, sizeof new);
+    return 1;
+}
+
+int qt_column_grow(struct qt_column *c)
+{
+    int64_t space = c->row_space > 0 ? c->row_space * 2 : c->row_hint > 0 ? c->row_hint : FIRST_ROWS;
+
+    if (c->failed)
+        return 0;
+    if (is_bytes(c->type)) {
+        if (!resize(&c->offsets, (size_t)(space + 1) * sizeof *c->offsets))
+            return fail(c);
+        c->offsets[0] = 0;
+    } else if (!resize(&c->data, (size_t)space * width(c->type))) {
+        return fail(c);
+    }
+    if (c->valid != NULL && !resize(&c->valid, (size_t)space))
+        return fail(c);
+    c->row_space = space;
+    return 1;
+}
+
+int qt_column_grow_bytes(struct qt_column *c, int64_t more)
+{
+    int64_t space = c->space > 0 ? c->space : c->hint > 0 ? c->hint : FIRST_BYTES;
+
+    if (c->failed || more > INT32_MAX - c->used)
+        return fail(c);
+    while (space < c->used + more)
+        space *= 2;
+    if (!resize(&c->data, (size_t)space))
+        return fail(c);
+    c->space = space;
+    return 1;
+}
+
+int qt_column_first_null(struct qt_column *c)
+{
+    c->valid = malloc((size_t)c->row_space);
+    if (c->valid == NULL)
+        return fail(c);
+    memset(c->valid, 1, (size_t)c->rows);
+    return 1;
+}
+
+void qt_col_null(struct qt_column *c)
+{
+    if (!qt_column_room(c) || (c->valid == NULL && !qt_column_first_null(c)))
+        return;
+    if (is_bytes(c->type))
+        c->offsets[c->rows + 1] = (int32_t)c->used;
+    else
+        memset(c->data + (size_t)c->rows * width(c->type), 0, width(c->type));
+    c->valid[c->rows] = 0;
+    c->rows++;
+    c->nulls++;
+}
+
+void qt_columns_clear(struct qt_columns *cols)
+{
+    for (int32_t i = 0; i < cols->n; i++) {
+        struct qt_column *c = &cols->col[i];
+        free(c->valid);
+        c->valid = NULL;
+        c->rows = c->nulls = c->used = 0;
+        c->failed = 0;
+    }
+}
+
+void qt_columns_free(struct qt_columns *cols)
+{
+    for (int32_t i = 0; cols->col != NULL && i < cols->n; i++) {
+        free(cols->col[i].data);
+        free(cols->col[i].offsets);
+        free(cols->col[i].valid);
+    }
+    free(cols->col);
+    cols->col = NULL;
+    cols->n = 0;
+}
+
+int64_t qt_columns_bytes(const struct qt_columns *cols)
+{
+    int64_t sum = 0;
+    for (int32_t i = 0; i < cols->n; i++) {
+        const struct qt_column *c = &cols->col[i];
+        sum += c->used + c->rows * (is_bytes(c->type) ? 4 : (int64_t)width(c->type));
+    }
+    return sum;
+}
+
+/* One bit for each non-zero byte, least significant first, in place: bit i lies at or before byte i. */
+static void pack_bits(uint8_t *bytes, int64_t n)
+{
+    for (int64_t at = 0; at < n; at += 8) {
+        uint8_t bits = 0;
+        for (int64_t k = 0; k < 8 && at + k < n; k++)
+            bits |= (uint8_t)((bytes[at + k] != 0) << k);
+        bytes[at / 8] = bits;
+    }
+}
+
+static void release_child(struct ArrowArray *array)
+{
+    struct child *own = array->private_data;
+    for (int i = 0; i < 3; i++)
+        free((void *)(uintptr_t)own->buffers[i]);
+    free(own);
+    array->release = NULL;
+}
+
+static void release_batch(struct ArrowArray *array)
+{
+    struct batch *own = array->private_data;
+    for (int64_t i = 0; i < array->n_children; i++)
+        if (array->children[i]->release != NULL)
+            array->children[i]->release(array->children[i]);
+    free(own->children);
+    free(own->pointers);
+    free(own);
+    array->release = NULL;
+}
+
+/* Hands the column's memory to `out`; nothing can fail once `own` is there. */
+static void finish_column(struct qt_column *c, struct child *own, struct ArrowArray *out)
+{
+    if (c->valid != NULL)
+        pack_bits(c->valid, c->rows);
+    if (c->type == 'b' && c->data != NULL)
+        pack_bits((uint8_t *)c->data, c->rows);
+    own->buffers[0] = c->valid;
+    own->buffers[1] = is_bytes(c->type) ? (const void *)c->offsets : c->data;
+    own->buffers[2] = is_bytes(c->type) ? c->data : NULL;
+    *out = (struct ArrowArray){
+        .length = c->rows,
+        .null_count = c->nulls,
+        .n_buffers = is_bytes(c->type) ? 3 : 2,
+        .buffers = own->buffers,
+        .release = release_child,
+        .private_data = own,
+    };
+    c->valid = NULL;
+    c->offsets = NULL;
+    c->data = NULL;
+    c->row_hint = c->row_space;
+    c->hint = c->space;
+    c->rows = c->nulls = c->used = c->row_space = c->space = 0;
+}
+
+/* All rows must be there; an empty batch still needs its offsets buffer. */
+static int check_columns(struct qt_columns *cols, struct qt_error *err)
+{
+    for (int32_t i = 0; i < cols->n; i++) {
+        struct qt_column *c = &cols->col[i];
+        if (is_bytes(c->type) && c->offsets == NULL && !c->failed)
+            qt_column_grow(c);
+        if (c->failed)
+            return qt_fail(err, QT_ENOMEM, "column %s: out of memory, or more than 2 GB in one batch",
+                           cols->specs[i].name);
+        if (c->rows != cols->col[0].rows)
+            return qt_fail(err, QT_ESTATE, "column %s has %lld rows, the first one %lld", cols->specs[i].name,
+                           (long long)c->rows, (long long)cols->col[0].rows);
+    }
+    return QT_OK;
+}
+
+/* NULL when out of memory. */
+static struct batch *new_batch(int32_t n)
+{
+    struct batch *own = calloc(1, sizeof *own);
+    if (own == NULL)
+        return NULL;
+    own->pointers = calloc((size_t)n, sizeof(struct ArrowArray *));
+    own->children = calloc((size_t)n, sizeof *own->children);
+    for (int32_t i = 0; own->pointers != NULL && own->children != NULL && i < n; i++) {
+        own->pointers[i] = &own->children[i];
+        own->children[i].private_data = calloc(1, sizeof(struct child));
+        if (own->children[i].private_data == NULL) {
+            while (i-- > 0)
+                free(own->children[i].private_data);
+            free(own->children);
+            own->children = NULL;
+        }
+    }
+    if (own->pointers != NULL && own->children != NULL)
+        return own;
+    free(own->pointers);
+    free(own->children);
+    free(own);
+    return NULL;
+}
+
+int qt_columns_finish(struct qt_columns *cols, struct ArrowArray *out, struct qt_error *err)
+{
+    struct batch *own;
+    int64_t rows;
+    int code = check_columns(cols, err);
+
+    if (code == QT_OK && (own = new_batch(cols->n)) == NULL)
+        code = qt_fail(err, QT_ENOMEM, "out of memory for a batch");
+    if (code != QT_OK) {
+        qt_columns_clear(cols);
+        return code;
+    }
+    rows = cols->col[0].rows;
+    for (int32_t i = 0; i < cols->n; i++)
+        finish_column(&cols->col[i], own->children[i].private_data, &own->children[i]);
+    *out = (struct ArrowArray){
+        .length = rows,
+        .n_buffers = 1,
+        .n_children = cols->n,
+        .buffers = own->buffers,
+        .children = own->pointers,
+        .release = release_batch,
+        .private_data = own,
+    };
+    return QT_OK;
+}
