@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "clock.h"
+#include "connection.h"
+
+#include <errno.h>
+#include <errmsg.h>
+#include <mysql.h>
+#include <poll.h>
+#include <string.h>
+
+/* The library's wait callback has no argument of its own: the link that this thread is connecting just now. */
+static _Thread_local struct qt_link *connecting;
+
+/* Errors after which nothing more can be sent: the client's own (2000-2999, 5000 and up in MariaDB's), server shutdown,
+ * killed, idle too long. */
+static int is_loss(unsigned error)
+{
+    return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
+           error == 1080 || error == 4031;
+}
+
+/* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
+static int wait_io(my_socket fd, my_bool is_read, int timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = is_read ? POLLIN : POLLOUT};
+    int got;
+
+    if (connecting != NULL) {
+        int64_t left_ms = (connecting->deadline_ns - qt_now()) / 1000000;
+        if (connecting->fd != fd) {
+            connecting->fd = fd;
+            connecting->opened(connecting->self, fd);
+        }
+        if (timeout_ms < 0 || timeout_ms > left_ms)
+            timeout_ms = left_ms > 0 ? (int)left_ms : 0;
+    }
+    do
+        got = poll(&p, 1, timeout_ms);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        errno = ETIMEDOUT;
+    return got;
+}
+
+static int set_options(struct qt_link *link, const struct qt_engine_options *o)
+{
+    unsigned timeout = (unsigned)o->connect_timeout_s, no = 0;
+    unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+    unsigned long packet = 1024UL * 1024 * 1024;
+    my_bool off = 0;
+    MYSQL *m = link->mysql;
+
+    return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
+           mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
+           mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, o->charset) ||
+           mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||
+           mysql_optionsv(m, MARIADB_OPT_IO_WAIT, wait_io);
+}
+
+static size_t bytes_read(struct qt_link *link)
+{
+    size_t bytes = link->bytes;
+    mariadb_get_infov(link->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
+    return bytes;
+}
+
+static int run_init(struct qt_link *link, const char *init)
+{
+    struct qt_answer a;
+    if (init == NULL)
+        return 0;
+    if (qt_link_send(link, init, strlen(init), &a) == 0) {
+        qt_link_wait(link, -1);
+        qt_link_receive(link, &a);
+    }
+    return a.error;
+}
+
+int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const char *db)
+{
+    int error = 0;
+
+    link->fd = -1;
+    link->bytes = 0;
+    link->deadline_ns = qt_now() + o->connect_timeout_s * QT_SECOND;
+    link->mysql = mysql_init(NULL);
+    if (link->mysql == NULL)
+        return CR_OUT_OF_MEMORY;
+    connecting = link;
+    if (set_options(link, o) != 0)
+        error = CR_UNKNOWN_ERROR;
+    else if (mysql_real_connect(link->mysql, o->host, o->user, o->password, db, (unsigned)o->port, o->socket,
+                                CLIENT_MULTI_RESULTS) == NULL)
+        error = (int)mysql_errno(link->mysql);
+    connecting = NULL;
+    if (error != 0)
+        return error;
+    link->fd = (int)mysql_get_socket(link->mysql);
+    link->opened(link->self, link->fd);
+    error = run_init(link, o->init);
+    link->bytes = bytes_read(link);
+    return error;
+}
+
+const char *qt_link_error(struct qt_link *link)
+{
+    return link->mysql == NULL ? "out of memory" : mysql_error(link->mysql);
+}
+
+int64_t qt_link_thread_id(struct qt_link *link) { return (int64_t)mysql_thread_id(link->mysql); }
+
+int qt_link_in_transaction(struct qt_link *link)
+{
+    unsigned status = 0;
+    mariadb_get_infov(link->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+void qt_link_close(struct qt_link *link)
+{
+    if (link->mysql != NULL)
+        mysql_close(link->mysql);
+    link->mysql = NULL;
+    link->fd = -1;
+}
+
+/* Ends an answer: the first error counts, and bytes are what came since the last answer. */
+static void finish(struct qt_link *link, struct qt_answer *a)
+{
+    size_t bytes = bytes_read(link);
+
+    a->error = (int)mysql_errno(link->mysql);
+    a->lost = a->error != 0 && is_loss((unsigned)a->error);
+    a->done_ns = a->lost ? 0 : qt_now();
+    a->bytes = (int64_t)(bytes - link->bytes);
+    link->bytes = bytes;
+}
+
+int qt_link_send(struct qt_link *link, const char *sql, size_t len, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    if (mysql_send_query(link->mysql, sql, (unsigned long)len) == 0)
+        return 0;
+    finish(link, a);
+    return -1;
+}
+
+int qt_link_wait(struct qt_link *link, int timeout_ms) { return wait_io(link->fd, 1, timeout_ms) != 0; }
+
+/* Counts a result's rows and throws them away. */
+static void drain_rows(struct qt_link *link, struct qt_answer *a)
+{
+    MYSQL_RES *result = mysql_use_result(link->mysql);
+    if (result == NULL)
+        return;
+    while (mysql_fetch_row(result) != NULL)
+        a->rows++;
+    mysql_free_result(result);
+}
+
+void qt_link_receive(struct qt_link *link, struct qt_answer *a)
+{
+    MYSQL *m = link->mysql;
+    int failed;
+
+    a->first_ns = qt_now();
+    failed = mysql_read_query_result(m) != 0;
+    while (!failed) {
+        if (mysql_field_count(m) > 0)
+            drain_rows(link, a);
+        else
+            a->affected += (int64_t)mysql_affected_rows(m);
+        if (mysql_errno(m) != 0)
+            break;
+        a->warnings += mysql_warning_count(m);
+        if (!mysql_more_results(m))
+            break;
+        failed = mysql_next_result(m) > 0;
+    }
+    finish(link, a);
+    if (a->lost && a->bytes == 0)
+        a->first_ns = 0;
+}
+
+/* A single packet's first byte and last are the same moment. */
+static void finish_short(struct qt_link *link, struct qt_answer *a)
+{
+    finish(link, a);
+    a->first_ns = a->done_ns;
+}
+
+void qt_link_select_db(struct qt_link *link, const char *db, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_select_db(link->mysql, db);
+    finish_short(link, a);
+}
+
+void qt_link_ping(struct qt_link *link, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_ping(link->mysql);
+    finish_short(link, a);
+}
+
+void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_reset_connection(link->mysql);
+    finish_short(link, a);
+    if (a->error != 0)
+        return;
+    /* Reads only is a session setting: where it can't be made again, nothing more may be sent. */
+    if (mysql_set_character_set(link->mysql, o->charset) != 0 || run_init(link, o->init) != 0) {
+        a->error = (int)mysql_errno(link->mysql);
+        a->lost = 1;
+        a->done_ns = 0;
+    }
+    link->bytes = bytes_read(link);
+}
