@@ -61,7 +61,6 @@ static void spawn(struct show *sh)
 static int64_t next_spawn_ns(struct show *sh, int64_t now)
 {
     struct qt_engine *e = sh->e;
-    struct qt_session *s = &e->session[sh->next];
     int64_t zero = atomic_load(&e->zero_ns);
 
     if (sh->next == e->n_sessions || qt_stopping(e))
@@ -71,8 +70,8 @@ static int64_t next_spawn_ns(struct show *sh, int64_t now)
     if (zero == 0)
         return QT_FOREVER;
     if (!e->options.max_pace)
-        return zero + s->open_due_ns - AHEAD_NS;
-    if (sh->next >= atomic_load(&e->announced) || sh->next - sh->joined - sh->orphans >= s->concurrency)
+        return zero + e->session[sh->next].open_due_ns - AHEAD_NS;
+    if (sh->next >= atomic_load(&e->announced) || sh->next - sh->joined - sh->orphans >= e->session[sh->next].concurrency)
         return QT_FOREVER;
     return now;
 }

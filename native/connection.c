@@ -63,6 +63,9 @@ static int set_options(struct qt_link *link, const struct qt_engine_options *o)
 static size_t bytes_read(struct qt_link *link)
 {
     size_t bytes = link->bytes;
+    /* The library forgets its socket when the connection is lost, and asks it all the same. */
+    if (link->mysql->net.pvio == NULL)
+        return bytes;
     mariadb_get_infov(link->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
     return bytes;
 }
@@ -181,8 +184,8 @@ void qt_link_receive(struct qt_link *link, struct qt_answer *a)
         failed = mysql_next_result(m) > 0;
     }
     finish(link, a);
-    if (a->lost && a->bytes == 0)
-        a->first_ns = 0;
+    if (a->lost && a->rows == 0)
+        a->first_ns = 0; /* what woke us was the end, not an answer */
 }
 
 /* A single packet's first byte and last are the same moment. */

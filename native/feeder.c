@@ -72,7 +72,8 @@ static int copy_event(struct qt_engine *e, const struct qt_reader *r, int64_t ro
     struct qt_event *ev;
 
     await_room(e, (int64_t)(sizeof *ev + len));
-    ev = malloc(sizeof *ev + len);
+    /* One byte more: the library looks for a NUL where a statement is empty. */
+    ev = malloc(sizeof *ev + len + 1);
     if (ev == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len);
     *ev = (struct qt_event){
@@ -84,6 +85,7 @@ static int copy_event(struct qt_engine *e, const struct qt_reader *r, int64_t ro
         .command = qt_read_i32(r, COMMAND, row),
         .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
     };
+    ev->statement[len] = 0;
     if (len > 0)
         memcpy(ev->statement, statement, len);
     if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {

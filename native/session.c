@@ -145,8 +145,8 @@ static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_
     r->first_ns = qt_from_zero(e, a->first_ns);
     r->done_ns = qt_from_zero(e, a->done_ns);
     r->error_code = a->error;
-    r->bytes = a->bytes;
     if (!a->lost) {
+        r->bytes = a->bytes;
         r->rows = a->rows;
         r->affected = a->affected;
         r->warnings = a->warnings;
