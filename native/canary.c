@@ -16,6 +16,7 @@ static void *run(void *arg)
     struct timespec cpu;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-canary", 0, 0, 0);
     while (atomic_load(&e->canary_end) == 0) {
         int64_t now = qt_now();
         if (now < due) {

@@ -252,6 +252,7 @@ void *qt_conductor_run(void *arg)
     pthread_getcpuclockid(pthread_self(), &e->conductor_cpu);
     atomic_store(&e->has_cpu_clock, 1);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-conductor", 0, 0, 0);
     while (!is_over(&sh)) {
         uint32_t bell = atomic_load(&e->bell);
         int64_t until = step(&sh);

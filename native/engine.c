@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD };
+enum { CONDUCTOR_STACK = 256 << 10 };
 
 static int check_options(const struct qt_engine_options *o, struct qt_error *err)
 {
@@ -212,7 +213,7 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
         return qt_fail(err, QT_ESTATE, "the engine was started already");
     e->start_ns = qt_now();
     atomic_store(&e->state, QT_ENGINE_OPENING);
-    error = qt_thread_start(&e->conductor, e->options.stack_bytes, qt_conductor_run, e);
+    error = qt_thread_start(&e->conductor, CONDUCTOR_STACK, qt_conductor_run, e);
     if (error != 0) {
         atomic_store(&e->state, QT_ENGINE_NEW);
         return qt_fail(err, QT_EIO, "no thread for the engine: %s", strerror(error));

@@ -297,6 +297,7 @@ void *qt_session_run(void *arg)
     struct qt_event *ev;
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-session", 0, 0, 0);
     pthread_getcpuclockid(pthread_self(), &s->cpu_clock);
     atomic_store(&s->life, QT_LIVE);
     if (s->open_due_ns > 0 && !e->options.max_pace)

@@ -286,6 +286,39 @@ static void sessions_tell_how_they_ended(void)
     replay_free(&r);
 }
 
+/* Where the system gives no more threads, sessions failed to connect, and the run goes on to its end. */
+static void sessions_without_a_thread_are_accounted(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.stack_bytes = 1LL << 46;
+    r.options.queue_bytes = 300;
+    replay_session(&r, 1, 0, 20, NULL);
+    replay_session(&r, 2, 5 * MS, 20, NULL);
+    for (int64_t i = 0; i < 40; i++)
+        replay_event(&r, 1 + i % 2, 1 + i / 2, i * MS, "x");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "not_sent", "connect_failed"), 40);
+    replay_free(&r);
+}
+
+/* Outcomes wait for a reader who comes late. */
+static void outcomes_wait_for_their_reader(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.no_reading = 1;
+    r.options.max_pace = 1;
+    replay_session(&r, 1, 0, 3000, NULL);
+    for (int64_t i = 1; i <= 3000; i++)
+        replay_event(&r, 1, i, i, "x");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "executed", NULL), 3000);
+    replay_free(&r);
+}
+
 int main(void)
 {
     RUN(a_stop_lets_answers_come);
@@ -300,5 +333,7 @@ int main(void)
     RUN(a_hard_stop_cuts_connects);
     RUN(freeing_ends_a_run);
     RUN(sessions_tell_how_they_ended);
+    RUN(sessions_without_a_thread_are_accounted);
+    RUN(outcomes_wait_for_their_reader);
     return 0;
 }
