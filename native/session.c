@@ -217,6 +217,9 @@ static void send_event(struct qt_session *s, const struct qt_event *ev, struct q
     case QT_COMMAND_RESET_CONNECTION:
         qt_link_reset(&s->link, &s->engine->options, a);
         s->current_db = NULL;
+        qt_bump(&s->injected); /* SET NAMES */
+        if (s->engine->options.init != NULL)
+            qt_bump(&s->injected);
         break;
     default: /* quit */
         memset(a, 0, sizeof *a);

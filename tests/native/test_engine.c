@@ -143,6 +143,7 @@ static void commands_are_sent_or_refused(void)
     CHECK_INT(fake_count(&r.server, 31, NULL), 1);
     CHECK_INT(fake_count(&r.server, 3, r.options.init), 2);
     CHECK_INT(fake_count(&r.server, 3, "SET NAMES utf8mb4"), 1);
+    CHECK_INT(r.stats.injected, 3);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "unsupported");
     CHECK_TEXT(replay_find(&r, 1, 4)->status, "executed");
     CHECK_TEXT(replay_find(&r, 1, 5)->reason, "after_quit");
