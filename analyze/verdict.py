@@ -15,7 +15,8 @@ MARGIN_NS = 50_000
 FEWEST_PAIRS = 30
 FEWEST_SLICES = 3
 AGREEMENT = 0.75
-TAIL_RATIO = 2.0
+TAIL_AGREEMENT = 0.65  # quantiles of a part are noisier than its median
+TAIL_RATIO = 1.8
 TAIL_NS = 1_000_000
 ERROR_RATE = 0.01  # of a false call in the whole report, shared by its digests
 
@@ -54,9 +55,8 @@ def judge(pair: dict[str, Any] | None, new_errors: int) -> Verdict:
         return _if_agreed(pair, "slower", Verdict(SLOWER, f"median x{pair['ratio']:.2f}"))
     if pair["ratio_high"] < 1 / (1 + MARGIN) and -difference >= MARGIN_NS:
         return _if_agreed(pair, "faster", Verdict(FASTER, f"median x{pair['ratio']:.2f}"))
-    tail = pair["p95_b_ns"] - pair["p95_a_ns"]
-    if tail >= TAIL_NS and pair["p95_b_ns"] >= TAIL_RATIO * pair["p95_a_ns"]:
-        return _if_agreed(pair, "tail_slower", Verdict(SLOWER, f"tail: p95 x{pair['p95_b_ns'] / pair['p95_a_ns']:.1f}"))
+    if pair["slices"] and pair["tail_ns"] >= TAIL_NS and pair["tail_ratio"] >= TAIL_RATIO:
+        return _if_agreed(pair, "tail_slower", Verdict(SLOWER, f"tail: p90 x{pair['tail_ratio']:.1f}"))
     if pair["ratio_low"] >= 1 / (1 + MARGIN) and pair["ratio_high"] <= 1 + MARGIN:
         return Verdict(SAME, "within the margin")
     if abs(difference) < MARGIN_NS:
@@ -68,6 +68,7 @@ def _if_agreed(pair: dict[str, Any], which: str, verdict: Verdict) -> Verdict:
     """A difference counts only where the parts of the run agree on it."""
     if pair["slices"] < FEWEST_SLICES:
         return verdict if which != "tail_slower" else Verdict(UNSTABLE, "too short to tell a stall from a tail")
-    if pair[which] >= AGREEMENT * pair["slices"]:
+    wanted = TAIL_AGREEMENT if which == "tail_slower" else AGREEMENT
+    if pair[which] >= wanted * pair["slices"]:
         return verdict
     return Verdict(UNSTABLE, f"in {pair[which]} of {pair['slices']} parts of the run only")

@@ -30,7 +30,7 @@ PRODUCTION = {"innodb-buffer-pool-size": "128M"}
 LOG_ON = "SET GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0"
 # What a careless migration may look like: one index forgotten, and memory as in the box it was tried on.
 CANDIDATE = {
-    "innodb-buffer-pool-size": "8M",
+    "innodb-buffer-pool-size": "128M",
     "sort-buffer-size": "1K",
     "join-buffer-size": "128",
     "tmp-memory-table-size": "1K",
@@ -96,8 +96,8 @@ def _replay(servers: Path, data: Path, folder: Path, name: str, config: dict[str
         if name == "candidate":
             server.execute(FORGOTTEN, "shop")
             _say(
-                "The same data, but somebody forgot the index orders.customer, and the buffer pool has 8 MB, "
-                "sorts and temporary tables 1 KB."
+                "The same data, but somebody forgot the index orders.customer, and sorts, joins and temporary tables "
+                "have 1 KB of memory."
             )
         else:
             _say("The same data, the same configuration: what differs here is noise.")

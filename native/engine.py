@@ -2,13 +2,23 @@
 """The native replay engine: sessions and events in, outcomes out, all as Arrow streams."""
 
 from dataclasses import dataclass
-from typing import Any
+from enum import IntEnum
+from types import TracebackType
+from typing import Any, Self
 
 from ._querytape import ffi, lib
 from .errors import check
 from .streams import Stream, stream_pointer
 
-NEW, OPENING, RUNNING, DRAINING, DONE = range(5)
+
+class State(IntEnum):
+    """How far a run is: enum qt_engine_state."""
+
+    NEW = 0
+    OPENING = 1
+    RUNNING = 2
+    DRAINING = 3
+    DONE = 4
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class EngineStats:
     canary_p99_ns: int | None
     drain_cut: int
     zero_real_ns: int
-    state: int
+    state: State
 
 
 class Engine:
@@ -80,36 +90,51 @@ class Engine:
         if self._engine == ffi.NULL:
             check(error.code, error)
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, fault: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _open(self) -> Any:
+        """The engine in C. Raises ValueError once it is closed."""
+        if self._engine == ffi.NULL:
+            raise ValueError("the engine is closed")
+        return self._engine
+
     def sessions(self, source: Any) -> None:
         """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns."""
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
-        check(lib.qt_engine_sessions(self._engine, stream, error), error)
+        check(lib.qt_engine_sessions(self._open, stream, error), error)
         del keep
 
     def start(self) -> None:
         """Start the engine's threads; returns at once."""
         error = ffi.new("struct qt_error *")
-        check(lib.qt_engine_start(self._engine, error), error)
+        check(lib.qt_engine_start(self._open, error), error)
 
     def feed(self, source: Any) -> None:
         """Take planned events until the stream ends; blocks while the memory budget is full."""
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
-        check(lib.qt_engine_feed(self._engine, stream, error), error)
+        check(lib.qt_engine_feed(self._open, stream, error), error)
         del keep
 
     def feed_end(self) -> None:
         """Say that the plan has ended."""
         error = ffi.new("struct qt_error *")
-        check(lib.qt_engine_feed_end(self._engine, error), error)
+        check(lib.qt_engine_feed_end(self._open, error), error)
 
     def outcomes(self, slice_ns: int) -> Stream:
         """Return a stream of outcomes that ends after about `slice_ns`, or with the run."""
 
         def fill(out: Any) -> None:
             error = ffi.new("struct qt_error *")
-            check(lib.qt_engine_outcomes(self._engine, slice_ns, out, error), error)
+            check(lib.qt_engine_outcomes(self._open, slice_ns, out, error), error)
 
         return Stream(fill, self)
 
@@ -118,21 +143,23 @@ class Engine:
 
         def fill(out: Any) -> None:
             error = ffi.new("struct qt_error *")
-            check(lib.qt_engine_session_results(self._engine, out, error), error)
+            check(lib.qt_engine_session_results(self._open, out, error), error)
 
         return Stream(fill, self)
 
     def stats(self) -> EngineStats:
         """Return counters; the interval's quantiles are those since the previous call."""
         s = ffi.new("struct qt_engine_stats *")
-        lib.qt_engine_stats(self._engine, s)
+        lib.qt_engine_stats(self._open, s)
         optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "canary_p50_ns", "canary_p99_ns")
-        values = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
-        return EngineStats(**{k: None if k in optional and v < 0 else v for k, v in values.items()})  # type: ignore[arg-type]
+        values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
+        values["state"] = State(s.state)
+        return EngineStats(**{k: None if k in optional and v < 0 else v for k, v in values.items()})
 
-    def stop(self, how: int) -> None:
+    def stop(self, how: int = 1) -> None:
         """1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""
-        lib.qt_engine_stop(self._engine, how)
+        if self._engine != ffi.NULL:
+            lib.qt_engine_stop(self._engine, how)
 
     def close(self) -> None:
         """Free the engine; cuts what still runs."""

@@ -65,12 +65,12 @@ def drive(server: Server) -> tuple[dict[int, list[bytes]], dict[int, float]]:
     moments: dict[int, float] = {}
 
     def client(mine: list[tuple[int, bytes]]) -> None:
-        con = server.connect("shop", autocommit=True)
+        con: Any = server.connect("shop", autocommit=True)
         for n, sql in mine:
             time.sleep(max(0.0, begin + n * STEP_S - time.monotonic()))
             moments[n] = time.monotonic()
             try:
-                con._execute_command(3, sql)  # type: ignore[no-untyped-call]
+                con._execute_command(3, sql)
                 con._read_query_result()
             except pymysql.Error as fault:
                 failed.append(fault.args[0])

@@ -60,16 +60,12 @@ def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
                 break
         feeder.join()
         assert sorted(found) == [
-            (session, seq, 0, "not_sent", "connect_failed", None)
-            for session in range(1, 6)
-            for seq in range(1, 4)
+            (session, seq, 0, "not_sent", "connect_failed", None) for session in range(1, 6) for seq in range(1, 4)
         ]
         stats = engine.stats()
         assert (stats.fed, stats.executed, stats.not_sent, stats.sessions_failed) == (15, 0, 15, 5)
         results = engine.session_results()
-        rows = run.execute(
-            "SELECT session, opened_ahead, connected_ns, executed, errno FROM results"
-        ).fetchall()
+        rows = run.execute("SELECT session, opened_ahead, connected_ns, executed, errno FROM results").fetchall()
         assert rows == [(session, True, None, 0, 2002) for session in range(1, 6)]
         results.close()
 

@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports: the numbers of each question, the sentences on trust, and that no text from outside does harm."""
+
+import io
+import json
+import math
+import random
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import as_json, build, render, show
+from querytape.analyze.masking import mask
+from querytape.errors import InputError
+from querytape.schemas import FolderError
+from rich.console import Console
+
+from tests.analyze.simulated import write_digests
+from tests.runs import MS, make_run
+from tests.tapes import make_tape
+
+D1, D2 = "0000000000000001", "0000000000000002"
+
+
+def quantile_disc(values: list[int], q: float) -> int:
+    """The stupid reference: sort, and take the first that has q of all at or below it."""
+    return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
+
+
+def tape_of(path: Path, n: int, digest: str = D1, **overrides: Any) -> Path:
+    """Write a tape of n reads in one session."""
+    events = [{"statement": b"SELECT 1", "digest": digest, "class": "read", "flags": 0} for _ in range(n)]
+    tape = make_tape(path, events, **overrides)
+    write_digests(tape, {digest: "select ?"})
+    return tape
+
+
+def terminal_text(report: Any) -> str:
+    """Return what the terminal shows, 80 columns wide."""
+    out = io.StringIO()
+    show(report, Console(file=out, width=80, highlight=False), 20)
+    return out.getvalue()
+
+
+def test_accounting_and_totals_are_the_runs(tmp_path: Path) -> None:
+    """Each status and reason is counted, failed statements are in the counts and not in the quantiles."""
+    tape = tape_of(tmp_path / "t.tape", 6)
+    outcomes: list[dict[str, Any]] = [
+        {"sent_ns": 0, "done_ns": 2 * MS, "due_ns": 0, "rows_sent": 3},
+        {"sent_ns": 10 * MS, "done_ns": 14 * MS, "due_ns": 9 * MS, "rows_sent": 4},
+        {
+            "sent_ns": 20 * MS,
+            "done_ns": 99 * MS,
+            "due_ns": 20 * MS,
+            "errno": 1146,
+            "error": "Table 'x.y' doesn't exist",
+        },
+        {"status": "filtered", "reason": "write"},
+        {"status": "skipped", "reason": "redacted"},
+        {"status": "not_sent", "reason": "connection_lost"},
+    ]
+    report = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)])
+    found = {(row["status"], row["reason"]): row["events"] for row in report.answers["accounting"]}
+    assert found == {
+        ("executed", None): 3,
+        ("filtered", "write"): 1,
+        ("skipped", "redacted"): 1,
+        ("not_sent", "connection_lost"): 1,
+    }
+    total = report.answers["totals"][0]
+    assert (total["executed"], total["errors"], total["rows_sent"]) == (3, 1, 7)
+    assert (total["service_p50_ns"], total["service_max_ns"]) == (2 * MS, 4 * MS)
+    assert total["response_max_ns"] == 5 * MS
+
+
+def test_quantiles_equal_those_of_a_sorted_list(tmp_path: Path) -> None:
+    """p50, p90, p95, p99 of random times, against sorting them."""
+    chance = random.Random(7)
+    times = [int(chance.lognormvariate(13, 1)) for _ in range(997)]
+    tape = tape_of(tmp_path / "t.tape", len(times))
+    outcomes = [{"sent_ns": n * MS, "due_ns": n * MS, "done_ns": n * MS + t} for n, t in enumerate(times)]
+    total = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["totals"][0]
+    for name, q in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
+        assert total[f"service_{name}_ns"] == quantile_disc(times, q)
+
+
+def test_lateness_is_split_by_cause(tmp_path: Path) -> None:
+    """A first event waits for its connection, a later one for its session's answer, the feeder, or the tool."""
+    tape = tape_of(tmp_path / "t.tape", 4)
+    outcomes = [
+        {"due_ns": 0, "free_ns": 5 * MS, "fed_ns": -MS, "sent_ns": 6 * MS, "done_ns": 7 * MS},
+        {"due_ns": 6 * MS, "free_ns": 9 * MS, "fed_ns": 0, "sent_ns": 9 * MS, "done_ns": 10 * MS},
+        {"due_ns": 20 * MS, "free_ns": 10 * MS, "fed_ns": 24 * MS, "sent_ns": 26 * MS, "done_ns": 27 * MS},
+        {"due_ns": 40 * MS, "free_ns": 27 * MS, "fed_ns": 0, "sent_ns": 40 * MS, "done_ns": 41 * MS},
+    ]
+    rows = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["lateness"]
+    assert {row["cause"]: row["total_ns"] for row in rows} == {
+        "all": 15 * MS,
+        "session": 3 * MS,
+        "connect": 5 * MS,
+        "feeder": 4 * MS,
+        "tool": 3 * MS,
+    }
+
+
+def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
+    """Between two runs each event's errors are compared; values in messages are masked unless asked for."""
+    tape = tape_of(tmp_path / "t.tape", 5)
+    numbers = ((0, 1062), (1146, 0), (1146, 1146), (1054, 1062), (0, 0))
+    runs = []
+    for side in range(2):
+        outcomes = [{"errno": pair[side], "error": "Duplicate entry 'bob@x.y' for key 'a'"} for pair in numbers]
+        runs.append(make_run(tmp_path / f"{side}.run", tape, outcomes))
+    report = build(tape, runs)
+    assert [(row["what"], row["before"], row["after"]) for row in report.answers["errors"]] == [
+        ("new", 0, 1062),
+        ("changed", 1054, 1062),
+        ("gone", 1146, 0),
+        ("same", 1146, 1146),
+    ]
+    assert report.digests[0]["verdict"] == "errors changed"
+    shown = terminal_text(report) + render(report, "1") + as_json(report)
+    assert "bob@x.y" not in shown
+    assert "bob@x.y" in as_json(build(tape, runs, samples=True))
+
+
+def test_errors_of_one_run_need_a_tape_that_knows_them(tmp_path: Path) -> None:
+    """Against a tape errors are compared only where the source shows error numbers at all."""
+    events = [{"statement": b"SELECT 1", "digest": D1, "class": "read", "errno": n, "flags": 0} for n in (0, 1146)]
+    outcomes = [{"errno": 1146}, {"errno": 1146}]
+    for knows, expected in ((["errno"], ["new", "same"]), ([], [])):
+        folder = tmp_path / str(len(knows))
+        folder.mkdir()
+        tape = make_tape(folder / "t.tape", events, knows=knows)
+        write_digests(tape, {D1: "select ?"})
+        report = build(tape, [make_run(folder / "a.run", tape, outcomes)])
+        assert [row["what"] for row in report.answers["errors"]] == expected
+
+
+def test_row_differences_are_found(tmp_path: Path) -> None:
+    """An event that returns or changes another number of rows is counted with its digest."""
+    tape = tape_of(tmp_path / "t.tape", 3)
+    a = make_run(tmp_path / "a.run", tape, [{"rows_sent": 1}, {"rows_sent": 2}, {"rows_sent": 3}])
+    b = make_run(tmp_path / "b.run", tape, [{"rows_sent": 1}, {"rows_sent": 5}, {"rows_sent": 3}])
+    (row,) = build(tape, [a, b]).answers["rows"]
+    assert (row["digest"], row["events"], row["more_sent"]) == (D1, 1, 3)
+
+
+HOSTILE = "select '</script><script>alert(1)</script>' \x1b[31m [bold]x[/] \u202e <img src=x onerror=alert(2)>"
+
+
+class Loads(HTMLParser):
+    """Collects what a page would load or run."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts = 0
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note scripts, and attributes that fetch something or run code."""
+        self.scripts += tag == "script"
+        for name, value in attrs:
+            if name in ("src", "href", "action", "data") and not (value or "").startswith("#"):
+                self.loads.append(f"{tag} {name}={value}")
+            if name.startswith("on"):
+                self.loads.append(f"{tag} {name}")
+
+
+def test_hostile_text_is_only_text(tmp_path: Path) -> None:
+    """Script tags, terminal escapes, markup and a megabyte of statement do no harm in any output."""
+    events = [
+        {"statement": b"x", "digest": d, "class": "read", "flags": 0, "user": HOSTILE, "db": HOSTILE}
+        for d in (D1, D2) * 3
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    write_digests(tape, {D1: HOSTILE, D2: "select " + "x" * 1_000_000}, {D1: HOSTILE.encode() + b"\xff\xfe", D2: b"y"})
+    outcomes = [{"errno": 1064, "error": HOSTILE} for _ in events]
+    run = make_run(tmp_path / "a.run", tape, outcomes, target={"name": HOSTILE, "version": HOSTILE}, partial=HOSTILE)
+    report = build(tape, [run, run], samples=True)
+    text = terminal_text(report)
+    assert "\x1b" not in text
+    assert max(map(len, text.splitlines())) <= 80
+    page = render(report, "1")
+    parser = Loads()
+    parser.feed(page)
+    assert parser.scripts == 1
+    assert parser.loads == []
+    assert "\x1b" not in page
+    assert "http:" not in page
+    assert "https:" not in page
+    json.loads(as_json(report))
+
+
+def test_literals_only_with_samples(tmp_path: Path) -> None:
+    """Without --samples no sample is in any output."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": b"x", "digest": D1, "class": "read", "flags": 0}])
+    write_digests(tape, {D1: "select ?"}, {D1: b"SELECT 'hunter2'"})
+    run = make_run(tmp_path / "a.run", tape, [{}])
+    plain, full = build(tape, [run]), build(tape, [run], samples=True)
+    assert "hunter2" not in render(plain, "1") + as_json(plain) + terminal_text(plain)
+    assert "hunter2" in render(full, "1")
+    assert "hunter2" in as_json(full)
+
+
+def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> None:
+    """What the report can't be trusted for stands on top."""
+    tape = tape_of(tmp_path / "t.tape", 2, warnings=[{"kind": "hole", "text": "a hole"}])
+    a = make_run(tmp_path / "a.run", tape, [{}], finished=False, accounting=None, partial=None)
+    b = make_run(tmp_path / "b.run", tape, [{}], partial="stopped by the user", accounting={"balanced": False})
+    report = build(tape, [a, b])
+    sentences = " ".join(sentence for _, sentence in report.trust)
+    for words in ("Run A was killed", "stopped by the user", "don't balance", "a hole"):
+        assert words in sentences
+    assert report.trust[0][0] == "problem"
+    assert "Run A was killed" in " ".join(terminal_text(report).split())
+
+
+def test_runs_that_cannot_be_reported_are_sentences(tmp_path: Path) -> None:
+    """An empty run, a run of another tape, a tape given as a run, a newer version."""
+    tape = tape_of(tmp_path / "t.tape", 2)
+    other = tape_of(tmp_path / "o.tape", 3)
+    run = make_run(tmp_path / "a.run", tape, [{}, {}])
+    with pytest.raises(InputError, match="another tape"):
+        build(other, [run])
+    with pytest.raises(FolderError, match="it is a tape"):
+        build(tape, [tape])
+    with pytest.raises(FolderError, match="no such run"):
+        build(tape, [tmp_path / "none"])
+    newer = make_run(tmp_path / "n.run", tape, [{}, {}], format_version=99)
+    with pytest.raises(FolderError, match="newer"):
+        build(tape, [newer])
+    for part in (run / "outcomes").iterdir():
+        part.unlink()
+    with pytest.raises(InputError, match="empty"):
+        build(tape, [run])
+
+
+def test_messages_lose_their_values() -> None:
+    """Quoted parts and numbers go, words stay."""
+    assert mask("Duplicate entry 'it''s bob' for key 'mail'") == "Duplicate entry '?' for key '?'"
+    assert mask("Table 'a.b' doesn't exist") == "Table '?' doesn't exist"
+    assert mask("Out of range value 12345 at row 7") == "Out of range value ? at row ?"
+    assert mask("near 'SELECT secret") == "near '?'"
