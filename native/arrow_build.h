@@ -1,116 +1,118 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Columns that grow row by row and become one Arrow record batch. Private to the native part. */
+/* Columns that grow row by row and become one Arrow batch.
+ *
+ *     static const struct qt_column_spec SPECS[] = {{"session", 'l', 0}, {"error", 'u', 1}};
+ *     struct qt_columns cols;
+ *     qt_columns_init(&cols, SPECS, 2);
+ *     qt_col_i64(&cols.col[0], 7); qt_col_null(&cols.col[1]);      one append a column for each row
+ *     qt_columns_finish(&cols, &array, err);                       the batch owns the rows now, `cols` is empty again
+ *     qt_columns_free(&cols);
+ *
+ * An append never fails by itself: running out of memory, or more than 2 GB of text in one column, is remembered and
+ * reported by qt_columns_finish. So the appends stay a store and a bump. One thread at a time.
+ */
 #ifndef QT_ARROW_BUILD_H
 #define QT_ARROW_BUILD_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
 #include "arrow_abi.h"
+#include "error.h"
 
-/* format: "l" int64, "i" int32, "b" boolean, "u" UTF-8 text, "z" bytes; all nullable. */
+/* Types are Arrow's own letters: i int32, l int64, b bool, u UTF-8 (32-bit offsets), z bytes (32-bit offsets). */
 struct qt_column_spec {
     const char *name;
-    const char *format;
+    char type;
+    char nullable;
 };
 
 struct qt_column {
-    char format;
-    uint8_t *valid;    /* one byte a row until the batch is finished; NULL while no row was NULL */
-    void *values;      /* int64_t, int32_t or one byte a boolean; int32_t offsets (rows + 1) for texts */
-    char *bytes;       /* texts */
-    size_t n_bytes, bytes_room;
-    size_t bytes_hint; /* what the last batch needed */
+    char *data;        /* values; for u and z the bytes; for b one byte a row, packed to bits at the end */
+    int32_t *offsets;  /* u and z: rows + 1 of them */
+    uint8_t *valid;    /* one byte a row; NULL until the first NULL comes */
+    int64_t rows, nulls;
+    int64_t row_space; /* rows that fit; for u and z one less than there are offsets */
+    int64_t used, space; /* bytes in `data`, u and z only */
+    int64_t row_hint, hint; /* row_space and space of the batch before */
+    char type;
+    char failed;
 };
 
 struct qt_columns {
-    const struct qt_column_spec *specs;
-    struct qt_column *columns;
-    size_t n_columns, rows, room;
-    size_t hint;       /* rows of the last batch: the next one begins with room for as many */
+    struct qt_column *col;
+    const struct qt_column_spec *specs; /* not copied: must outlive the columns */
+    int32_t n;
 };
 
-/* 0, or -1 when out of memory. `specs` must live as long as the columns. */
-int qt_columns_init(struct qt_columns *, const struct qt_column_spec *specs, size_t n);
+/* Nothing but `col` is allocated before the first append. QT_ENOMEM. */
+int qt_columns_init(struct qt_columns *, const struct qt_column_spec *specs, int32_t n);
+/* Moves all rows into `out`, a struct array; a later batch starts with as much space as this one had.
+ * QT_ENOMEM or, where columns are of unequal length, QT_ESTATE; the rows are then lost and `out` is not touched. */
+int qt_columns_finish(struct qt_columns *, struct ArrowArray *out, struct qt_error *);
+void qt_columns_clear(struct qt_columns *); /* drops the rows, keeps the memory */
 void qt_columns_free(struct qt_columns *);
-/* Room for one more row in every column; 0, or -1. Then set each column once and call qt_columns_row. */
-int qt_columns_room(struct qt_columns *);
-static inline void qt_columns_row(struct qt_columns *c)
+/* Memory of the rows so far, about. */
+int64_t qt_columns_bytes(const struct qt_columns *);
+static inline int64_t qt_columns_rows(const struct qt_columns *cols) { return cols->col[0].rows; }
+/* The schema of the batches; independent of any columns. */
+int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct ArrowSchema *out);
+
+/* The slow ways of the appends below; 0 where the column has failed. */
+int qt_column_grow(struct qt_column *);
+int qt_column_grow_bytes(struct qt_column *, int64_t more);
+int qt_column_first_null(struct qt_column *);
+
+static inline int qt_column_room(struct qt_column *c)
 {
+    return c->rows < c->row_space || qt_column_grow(c);
+}
+
+static inline void qt_column_row_done(struct qt_column *c)
+{
+    if (c->valid != NULL)
+        c->valid[c->rows] = 1;
     c->rows++;
 }
-/* Moves all rows into `out` (whose release frees them) and leaves the columns empty, ready for more; 0, or -1. */
-int qt_columns_finish(struct qt_columns *, struct ArrowArray *out);
-/* The batch's schema, a struct of the specs; 0, or -1. */
-int qt_columns_schema(const struct qt_column_spec *specs, size_t n, struct ArrowSchema *out);
 
-int qt_col_make_valid(struct qt_columns *, size_t column);
-int qt_col_more_bytes(struct qt_column *, size_t len);
-
-static inline void qt_col_i64(struct qt_columns *c, size_t column, int64_t value)
+static inline void qt_col_i64(struct qt_column *c, int64_t value)
 {
-    struct qt_column *col = &c->columns[column];
-    ((int64_t *)col->values)[c->rows] = value;
-    if (col->valid != NULL)
-        col->valid[c->rows] = 1;
+    if (!qt_column_room(c))
+        return;
+    ((int64_t *)(void *)c->data)[c->rows] = value;
+    qt_column_row_done(c);
 }
 
-static inline void qt_col_i32(struct qt_columns *c, size_t column, int32_t value)
+static inline void qt_col_i32(struct qt_column *c, int32_t value)
 {
-    struct qt_column *col = &c->columns[column];
-    ((int32_t *)col->values)[c->rows] = value;
-    if (col->valid != NULL)
-        col->valid[c->rows] = 1;
+    if (!qt_column_room(c))
+        return;
+    ((int32_t *)(void *)c->data)[c->rows] = value;
+    qt_column_row_done(c);
 }
 
-static inline void qt_col_bool(struct qt_columns *c, size_t column, int value)
+static inline void qt_col_bool(struct qt_column *c, int value)
 {
-    struct qt_column *col = &c->columns[column];
-    ((uint8_t *)col->values)[c->rows] = value != 0;
-    if (col->valid != NULL)
-        col->valid[c->rows] = 1;
+    if (!qt_column_room(c))
+        return;
+    c->data[c->rows] = value != 0;
+    qt_column_row_done(c);
 }
 
-/* 0, or -1 when out of memory or past 2 GiB of one column in one batch. */
-static inline int qt_col_bytes(struct qt_columns *c, size_t column, const void *bytes, size_t len)
+/* For u the caller promises valid UTF-8. */
+static inline void qt_col_bytes(struct qt_column *c, const void *bytes, size_t len)
 {
-    struct qt_column *col = &c->columns[column];
-    if (col->bytes_room - col->n_bytes < len && qt_col_more_bytes(col, len) != 0)
-        return -1;
+    if (!qt_column_room(c) || ((int64_t)len > c->space - c->used && !qt_column_grow_bytes(c, (int64_t)len)))
+        return;
     if (len > 0)
-        memcpy(col->bytes + col->n_bytes, bytes, len);
-    col->n_bytes += len;
-    ((int32_t *)col->values)[c->rows + 1] = (int32_t)col->n_bytes;
-    if (col->valid != NULL)
-        col->valid[c->rows] = 1;
-    return 0;
+        memcpy(c->data + c->used, bytes, len);
+    c->used += (int64_t)len;
+    c->offsets[c->rows + 1] = (int32_t)c->used;
+    qt_column_row_done(c);
 }
 
-static inline int qt_col_null(struct qt_columns *c, size_t column)
-{
-    struct qt_column *col = &c->columns[column];
-    if (col->valid == NULL && qt_col_make_valid(c, column) != 0)
-        return -1;
-    col->valid[c->rows] = 0;
-    switch (col->format) {
-    case 'u':
-    case 'z':
-        ((int32_t *)col->values)[c->rows + 1] = (int32_t)col->n_bytes;
-        break;
-    case 'l':
-        ((int64_t *)col->values)[c->rows] = 0;
-        break;
-    case 'i':
-        ((int32_t *)col->values)[c->rows] = 0;
-        break;
-    default:
-        ((uint8_t *)col->values)[c->rows] = 0;
-    }
-    return 0;
-}
+static inline void qt_col_text(struct qt_column *c, const char *text) { qt_col_bytes(c, text, strlen(text)); }
 
-/* Texts that may not be UTF-8: bad bytes become U+FFFD. 0, or -1. */
-int qt_col_text(struct qt_columns *, size_t column, const char *text, size_t len);
+/* For any type. */
+void qt_col_null(struct qt_column *);
 
 #endif

@@ -1,46 +1,65 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading record batches that DuckDB gives (arrow_large_buffer_size = true). Private to the native part. */
+/* Reads an incoming Arrow stream batch by batch. Formats are checked once: l int64, i int32, b bool, U text and Z bytes
+ * with 64-bit offsets. The stream stays the caller's to release. */
 #ifndef QT_ARROW_READ_H
 #define QT_ARROW_READ_H
 
-#include "arrow_build.h"
+#include "arrow_abi.h"
 #include "error.h"
 
-/* QT_EINVALID unless the stream has just these columns, in order, with these formats ("l", "i", "b", "U", "Z"). */
-int qt_read_schema(struct ArrowArrayStream *, const struct qt_column_spec *, size_t n, struct qt_error *);
+struct qt_reader {
+    struct ArrowArrayStream *stream;
+    struct ArrowArray batch;
+    int64_t rows;  /* of the batch at hand; 0 at the end */
+    int64_t base;  /* of the struct itself */
+    int32_t n;
+};
 
-static inline int qt_read_valid(const struct ArrowArray *column, int64_t row)
+/* `formats`: one letter a column. QT_EFORMAT says which column differs. */
+int qt_reader_open(struct qt_reader *, struct ArrowArrayStream *, const char *formats, struct qt_error *);
+/* Takes the next batch with rows; the one before is released. */
+int qt_reader_next(struct qt_reader *, struct qt_error *);
+void qt_reader_close(struct qt_reader *);
+
+static inline int64_t qt_read_at(const struct qt_reader *r, int column, int64_t row)
 {
-    const uint8_t *bits = column->buffers[0];
-    row += column->offset;
-    return bits == NULL || (bits[row / 8] >> (row % 8) & 1);
+    return r->base + r->batch.children[column]->offset + row;
 }
 
-static inline int64_t qt_read_i64(const struct ArrowArray *column, int64_t row)
+static inline int qt_read_null(const struct qt_reader *r, int column, int64_t row)
 {
-    return ((const int64_t *)column->buffers[1])[row + column->offset];
+    const struct ArrowArray *c = r->batch.children[column];
+    const uint8_t *bits = c->buffers[0];
+    int64_t at = qt_read_at(r, column, row);
+    return bits != NULL && c->null_count != 0 && !(bits[at / 8] >> (at % 8) & 1);
 }
 
-static inline int32_t qt_read_i32(const struct ArrowArray *column, int64_t row)
+static inline int64_t qt_read_i64(const struct qt_reader *r, int column, int64_t row)
 {
-    return ((const int32_t *)column->buffers[1])[row + column->offset];
+    return ((const int64_t *)r->batch.children[column]->buffers[1])[qt_read_at(r, column, row)];
 }
 
-static inline int qt_read_bool(const struct ArrowArray *column, int64_t row)
+static inline int32_t qt_read_i32(const struct qt_reader *r, int column, int64_t row)
 {
-    row += column->offset;
-    return ((const uint8_t *)column->buffers[1])[row / 8] >> (row % 8) & 1;
+    return ((const int32_t *)r->batch.children[column]->buffers[1])[qt_read_at(r, column, row)];
 }
 
-/* NULL for a NULL; valid until the batch is released. */
-static inline const char *qt_read_bytes(const struct ArrowArray *column, int64_t row, size_t *len)
+static inline int qt_read_bool(const struct qt_reader *r, int column, int64_t row)
 {
+    int64_t at = qt_read_at(r, column, row);
+    return ((const uint8_t *)r->batch.children[column]->buffers[1])[at / 8] >> (at % 8) & 1;
+}
+
+/* Points into the batch; NULL for a NULL. */
+static inline const char *qt_read_bytes(const struct qt_reader *r, int column, int64_t row, size_t *len)
+{
+    const struct ArrowArray *c = r->batch.children[column];
+    const int64_t *offsets = (const int64_t *)c->buffers[1] + qt_read_at(r, column, row);
     *len = 0;
-    if (!qt_read_valid(column, row))
+    if (qt_read_null(r, column, row))
         return NULL;
-    const int64_t *offsets = (const int64_t *)column->buffers[1] + column->offset + row;
     *len = (size_t)(offsets[1] - offsets[0]);
-    return *len > 0 ? (const char *)column->buffers[2] + offsets[0] : "";
+    return *len == 0 ? "" : (const char *)c->buffers[2] + offsets[0];
 }
 
 #endif

@@ -1,243 +1,226 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One connection of one session, through MariaDB Connector/C. An answer's first byte is seen by poll() between
- * mysql_send_query and mysql_read_query_result (only for the first result: later ones may already be in the library's
- * buffer). Rows are counted and thrown away as they are read.
- */
+#include "clock.h"
+#include "connection.h"
+
 #include <errno.h>
 #include <errmsg.h>
+#include <mysql.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "engine_private.h"
+/* The library's wait callback has no argument of its own: the link that this thread is connecting just now. */
+static _Thread_local struct qt_link *connecting;
 
-static void keep_error(struct qt_session *s, int number, const char *text)
+/* Errors after which nothing more can be sent: the client's own (2000-2999, 5000 and up in MariaDB's), server shutdown,
+ * killed, idle too long. */
+static int is_loss(unsigned error)
 {
-    s->error_number = number;
-    free(s->error);
-    s->error = strdup(text);
+    return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
+           error == 1080 || error == 4031;
 }
 
-int qt_error_is_loss(int number)
+/* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
+static int wait_io(my_socket fd, my_bool is_read, int timeout_ms)
 {
-    switch (number) {
-    case CR_SERVER_GONE_ERROR:
-    case CR_SERVER_LOST:
-    case CR_SERVER_LOST_EXTENDED:
-    case 1053: /* ER_SERVER_SHUTDOWN */
-    case 1077: /* ER_NORMAL_SHUTDOWN */
-    case 1927: /* ER_CONNECTION_KILLED of MariaDB */
-    case 3169: /* ER_SESSION_WAS_KILLED */
-    case 4031: /* ER_CLIENT_INTERACTION_TIMEOUT */
-        return 1;
-    default:
-        return 0;
+    struct pollfd p = {.fd = fd, .events = is_read ? POLLIN : POLLOUT};
+    int got;
+
+    if (connecting != NULL) {
+        int64_t left_ms = (connecting->deadline_ns - qt_now()) / 1000000;
+        if (connecting->fd != fd) {
+            connecting->fd = fd;
+            connecting->opened(connecting->self, fd);
+        }
+        if (timeout_ms < 0 || timeout_ms > left_ms)
+            timeout_ms = left_ms > 0 ? (int)left_ms : 0;
     }
+    do
+        got = poll(&p, 1, timeout_ms);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        errno = ETIMEDOUT;
+    return got;
 }
 
-static void set_options(MYSQL *m, const struct qt_engine_options *o)
+static int set_options(struct qt_link *link, const struct qt_engine_options *o)
 {
-    unsigned timeout = (unsigned)o->connect_timeout_s, off = 0;
-    my_bool no = 0;
-    mysql_options(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout);
-    mysql_options(m, MYSQL_SET_CHARSET_NAME, o->charset);
-    mysql_options(m, MYSQL_OPT_LOCAL_INFILE, &off);
-    mysql_options(m, MYSQL_OPT_RECONNECT, &no);
-    mysql_options(m, MYSQL_OPT_SSL_ENFORCE, &no); /* said outright: newer libraries verify by default */
-    mysql_options(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &no);
-    if (o->socket != NULL) {
-        unsigned protocol = MYSQL_PROTOCOL_SOCKET;
-        mysql_options(m, MYSQL_OPT_PROTOCOL, &protocol);
-    }
+    unsigned timeout = (unsigned)o->connect_timeout_s, no = 0;
+    unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+    unsigned long packet = 1024UL * 1024 * 1024;
+    my_bool off = 0;
+    MYSQL *m = link->mysql;
+
+    return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
+           mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
+           mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, o->charset) ||
+           mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||
+           mysql_optionsv(m, MARIADB_OPT_IO_WAIT, wait_io);
 }
 
-/* QT_NONE once the connection is lost: the library would then look into what is no more. */
-static int64_t bytes_read(MYSQL *m)
+static size_t bytes_read(struct qt_link *link)
 {
-    size_t bytes = 0;
-    if (m->net.pvio == NULL || mariadb_get_infov(m, MARIADB_CONNECTION_BYTES_READ, &bytes) != 0)
-        return QT_NONE;
-    return (int64_t)bytes;
+    size_t bytes = link->bytes;
+    /* The library forgets its socket when the connection is lost, and asks it all the same. */
+    if (link->mysql->net.pvio == NULL)
+        return bytes;
+    mariadb_get_infov(link->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
+    return bytes;
 }
 
-/* What every connection begins with; a reset of the connection undoes it. */
-static int begin_session(struct qt_session *s, MYSQL *m)
+static int run_init(struct qt_link *link, const char *init)
 {
-    const char *init = s->engine->options.init;
+    struct qt_answer a;
     if (init == NULL)
         return 0;
-    s->injected++;
-    atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
-    return mysql_query(m, init);
+    if (qt_link_send(link, init, strlen(init), &a) == 0) {
+        qt_link_wait(link, -1);
+        qt_link_receive(link, &a);
+    }
+    return a.error;
 }
 
-static void publish(struct qt_session *s, int fd)
+int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const char *db)
 {
-    pthread_mutex_lock(&s->lock);
-    s->fd = fd;
-    pthread_mutex_unlock(&s->lock);
-}
+    int error = 0;
 
-int qt_connection_open(struct qt_session *s)
-{
-    const struct qt_engine_options *o = &s->engine->options;
-    MYSQL *m = mysql_init(NULL);
-    if (m == NULL) {
-        keep_error(s, CR_OUT_OF_MEMORY, "out of memory");
+    link->fd = -1;
+    link->bytes = 0;
+    link->deadline_ns = qt_now() + o->connect_timeout_s * QT_SECOND;
+    link->mysql = mysql_init(NULL);
+    if (link->mysql == NULL)
         return CR_OUT_OF_MEMORY;
-    }
-    set_options(m, o);
-    int bad = mysql_real_connect(m, o->host, o->user, o->password, NULL, (unsigned)o->port, o->socket,
-                                 CLIENT_MULTI_RESULTS) == NULL;
-    if (!bad)
-        bad = begin_session(s, m) != 0;
-    if (bad) {
-        int number = (int)mysql_errno(m);
-        keep_error(s, number, mysql_error(m));
-        mysql_close(m);
-        return number != 0 ? number : CR_UNKNOWN_ERROR;
-    }
-    s->connection = m;
-    s->thread_id = (int64_t)mysql_thread_id(m);
-    publish(s, (int)mysql_get_socket(m));
-    const char *db = s->db != NULL ? s->db : o->db;
-    if (db != NULL && *db != 0)
-        qt_connection_schema(s, db); /* a missing schema is said with the event that wants it */
-    s->bytes_before = bytes_read(m);
-    return 0;
+    connecting = link;
+    if (set_options(link, o) != 0)
+        error = CR_UNKNOWN_ERROR;
+    else if (mysql_real_connect(link->mysql, o->host, o->user, o->password, db, (unsigned)o->port, o->socket,
+                                CLIENT_MULTI_RESULTS) == NULL)
+        error = (int)mysql_errno(link->mysql);
+    connecting = NULL;
+    if (error != 0)
+        return error;
+    link->fd = (int)mysql_get_socket(link->mysql);
+    link->opened(link->self, link->fd);
+    error = run_init(link, o->init);
+    link->bytes = bytes_read(link);
+    return error;
 }
 
-void qt_connection_close(struct qt_session *s)
+const char *qt_link_error(struct qt_link *link)
 {
-    if (s->connection == NULL)
-        return;
-    s->in_transaction = (s->connection->server_status & SERVER_STATUS_IN_TRANS) != 0;
-    publish(s, -1);
-    mysql_close(s->connection);
-    s->connection = NULL;
+    return link->mysql == NULL ? "out of memory" : mysql_error(link->mysql);
 }
 
-static void track_schema(struct qt_session *s, const char *db)
+int64_t qt_link_thread_id(struct qt_link *link) { return (int64_t)mysql_thread_id(link->mysql); }
+
+int qt_link_in_transaction(struct qt_link *link)
 {
-    free(s->schema);
-    s->schema = db != NULL ? strdup(db) : NULL;
+    unsigned status = 0;
+    mariadb_get_infov(link->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return (status & SERVER_STATUS_IN_TRANS) != 0;
 }
 
-int qt_connection_schema(struct qt_session *s, const char *db)
+void qt_link_close(struct qt_link *link)
 {
-    s->injected++;
-    atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
-    if (mysql_select_db(s->connection, db) != 0)
-        return (int)mysql_errno(s->connection);
-    track_schema(s, db);
-    return 0;
+    if (link->mysql != NULL)
+        mysql_close(link->mysql);
+    link->mysql = NULL;
+    link->fd = -1;
 }
 
-static void failed(struct qt_session *s, struct qt_outcome *out)
+/* Ends an answer: the first error counts, and bytes are what came since the last answer. */
+static void finish(struct qt_link *link, struct qt_answer *a)
 {
-    out->error_number = (int32_t)mysql_errno(s->connection);
-    if (out->error_number == 0)
-        out->error_number = CR_UNKNOWN_ERROR;
-    out->error = strdup(mysql_error(s->connection));
+    size_t bytes = bytes_read(link);
+
+    a->error = (int)mysql_errno(link->mysql);
+    a->lost = a->error != 0 && is_loss((unsigned)a->error);
+    a->done_ns = a->lost ? 0 : qt_now();
+    a->bytes = (int64_t)(bytes - link->bytes);
+    link->bytes = bytes;
 }
 
-/* Waits for the answer's first byte; an error shows itself in the read that follows. */
-static int64_t first_byte(struct qt_session *s)
+int qt_link_send(struct qt_link *link, const char *sql, size_t len, struct qt_answer *a)
 {
-    struct pollfd p = {.fd = (int)mysql_get_socket(s->connection), .events = POLLIN};
-    while (poll(&p, 1, -1) < 0 && errno == EINTR)
-        ;
-    return qt_now();
+    memset(a, 0, sizeof *a);
+    if (mysql_send_query(link->mysql, sql, (unsigned long)len) == 0)
+        return 0;
+    finish(link, a);
+    return -1;
 }
 
-static int count_rows(MYSQL *m, struct qt_outcome *out)
+int qt_link_wait(struct qt_link *link, int timeout_ms) { return wait_io(link->fd, 1, timeout_ms) != 0; }
+
+/* Counts a result's rows and throws them away. */
+static void drain_rows(struct qt_link *link, struct qt_answer *a)
 {
-    MYSQL_RES *result = mysql_use_result(m);
+    MYSQL_RES *result = mysql_use_result(link->mysql);
     if (result == NULL)
-        return mysql_errno(m) != 0 ? -1 : 0;
+        return;
     while (mysql_fetch_row(result) != NULL)
-        out->rows_sent++;
-    int bad = mysql_errno(m) != 0 ? -1 : 0;
+        a->rows++;
     mysql_free_result(result);
-    return bad;
 }
 
-static int read_results(MYSQL *m, struct qt_outcome *out)
+void qt_link_receive(struct qt_link *link, struct qt_answer *a)
 {
-    int more = 0;
-    out->rows_sent = out->rows_affected = 0;
-    do {
-        if (mysql_field_count(m) > 0) {
-            if (count_rows(m, out) != 0)
-                return -1;
-        } else {
-            my_ulonglong affected = mysql_affected_rows(m);
-            out->rows_affected += affected != (my_ulonglong)-1 ? (int64_t)affected : 0;
-        }
-        out->warnings = (int32_t)mysql_warning_count(m);
+    MYSQL *m = link->mysql;
+    int failed;
+
+    a->first_ns = qt_now();
+    failed = mysql_read_query_result(m) != 0;
+    while (!failed) {
+        if (mysql_field_count(m) > 0)
+            drain_rows(link, a);
+        else
+            a->affected += (int64_t)mysql_affected_rows(m);
+        if (mysql_errno(m) != 0)
+            break;
+        a->warnings += mysql_warning_count(m);
         if (!mysql_more_results(m))
-            return 0;
-        more = mysql_next_result(m);
-    } while (more == 0);
-    return more > 0 ? -1 : 0;
+            break;
+        failed = mysql_next_result(m) > 0;
+    }
+    finish(link, a);
+    if (a->lost && a->rows == 0)
+        a->first_ns = 0; /* what woke us was the end, not an answer */
 }
 
-static int send_query(struct qt_session *s, const struct qt_event *e, struct qt_outcome *out)
+/* A single packet's first byte and last are the same moment. */
+static void finish_short(struct qt_link *link, struct qt_answer *a)
 {
-    MYSQL *m = s->connection;
-    if (mysql_send_query(m, e->bytes + e->db_len + 1, e->statement_len) != 0)
-        return -1;
-    out->first_ns = first_byte(s);
-    if (mysql_read_query_result(m) != 0)
-        return -1;
-    return read_results(m, out);
+    finish(link, a);
+    a->first_ns = a->done_ns;
 }
 
-/* A reset gives the server's defaults: what the replayer had set must stand before the next event. */
-static int reset_connection(struct qt_session *s, struct qt_outcome *out)
+void qt_link_select_db(struct qt_link *link, const char *db, struct qt_answer *a)
 {
-    MYSQL *m = s->connection;
-    int bad = mysql_reset_connection(m);
-    out->first_ns = qt_now();
-    track_schema(s, NULL);
-    if (!bad) {
-        s->injected++;
-        atomic_fetch_add_explicit(&s->engine->injected, 1, memory_order_relaxed);
-        bad = mysql_set_character_set(m, s->engine->options.charset) || begin_session(s, m);
-    }
-    return bad;
+    memset(a, 0, sizeof *a);
+    mysql_select_db(link->mysql, db);
+    finish_short(link, a);
 }
 
-void qt_connection_send(struct qt_session *s, const struct qt_event *e, struct qt_outcome *out)
+void qt_link_ping(struct qt_link *link, struct qt_answer *a)
 {
-    MYSQL *m = s->connection;
-    int bad = 0;
-    switch (e->command) {
-    case QT_COMMAND_QUERY:
-        bad = send_query(s, e, out);
-        break;
-    case QT_COMMAND_INIT_DB:
-        bad = mysql_select_db(m, e->bytes);
-        break;
-    case QT_COMMAND_PING:
-        bad = mysql_ping(m);
-        break;
-    case QT_COMMAND_RESET:
-        bad = reset_connection(s, out);
-        break;
-    default: /* quit */
-        qt_connection_close(s);
-        break;
+    memset(a, 0, sizeof *a);
+    mysql_ping(link->mysql);
+    finish_short(link, a);
+}
+
+void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_reset_connection(link->mysql);
+    finish_short(link, a);
+    if (a->error != 0)
+        return;
+    /* Reads only is a session setting: where it can't be made again, nothing more may be sent. */
+    if (mysql_set_character_set(link->mysql, o->charset) != 0 || run_init(link, o->init) != 0) {
+        a->error = (int)mysql_errno(link->mysql);
+        a->lost = 1;
+        a->done_ns = 0;
     }
-    if (bad)
-        failed(s, out);
-    else if (e->flags & QT_F_USE || e->command == QT_COMMAND_INIT_DB)
-        track_schema(s, e->has_db ? e->bytes : NULL);
-    if (s->connection != NULL) {
-        int64_t now = bytes_read(m);
-        if (now != QT_NONE && s->bytes_before != QT_NONE)
-            out->bytes_received = now - s->bytes_before;
-        s->bytes_before = now;
-    }
+    link->bytes = bytes_read(link);
 }

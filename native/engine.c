@@ -1,331 +1,264 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine's face: making, starting, watching, stopping, freeing. What the threads do is drawn in engine_private.h. */
+/* The engine's beginning and end; what happens between is told in engine_private.h. */
+#include "engine_private.h"
+
+#include <errmsg.h>
+#include <errno.h>
+#include <limits.h>
+#include <mysql.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "arrow_read.h"
-#include "engine_private.h"
-#include "stream.h"
+enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD };
+enum { CONDUCTOR_STACK = 256 << 10 };
 
-static char *copy(const char *text)
-{
-    return text != NULL ? strdup(text) : NULL;
-}
-
-static int check_options(const struct qt_engine_options *o, struct qt_error *error)
+static int check_options(const struct qt_engine_options *o, struct qt_error *err)
 {
     if ((o->host == NULL) == (o->socket == NULL))
-        return qt_fail(error, QT_EINVALID, "expected either a host or a socket");
+        return qt_fail(err, QT_EINVALID, "expected either host or socket");
     if (o->user == NULL || o->charset == NULL)
-        return qt_fail(error, QT_EINVALID, "expected a user and a character set");
-    if (o->queue_bytes <= 0 || o->drain_ns < 0 || o->connect_timeout_s <= 0 || o->canaries < 0)
-        return qt_fail(error, QT_EINVALID, "expected a queue budget, drain and time-out that are not negative");
+        return qt_fail(err, QT_EINVALID, "expected user and charset");
+    if (o->connect_timeout_s < 1 || o->connect_rate < 1 || o->queue_bytes < 1 || o->drain_ns < 0 || o->canaries < 0)
+        return qt_fail(err, QT_EINVALID, "connect_timeout_s, connect_rate and queue_bytes must be at least 1, drain_ns and "
+                                         "canaries at least 0");
     return QT_OK;
 }
 
-struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct qt_error *error)
+/* Where one fails the field is NULL, which frees as well. */
+static int copy_text(const char **field)
 {
-    if (check_options(options, error) != QT_OK)
+    const char *text = *field;
+    *field = text == NULL ? NULL : strdup(text);
+    return text == NULL || *field != NULL;
+}
+
+static int copy_options(struct qt_engine_options *to, const struct qt_engine_options *from)
+{
+    *to = *from;
+    return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password) &
+           copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init);
+}
+
+static void free_options(struct qt_engine_options *o)
+{
+    const char *texts[] = {o->host, o->socket, o->user, o->db, o->charset, o->init, o->password};
+    if (o->password != NULL)
+        explicit_bzero((char *)(uintptr_t)o->password, strlen(o->password));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        free((void *)(uintptr_t)texts[i]);
+}
+
+struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct qt_error *err)
+{
+    struct qt_engine *e;
+
+    if (check_options(options, err) != QT_OK)
         return NULL;
-    struct qt_engine *e = calloc(1, sizeof *e);
-    if (e == NULL || mysql_server_init(0, NULL, NULL) != 0) {
-        free(e);
-        qt_fail(error, QT_ENOMEM, "out of memory for the engine");
+    /* The library sets itself up at its first use, which must not be by several threads at once. */
+    if (mysql_server_init(0, NULL, NULL) != 0 || (e = calloc(1, sizeof *e)) == NULL) {
+        qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;
     }
-    e->options = *options;
-    e->options.host = copy(options->host);
-    e->options.socket = copy(options->socket);
-    e->options.user = copy(options->user);
-    e->options.password = copy(options->password);
-    e->options.db = copy(options->db);
-    e->options.charset = copy(options->charset);
-    e->options.init = copy(options->init);
-    atomic_init(&e->zero_ns, QT_NONE);
-    atomic_init(&e->stop_at_ns, QT_NONE);
+    pthread_mutex_init(&e->fd_lock, NULL);
+    pthread_mutex_init(&e->feed_lock, NULL);
     pthread_mutex_init(&e->stats_lock, NULL);
+    qt_out_init(e);
+    atomic_store(&e->room_at, -1);
+    atomic_store(&e->last_due_ns, INT64_MIN);
+    if (!copy_options(&e->options, options)) {
+        qt_engine_free(e);
+        qt_fail(err, QT_ENOMEM, "out of memory for an engine");
+        return NULL;
+    }
     return e;
 }
 
-/* ---- sessions ---- */
-
-enum { SESSION, OPEN_DUE, EVENTS, DB, OPENED_AHEAD, SESSION_COLUMNS };
-
-static const struct qt_column_spec session_columns[SESSION_COLUMNS] = {
-    {"session", "l"}, {"open_due_ns", "l"}, {"events", "l"}, {"db", "U"}, {"opened_ahead", "b"},
-};
-
-static int add_session(struct qt_engine *e, const struct ArrowArray *batch, int64_t row, size_t *room)
+int qt_thread_start(pthread_t *thread, int64_t stack_bytes, void *(*run)(void *), void *arg)
 {
-    if (e->n_sessions == *room) {
-        size_t larger = *room ? *room * 2 : 64;
-        struct qt_session *sessions = realloc(e->sessions, larger * sizeof *sessions);
-        if (sessions == NULL)
-            return -1;
-        e->sessions = sessions;
-        *room = larger;
-    }
-    struct qt_session *s = &e->sessions[e->n_sessions];
-    size_t len;
-    memset(s, 0, sizeof *s);
-    s->engine = e;
-    s->id = qt_read_i64(batch->children[SESSION], row);
-    s->open_due_ns = e->options.max_pace ? 0 : qt_read_i64(batch->children[OPEN_DUE], row);
-    s->planned = qt_read_i64(batch->children[EVENTS], row);
-    const char *db = qt_read_bytes(batch->children[DB], row, &len);
-    s->opened_ahead = qt_read_bool(batch->children[OPENED_AHEAD], row);
-    s->fd = -1;
-    s->connect_ns = s->connected_ns = s->closed_ns = QT_NONE;
-    s->head = s->tail = calloc(1, sizeof *s->head);
-    s->db = db != NULL ? strndup(db, len) : NULL;
-    if (s->head == NULL || (db != NULL && s->db == NULL)) {
-        free(s->head);
-        return -1;
-    }
-    e->n_sessions++;
-    return 0;
+    pthread_attr_t attr;
+    int error;
+
+    pthread_attr_init(&attr);
+    if (stack_bytes > 0)
+        pthread_attr_setstacksize(&attr, stack_bytes < PTHREAD_STACK_MIN ? (size_t)PTHREAD_STACK_MIN : (size_t)stack_bytes);
+    error = pthread_create(thread, &attr, run, arg);
+    pthread_attr_destroy(&attr);
+    return error;
 }
 
-int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *error)
+/* A tape has few schemas and each event's is most often one of the last few: a list that moves hits to the front. */
+const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
 {
-    size_t room = 0;
-    int code = e->sessions != NULL ? qt_fail(error, QT_ESTATE, "the sessions are known already")
-                                   : qt_read_schema(in, session_columns, SESSION_COLUMNS, error);
-    while (code == QT_OK) {
-        struct ArrowArray batch;
-        if (in->get_next(in, &batch) != 0) {
-            code = qt_fail(error, QT_EIO, "the list of sessions ended early: %s", in->get_last_error(in));
-            break;
+    char *copy;
+
+    for (int64_t i = 0; i < e->n_names; i++)
+        if (strncmp(e->name[i], name, len) == 0 && e->name[i][len] == 0) {
+            const char *found = e->name[i];
+            e->name[i] = e->name[i / 2];
+            e->name[i / 2] = found;
+            return found;
         }
-        if (batch.release == NULL)
-            break;
-        for (int64_t row = 0; row < batch.length && code == QT_OK; row++)
-            if (add_session(e, &batch, row, &room) != 0)
-                code = qt_fail(error, QT_ENOMEM, "out of memory for %zu sessions", e->n_sessions);
-        batch.release(&batch);
+    if (e->n_names == e->name_slots) {
+        int64_t slots = e->name_slots == 0 ? 16 : e->name_slots * 2;
+        const char **names = realloc(e->name, (size_t)slots * sizeof *names);
+        if (names == NULL)
+            return NULL;
+        e->name = names;
+        e->name_slots = slots;
     }
-    in->release(in);
-    for (size_t i = 0; i < e->n_sessions; i++) { /* they do not move any more */
-        pthread_mutex_init(&e->sessions[i].lock, NULL);
-        e->early_left += e->sessions[i].open_due_ns <= 0;
-    }
-    atomic_store(&e->running, (int64_t)e->n_sessions);
-    if (code == QT_OK && qt_engine_index(e) != 0)
-        code = qt_fail(error, QT_ENOMEM, "out of memory for %zu sessions", e->n_sessions);
-    return code;
+    copy = strndup(name, len);
+    if (copy != NULL)
+        e->name[e->n_names++] = copy;
+    return copy;
 }
 
-int qt_engine_start(struct qt_engine *e, struct qt_error *error)
+static uint64_t hash(int64_t id) { return ((uint64_t)id * 0x9E3779B97F4A7C15ULL) >> 20; }
+
+struct qt_session *qt_find_session(struct qt_engine *e, int64_t id)
 {
-    if (e->by_id == NULL || e->has_opener)
-        return qt_fail(error, QT_ESTATE, "expected sessions, and to be started once");
-    e->canaries = calloc((size_t)e->options.canaries + 1, sizeof *e->canaries);
-    for (int i = 0; e->canaries != NULL && i < e->options.canaries; i++)
-        e->n_canaries += pthread_create(&e->canaries[e->n_canaries], NULL, qt_canary_main, e) == 0;
-    if (e->canaries == NULL || pthread_create(&e->opener, NULL, qt_opener_main, e) != 0)
-        return qt_fail(error, QT_ENOMEM, "no thread could be created for the engine");
-    e->has_opener = 1;
+    if (e->by_id == NULL)
+        return NULL;
+    for (uint64_t i = hash(id);; i++) {
+        struct qt_session *s = e->by_id[i & e->by_id_mask];
+        if (s == NULL || s->id == id)
+            return s;
+    }
+}
+
+/* Built once all sessions are known, for they move while their array grows. */
+static int index_sessions(struct qt_engine *e, struct qt_error *err)
+{
+    uint64_t slots = 16;
+
+    while (slots < (uint64_t)e->n_sessions * 2)
+        slots *= 2;
+    e->by_id = calloc(slots, sizeof(struct qt_session *));
+    if (e->by_id == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for the sessions");
+    e->by_id_mask = slots - 1;
+    for (int64_t n = 0; n < e->n_sessions; n++) {
+        struct qt_session *s = &e->session[n];
+        uint64_t i = hash(s->id);
+        if (qt_find_session(e, s->id) != NULL)
+            return qt_fail(err, QT_EINVALID, "session %lld is there twice", (long long)s->id);
+        while (e->by_id[i & e->by_id_mask] != NULL)
+            i++;
+        e->by_id[i & e->by_id_mask] = s;
+    }
     return QT_OK;
 }
 
+static int add_session(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_error *err)
+{
+    struct qt_session *s = &e->session[e->n_sessions];
+    int64_t due = qt_read_i64(r, OPEN_DUE, row);
+    size_t len;
+    const char *db = qt_read_bytes(r, DB, row, &len);
+
+    if (e->n_sessions > 0 && due < s[-1].open_due_ns)
+        return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
+                       (long long)qt_read_i64(r, SESSION, row));
+    if (db == NULL && e->options.db != NULL) {
+        db = e->options.db;
+        len = strlen(db);
+    }
+    if (len > 0 && (db = qt_intern(e, db, len)) == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
+    memset(s, 0, sizeof *s);
+    s->engine = e;
+    s->id = qt_read_i64(r, SESSION, row);
+    s->open_due_ns = due;
+    s->planned = qt_read_i64(r, EVENTS, row);
+    s->db = len > 0 ? db : NULL;
+    s->ahead = qt_read_bool(r, AHEAD, row);
+    s->fd = -1;
+    e->n_sessions++;
+    e->n_ahead += due <= 0;
+    return QT_OK;
+}
+
+static int add_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_error *err)
+{
+    size_t n = (size_t)(e->n_sessions + r->rows);
+    struct qt_session *sessions = realloc(e->session, n * sizeof *sessions);
+    int code = QT_OK;
+
+    if (sessions == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for %zu sessions", n);
+    e->session = sessions;
+    for (int64_t row = 0; row < r->rows && code == QT_OK; row++)
+        code = add_session(e, r, row, err);
+    return code;
+}
+
+int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
+{
+    struct qt_reader r = {.rows = 0};
+    int code;
+
+    if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
+        return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
+    code = qt_reader_open(&r, in, "lllUb", err);
+    while (code == QT_OK && (code = qt_reader_next(&r, err)) == QT_OK && r.rows > 0)
+        code = add_batch(e, &r, err);
+    qt_reader_close(&r);
+    return code == QT_OK ? index_sessions(e, err) : code;
+}
+
+int qt_engine_start(struct qt_engine *e, struct qt_error *err)
+{
+    int error;
+
+    if (atomic_load(&e->state) != QT_ENGINE_NEW)
+        return qt_fail(err, QT_ESTATE, "the engine was started already");
+    e->start_ns = qt_now();
+    atomic_store(&e->state, QT_ENGINE_OPENING);
+    error = qt_thread_start(&e->conductor, CONDUCTOR_STACK, qt_conductor_run, e);
+    if (error != 0) {
+        atomic_store(&e->state, QT_ENGINE_NEW);
+        return qt_fail(err, QT_EIO, "no thread for the engine: %s", strerror(error));
+    }
+    e->has_conductor = 1;
+    return QT_OK;
+}
+
+/* Nothing here but atomic stores and a futex: a signal handler may call it. */
 void qt_engine_stop(struct qt_engine *e, int32_t how)
 {
-    int64_t none = QT_NONE;
-    atomic_compare_exchange_strong(&e->stop_at_ns, &none, qt_now());
-    if (atomic_load(&e->stop) < how)
-        atomic_store(&e->stop, how);
-    for (size_t i = 0; i < e->n_sessions; i++)
-        qt_wake(&e->sessions[i].signal);
-    qt_wake(&e->signal); /* the opener cuts the sockets where `how` asks for it */
-}
-
-/* ---- watching ---- */
-
-static int64_t live_cpu(struct qt_engine *e)
-{
-    int64_t sum = 0;
-    for (size_t i = 0; i < e->n_sessions; i++) {
-        struct qt_session *s = &e->sessions[i];
-        struct timespec t;
-        clockid_t id;
-        pthread_mutex_lock(&s->lock);
-        if (s->alive && s->has_thread && pthread_getcpuclockid(s->thread, &id) == 0 && clock_gettime(id, &t) == 0)
-            sum += (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-        pthread_mutex_unlock(&s->lock);
-    }
-    return sum;
-}
-
-static int state_of(struct qt_engine *e)
-{
-    if (!e->has_opener)
-        return QT_ENGINE_NEW;
-    if (atomic_load(&e->done))
-        return atomic_load(&e->finished) == NULL ? QT_ENGINE_DONE : QT_ENGINE_DRAINING;
-    if (atomic_load(&e->zero_ns) == QT_NONE)
-        return QT_ENGINE_OPENING;
-    int last_due = !e->options.max_pace && atomic_load(&e->feed_ended) &&
-                   qt_now() > atomic_load(&e->zero_ns) + atomic_load(&e->max_due_ns);
-    return last_due || atomic_load(&e->stop) ? QT_ENGINE_DRAINING : QT_ENGINE_RUNNING;
-}
-
-static void quantiles(struct qt_engine *e, struct qt_engine_stats *out)
-{
-    pthread_mutex_lock(&e->stats_lock);
-    out->p95_ns = qt_histogram_quantile(&e->service, e->service_before, 0.95);
-    out->late_p99_ns = qt_histogram_quantile(&e->late, e->late_before, 0.99);
-    qt_histogram_copy(&e->service, e->service_before);
-    qt_histogram_copy(&e->late, e->late_before);
-    pthread_mutex_unlock(&e->stats_lock);
-    out->tool_p50_ns = qt_histogram_quantile(&e->tool, NULL, 0.5);
-    out->tool_p99_ns = qt_histogram_quantile(&e->tool, NULL, 0.99);
-    out->canary_p50_ns = qt_histogram_quantile(&e->canary, NULL, 0.5);
-    out->canary_p99_ns = qt_histogram_quantile(&e->canary, NULL, 0.99);
-}
-
-void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
-{
-    memset(out, 0, sizeof *out);
-    out->fed = atomic_load(&e->fed);
-    out->executed = atomic_load(&e->executed);
-    out->not_sent = atomic_load(&e->not_sent);
-    out->reads = atomic_load(&e->reads);
-    out->writes = atomic_load(&e->writes);
-    out->others = atomic_load(&e->others);
-    out->errors = atomic_load(&e->errors);
-    out->injected = atomic_load(&e->injected);
-    out->sessions_open = atomic_load(&e->open_now);
-    out->sessions_opened = atomic_load(&e->opened);
-    out->sessions_failed = atomic_load(&e->failed);
-    out->sessions_lost = atomic_load(&e->lost);
-    out->queued_bytes = (uint64_t)atomic_load(&e->queued_bytes);
-    int64_t zero = atomic_load(&e->zero_ns);
-    out->now_ns = zero == QT_NONE ? -1 : qt_now() - zero;
-    out->engine_cpu_ns = atomic_load(&e->cpu_ended_ns) + live_cpu(e);
-    out->drain_cut = atomic_load(&e->drain_cut);
-    out->zero_real_ns = atomic_load(&e->zero_real_ns);
-    out->state = state_of(e);
-    quantiles(e, out);
-}
-
-/* ---- results and the end ---- */
-
-enum { R_SESSION, R_CLONE, R_AHEAD, R_DUE, R_CONNECT, R_CONNECTED, R_CLOSED, R_THREAD, R_EXECUTED, R_INJECTED, R_TRX, R_ERRNO,
-       R_ERROR, R_COLUMNS };
-
-static const struct qt_column_spec result_columns[R_COLUMNS] = {
-    {"session", "l"}, {"clone", "i"}, {"opened_ahead", "b"}, {"connect_due_ns", "l"}, {"connect_ns", "l"},
-    {"connected_ns", "l"}, {"closed_ns", "l"}, {"thread_id", "l"}, {"executed", "l"}, {"injected", "l"},
-    {"in_transaction", "b"}, {"errno", "i"}, {"error", "u"},
-};
-
-static int relative(struct qt_columns *c, size_t column, int64_t when, int64_t zero)
-{
-    if (when == QT_NONE || zero == QT_NONE)
-        return qt_col_null(c, column);
-    qt_col_i64(c, column, when - zero);
-    return 0;
-}
-
-static int add_result(struct qt_columns *c, const struct qt_session *s, int64_t zero)
-{
-    if (qt_columns_room(c) != 0)
-        return -1;
-    qt_col_i64(c, R_SESSION, s->id);
-    qt_col_i32(c, R_CLONE, 0);
-    qt_col_bool(c, R_AHEAD, s->opened_ahead);
-    qt_col_i64(c, R_DUE, s->open_due_ns);
-    int bad = relative(c, R_CONNECT, s->connect_ns, zero) | relative(c, R_CONNECTED, s->connected_ns, zero) |
-              relative(c, R_CLOSED, s->closed_ns, zero);
-    if (s->connected_ns != QT_NONE) {
-        qt_col_i64(c, R_THREAD, s->thread_id);
-        qt_col_bool(c, R_TRX, s->in_transaction);
-    } else {
-        bad |= qt_col_null(c, R_THREAD) | qt_col_null(c, R_TRX);
-    }
-    qt_col_i64(c, R_EXECUTED, s->executed);
-    qt_col_i64(c, R_INJECTED, s->injected);
-    qt_col_i32(c, R_ERRNO, s->error_number);
-    bad |= s->error != NULL ? qt_col_text(c, R_ERROR, s->error, strlen(s->error)) : qt_col_null(c, R_ERROR);
-    if (!bad)
-        qt_columns_row(c);
-    return bad;
-}
-
-struct results {
-    struct qt_engine *engine;
-    int given;
-};
-
-static int next_results(void *owner, struct ArrowArray *out, struct qt_error *error)
-{
-    struct results *r = owner;
-    struct qt_columns c;
-    if (r->given)
-        return QT_OK;
-    r->given = 1;
-    int bad = qt_columns_init(&c, result_columns, R_COLUMNS);
-    for (size_t i = 0; i < r->engine->n_sessions && !bad; i++)
-        bad = add_result(&c, &r->engine->sessions[i], atomic_load(&r->engine->zero_ns));
-    if (!bad)
-        bad = qt_columns_finish(&c, out);
-    qt_columns_free(&c);
-    return bad ? qt_fail(error, QT_ENOMEM, "out of memory for the sessions' results") : QT_OK;
-}
-
-int qt_engine_session_results(struct qt_engine *e, struct ArrowArrayStream *out, struct qt_error *error)
-{
-    if (!atomic_load(&e->done))
-        return qt_fail(error, QT_ESTATE, "the run has not ended");
-    struct results *r = calloc(1, sizeof *r);
-    if (r == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory");
-    r->engine = e;
-    struct qt_stream_source source = {r, result_columns, R_COLUMNS, next_results, free};
-    int code = qt_stream_make(&source, out, error);
-    if (code)
-        free(r);
-    return code;
+    int32_t before = atomic_load(&e->stop);
+    while (how > before && !atomic_compare_exchange_weak(&e->stop, &before, how))
+        ;
+    qt_ring(e);
 }
 
 static void free_session(struct qt_session *s)
 {
-    if (s->has_thread)
-        pthread_join(s->thread, NULL);
-    for (struct qt_event *event = s->head, *next; event != NULL; event = next) {
-        next = atomic_load(&event->next);
-        free(event);
-    }
+    struct qt_event *ev;
+    while ((ev = qt_session_take(s)) != NULL)
+        free(ev);
     free(s->chunk);
-    free(s->db);
-    free(s->schema);
     free(s->error);
-    pthread_mutex_destroy(&s->lock);
 }
 
 void qt_engine_free(struct qt_engine *e)
 {
     if (e == NULL)
         return;
-    if (e->has_opener) {
-        if (!atomic_load(&e->done))
-            qt_engine_stop(e, 2);
-        pthread_join(e->opener, NULL);
+    if (e->has_conductor) {
+        qt_engine_stop(e, 2);
+        pthread_join(e->conductor, NULL);
     }
-    atomic_store(&e->done, 1);
-    for (int i = 0; i < e->n_canaries; i++)
-        pthread_join(e->canaries[i], NULL);
-    for (size_t i = 0; i < e->n_sessions; i++)
-        free_session(&e->sessions[i]);
-    qt_outcome_drop(e);
-    const char *texts[] = {e->options.host, e->options.socket, e->options.user, e->options.password, e->options.db,
-                           e->options.charset, e->options.init};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free((char *)texts[i]);
-    free(e->sessions);
+    for (int64_t i = 0; i < e->n_sessions; i++)
+        free_session(&e->session[i]);
+    for (int64_t i = 0; i < e->n_names; i++)
+        free((void *)(uintptr_t)e->name[i]);
+    free(e->name);
+    free(e->session);
     free(e->by_id);
-    free(e->canaries);
+    qt_out_free(e);
+    free_options(&e->options);
+    pthread_mutex_destroy(&e->fd_lock);
+    pthread_mutex_destroy(&e->feed_lock);
     pthread_mutex_destroy(&e->stats_lock);
     free(e);
 }

@@ -1,153 +1,230 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- *   plan --Arrow--> feeder (the caller's thread) --queue of each session--> session threads --chunks--> outcome stream
- *                       ^ waits while the budget is full                        |  one each, own connection
- *   opener: creates each session's thread a little before it is due,            |
- *           sets the run's zero, later watches for the end (drain)  <-----------+
+/* What the engine's files share.
  *
- * A session's queue has one producer (the feeder) and one consumer (its thread). Finished chunks of outcomes are pushed on
- * one lock-free stack. A session waits for: its next event, the run's zero, an event's due time; all three on one futex
- * word, so that stop() can wake it with nothing but a store and a system call.
+ *   feeder (the caller's thread)          conductor                      canaries
+ *      │ copies events                       │ opens sessions ahead         sleep and note how late they wake
+ *      ▼                                     │ sets zero, joins the ended, ends the drain
+ *   session.inbox ──► session thread ◄───────┘
+ *      (one each)        │ connects, sleeps until due, sends, receives
+ *                        ▼
+ *                     chunk of records ──full or a second old──► engine.out ──► outcome stream (the caller's thread)
+ *
+ * No session thread ever waits for another's sake: what they share are counters, and the lock of engine.out for the few
+ * instructions of handing a full chunk over.
+ *
+ * Times inside are absolute, CLOCK_MONOTONIC; they become "from zero" when a record is written.
  */
 #ifndef QT_ENGINE_PRIVATE_H
 #define QT_ENGINE_PRIVATE_H
 
-#include <mysql.h>
+#include "clock.h"
+
 #include <pthread.h>
-#include <stdatomic.h>
 
-#include "arrow_build.h"
-#include "error.h"
+#include "arrow_read.h"
+#include "connection.h"
 #include "histogram.h"
-#include "querytape.h"
+#include "stream.h"
 
-#define QT_NONE INT64_MIN /* a time or number that is not there */
+#define QT_NONE INT64_MIN /* NULL in an int64 of a record */
 
-/* COMMANDS of schemas/codes.py that the engine sends. */
-enum { QT_COMMAND_QUERY = 1, QT_COMMAND_INIT_DB = 8, QT_COMMAND_PING = 9, QT_COMMAND_RESET = 10, QT_COMMAND_QUIT = 12 };
-
-enum qt_reason { QT_R_NONE, QT_R_CONNECT, QT_R_LOST, QT_R_STOPPED, QT_R_DRAIN, QT_R_UNSUPPORTED, QT_R_SCHEMA, QT_R_THREAD };
-
-struct qt_event { /* one allocation with its texts behind it; the session's thread frees it */
-    struct qt_event *_Atomic next;
-    int64_t seq, due_ns, fed_ns, flags;
-    int32_t command, klass;
-    size_t db_len, statement_len;
-    int has_db;
-    char bytes[]; /* db, NUL, statement */
+enum qt_command {
+    QT_COMMAND_QUERY = 1,
+    QT_COMMAND_INIT_DB = 8,
+    QT_COMMAND_PING = 9,
+    QT_COMMAND_RESET_CONNECTION = 10,
+    QT_COMMAND_QUIT = 12
 };
 
-struct qt_outcome {
-    int64_t seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns;
-    int64_t rows_sent, rows_affected, bytes_received;
-    int32_t warnings, error_number;
+enum qt_reason {
+    QT_EXECUTED = 0,
+    QT_CONNECT_FAILED,
+    QT_CONNECTION_LOST,
+    QT_STOPPED,
+    QT_DRAIN_CUT,
+    QT_SCHEMA_FAILED, /* its schema could not be selected: sent elsewhere it would be another statement */
+    QT_AFTER_QUIT,
+    QT_UNSUPPORTED
+};
+
+/* A waiting event; the statement's bytes follow it. */
+struct qt_event {
+    struct qt_event *next;
+    int64_t seq, due_ns, fed_ns; /* due from zero, fed absolute */
+    int64_t flags;
+    const char *db;              /* interned: equal names are equal pointers; NULL = unknown or none */
+    size_t len;                  /* SIZE_MAX = it has no statement */
+    int32_t command, class;
+    char statement[];
+};
+
+struct qt_record {
+    int64_t session, seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns;
+    int64_t rows, affected, bytes, warnings;
     char *error; /* owned; NULL = none */
-    uint8_t executed, reason;
+    int32_t error_code;
+    int32_t reason; /* enum qt_reason */
 };
+
+enum { QT_CHUNK_RECORDS = 64, QT_MAX_WAITING_RECORDS = 1 << 19 };
 
 struct qt_chunk {
     struct qt_chunk *next;
-    int64_t session;
-    uint32_t n, room;
-    struct qt_outcome rows[];
+    int64_t oldest_ns;
+    int32_t n;
+    struct qt_record record[QT_CHUNK_RECORDS];
 };
+
+/* Why a session's thread sleeps: qt_session.sleep. Whoever wants it awake swaps in QT_AWAKE and wakes the futex. */
+enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3 };
+
+enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
 
 struct qt_session {
     struct qt_engine *engine;
+    /* The plan. */
     int64_t id, open_due_ns, planned;
-    char *db;                       /* schema to begin with; NULL = the options' */
-    int opened_ahead;
-
-    pthread_t thread;
-    int has_thread;                 /* set by the opener, read by free */
-    pthread_mutex_t lock;           /* of fd and alive */
-    int fd, alive;
-
-    struct qt_event *head;          /* the consumer's: a dummy whose next is the first waiting */
-    struct qt_event *tail;          /* the producer's */
-    _Atomic uint32_t signal;        /* futex: anything to look at */
-    _Atomic int wants_event;        /* the consumer waits for the feeder */
-    _Atomic int no_thread;          /* it could not be created: the feeder writes its outcomes */
-
-    /* the thread's own */
-    MYSQL *connection;
-    char *schema;                   /* as tracked; NULL = unknown or none */
+    const char *db;
+    int32_t ahead;
+    int32_t concurrency;         /* max pace: sessions open on the tape when this one opened, itself included */
+    int64_t fed;                 /* feeder's */
+    /* The queue: the feeder pushes, newest first; the session's thread takes all and turns them round. */
+    _Atomic(struct qt_event *) inbox;
+    _Atomic uint32_t sleep;
+    /* The session thread's own. */
+    struct qt_event *ready;      /* taken from the inbox, oldest first */
+    int64_t taken, free_ns;
+    const char *current_db;
     struct qt_chunk *chunk;
-    int64_t chunk_since_ns;
-    uint32_t chunk_room;
-    int64_t bytes_before;           /* bytes received until the last event; QT_NONE = unknown */
-    int dead;                       /* enum qt_reason: why nothing more can be sent */
-
-    /* for the session's row in the run */
-    int64_t connect_ns, connected_ns, closed_ns, executed, injected, thread_id;
-    int in_transaction, error_number;
+    struct qt_link link;
+    int32_t broken;              /* enum qt_reason of every further event; 0 = none */
+    /* Results; the thread's until it ended. */
+    int64_t connect_ns, connected_ns, closed_ns, thread_id;
+    int32_t error_code, in_transaction;
     char *error;
+    _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
+    /* For the conductor. */
+    _Atomic int32_t life;
+    int32_t orphaned;            /* the system gave it no thread */
+    int32_t fd;                  /* under engine.fd_lock; -1 = none */
+    int32_t cut;                 /* under engine.fd_lock: shut down by us */
+    pthread_t thread;
+    clockid_t cpu_clock;
+    struct qt_session *next_ended;
+};
+
+struct qt_out {
+    pthread_mutex_t lock;
+    pthread_cond_t more, less;   /* for the reader; for session threads over the bound */
+    struct qt_chunk *first, *last, *spare;
+    int64_t records, spares;
+    _Atomic int done;
+};
+
+struct qt_canary {
+    struct qt_engine *engine;
+    pthread_t thread;
+    int64_t first_ns;            /* absolute */
 };
 
 struct qt_engine {
     struct qt_engine_options options; /* texts are ours */
-    struct qt_session *sessions;
-    size_t n_sessions;
-    uint32_t *by_id;                /* open-addressed: index + 1 */
-    size_t n_slots;
-    pthread_t opener;
-    pthread_t *canaries;
-    int n_canaries, has_opener;
+    struct qt_session *session;
+    int64_t n_sessions, n_ahead; /* the first n_ahead are opened before zero */
+    struct qt_session **by_id;   /* open addressing; by_id_mask + 1 slots */
+    uint64_t by_id_mask;
+    const char **name;           /* interned schema names */
+    int64_t n_names, name_slots;
+    pthread_t conductor;
+    int has_conductor;
+    clockid_t conductor_cpu;     /* where has_cpu_clock tells so */
+    _Atomic int32_t has_cpu_clock;
+    int64_t start_ns;
+    pthread_mutex_t fd_lock, feed_lock, stats_lock;
+    struct qt_out out;
+    struct qt_canary *canary;
+    int32_t n_canaries;
+    _Atomic uint32_t canary_end;
 
-    _Atomic int64_t zero_ns;        /* CLOCK_MONOTONIC of the run's zero; QT_NONE before */
-    _Atomic int64_t zero_real_ns, max_due_ns, stop_at_ns;
-    _Atomic int stop;               /* 0, 1, 2 as qt_engine_stop */
-    _Atomic int cut;                /* sockets are shut: nothing may wait for an answer any more */
-    _Atomic int fed_enough, feed_ended, opened_all, done;
-    _Atomic uint32_t signal;        /* futex of opener and feeder */
-    _Atomic uint32_t outcome_signal;
-    _Atomic int64_t early_left;     /* sessions due at the start that are not yet connected or failed */
-    _Atomic int64_t running;        /* session threads alive or to be created */
+    _Atomic int64_t zero_ns;     /* 0 = not yet */
+    _Atomic int64_t zero_real_ns;
+    _Atomic int32_t state;
+    _Atomic int32_t stop;        /* the greatest `how` so far */
+    _Atomic uint32_t bell;       /* rung for the conductor: counts up */
+    _Atomic int32_t ending;      /* drain is over: sessions send nothing more */
 
-    _Atomic int64_t queued_bytes;
-    _Atomic int feeder_waits;
-    struct qt_chunk *_Atomic finished;
-    _Atomic int64_t pending_rows;
-    struct qt_chunk *feeder_chunk;
+    _Atomic int32_t primed;      /* the feeder has given its first batch, or all that fits */
+    _Atomic int32_t pushing;     /* the feeder is between two reads of its stream */
+    _Atomic int32_t feed_over;
+    _Atomic int64_t last_due_ns;
+    _Atomic int64_t announced;   /* max pace: sessions whose time on the tape the feeder has reached */
+    int64_t virtual_open;        /* feeder's */
+    _Atomic uint64_t fed;
+    _Atomic int64_t queued;
+    _Atomic int64_t room_at;     /* -1, or the feeder sleeps until `queued` is at most this */
+    _Atomic uint32_t room_bell;
 
-    _Atomic uint64_t fed, executed, not_sent, reads, writes, others, errors, injected, drain_cut;
-    _Atomic uint64_t opened, failed, lost, open_now;
-    _Atomic int64_t cpu_ended_ns;
-    struct qt_histogram service, late, tool, canary;
-    uint64_t service_before[QT_HISTOGRAM_BUCKETS], late_before[QT_HISTOGRAM_BUCKETS];
-    pthread_mutex_t stats_lock;
+    _Atomic int64_t settled;     /* sessions connected or failed */
+    _Atomic int64_t spawned, open, opened, failed, lost, ended, drain_cut;
+    _Atomic(struct qt_session *) ended_list;
+    _Atomic int64_t ended_cpu_ns;
+
+    struct qt_histogram service, late, tool, canary_late;
+    uint64_t service_before[QT_BUCKETS], late_before[QT_BUCKETS];
 };
 
-/* clock.c */
-int64_t qt_now(void);                                        /* CLOCK_MONOTONIC */
-int64_t qt_thread_cpu(void);                                 /* of the calling thread */
-void qt_precise_sleep(void);                                 /* timer slack of the calling thread to 1 ns */
-/* Waits until *word != seen or the deadline (QT_NONE = none). Returns 0 on a wake, 1 at the deadline. */
-int qt_wait(_Atomic uint32_t *word, uint32_t seen, int64_t deadline_ns);
-void qt_wake(_Atomic uint32_t *word);                        /* signal-safe */
+static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop) != 0; }
 
-/* connection.c: all of libmariadb. Each returns 0 or MySQL's error number. */
-int qt_connection_open(struct qt_session *);
-void qt_connection_close(struct qt_session *);
-int qt_connection_schema(struct qt_session *, const char *db);
-void qt_connection_send(struct qt_session *, const struct qt_event *, struct qt_outcome *);
-int qt_error_is_loss(int error_number);
+static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
+{
+    return ns == 0 ? QT_NONE : ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
+}
 
-/* session.c */
-void *qt_session_main(void *session);
+/* Counters with one writer need no locked instruction. */
+static inline void qt_bump(_Atomic uint64_t *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static inline void qt_ring(struct qt_engine *e)
+{
+    atomic_fetch_add(&e->bell, 1);
+    qt_futex_wake(&e->bell, 1);
+}
+
+static inline void qt_wake(struct qt_session *s)
+{
+    if (atomic_exchange(&s->sleep, QT_AWAKE) != QT_AWAKE)
+        qt_futex_wake(&s->sleep, 1);
+}
+
+/* engine.c */
+const char *qt_intern(struct qt_engine *, const char *name, size_t len); /* NULL when out of memory */
+struct qt_session *qt_find_session(struct qt_engine *, int64_t id);
+int qt_thread_start(pthread_t *, int64_t stack_bytes, void *(*run)(void *), void *arg); /* 0 or an errno */
+
+/* conductor.c, session.c, canary.c: what their threads run */
+void *qt_conductor_run(void *engine);
+void *qt_session_run(void *session);
+void qt_canaries_start(struct qt_engine *, int64_t zero_ns);
+void qt_canaries_end(struct qt_engine *);
+
+/* queue.c: a session's thread (or, where it has none, the conductor) alone */
+struct qt_event *qt_session_take(struct qt_session *); /* the next waiting event, NULL = none just now */
+struct qt_event *qt_next_event(struct qt_session *);   /* waits for it; NULL when there will be no more */
+void qt_event_free(struct qt_session *, struct qt_event *); /* and tells the feeder, where it waits for room */
+/* A record with what every one has; NULL when there is no memory: the counters then still tell. */
+struct qt_record *qt_note(struct qt_session *, const struct qt_event *, int64_t now_ns);
+void qt_session_refuse(struct qt_session *, struct qt_event *, enum qt_reason); /* not sent; the event is freed */
+int64_t qt_await_zero(struct qt_session *); /* zero is set even where the run is stopped before it */
+int64_t qt_sleep_until(struct qt_session *, int64_t until_ns); /* or until a stop; returns the time */
 
 /* outcomes.c */
-int qt_outcome_add(struct qt_session *, const struct qt_outcome *, int64_t now_ns);
-void qt_outcome_flush(struct qt_session *);
-void qt_outcome_drop(struct qt_engine *); /* frees what nobody pulled */
-
-/* opener.c */
-void *qt_opener_main(void *engine);
-void *qt_canary_main(void *engine);
-void qt_engine_cut(struct qt_engine *);
-
-/* feeder.c */
-struct qt_session *qt_engine_session(struct qt_engine *, int64_t id);
-int qt_engine_index(struct qt_engine *);
+int qt_out_init(struct qt_engine *);
+void qt_out_free(struct qt_engine *);
+void qt_out_done(struct qt_engine *);
+/* A record to be filled, of the session's chunk; NULL when out of memory. */
+struct qt_record *qt_record_new(struct qt_session *, int64_t now_ns);
+void qt_records_hand_over(struct qt_session *);
 
 #endif

@@ -4,14 +4,14 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int qt_fail(struct qt_error *error, int code, const char *format, ...)
+int qt_fail(struct qt_error *err, int code, const char *format, ...)
 {
-    if (error != NULL) {
-        va_list arguments;
-        va_start(arguments, format);
-        error->code = code;
-        vsnprintf(error->message, sizeof error->message, format, arguments);
-        va_end(arguments);
+    if (err != NULL) {
+        va_list args;
+        err->code = code;
+        va_start(args, format);
+        vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
     }
     return code;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Errors are returned, never printed. */
+/* How every C function of ours says what went wrong: `return qt_fail(err, QT_EFORMAT, "expected %s, found %s", ...)`. */
 #ifndef QT_ERROR_H
 #define QT_ERROR_H
 
 #include "querytape.h"
 
-/* Fills `error` (may be NULL) and returns `code`, so that a failing function can end with it. */
-int qt_fail(struct qt_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Fills `err` (which may be NULL) and returns `code`. A message that is too long is cut. */
+int qt_fail(struct qt_error *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

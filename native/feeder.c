@@ -1,164 +1,177 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the plan's stream into the sessions' queues, ahead of time and within the memory budget. */
+/* The feeder: copies planned events from the caller's stream into their sessions' queues, within the memory budget.
+ *
+ *   stream ──batch──► for each row: find the session ─► wait while the budget is full ─► copy ─► push on its inbox
+ *
+ * In max pace it also tells the conductor how far along the tape it is: which sessions are open by now, and beside how
+ * many others, so that sessions are opened as many at a time as on the tape.
+ */
+#include "engine_private.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow_read.h"
-#include "engine_private.h"
+enum { SESSION, SEQ, DUE, COMMAND, CLASS, FLAGS, DB, STATEMENT };
 
-#define ENOUGH 50000u /* events fed before the run's zero at most: the rest comes while it runs */
-
-enum column { SESSION, SEQ, DUE, COMMAND, CLASS, FLAGS, DB, STATEMENT, COLUMNS };
-
-static const struct qt_column_spec columns[COLUMNS] = {
-    {"session", "l"}, {"seq", "l"}, {"due_ns", "l"}, {"command", "i"}, {"class", "i"}, {"flags", "l"}, {"db", "U"},
-    {"statement", "Z"},
-};
-
-static size_t slot_of(const struct qt_engine *e, int64_t id)
+/* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. */
+static void await_room(struct qt_engine *e, int64_t size)
 {
-    uint64_t x = (uint64_t)id * UINT64_C(0x9E3779B97F4A7C15);
-    return (size_t)(x ^ x >> 32) & (e->n_slots - 1);
-}
+    int64_t budget = e->options.queue_bytes, at = budget - size;
 
-int qt_engine_index(struct qt_engine *e)
-{
-    e->n_slots = 16;
-    while (e->n_slots < e->n_sessions * 2)
-        e->n_slots *= 2;
-    e->by_id = calloc(e->n_slots, sizeof *e->by_id);
-    if (e->by_id == NULL)
-        return -1;
-    for (size_t i = 0; i < e->n_sessions; i++) {
-        size_t at = slot_of(e, e->sessions[i].id);
-        while (e->by_id[at] != 0)
-            at = (at + 1) & (e->n_slots - 1);
-        e->by_id[at] = (uint32_t)i + 1;
+    /* Sleeping until a quarter is free saves a wake-up for each event. */
+    if (at > budget - budget / 4)
+        at = budget - budget / 4;
+    if (at < 0)
+        at = 0;
+    if (atomic_load(&e->queued) + size <= budget)
+        return;
+    atomic_store(&e->primed, 1);
+    qt_ring(e);
+    atomic_store(&e->room_at, at);
+    for (;;) {
+        uint32_t seen = atomic_load(&e->room_bell);
+        if (atomic_load(&e->queued) <= at || qt_stopping(e))
+            break;
+        qt_futex_wait(&e->room_bell, seen, QT_FOREVER);
     }
-    return 0;
+    atomic_store(&e->room_at, -1);
 }
 
-struct qt_session *qt_engine_session(struct qt_engine *e, int64_t id)
+static void push(struct qt_session *s, struct qt_event *ev)
 {
-    for (size_t at = slot_of(e, id); e->by_id[at] != 0; at = (at + 1) & (e->n_slots - 1))
-        if (e->sessions[e->by_id[at] - 1].id == id)
-            return &e->sessions[e->by_id[at] - 1];
-    return NULL;
+    ev->next = atomic_load_explicit(&s->inbox, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&s->inbox, &ev->next, ev))
+        ;
+    if (atomic_load(&s->sleep) == QT_WAITS_FOR_EVENT)
+        qt_wake(s);
 }
 
-static struct qt_event *make_event(const struct ArrowArray *batch, int64_t row)
+/* Max pace: sessions whose connect lies before `due_ns` on the tape may be opened from now on. */
+static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_session *upto)
 {
-    struct ArrowArray **c = batch->children;
-    size_t db_len, statement_len;
-    const char *db = qt_read_bytes(c[DB], row, &db_len);
-    const char *statement = qt_read_bytes(c[STATEMENT], row, &statement_len);
-    struct qt_event *event = malloc(sizeof *event + db_len + statement_len + 2);
-    if (event == NULL)
-        return NULL;
-    atomic_init(&event->next, NULL);
-    event->seq = qt_read_i64(c[SEQ], row);
-    event->due_ns = qt_read_valid(c[DUE], row) ? qt_read_i64(c[DUE], row) : 0;
-    event->flags = qt_read_i64(c[FLAGS], row);
-    event->command = qt_read_i32(c[COMMAND], row);
-    event->klass = qt_read_i32(c[CLASS], row);
-    event->has_db = db != NULL;
-    event->db_len = db_len;
-    event->statement_len = statement_len;
-    if (db_len > 0)
-        memcpy(event->bytes, db, db_len);
-    event->bytes[db_len] = 0;
-    if (statement_len > 0)
-        memcpy(event->bytes + db_len + 1, statement, statement_len);
-    event->bytes[db_len + 1 + statement_len] = 0;
-    return event;
-}
+    int64_t n = atomic_load_explicit(&e->announced, memory_order_relaxed), first = n;
 
-static void wait_for_budget(struct qt_engine *e, int64_t size)
-{
-    while (atomic_load(&e->queued_bytes) > 0 && atomic_load(&e->queued_bytes) + size > e->options.queue_bytes &&
-           !atomic_load(&e->stop) && !atomic_load(&e->cut)) {
-        if (!atomic_exchange(&e->fed_enough, 1))
-            qt_wake(&e->signal);
-        uint32_t seen = atomic_load(&e->signal);
-        atomic_store(&e->feeder_waits, 1);
-        qt_wait(&e->signal, seen, qt_now() + 50000000);
-        atomic_store(&e->feeder_waits, 0);
+    while (n < e->n_sessions && (e->session[n].open_due_ns <= due_ns || &e->session[n] <= upto)) {
+        struct qt_session *s = &e->session[n++];
+        e->virtual_open++;
+        s->concurrency = (int32_t)(e->virtual_open < INT32_MAX ? e->virtual_open : INT32_MAX);
+        if (s->planned == 0)
+            e->virtual_open--;
     }
+    if (n == first)
+        return;
+    atomic_store(&e->announced, n);
+    qt_ring(e);
 }
 
-/* A session whose thread could not be made, or the plan knows and the session list does not: said here. */
-static void without_thread(struct qt_session *s, struct qt_event *event)
+static int copy_event(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_event **out, struct qt_error *err)
 {
-    struct qt_outcome o = {.seq = event->seq, .due_ns = event->due_ns, .fed_ns = QT_NONE, .free_ns = QT_NONE, .sent_ns = QT_NONE,
-                           .first_ns = QT_NONE, .done_ns = QT_NONE, .rows_sent = QT_NONE, .rows_affected = QT_NONE,
-                           .bytes_received = QT_NONE, .warnings = -1, .reason = QT_R_THREAD};
-    qt_outcome_add(s, &o, qt_now());
-    qt_outcome_flush(s);
-    free(event);
-}
+    size_t len, db_len;
+    const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
+    const char *db = qt_read_bytes(r, DB, row, &db_len);
+    struct qt_event *ev;
 
-static void queue(struct qt_session *s, struct qt_event *event, int64_t size)
-{
-    struct qt_engine *e = s->engine;
-    event->fed_ns = qt_now();
-    atomic_fetch_add(&e->queued_bytes, size);
-    atomic_store(&s->tail->next, event);
-    s->tail = event;
-    if (atomic_exchange(&s->wants_event, 0))
-        qt_wake(&s->signal);
-}
-
-static int feed_row(struct qt_engine *e, const struct ArrowArray *batch, int64_t row, struct qt_error *error)
-{
-    int64_t id = qt_read_i64(batch->children[SESSION], row);
-    struct qt_session *s = qt_engine_session(e, id);
-    if (s == NULL)
-        return qt_fail(error, QT_EINVALID, "the plan has an event of session %lld, which is not among the sessions", (long long)id);
-    struct qt_event *event = make_event(batch, row);
-    if (event == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory for a waiting event");
-    int64_t size = (int64_t)(sizeof *event + event->db_len + event->statement_len + 2);
-    if (event->due_ns > atomic_load_explicit(&e->max_due_ns, memory_order_relaxed))
-        atomic_store(&e->max_due_ns, event->due_ns);
-    if (atomic_load(&s->no_thread)) {
-        without_thread(s, event);
-    } else {
-        wait_for_budget(e, size);
-        queue(s, event, size);
+    await_room(e, (int64_t)(sizeof *ev + len));
+    /* One byte more: the library looks for a NUL where a statement is empty. */
+    ev = malloc(sizeof *ev + len + 1);
+    if (ev == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len);
+    *ev = (struct qt_event){
+        .seq = qt_read_i64(r, SEQ, row),
+        .due_ns = qt_read_i64(r, DUE, row),
+        .fed_ns = qt_now(),
+        .flags = qt_read_i64(r, FLAGS, row),
+        .len = statement == NULL ? SIZE_MAX : len,
+        .command = qt_read_i32(r, COMMAND, row),
+        .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
+    };
+    ev->statement[len] = 0;
+    if (len > 0)
+        memcpy(ev->statement, statement, len);
+    if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {
+        free(ev);
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
     }
-    if (atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed) == ENOUGH && !atomic_exchange(&e->fed_enough, 1))
-        qt_wake(&e->signal);
+    atomic_fetch_add(&e->queued, (int64_t)(sizeof *ev + len));
+    *out = ev;
     return QT_OK;
 }
 
-int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *error)
+static int feed_row(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_error *err)
 {
-    int code = qt_read_schema(in, columns, COLUMNS, error);
-    while (code == QT_OK && !atomic_load(&e->stop)) {
-        struct ArrowArray batch;
-        if (in->get_next(in, &batch) != 0) {
-            const char *why = in->get_last_error(in);
-            code = qt_fail(error, QT_EIO, "the plan ended early: %s", why != NULL ? why : "?");
-            break;
-        }
-        if (batch.release == NULL)
-            break;
-        for (int64_t row = 0; row < batch.length && code == QT_OK; row++)
-            code = feed_row(e, &batch, row, error);
-        batch.release(&batch);
-    }
-    in->release(in);
+    int64_t id = qt_read_i64(r, SESSION, row), due = qt_read_i64(r, DUE, row);
+    struct qt_session *s = qt_find_session(e, id);
+    struct qt_event *ev = NULL;
+    int code;
+
+    if (s == NULL)
+        return qt_fail(err, QT_EINVALID, "an event of session %lld, which is not among the sessions", (long long)id);
+    if (s->fed == s->planned)
+        return qt_fail(err, QT_EINVALID, "session %lld: expected %lld events, found more", (long long)id,
+                       (long long)s->planned);
+    if (e->options.max_pace)
+        announce(e, due, s);
+    code = copy_event(e, r, row, &ev, err);
+    if (code != QT_OK)
+        return code;
+    if (due > atomic_load_explicit(&e->last_due_ns, memory_order_relaxed))
+        atomic_store(&e->last_due_ns, due);
+    s->fed++;
+    atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed);
+    if (s->fed == s->planned)
+        e->virtual_open--;
+    push(s, ev);
+    return QT_OK;
+}
+
+/* `pushing` is up while events may still come, and only then: a stop need not wait for a stream that stands still. */
+static int feed_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_error *err)
+{
+    int code = QT_OK;
+
+    atomic_store(&e->pushing, 1);
+    for (int64_t row = 0; row < r->rows && code == QT_OK && !qt_stopping(e); row++)
+        code = feed_row(e, r, row, err);
+    atomic_store(&e->pushing, 0);
+    atomic_store(&e->primed, 1);
+    qt_ring(e);
     return code;
 }
 
-int qt_engine_feed_end(struct qt_engine *e, struct qt_error *error)
+int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
 {
-    if (e->by_id == NULL)
-        return qt_fail(error, QT_ESTATE, "qt_engine_sessions comes first");
-    atomic_store(&e->feed_ended, 1);
-    atomic_store(&e->fed_enough, 1);
-    for (size_t i = 0; i < e->n_sessions; i++)
-        qt_wake(&e->sessions[i].signal);
-    qt_wake(&e->signal);
+    struct qt_reader r = {.rows = 0};
+    int32_t state = atomic_load(&e->state);
+    int code;
+
+    if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
+        return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
+    pthread_mutex_lock(&e->feed_lock);
+    code = qt_reader_open(&r, in, "llliilUZ", err);
+    while (code == QT_OK && !qt_stopping(e)) {
+        code = qt_reader_next(&r, err);
+        if (code != QT_OK || r.rows == 0)
+            break;
+        code = feed_batch(e, &r, err);
+    }
+    qt_reader_close(&r);
+    pthread_mutex_unlock(&e->feed_lock);
+    return code;
+}
+
+int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
+{
+    if (atomic_load(&e->state) == QT_ENGINE_NEW)
+        return qt_fail(err, QT_ESTATE, "the engine was not started");
+    pthread_mutex_lock(&e->feed_lock);
+    if (e->options.max_pace)
+        announce(e, INT64_MAX, NULL);
+    atomic_store(&e->primed, 1);
+    atomic_store(&e->feed_over, 1);
+    pthread_mutex_unlock(&e->feed_lock);
+    for (int64_t i = 0; i < e->n_sessions; i++)
+        if (atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_EVENT)
+            qt_wake(&e->session[i]);
+    qt_ring(e);
     return QT_OK;
 }

@@ -1,200 +1,285 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Outcomes on their way out: each session fills a chunk of its own and pushes it when it is full, when its oldest row is a
- * second old, or before a long wait. Whoever pulls the stream takes the whole stack at once. Chunks begin small and grow
- * with their session's rate, so that ten thousand quiet sessions hold little.
+/* From the sessions' records to the outcome stream.
+ *
+ *   session thread: chunk of 64 records ──full, or a second old──► out.first … out.last ──► the reader's batch
+ *                        ▲                                                                     │ emptied
+ *                        └───────────────────────────── out.spare ◄──────────────────────────┘
+ *
+ * Where nobody reads, session threads over the bound wait for the reader, but never for more than a second each time:
+ * memory then grows slowly, and nothing ever stands still for good.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "engine_private.h"
-#include "stream.h"
 
-#define FIRST_ROWS 4u
-#define MOST_ROWS 128u
-#define OLDEST_NS INT64_C(1000000000)
-#define BATCH_ROWS ((size_t)16384)
-#define PENDING_MOST INT64_C(4000000) /* rows nobody pulled: then sessions wait, which counts as tool lateness */
+#include <stdlib.h>
 
-enum column {
-    SESSION, SEQ, CLONE, DUE, FED, FREE, SENT, FIRST, DONE, STATUS, REASON, ROWS_SENT, ROWS_AFFECTED, BYTES, WARNINGS, ERRNO,
-    ERROR, CHECKSUM, COLUMNS
+enum { BATCH_ROWS = 65536, ENOUGH_ROWS = 8192, SPARES = 256 };
+#define OLD_NS QT_SECOND
+#define PATIENCE_NS (QT_SECOND / 2)
+
+static const struct qt_column_spec SPECS[] = {
+    {"session", 'l', 0},       {"seq", 'l', 0},            {"clone", 'i', 0},    {"due_ns", 'l', 1},
+    {"fed_ns", 'l', 1},        {"free_ns", 'l', 1},        {"sent_ns", 'l', 1},  {"first_ns", 'l', 1},
+    {"done_ns", 'l', 1},       {"status", 'u', 0},         {"reason", 'u', 1},   {"rows_sent", 'l', 1},
+    {"rows_affected", 'l', 1}, {"bytes_received", 'l', 1}, {"warnings", 'l', 1}, {"errno", 'i', 1},
+    {"error", 'u', 1},         {"checksum", 'u', 1},
+};
+enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
+
+static const char *const REASONS[] = {
+    [QT_CONNECT_FAILED] = "connect_failed", [QT_CONNECTION_LOST] = "connection_lost", [QT_STOPPED] = "stopped",
+    [QT_DRAIN_CUT] = "drain_cut",           [QT_SCHEMA_FAILED] = "schema_failed",     [QT_AFTER_QUIT] = "after_quit",
+    [QT_UNSUPPORTED] = "unsupported",
 };
 
-static const struct qt_column_spec columns[COLUMNS] = {
-    {"session", "l"}, {"seq", "l"}, {"clone", "i"}, {"due_ns", "l"}, {"fed_ns", "l"}, {"free_ns", "l"}, {"sent_ns", "l"},
-    {"first_ns", "l"}, {"done_ns", "l"}, {"status", "u"}, {"reason", "u"}, {"rows_sent", "l"}, {"rows_affected", "l"},
-    {"bytes_received", "l"}, {"warnings", "l"}, {"errno", "i"}, {"error", "u"}, {"checksum", "u"},
-};
-
-static const char *const reasons[] = {
-    NULL, "connect_failed", "connection_lost", "stopped", "drain", "unsupported", "schema", "no_thread",
-};
-
-static void push(struct qt_engine *e, struct qt_chunk *chunk)
+int qt_out_init(struct qt_engine *e)
 {
-    struct qt_chunk *top = atomic_load_explicit(&e->finished, memory_order_relaxed);
-    atomic_fetch_add(&e->pending_rows, chunk->n);
-    do
-        chunk->next = top;
-    while (!atomic_compare_exchange_weak_explicit(&e->finished, &top, chunk, memory_order_release, memory_order_relaxed));
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&e->out.lock, NULL);
+    pthread_cond_init(&e->out.more, &attr);
+    pthread_cond_init(&e->out.less, &attr);
+    pthread_condattr_destroy(&attr);
+    return QT_OK;
 }
 
-void qt_outcome_flush(struct qt_session *s)
+static void free_chunks(struct qt_chunk *chunk)
 {
-    if (s->chunk != NULL && s->chunk->n > 0) {
-        push(s->engine, s->chunk);
-        s->chunk = NULL;
+    while (chunk != NULL) {
+        struct qt_chunk *next = chunk->next;
+        for (int i = 0; i < chunk->n; i++)
+            free(chunk->record[i].error);
+        free(chunk);
+        chunk = next;
     }
 }
 
-static struct qt_chunk *new_chunk(struct qt_session *s, int64_t now)
+void qt_out_free(struct qt_engine *e)
 {
-    int filled_fast = s->chunk_room > 0 && now - s->chunk_since_ns < OLDEST_NS / 4;
-    uint32_t room = s->chunk_room == 0 ? FIRST_ROWS : filled_fast ? s->chunk_room * 2 : s->chunk_room;
-    room = room > MOST_ROWS ? MOST_ROWS : room;
-    struct qt_chunk *chunk = malloc(sizeof *chunk + room * sizeof *chunk->rows);
-    if (chunk == NULL)
-        return NULL;
-    chunk->n = 0;
-    chunk->room = room;
-    chunk->session = s->id;
-    s->chunk_room = room;
-    s->chunk_since_ns = now;
-    return chunk;
+    free_chunks(e->out.first);
+    free_chunks(e->out.spare);
+    pthread_mutex_destroy(&e->out.lock);
+    pthread_cond_destroy(&e->out.more);
+    pthread_cond_destroy(&e->out.less);
 }
 
-int qt_outcome_add(struct qt_session *s, const struct qt_outcome *row, int64_t now)
+void qt_out_done(struct qt_engine *e)
+{
+    pthread_mutex_lock(&e->out.lock);
+    e->out.done = 1;
+    pthread_cond_broadcast(&e->out.more);
+    pthread_mutex_unlock(&e->out.lock);
+}
+
+static int wait_on(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
+{
+    struct timespec t = {.tv_sec = until_ns / QT_SECOND, .tv_nsec = until_ns % QT_SECOND};
+    return pthread_cond_timedwait(cond, lock, &t) == 0;
+}
+
+void qt_records_hand_over(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;
-    while (atomic_load_explicit(&e->pending_rows, memory_order_relaxed) > PENDING_MOST && atomic_load(&e->stop) < 2) {
-        struct timespec pause = {0, 1000000};
-        nanosleep(&pause, NULL);
+    struct qt_out *out = &e->out;
+    struct qt_chunk *chunk = s->chunk;
+
+    if (chunk == NULL || chunk->n == 0)
+        return;
+    pthread_mutex_lock(&out->lock);
+    if (out->records > QT_MAX_WAITING_RECORDS && !qt_stopping(e)) {
+        int64_t until = qt_now() + QT_SECOND;
+        while (out->records > QT_MAX_WAITING_RECORDS && !qt_stopping(e) && wait_on(&out->less, &out->lock, until))
+            ;
     }
-    if (s->chunk == NULL && (s->chunk = new_chunk(s, now)) == NULL)
-        return -1;
-    s->chunk->rows[s->chunk->n++] = *row;
-    if (s->chunk->n == s->chunk->room || now - s->chunk_since_ns > OLDEST_NS)
-        qt_outcome_flush(s);
-    atomic_fetch_add_explicit(row->executed ? &e->executed : &e->not_sent, 1, memory_order_relaxed);
-    return 0;
-}
-
-/* ---- pulling ---- */
-
-static int number(struct qt_columns *c, size_t column, int64_t value)
-{
-    if (value == QT_NONE)
-        return qt_col_null(c, column);
-    qt_col_i64(c, column, value);
-    return 0;
-}
-
-static int text(struct qt_columns *c, size_t column, const char *value)
-{
-    return value == NULL ? qt_col_null(c, column) : qt_col_text(c, column, value, strlen(value));
-}
-
-static int add_row(struct qt_columns *c, int64_t session, const struct qt_outcome *o)
-{
-    if (qt_columns_room(c) != 0)
-        return -1;
-    qt_col_i64(c, SESSION, session);
-    qt_col_i64(c, SEQ, o->seq);
-    qt_col_i32(c, CLONE, 0);
-    int bad = number(c, DUE, o->due_ns) | number(c, FED, o->fed_ns) | number(c, FREE, o->free_ns) | number(c, SENT, o->sent_ns);
-    bad |= number(c, FIRST, o->first_ns) | number(c, DONE, o->done_ns);
-    bad |= text(c, STATUS, o->executed ? "executed" : "not_sent") | text(c, REASON, reasons[o->reason]);
-    bad |= number(c, ROWS_SENT, o->rows_sent) | number(c, ROWS_AFFECTED, o->rows_affected) | number(c, BYTES, o->bytes_received);
-    bad |= number(c, WARNINGS, o->warnings < 0 ? QT_NONE : o->warnings);
-    if (o->executed || o->error_number != 0)
-        qt_col_i32(c, ERRNO, o->error_number);
+    chunk->next = NULL;
+    if (out->last != NULL)
+        out->last->next = chunk;
     else
-        bad |= qt_col_null(c, ERRNO);
-    bad |= text(c, ERROR, o->error) | qt_col_null(c, CHECKSUM);
-    if (bad)
-        return -1;
-    qt_columns_row(c);
-    return 0;
-}
-
-static void free_chunk(struct qt_chunk *chunk)
-{
-    for (uint32_t i = 0; i < chunk->n; i++)
-        free(chunk->rows[i].error);
-    free(chunk);
-}
-
-void qt_outcome_drop(struct qt_engine *e)
-{
-    struct qt_chunk *chunk = atomic_exchange(&e->finished, NULL);
-    while (chunk != NULL) {
-        struct qt_chunk *next = chunk->next;
-        free_chunk(chunk);
-        chunk = next;
+        out->first = chunk;
+    out->last = chunk;
+    out->records += chunk->n;
+    if (out->records >= ENOUGH_ROWS && out->records - chunk->n < ENOUGH_ROWS)
+        pthread_cond_signal(&out->more);
+    s->chunk = out->spare;
+    if (out->spare != NULL) {
+        out->spare = out->spare->next;
+        out->spares--;
     }
+    pthread_mutex_unlock(&out->lock);
 }
 
-/* Moves every finished chunk into the columns; a chunk is freed only when all of it is there. */
-static int take(struct qt_engine *e, struct qt_columns *c)
+struct qt_record *qt_record_new(struct qt_session *s, int64_t now_ns)
 {
-    struct qt_chunk *chunk = atomic_exchange_explicit(&e->finished, NULL, memory_order_acquire);
-    int bad = 0;
-    while (chunk != NULL) {
-        struct qt_chunk *next = chunk->next;
-        for (uint32_t i = 0; i < chunk->n && !bad; i++)
-            bad = add_row(c, chunk->session, &chunk->rows[i]);
-        atomic_fetch_sub(&e->pending_rows, chunk->n);
-        free_chunk(chunk);
-        chunk = next;
+    if (s->chunk != NULL && s->chunk->n > 0 &&
+        (s->chunk->n == QT_CHUNK_RECORDS || now_ns - s->chunk->oldest_ns > OLD_NS))
+        qt_records_hand_over(s);
+    if (s->chunk == NULL) {
+        s->chunk = malloc(sizeof *s->chunk);
+        if (s->chunk == NULL)
+            return NULL;
+        s->chunk->n = 0;
     }
-    return bad;
+    if (s->chunk->n == 0)
+        s->chunk->oldest_ns = now_ns;
+    return &s->chunk->record[s->chunk->n++];
 }
 
-struct pull {
+/* ---- the reader -------------------------------------------------------------------------------------------- */
+
+struct slice {
     struct qt_engine *engine;
-    int64_t slice_ns, until_ns;
+    struct qt_columns cols;
+    int64_t length_ns, until_ns; /* until is 0 before the first pull */
 };
 
-static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *error)
+static void put(struct qt_column *c, int64_t value)
 {
-    struct pull *p = owner;
-    struct qt_engine *e = p->engine;
-    struct qt_columns c;
-    if (p->until_ns == 0)
-        p->until_ns = qt_now() + p->slice_ns; /* the slice begins when the reader does */
-    if (qt_columns_init(&c, columns, COLUMNS) != 0)
-        return qt_fail(error, QT_ENOMEM, "out of memory for outcomes");
-    int bad = 0;
-    for (;;) {
-        int last = atomic_load(&e->done) || qt_now() >= p->until_ns; /* looked at before taking: nothing is missed */
-        bad = take(e, &c);
-        if (bad || last || c.rows >= BATCH_ROWS)
-            break;
-        int64_t now = qt_now(), step = now + 100000000;
-        qt_wait(&e->outcome_signal, atomic_load(&e->outcome_signal), step < p->until_ns ? step : p->until_ns);
+    if (value == QT_NONE)
+        qt_col_null(c);
+    else
+        qt_col_i64(c, value);
+}
+
+/* A server's message may hold any bytes of a statement: what is not UTF-8 becomes '?'. In place. */
+static void make_utf8(char *text)
+{
+    unsigned char *p = (unsigned char *)text;
+    while (*p != 0) {
+        int more = *p < 0x80 ? 0 : *p >= 0xC2 && *p < 0xE0 ? 1 : (*p & 0xF0) == 0xE0 ? 2 : *p >= 0xF0 && *p < 0xF5 ? 3 : -1;
+        int good = more >= 0;
+        for (int i = 1; good && i <= more; i++)
+            good = (p[i] & 0xC0) == 0x80;
+        if (good && ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+                     (p[0] == 0xF4 && p[1] > 0x8F)))
+            good = 0;
+        if (!good)
+            *p = '?';
+        p += good ? 1 + more : 1;
     }
-    if (!bad && c.rows > 0)
-        bad = qt_columns_finish(&c, out);
-    qt_columns_free(&c);
-    return bad ? qt_fail(error, QT_ENOMEM, "out of memory for outcomes") : QT_OK;
 }
 
-static void done(void *owner)
+static void put_record(struct qt_columns *cols, struct qt_record *r)
 {
-    free(owner);
+    const int64_t times[] = {r->due_ns, r->fed_ns, r->free_ns, r->sent_ns, r->first_ns, r->done_ns};
+    struct qt_column *c = cols->col;
+
+    qt_col_i64(c++, r->session);
+    qt_col_i64(c++, r->seq);
+    qt_col_i32(c++, 0);
+    for (int i = 0; i < 6; i++)
+        put(c++, times[i]);
+    qt_col_text(c++, r->reason == QT_EXECUTED ? "executed" : "not_sent");
+    if (r->reason == QT_EXECUTED)
+        qt_col_null(c++);
+    else
+        qt_col_text(c++, REASONS[r->reason]);
+    put(c++, r->rows);
+    put(c++, r->affected);
+    put(c++, r->bytes);
+    put(c++, r->warnings);
+    if (r->reason == QT_EXECUTED || r->error_code != 0)
+        qt_col_i32(c++, r->error_code);
+    else
+        qt_col_null(c++);
+    if (r->error != NULL) {
+        make_utf8(r->error);
+        qt_col_text(c++, r->error);
+    } else {
+        qt_col_null(c++);
+    }
+    qt_col_null(c);
+    free(r->error);
+    r->error = NULL;
 }
 
-int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *error)
+/* Takes chunks of up to BATCH_ROWS; waits while there are few, as long as the slice lasts. NULL = end of the slice. */
+static struct qt_chunk *take(struct slice *sl)
 {
-    struct pull *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory");
-    p->engine = e;
-    p->slice_ns = slice_ns;
-    struct qt_stream_source source = {p, columns, COLUMNS, next_batch, done};
-    int code = qt_stream_make(&source, out, error);
-    if (code)
-        free(p);
+    struct qt_out *out = &sl->engine->out;
+    int64_t patience = qt_now() + PATIENCE_NS, rows = 0;
+    struct qt_chunk *first, *last = NULL;
+
+    pthread_mutex_lock(&out->lock);
+    while (out->records < ENOUGH_ROWS && !out->done) {
+        int64_t now = qt_now();
+        int64_t until = out->records > 0 && patience < sl->until_ns ? patience : sl->until_ns;
+        if (now >= until)
+            break;
+        /* Nobody tells of the first few records: look again now and then. */
+        wait_on(&out->more, &out->lock, until < now + PATIENCE_NS ? until : now + PATIENCE_NS);
+    }
+    first = out->first;
+    for (struct qt_chunk *c = first; c != NULL && rows + c->n <= BATCH_ROWS; c = c->next) {
+        rows += c->n;
+        last = c;
+    }
+    if (last != NULL) {
+        out->first = last->next;
+        if (out->first == NULL)
+            out->last = NULL;
+        last->next = NULL;
+        out->records -= rows;
+        pthread_cond_broadcast(&out->less);
+    }
+    pthread_mutex_unlock(&out->lock);
+    return first;
+}
+
+static void give_back(struct qt_out *out, struct qt_chunk *chunk)
+{
+    pthread_mutex_lock(&out->lock);
+    while (chunk != NULL && out->spares < SPARES) {
+        struct qt_chunk *next = chunk->next;
+        chunk->n = 0;
+        chunk->next = out->spare;
+        out->spare = chunk;
+        out->spares++;
+        chunk = next;
+    }
+    pthread_mutex_unlock(&out->lock);
+    free_chunks(chunk);
+}
+
+static int next(void *self, struct ArrowArray *array, struct qt_error *err)
+{
+    struct slice *sl = self;
+    struct qt_chunk *chunks;
+
+    if (sl->until_ns == 0)
+        sl->until_ns = sl->length_ns > QT_FOREVER / 2 ? QT_FOREVER / 2 : qt_now() + sl->length_ns;
+    else if (qt_now() >= sl->until_ns && !sl->engine->out.done)
+        return QT_OK;
+    chunks = take(sl);
+    if (chunks == NULL)
+        return QT_OK;
+    for (struct qt_chunk *c = chunks; c != NULL; c = c->next)
+        for (int i = 0; i < c->n; i++)
+            put_record(&sl->cols, &c->record[i]);
+    give_back(&sl->engine->out, chunks);
+    return qt_columns_finish(&sl->cols, array, err);
+}
+
+static void close_slice(void *self)
+{
+    struct slice *sl = self;
+    qt_columns_free(&sl->cols);
+    free(sl);
+}
+
+int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *err)
+{
+    struct slice *sl = calloc(1, sizeof *sl);
+    struct qt_stream_source source = {SPECS, N_SPECS, next, close_slice, sl};
+    int code;
+
+    if (sl == NULL || qt_columns_init(&sl->cols, SPECS, N_SPECS) != QT_OK) {
+        free(sl);
+        return qt_fail(err, QT_ENOMEM, "out of memory for the outcomes");
+    }
+    sl->engine = e;
+    sl->length_ns = slice_ns < 0 ? 0 : slice_ns;
+    code = qt_stream_make(out, &source, err);
+    if (code != QT_OK)
+        close_slice(sl);
     return code;
 }

@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "stream.h"
+#include "utf8.h"
 
 #define SHOWN 80u /* bytes of input shown in a problem */
 
 static const struct qt_column_spec columns[] = {
-    {"file", "l"}, {"line", "l"}, {"offset", "l"}, {"kind", "u"}, {"detail", "u"},
+    {"file", 'l', 0}, {"line", 'l', 0}, {"offset", 'l', 0}, {"kind", 'u', 0}, {"detail", 'u', 0},
 };
-#define N_COLUMNS (sizeof columns / sizeof *columns)
+#define N_COLUMNS ((int32_t)(sizeof columns / sizeof *columns))
 
 int qt_problems_init(struct qt_problems *p)
 {
@@ -80,41 +81,37 @@ void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t 
     pthread_mutex_unlock(&p->lock);
 }
 
-static int add_row(struct qt_columns *c, const struct qt_problem *item)
+static void add_row(struct qt_column *c, const struct qt_problem *item)
 {
-    if (qt_columns_room(c) != 0)
-        return -1;
-    qt_col_i64(c, 0, item->file);
-    qt_col_i64(c, 1, item->line);
-    qt_col_i64(c, 2, item->offset);
-    if (qt_col_bytes(c, 3, item->kind, strlen(item->kind)) != 0 || qt_col_text(c, 4, item->detail, strlen(item->detail)) != 0)
-        return -1;
-    qt_columns_row(c);
-    return 0;
+    qt_col_i64(&c[0], item->file);
+    qt_col_i64(&c[1], item->line);
+    qt_col_i64(&c[2], item->offset);
+    qt_col_text(&c[3], item->kind);
+    qt_col_any_text(&c[4], item->detail, strlen(item->detail));
 }
 
 static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *error)
 {
     struct qt_problems *p = owner;
     struct qt_columns c;
-    int bad = 0;
-    if (qt_columns_init(&c, columns, N_COLUMNS) != 0)
-        return qt_fail(error, QT_ENOMEM, "out of memory");
+    int code = qt_columns_init(&c, columns, N_COLUMNS);
+    if (code)
+        return qt_fail(error, code, "out of memory");
     pthread_mutex_lock(&p->lock);
     size_t n = p->n;
-    for (size_t i = 0; i < n && !bad; i++)
-        bad = add_row(&c, &p->items[i]) != 0;
-    if (!bad)
+    for (size_t i = 0; i < n; i++)
+        add_row(c.col, &p->items[i]);
+    if (n > 0)
+        code = qt_columns_finish(&c, out, error);
+    if (code == QT_OK)
         forget(p);
     pthread_mutex_unlock(&p->lock);
-    if (!bad && n > 0)
-        bad = qt_columns_finish(&c, out) != 0;
     qt_columns_free(&c);
-    return bad ? qt_fail(error, QT_ENOMEM, "out of memory") : QT_OK;
+    return code;
 }
 
 int qt_problems_take(struct qt_problems *p, struct ArrowArrayStream *out, struct qt_error *error)
 {
-    struct qt_stream_source source = {p, columns, N_COLUMNS, next_batch, NULL};
-    return qt_stream_make(&source, out, error);
+    struct qt_stream_source source = {columns, N_COLUMNS, next_batch, NULL, p};
+    return qt_stream_make(out, &source, error);
 }

@@ -1,261 +1,320 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The life of one session's thread: connect, wait for the run's zero, then each event: wait for it, wait until it is due,
- * send it, read the answer, write its outcome. After a lost connection it goes on taking events, and says of each why it
- * was not sent; so neither the feeder nor the books ever hang on it.
+/* The life of a session's thread.
+ *
+ *   sleep until open_due ─► connect ─► [ take an event ─► select its schema ─► sleep until due ─► send ─► receive ]* ─► quit
+ *                             │ failed                                                        │ lost
+ *                             └──────────────► take each event and refuse it ◄────────────────┘
+ *
+ * A thread whose connection failed goes on taking its events: so the feeder never waits for it and the books balance.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "engine_private.h"
 
-#define LONG_WAIT_NS INT64_C(1000000000) /* before a wait of this length outcomes are handed over */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 
-static int64_t since_zero(const struct qt_session *s, int64_t now)
+#define LONG_WAIT_MS 500 /* before a wait longer than this, records are handed over */
+
+/* The link tells its socket, so that the conductor can shut it down. */
+static void socket_opened(void *self, int fd)
 {
-    return now - atomic_load_explicit(&s->engine->zero_ns, memory_order_relaxed);
+    struct qt_session *s = self;
+    pthread_mutex_lock(&s->engine->fd_lock);
+    s->fd = fd;
+    if (s->cut)
+        shutdown(fd, SHUT_RDWR);
+    pthread_mutex_unlock(&s->engine->fd_lock);
 }
 
-static void open_connection(struct qt_session *s)
+/* After this no other thread touches the socket. */
+static int socket_closing(struct qt_session *s)
+{
+    int cut;
+    pthread_mutex_lock(&s->engine->fd_lock);
+    s->fd = -1;
+    cut = s->cut;
+    pthread_mutex_unlock(&s->engine->fd_lock);
+    return cut;
+}
+
+static int is_cut(struct qt_session *s)
+{
+    int cut;
+    pthread_mutex_lock(&s->engine->fd_lock);
+    cut = s->cut;
+    pthread_mutex_unlock(&s->engine->fd_lock);
+    return cut;
+}
+
+static void keep_error(struct qt_session *s, int code, const char *text)
+{
+    s->error_code = code;
+    if (s->error == NULL && text != NULL)
+        s->error = strdup(text);
+}
+
+static void open_link(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;
+    int code;
+
     s->connect_ns = qt_now();
-    if (atomic_load(&e->stop)) {
-        s->dead = QT_R_STOPPED;
-        return;
-    }
-    if (qt_connection_open(s) != 0) {
-        s->dead = QT_R_CONNECT;
-        atomic_fetch_add(&e->failed, 1);
-        return;
-    }
-    s->connected_ns = qt_now();
-    atomic_fetch_add(&e->opened, 1);
-    atomic_fetch_add(&e->open_now, 1);
-}
-
-static void close_connection(struct qt_session *s)
-{
-    if (s->connected_ns == QT_NONE || s->closed_ns != QT_NONE)
-        return;
-    qt_connection_close(s);
-    s->closed_ns = qt_now();
-    atomic_fetch_sub(&s->engine->open_now, 1);
-}
-
-static void wait_for_zero(struct qt_session *s)
-{
-    struct qt_engine *e = s->engine;
-    for (;;) {
-        uint32_t seen = atomic_load(&s->signal);
-        if (atomic_load(&e->zero_ns) != QT_NONE || atomic_load(&e->stop))
-            return;
-        qt_wait(&s->signal, seen, QT_NONE);
-    }
-}
-
-/* The next event of the queue; waits for the feeder. NULL where nothing more will come. */
-static struct qt_event *next_event(struct qt_session *s)
-{
-    struct qt_engine *e = s->engine;
-    for (;;) {
-        uint32_t seen = atomic_load(&s->signal);
-        int ended = atomic_load(&e->feed_ended) || atomic_load(&e->stop);
-        struct qt_event *next = atomic_load_explicit(&s->head->next, memory_order_acquire);
-        if (next != NULL) {
-            free(s->head); /* the old dummy; the event taken becomes the new one */
-            s->head = next;
-            return next;
-        }
-        if (ended)
-            return NULL;
-        atomic_store(&s->wants_event, 1);
-        if (atomic_load(&s->head->next) != NULL) {
-            atomic_store(&s->wants_event, 0);
-            continue;
-        }
-        if (s->chunk != NULL && qt_wait(&s->signal, seen, qt_now() + LONG_WAIT_NS) == 0)
-            continue;
-        qt_outcome_flush(s);
-        qt_wait(&s->signal, seen, QT_NONE);
-    }
-}
-
-/* Sleeps until the absolute time, unless the run is stopped. */
-static void wait_until(struct qt_session *s, int64_t when)
-{
-    struct qt_engine *e = s->engine;
-    for (;;) {
-        uint32_t seen = atomic_load(&s->signal);
-        int64_t now = qt_now();
-        if (now >= when || atomic_load(&e->stop))
-            return;
-        if (when - now > LONG_WAIT_NS)
-            qt_outcome_flush(s);
-        qt_wait(&s->signal, seen, when);
-    }
-}
-
-static void give_back(struct qt_engine *e, const struct qt_event *event)
-{
-    int64_t size = (int64_t)(sizeof *event + event->db_len + event->statement_len + 2);
-    int64_t left = atomic_fetch_sub(&e->queued_bytes, size) - size;
-    if (atomic_load(&e->feeder_waits) && left < e->options.queue_bytes * 3 / 4)
-        qt_wake(&e->signal);
-}
-
-static void count(struct qt_engine *e, const struct qt_event *event, const struct qt_outcome *o)
-{
-    _Atomic uint64_t *kind = event->klass == QT_CLASS_READ ? &e->reads : event->klass == QT_CLASS_WRITE ? &e->writes : &e->others;
-    atomic_fetch_add_explicit(kind, 1, memory_order_relaxed);
-    if (o->error_number != 0)
-        atomic_fetch_add_explicit(&e->errors, 1, memory_order_relaxed);
-}
-
-static int64_t latest(int64_t a, int64_t b, int64_t c)
-{
-    a = a > b ? a : b;
-    return a > c ? a : c;
-}
-
-static void note_times(struct qt_engine *e, const struct qt_outcome *o)
-{
-    qt_histogram_add(&e->service, o->done_ns - o->sent_ns);
-    if (o->due_ns != QT_NONE)
-        qt_histogram_add(&e->late, o->sent_ns - o->due_ns);
-    qt_histogram_add(&e->tool, o->sent_ns - latest(o->due_ns, o->fed_ns, o->free_ns));
-}
-
-static int is_sendable(const struct qt_event *e)
-{
-    return e->command == QT_COMMAND_QUERY || e->command == QT_COMMAND_INIT_DB || e->command == QT_COMMAND_PING ||
-           e->command == QT_COMMAND_RESET || e->command == QT_COMMAND_QUIT;
-}
-
-/* Why this event can't be sent now, QT_R_NONE where it can. */
-static int hindrance(const struct qt_session *s, const struct qt_event *event)
-{
-    struct qt_engine *e = s->engine;
-    if (atomic_load_explicit(&e->cut, memory_order_relaxed))
-        return atomic_load(&e->stop) ? QT_R_STOPPED : QT_R_DRAIN;
-    if (atomic_load_explicit(&e->stop, memory_order_relaxed))
-        return QT_R_STOPPED;
-    if (s->dead)
-        return s->dead;
-    if (s->connection == NULL)
-        return QT_R_LOST; /* behind its own quit */
-    return is_sendable(event) ? QT_R_NONE : QT_R_UNSUPPORTED;
-}
-
-/* Selects the event's schema where the session is in another one: before it is due, where there is time. Then the session
- * is free only behind it. Returns why the event can't be sent. */
-static int enter_schema(struct qt_session *s, const struct qt_event *event, struct qt_outcome *o)
-{
-    if (event->command != QT_COMMAND_QUERY || !event->has_db || event->db_len == 0 || (event->flags & QT_F_USE))
-        return QT_R_NONE;
-    if (s->schema != NULL && strcmp(s->schema, event->bytes) == 0)
-        return QT_R_NONE;
-    int number = qt_connection_schema(s, event->bytes);
-    o->free_ns = since_zero(s, qt_now());
-    if (number == 0)
-        return QT_R_NONE;
-    o->error_number = (int32_t)number;
-    o->error = strdup(mysql_error(s->connection));
-    return QT_R_SCHEMA;
-}
-
-static void lose_connection(struct qt_session *s, const struct qt_outcome *o)
-{
-    struct qt_engine *e = s->engine;
-    s->dead = atomic_load(&e->cut) ? (atomic_load(&e->stop) ? QT_R_STOPPED : QT_R_DRAIN) : QT_R_LOST;
-    s->error_number = o->error_number;
-    free(s->error);
-    s->error = o->error != NULL ? strdup(o->error) : NULL;
-    if (s->dead == QT_R_LOST)
-        atomic_fetch_add(&e->lost, 1);
-    else
-        atomic_fetch_add(&e->drain_cut, 1);
-    close_connection(s);
-}
-
-static int64_t replay_event(struct qt_session *s, const struct qt_event *event, int64_t free_ns)
-{
-    struct qt_engine *e = s->engine;
-    struct qt_outcome o = {
-        .seq = event->seq, .due_ns = event->due_ns, .free_ns = free_ns, .sent_ns = QT_NONE, .first_ns = QT_NONE,
-        .done_ns = QT_NONE, .rows_sent = QT_NONE, .rows_affected = QT_NONE, .bytes_received = QT_NONE, .warnings = -1,
-    };
-    int64_t zero = atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
-    zero = zero == QT_NONE ? qt_now() : zero; /* stopped before it began */
-    o.fed_ns = event->fed_ns - zero;
-    if (e->options.max_pace)
-        o.due_ns = QT_NONE;
-    o.reason = (uint8_t)hindrance(s, event);
-    if (o.reason == QT_R_NONE)
-        o.reason = (uint8_t)enter_schema(s, event, &o);
-    if (o.reason == QT_R_NONE && !e->options.max_pace) {
-        wait_until(s, zero + event->due_ns);
-        o.reason = (uint8_t)hindrance(s, event);
-    }
-    int64_t now = qt_now();
-    if (o.reason == QT_R_NONE) {
-        o.executed = 1;
-        o.sent_ns = now - zero;
-        qt_connection_send(s, event, &o);
-        now = qt_now();
-        if (o.first_ns != QT_NONE)
-            o.first_ns -= zero;
-        s->executed++;
-        int lost = qt_error_is_loss(o.error_number);
-        if (!lost) {
-            o.done_ns = now - zero;
-            note_times(e, &o);
-        }
-        count(e, event, &o);
-        if (lost)
-            lose_connection(s, &o);
+    s->link = (struct qt_link){.opened = socket_opened, .self = s, .fd = -1};
+    code = qt_link_open(&s->link, &e->options, s->db);
+    if (code == 0) {
+        s->connected_ns = s->free_ns = qt_now();
+        s->current_db = s->db;
+        s->thread_id = qt_link_thread_id(&s->link);
+        atomic_fetch_add(&e->opened, 1);
+        atomic_fetch_add(&e->open, 1);
+        if (e->options.init != NULL)
+            qt_bump(&s->injected);
     } else {
-        o.free_ns = s->dead ? QT_NONE : o.free_ns;
+        s->broken = QT_CONNECT_FAILED;
+        keep_error(s, code, qt_link_error(&s->link));
+        socket_closing(s);
+        qt_link_close(&s->link);
+        atomic_fetch_add(&e->failed, 1);
     }
-    if (o.error_number != 0 && qt_error_is_loss(o.error_number) && s->dead == QT_R_NONE)
-        lose_connection(s, &o);
-    if (qt_outcome_add(s, &o, now) != 0)
-        free(o.error);
-    return now - zero;
 }
 
-static void ended(struct qt_session *s)
+static void close_link(struct qt_session *s)
 {
-    struct qt_engine *e = s->engine;
-    qt_outcome_flush(s);
-    mysql_thread_end();
-    pthread_mutex_lock(&s->lock);
-    s->alive = 0;
-    pthread_mutex_unlock(&s->lock);
-    atomic_fetch_add(&e->cpu_ended_ns, qt_thread_cpu());
-    if (atomic_fetch_sub(&e->running, 1) == 1)
-        qt_wake(&e->signal);
+    if (s->link.mysql == NULL)
+        return;
+    if (s->connected_ns != 0)
+        s->in_transaction = s->broken ? -1 : qt_link_in_transaction(&s->link);
+    socket_closing(s);
+    qt_link_close(&s->link);
+    s->closed_ns = qt_now();
+    atomic_fetch_sub(&s->engine->open, 1);
 }
 
-void *qt_session_main(void *argument)
+/* The connection is of no use any more; 1 where it was us who cut it. */
+static int lose(struct qt_session *s, struct qt_answer *a, const char **text)
 {
-    struct qt_session *s = argument;
     struct qt_engine *e = s->engine;
-    qt_precise_sleep();
-    mysql_thread_init();
-    open_connection(s);
-    if (s->open_due_ns <= 0 && atomic_fetch_sub(&e->early_left, 1) == 1)
-        qt_wake(&e->signal);
-    wait_for_zero(s);
-    int64_t free_ns = s->connected_ns != QT_NONE ? since_zero(s, s->connected_ns) : QT_NONE;
-    for (int64_t n = 0; n < s->planned; n++) {
-        struct qt_event *event = next_event(s);
-        if (event == NULL)
-            break;
-        free_ns = replay_event(s, event, free_ns);
-        give_back(e, event);
+    int cut = is_cut(s);
+
+    if (cut) {
+        s->broken = qt_stopping(e) ? QT_STOPPED : QT_DRAIN_CUT;
+        *text = qt_stopping(e) ? "cut off: the run was stopped" : "cut off: no answer before the end of the drain";
+    } else {
+        s->broken = QT_CONNECTION_LOST;
+        atomic_fetch_add(&e->lost, 1);
     }
-    close_connection(s);
-    ended(s);
+    keep_error(s, a->error, *text);
+    return cut;
+}
+
+static void count(struct qt_session *s, const struct qt_event *ev, const struct qt_record *r, int64_t sent_ns, int64_t done_ns)
+{
+    struct qt_engine *e = s->engine;
+    int64_t due = e->options.max_pace ? INT64_MIN : ev->due_ns + atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
+    int64_t able = ev->fed_ns > s->free_ns ? ev->fed_ns : s->free_ns;
+
+    qt_bump(&s->executed);
+    if (ev->class == QT_CLASS_READ)
+        qt_bump(&s->reads);
+    else if (ev->class == QT_CLASS_WRITE)
+        qt_bump(&s->writes);
+    if (r->error_code != 0)
+        qt_bump(&s->errors);
+    if (done_ns != 0)
+        qt_histogram_note(&e->service, done_ns - sent_ns);
+    if (!e->options.max_pace)
+        qt_histogram_note(&e->late, sent_ns - due);
+    qt_histogram_note(&e->tool, sent_ns - (due > able ? due : able));
+}
+
+/* Writes down what came back. */
+static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a, int64_t sent_ns, int64_t now_ns)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_record *r, spare;
+    const char *text = a->error == 0 || s->link.mysql == NULL ? NULL : qt_link_error(&s->link);
+
+    if (a->lost && lose(s, a, &text))
+        atomic_fetch_add(&e->drain_cut, 1);
+    r = qt_note(s, ev, now_ns);
+    if (r == NULL)
+        r = memset(&spare, 0, sizeof spare);
+    r->free_ns = qt_from_zero(e, s->free_ns);
+    r->sent_ns = qt_from_zero(e, sent_ns);
+    r->first_ns = qt_from_zero(e, a->first_ns);
+    r->done_ns = qt_from_zero(e, a->done_ns);
+    r->error_code = a->error;
+    if (!a->lost) {
+        r->bytes = a->bytes;
+        r->rows = a->rows;
+        r->affected = a->affected;
+        r->warnings = a->warnings;
+    }
+    if (text != NULL && r != &spare)
+        r->error = strdup(text);
+    count(s, ev, r, sent_ns, a->done_ns);
+    s->free_ns = now_ns;
+}
+
+/* A schema that differs is selected while the session is idle, so that it costs the event no lateness. 0 = it can be sent. */
+static int select_schema(struct qt_session *s, const struct qt_event *ev)
+{
+    struct qt_answer a;
+    struct qt_record *r;
+
+    if (ev->db == NULL || ev->db == s->current_db || (ev->flags & QT_F_USE) || ev->command != QT_COMMAND_QUERY)
+        return 0;
+    qt_link_select_db(&s->link, ev->db, &a);
+    qt_bump(&s->injected);
+    s->free_ns = qt_now();
+    if (a.error == 0) {
+        s->current_db = ev->db;
+        return 0;
+    }
+    if (a.lost) {
+        const char *text = qt_link_error(&s->link);
+        lose(s, &a, &text);
+        return s->broken;
+    }
+    r = qt_note(s, ev, s->free_ns);
+    if (r != NULL) {
+        r->reason = QT_SCHEMA_FAILED;
+        r->error_code = a.error;
+        r->error = strdup(qt_link_error(&s->link));
+    }
+    return QT_SCHEMA_FAILED;
+}
+
+static void query(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
+{
+    if (qt_link_send(&s->link, ev->statement, ev->len, a) != 0)
+        return;
+    if (!qt_link_wait(&s->link, LONG_WAIT_MS)) {
+        qt_records_hand_over(s);
+        qt_link_wait(&s->link, -1);
+    }
+    qt_link_receive(&s->link, a);
+    if ((ev->flags & QT_F_USE) && a->error == 0)
+        s->current_db = ev->db;
+}
+
+/* Gives the event to the connection and waits for its answer. */
+static void send_event(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
+{
+    switch (ev->command) {
+    case QT_COMMAND_QUERY:
+        query(s, ev, a);
+        break;
+    case QT_COMMAND_INIT_DB:
+        qt_link_select_db(&s->link, ev->db, a);
+        if (a->error == 0)
+            s->current_db = ev->db;
+        break;
+    case QT_COMMAND_PING:
+        qt_link_ping(&s->link, a);
+        break;
+    case QT_COMMAND_RESET_CONNECTION:
+        qt_link_reset(&s->link, &s->engine->options, a);
+        s->current_db = NULL;
+        qt_bump(&s->injected); /* SET NAMES */
+        if (s->engine->options.init != NULL)
+            qt_bump(&s->injected);
+        break;
+    default: /* quit */
+        memset(a, 0, sizeof *a);
+        close_link(s);
+        a->done_ns = s->closed_ns;
+        s->broken = QT_AFTER_QUIT;
+    }
+}
+
+static int is_supported(const struct qt_event *ev)
+{
+    switch (ev->command) {
+    case QT_COMMAND_QUERY: return ev->len != SIZE_MAX;
+    case QT_COMMAND_INIT_DB: return ev->db != NULL;
+    case QT_COMMAND_PING:
+    case QT_COMMAND_RESET_CONNECTION:
+    case QT_COMMAND_QUIT: return 1;
+    default: return 0;
+    }
+}
+
+/* Why nothing more may be sent, or 0. */
+static enum qt_reason hindrance(struct qt_session *s)
+{
+    if (s->broken)
+        return (enum qt_reason)s->broken;
+    if (qt_stopping(s->engine))
+        return QT_STOPPED;
+    return atomic_load_explicit(&s->engine->ending, memory_order_relaxed) ? QT_DRAIN_CUT : QT_EXECUTED;
+}
+
+static void perform(struct qt_session *s, struct qt_event *ev)
+{
+    struct qt_engine *e = s->engine;
+    int64_t zero = qt_await_zero(s), sent = 0;
+    struct qt_answer answer;
+    enum qt_reason why = hindrance(s);
+
+    if (why == QT_EXECUTED && !is_supported(ev))
+        why = QT_UNSUPPORTED;
+    if (why == QT_EXECUTED && select_schema(s, ev) == QT_SCHEMA_FAILED) {
+        qt_bump(&s->not_sent);
+        qt_event_free(s, ev);
+        return;
+    }
+    if (why == QT_EXECUTED && !s->broken)
+        sent = e->options.max_pace ? qt_now() : qt_sleep_until(s, zero + ev->due_ns);
+    if (why == QT_EXECUTED)
+        why = hindrance(s);
+    if (why != QT_EXECUTED) {
+        qt_session_refuse(s, ev, why);
+        return;
+    }
+    send_event(s, ev, &answer);
+    conclude(s, ev, &answer, sent, answer.done_ns != 0 ? answer.done_ns : qt_now());
+    qt_event_free(s, ev);
+}
+
+/* Hands the thread to the conductor, who joins it. */
+static void end(struct qt_session *s)
+{
+    struct qt_engine *e = s->engine;
+    struct timespec cpu;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    atomic_store(&s->life, QT_ENDED);
+    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    s->next_ended = atomic_load(&e->ended_list);
+    while (!atomic_compare_exchange_weak(&e->ended_list, &s->next_ended, s))
+        ;
+    qt_ring(e);
+}
+
+void *qt_session_run(void *arg)
+{
+    struct qt_session *s = arg;
+    struct qt_engine *e = s->engine;
+    struct qt_event *ev;
+
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-session", 0, 0, 0);
+    pthread_getcpuclockid(pthread_self(), &s->cpu_clock);
+    atomic_store(&s->life, QT_LIVE);
+    if (s->open_due_ns > 0 && !e->options.max_pace)
+        qt_sleep_until(s, qt_await_zero(s) + s->open_due_ns);
+    if (qt_stopping(e))
+        s->broken = QT_STOPPED;
+    else
+        open_link(s);
+    atomic_fetch_add(&e->settled, 1);
+    qt_ring(e);
+    while ((ev = qt_next_event(s)) != NULL)
+        perform(s, ev);
+    close_link(s);
+    qt_records_hand_over(s);
+    end(s);
     return NULL;
 }

@@ -6,33 +6,34 @@
 #include "error.h"
 #include "slowlog_private.h"
 #include "stream.h"
+#include "utf8.h"
 
 static const struct qt_column_spec columns[QT_SLOW_COLUMNS] = {
-    [QT_SC_SESSION] = {"session", "l"},
-    [QT_SC_SEQ] = {"seq", "l"},
-    [QT_SC_THREAD_ID] = {"thread_id", "l"},
-    [QT_SC_COMMAND] = {"command", "u"},
-    [QT_SC_START_NS] = {"start_ns", "l"},
-    [QT_SC_DURATION_NS] = {"duration_ns", "l"},
-    [QT_SC_PRECISION_NS] = {"precision_ns", "l"},
-    [QT_SC_USER] = {"user", "u"},
-    [QT_SC_HOST] = {"host", "u"},
-    [QT_SC_DB] = {"db", "u"},
-    [QT_SC_STATEMENT] = {"statement", "z"},
-    [QT_SC_INSERT_ID] = {"insert_id", "l"},
-    [QT_SC_LAST_INSERT_ID] = {"last_insert_id", "l"},
-    [QT_SC_FILE] = {"file", "i"},
-    [QT_SC_OFFSET] = {"offset", "l"},
-    [QT_SC_DIGEST] = {"digest", "u"},
-    [QT_SC_CLASS] = {"class", "u"},
-    [QT_SC_ROWS_SENT] = {"rows_sent", "l"},
-    [QT_SC_ROWS_EXAMINED] = {"rows_examined", "l"},
-    [QT_SC_ROWS_AFFECTED] = {"rows_affected", "l"},
-    [QT_SC_BYTES_SENT] = {"bytes_sent", "l"},
-    [QT_SC_LOCK_NS] = {"lock_ns", "l"},
-    [QT_SC_WARNINGS] = {"warnings", "l"},
-    [QT_SC_ERRNO] = {"errno", "i"},
-    [QT_SC_FLAGS] = {"flags", "l"},
+    [QT_SC_SESSION] = {"session", 'l', 1},
+    [QT_SC_SEQ] = {"seq", 'l', 1},
+    [QT_SC_THREAD_ID] = {"thread_id", 'l', 1},
+    [QT_SC_COMMAND] = {"command", 'u', 1},
+    [QT_SC_START_NS] = {"start_ns", 'l', 1},
+    [QT_SC_DURATION_NS] = {"duration_ns", 'l', 1},
+    [QT_SC_PRECISION_NS] = {"precision_ns", 'l', 1},
+    [QT_SC_USER] = {"user", 'u', 1},
+    [QT_SC_HOST] = {"host", 'u', 1},
+    [QT_SC_DB] = {"db", 'u', 1},
+    [QT_SC_STATEMENT] = {"statement", 'z', 1},
+    [QT_SC_INSERT_ID] = {"insert_id", 'l', 1},
+    [QT_SC_LAST_INSERT_ID] = {"last_insert_id", 'l', 1},
+    [QT_SC_FILE] = {"file", 'i', 1},
+    [QT_SC_OFFSET] = {"offset", 'l', 1},
+    [QT_SC_DIGEST] = {"digest", 'u', 1},
+    [QT_SC_CLASS] = {"class", 'u', 1},
+    [QT_SC_ROWS_SENT] = {"rows_sent", 'l', 1},
+    [QT_SC_ROWS_EXAMINED] = {"rows_examined", 'l', 1},
+    [QT_SC_ROWS_AFFECTED] = {"rows_affected", 'l', 1},
+    [QT_SC_BYTES_SENT] = {"bytes_sent", 'l', 1},
+    [QT_SC_LOCK_NS] = {"lock_ns", 'l', 1},
+    [QT_SC_WARNINGS] = {"warnings", 'l', 1},
+    [QT_SC_ERRNO] = {"errno", 'i', 1},
+    [QT_SC_FLAGS] = {"flags", 'l', 1},
 };
 
 static const char *const class_names[] = {"read", "write", "transaction", "session", "ddl", "admin"};
@@ -40,7 +41,7 @@ static const char *const class_names[] = {"read", "write", "transaction", "sessi
 int qt_slow_batch_init(struct qt_slow_batch *b)
 {
     memset(b, 0, sizeof *b);
-    return qt_columns_init(&b->columns, columns, QT_SLOW_COLUMNS);
+    return qt_columns_init(&b->columns, columns, QT_SLOW_COLUMNS) == QT_OK ? 0 : -1;
 }
 
 void qt_slow_batch_free(struct qt_slow_batch *b)
@@ -60,75 +61,91 @@ int qt_slow_batch_room(struct qt_slow_batch *b)
         b->moments = moments;
         b->room = room;
     }
-    return qt_columns_room(&b->columns);
-}
-
-static int known(struct qt_columns *c, size_t column, int64_t value)
-{
-    if (value < 0)
-        return qt_col_null(c, column);
-    qt_col_i64(c, column, value);
     return 0;
 }
 
-static int text(struct qt_columns *c, size_t column, struct qt_span span)
+static void known(struct qt_column *c, int64_t value)
 {
-    return span.p == NULL ? qt_col_null(c, column) : qt_col_text(c, column, span.p, span.len);
+    if (value < 0)
+        qt_col_null(c);
+    else
+        qt_col_i64(c, value);
 }
 
-static int statement_columns(struct qt_columns *c, const struct qt_slow_row *row)
+static void text(struct qt_column *c, struct qt_span span)
+{
+    if (span.p == NULL)
+        qt_col_null(c);
+    else
+        qt_col_any_text(c, span.p, span.len);
+}
+
+static void statement_columns(struct qt_column *c, const struct qt_slow_row *row)
 {
     static const char hex[] = "0123456789abcdef";
-    if (row->statement == NULL || row->text.p == NULL)
-        return qt_col_null(c, QT_SC_STATEMENT) | qt_col_null(c, QT_SC_DIGEST) | qt_col_null(c, QT_SC_CLASS);
+    if (row->statement == NULL || row->text.p == NULL) {
+        qt_col_null(&c[QT_SC_STATEMENT]);
+        qt_col_null(&c[QT_SC_DIGEST]);
+        qt_col_null(&c[QT_SC_CLASS]);
+        return;
+    }
     char digest[16];
     uint64_t value = row->statement->digest;
     for (int i = 15; i >= 0; i--, value >>= 4)
         digest[i] = hex[value & 15];
-    const char *name = class_names[row->statement->klass];
-    return qt_col_bytes(c, QT_SC_STATEMENT, row->text.p, row->text.len) | qt_col_bytes(c, QT_SC_DIGEST, digest, 16) |
-           qt_col_bytes(c, QT_SC_CLASS, name, strlen(name));
+    qt_col_bytes(&c[QT_SC_STATEMENT], row->text.p, row->text.len);
+    qt_col_bytes(&c[QT_SC_DIGEST], digest, 16);
+    qt_col_text(&c[QT_SC_CLASS], class_names[row->statement->klass]);
 }
 
-int qt_slow_batch_add(struct qt_slow_batch *b, const struct qt_slow_row *row, const struct qt_moment *moment)
+void qt_slow_batch_add(struct qt_slow_batch *b, const struct qt_slow_row *row, const struct qt_moment *moment)
 {
-    struct qt_columns *c = &b->columns;
+    struct qt_column *c = b->columns.col;
     const struct qt_slow_event *e = row->event;
-    qt_col_i64(c, QT_SC_SESSION, row->entry->session);
-    qt_col_i64(c, QT_SC_SEQ, row->entry->seq);
-    qt_col_i64(c, QT_SC_PRECISION_NS, row->precision_ns);
-    qt_col_i32(c, QT_SC_FILE, (int32_t)row->file);
-    qt_col_i64(c, QT_SC_OFFSET, row->offset);
-    qt_col_i64(c, QT_SC_START_NS, 0); /* start, duration and flags are laid when the batch is whole */
-    qt_col_i64(c, QT_SC_FLAGS, 0);
-    int bad = known(c, QT_SC_DURATION_NS, moment->duration_ns);
-    bad |= known(c, QT_SC_THREAD_ID, row->thread_id);
-    bad |= qt_col_bytes(c, QT_SC_COMMAND, row->command, strlen(row->command));
-    bad |= text(c, QT_SC_USER, row->user) | text(c, QT_SC_HOST, row->host) | text(c, QT_SC_DB, row->db);
-    bad |= statement_columns(c, row);
-    bad |= known(c, QT_SC_INSERT_ID, e->insert_id) | known(c, QT_SC_LAST_INSERT_ID, e->last_insert_id);
-    bad |= known(c, QT_SC_ROWS_SENT, e->rows_sent) | known(c, QT_SC_ROWS_EXAMINED, e->rows_examined);
-    bad |= known(c, QT_SC_ROWS_AFFECTED, e->rows_affected) | known(c, QT_SC_BYTES_SENT, e->bytes_sent);
-    bad |= known(c, QT_SC_LOCK_NS, e->lock_ns) | known(c, QT_SC_WARNINGS, e->warnings);
+    qt_col_i64(&c[QT_SC_SESSION], row->entry->session);
+    qt_col_i64(&c[QT_SC_SEQ], row->entry->seq);
+    qt_col_i64(&c[QT_SC_PRECISION_NS], row->precision_ns);
+    qt_col_i32(&c[QT_SC_FILE], (int32_t)row->file);
+    qt_col_i64(&c[QT_SC_OFFSET], row->offset);
+    qt_col_i64(&c[QT_SC_START_NS], 0); /* start, duration and flags are laid when the batch is whole */
+    qt_col_i64(&c[QT_SC_FLAGS], 0);
+    known(&c[QT_SC_DURATION_NS], moment->duration_ns);
+    known(&c[QT_SC_THREAD_ID], row->thread_id);
+    qt_col_text(&c[QT_SC_COMMAND], row->command);
+    text(&c[QT_SC_USER], row->user);
+    text(&c[QT_SC_HOST], row->host);
+    text(&c[QT_SC_DB], row->db);
+    statement_columns(c, row);
+    known(&c[QT_SC_INSERT_ID], e->insert_id);
+    known(&c[QT_SC_LAST_INSERT_ID], e->last_insert_id);
+    known(&c[QT_SC_ROWS_SENT], e->rows_sent);
+    known(&c[QT_SC_ROWS_EXAMINED], e->rows_examined);
+    known(&c[QT_SC_ROWS_AFFECTED], e->rows_affected);
+    known(&c[QT_SC_BYTES_SENT], e->bytes_sent);
+    known(&c[QT_SC_LOCK_NS], e->lock_ns);
+    known(&c[QT_SC_WARNINGS], e->warnings);
     if (e->errno_ < 0 || e->errno_ > INT32_MAX)
-        bad |= qt_col_null(c, QT_SC_ERRNO);
+        qt_col_null(&c[QT_SC_ERRNO]);
     else
-        qt_col_i32(c, QT_SC_ERRNO, (int32_t)e->errno_);
-    if (bad)
-        return -1;
-    qt_columns_row(c);
+        qt_col_i32(&c[QT_SC_ERRNO], (int32_t)e->errno_);
     b->moments[b->rows++] = *moment;
     b->bytes += row->text.p != NULL ? row->text.len : 0;
-    return 0;
+}
+
+/* The laid-out column; NULL when out of memory, which qt_columns_finish reports. */
+static int64_t *laid(const struct qt_slow_batch *b, int column)
+{
+    const struct qt_column *c = &b->columns.col[column];
+    return c->failed || c->rows != (int64_t)b->rows ? NULL : (int64_t *)(void *)c->data;
 }
 
 static void lay_out(struct qt_slowlog *s)
 {
     struct qt_slow_batch *b = &s->batch;
-    int64_t *start = b->columns.columns[QT_SC_START_NS].values;
-    int64_t *duration = b->columns.columns[QT_SC_DURATION_NS].values;
-    int64_t *flags = b->columns.columns[QT_SC_FLAGS].values;
+    int64_t *start = laid(b, QT_SC_START_NS), *duration = laid(b, QT_SC_DURATION_NS), *flags = laid(b, QT_SC_FLAGS);
     int64_t first = atomic_load(&s->first_ns), last = atomic_load(&s->last_ns);
+    if (start == NULL || duration == NULL || flags == NULL)
+        return;
     qt_timeline_lay(&s->timeline, &s->sessions, b->moments, b->rows);
     for (size_t i = 0; i < b->rows; i++) {
         const struct qt_moment *m = &b->moments[i];
@@ -162,15 +179,15 @@ static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *erro
     s->part_bytes_done += b->bytes;
     b->rows = 0;
     b->bytes = 0;
-    return qt_columns_finish(&b->columns, out) == 0 ? QT_OK : qt_fail(error, QT_ENOMEM, "out of memory for a batch");
+    return qt_columns_finish(&b->columns, out, error);
 }
 
 int qt_slowlog_part(struct qt_slowlog *s, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
                     struct qt_error *error)
 {
-    struct qt_stream_source source = {s, columns, QT_SLOW_COLUMNS, next_batch, NULL};
+    struct qt_stream_source source = {columns, QT_SLOW_COLUMNS, next_batch, NULL, s};
     s->part_rows = max_rows;
     s->part_bytes = max_bytes;
     s->part_rows_done = s->part_bytes_done = 0;
-    return qt_stream_make(&source, out, error);
+    return qt_stream_make(out, &source, error);
 }

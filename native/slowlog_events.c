@@ -305,8 +305,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     };
     if (!r->has_statement)
         row.text.p = NULL;
-    if (qt_slow_batch_add(&s->batch, &row, &m) != 0)
-        goto no_memory;
+    qt_slow_batch_add(&s->batch, &row, &m);
     say_problems(s, r);
     carry(s, r);
     s->after_flush = is_flush(r, command);

@@ -29,7 +29,7 @@ enum answer { NO = 0, YES = 1, MORE = 2 };
 /* The end of the line at p (its newline or the end of input), NULL where more input may bring it. */
 static const char *line_end(const char *p, const char *end, int at_end)
 {
-    const char *newline = memchr(p, '\n', (size_t)(end - p));
+    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
     return newline != NULL ? newline : at_end ? end : NULL;
 }
 

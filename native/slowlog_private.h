@@ -93,7 +93,7 @@ struct qt_slow_row {
     int64_t file, offset, precision_ns;
     int64_t thread_id;
 };
-int qt_slow_batch_add(struct qt_slow_batch *, const struct qt_slow_row *, const struct qt_moment *);
+void qt_slow_batch_add(struct qt_slow_batch *, const struct qt_slow_row *, const struct qt_moment *);
 int qt_slow_batch_room(struct qt_slow_batch *); /* makes room for one more; 0, or -1 when out of memory */
 
 #endif

@@ -7,78 +7,93 @@
 struct state {
     struct qt_stream_source source;
     struct qt_error error;
+    int ended;
 };
+
+/* What the Arrow interface wants from a failing callback: an errno. */
+static int as_errno(int code)
+{
+    switch (code) {
+    case QT_OK: return 0;
+    case QT_ENOMEM: return ENOMEM;
+    case QT_EINVALID:
+    case QT_EFORMAT: return EINVAL;
+    default: return EIO;
+    }
+}
 
 static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
-    struct state *state = stream->private_data;
-    return qt_columns_schema(state->source.specs, state->source.n_specs, out) == 0 ? 0 : ENOMEM;
+    struct state *s = stream->private_data;
+    int code = qt_columns_schema(s->source.specs, s->source.n_specs, out);
+    if (code != QT_OK)
+        qt_fail(&s->error, code, "out of memory for a schema");
+    return as_errno(code);
 }
 
 static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
-    struct state *state = stream->private_data;
-    memset(out, 0, sizeof *out);
-    int code = state->source.next(state->source.owner, out, &state->error);
-    return code == QT_OK ? 0 : code == QT_ENOMEM ? ENOMEM : EIO;
+    struct state *s = stream->private_data;
+    int code = QT_OK;
+
+    *out = (struct ArrowArray){.release = NULL};
+    if (!s->ended)
+        code = s->source.next(s->source.self, out, &s->error);
+    s->ended = s->ended || code != QT_OK || out->release == NULL;
+    return as_errno(code);
 }
 
 static const char *get_last_error(struct ArrowArrayStream *stream)
 {
-    struct state *state = stream->private_data;
-    return state->error.message;
+    struct state *s = stream->private_data;
+    return s->error.code == QT_OK ? NULL : s->error.message;
 }
 
 static void release(struct ArrowArrayStream *stream)
 {
-    struct state *state = stream->private_data;
-    if (state->source.done != NULL)
-        state->source.done(state->source.owner);
-    free(state);
+    struct state *s = stream->private_data;
+    if (s->source.close != NULL)
+        s->source.close(s->source.self);
+    free(s);
     stream->release = NULL;
 }
 
-int qt_stream_make(const struct qt_stream_source *source, struct ArrowArrayStream *out, struct qt_error *error)
+int qt_stream_make(struct ArrowArrayStream *out, const struct qt_stream_source *source, struct qt_error *err)
 {
-    struct state *state = calloc(1, sizeof *state);
-    if (state == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory");
-    state->source = *source;
-    out->get_schema = get_schema;
-    out->get_next = get_next;
-    out->get_last_error = get_last_error;
-    out->release = release;
-    out->private_data = state;
+    struct state *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a stream");
+    s->source = *source;
+    *out = (struct ArrowArrayStream){
+        .get_schema = get_schema,
+        .get_next = get_next,
+        .get_last_error = get_last_error,
+        .release = release,
+        .private_data = s,
+    };
     return QT_OK;
 }
 
-int qt_drain(struct ArrowArrayStream *stream, uint64_t *rows, struct qt_error *error)
+int qt_drain(struct ArrowArrayStream *stream, uint64_t *rows, struct qt_error *err)
 {
     *rows = 0;
     for (;;) {
-        struct ArrowArray batch;
-        if (stream->get_next(stream, &batch) != 0) {
-            qt_fail(error, QT_EIO, "%s", stream->get_last_error(stream));
-            break;
+        struct ArrowArray array = {.release = NULL};
+        if (stream->get_next(stream, &array) != 0) {
+            const char *text = stream->get_last_error(stream);
+            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed without a word" : text);
         }
-        if (batch.release == NULL) {
-            qt_stream_release(stream);
+        if (array.release == NULL)
             return QT_OK;
-        }
-        *rows += (uint64_t)batch.length;
-        batch.release(&batch);
+        *rows += (uint64_t)array.length;
+        array.release(&array);
     }
-    qt_stream_release(stream);
-    return QT_EIO;
 }
 
 void qt_stream_release(struct ArrowArrayStream *stream)
 {
-    if (stream->release != NULL)
+    if (stream != NULL && stream->release != NULL)
         stream->release(stream);
 }
 
-size_t qt_stream_size(void)
-{
-    return sizeof(struct ArrowArrayStream);
-}
+size_t qt_stream_size(void) { return sizeof(struct ArrowArrayStream); }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An Arrow stream from two functions of ours. */
+/* Makes an ArrowArrayStream of a function that gives the next batch. */
 #ifndef QT_STREAM_H
 #define QT_STREAM_H
 
 #include "arrow_build.h"
-#include "error.h"
 
 struct qt_stream_source {
-    void *owner;                         /* outlives the stream */
-    const struct qt_column_spec *specs;  /* constant */
-    size_t n_specs;
-    /* Fills the next batch; leaves out->release NULL at the end. Returns enum qt_code. */
-    int (*next)(void *owner, struct ArrowArray *out, struct qt_error *);
-    void (*done)(void *owner);           /* the stream was released; may be NULL */
+    const struct qt_column_spec *specs; /* must outlive the stream */
+    int32_t n_specs;
+    /* Fills *out; leaves it untouched (out->release stays NULL) at the end. Not called again after an end or an error. */
+    int (*next)(void *self, struct ArrowArray *out, struct qt_error *);
+    void (*close)(void *self); /* when the stream is released; may be NULL */
+    void *self;
 };
 
-/* QT_OK or QT_ENOMEM. */
-int qt_stream_make(const struct qt_stream_source *, struct ArrowArrayStream *out, struct qt_error *);
+/* Does nothing but allocate. On QT_ENOMEM `close` is not called: self stays the caller's. */
+int qt_stream_make(struct ArrowArrayStream *out, const struct qt_stream_source *, struct qt_error *);
 
 #endif

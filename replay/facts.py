@@ -69,7 +69,8 @@ def gather(con: "Connection[Any]") -> Facts:
     schemas = ask(con, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA") or ()
     connected = ask(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")
     scheduler = variables.get("event_scheduler")
-    processes = ask(con, "SHOW PROCESSLIST")
+    threads = int(connected[0][1]) if connected else None
+    processes = seen_whole(ask(con, "SHOW PROCESSLIST"), threads, ask(con, "SHOW GRANTS"))
     own = ask(con, "SELECT VERSION(), CONNECTION_ID()")
     return Facts(
         version=str(own[0][0]) if own else variables.get("version", "unknown"),
@@ -78,7 +79,7 @@ def gather(con: "Connection[Any]") -> Facts:
         identity=identity_of(variables),
         variables=variables,
         schemas=frozenset(str(row[0]) for row in schemas),
-        connected=int(connected[0][1]) if connected else None,
+        connected=threads,
         others=other_users(processes, int(own[0][1]) if own else -1),
         replicas=count_replicas([ask(con, question) for question in REPLICA_QUESTIONS], processes),
         event_scheduler=None if scheduler is None else scheduler.upper() == "ON",
@@ -91,6 +92,17 @@ def identity_of(variables: dict[str, str]) -> str | None:
         return variables["server_uuid"]
     parts = [variables.get(name, "") for name in ("server_uid", "hostname", "port", "datadir")]
     return "|".join(parts) if all(parts[1:]) else None
+
+
+def seen_whole(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
+    """Return the process list where it is whole: without PROCESS a server shows an account its own threads only."""
+    if processes is None:
+        return None
+    texts = [str(row[0]).upper() for row in grants or ()]
+    if any("ON *.*" in text and ("PROCESS" in text or "ALL PRIVILEGES" in text) for text in texts):
+        return processes
+    clients = [row for row in processes if row[1] not in SYSTEM_USERS and row[4] != "Daemon"]
+    return processes if connected is not None and len(clients) >= connected else None
 
 
 def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:

@@ -17,6 +17,7 @@ CREATE OR REPLACE TEMP MACRO hold_statement(class, flags) AS CASE
     WHEN has_flag(flags, 'placeholder') THEN 'placeholder'
     WHEN class IS NULL THEN 'no_statement'
     WHEN danger_of(flags) <> 'none' AND NOT list_contains(getvariable('allowed'), danger_of(flags))
+        AND NOT (getvariable('allow_writes') AND danger_of(flags) IN ('set_session_unsafe', 'lock_tables'))
         THEN 'danger:' || danger_of(flags)
     WHEN class IN ('read', 'transaction', 'session') OR getvariable('allow_writes') THEN NULL
     WHEN class = 'admin' AND danger_of(flags) <> 'none' THEN NULL

@@ -221,7 +221,7 @@ static void redacted_has_the_same_digest(void)
     for (size_t i = 0; i < N_SECRETS; i++) {
         const char *sql = secret_cases[i].sql;
         struct qt_statement s = normalize(sql, strlen(sql));
-        if (s.redacted == NULL || s.open_quote || strstr(sql, "`hunter2`") || strstr(sql, "hunter2") == strstr(sql, " hunter2") + 1 ||
+        if (s.redacted == NULL || s.open_quote || strstr(sql, "`hunter2`") || (strstr(sql, " hunter2") != NULL && strstr(sql, "hunter2") == strstr(sql, " hunter2") + 1) ||
             strchr(sql, '\\') || strstr(sql, "0xABC"))
             continue;
         uint64_t digest = s.digest;

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.facts import Facts, count_replicas, gather, identity_of, other_users
+from querytape.replay.facts import Facts, count_replicas, gather, identity_of, other_users, seen_whole
 from querytape.replay.machine import Machine, measure
 from querytape.replay.plan import Plan, Rules
 from querytape.replay.preflight import Finding, Permissions, check
@@ -140,6 +140,31 @@ def test_processes() -> None:
     assert count_replicas([None, None], processes) == 1
     assert count_replicas([None, [(1,), (2,)]], None) == 2
     assert count_replicas([None, None], None) is None
+
+
+def test_process_list_may_be_cut() -> None:
+    """Without PROCESS a server shows an account's own threads only: then the list is taken as not known."""
+    mine = [(10, "me", "localhost", None, "Query", 0, "", "SHOW PROCESSLIST")]
+    usage = [("GRANT USAGE ON *.* TO `me`@`%`",)]
+    assert seen_whole(mine, 3, usage) is None
+    assert seen_whole(mine, 1, usage) == mine
+    assert seen_whole(mine, 3, [("GRANT SELECT, PROCESS ON *.* TO `me`@`%`",)]) == mine
+    assert seen_whole(mine, 3, [("GRANT ALL PRIVILEGES ON `shop`.* TO `me`@`%`",)]) is None
+    assert seen_whole(None, 1, usage) is None
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+def test_account_without_rights(server: Server) -> None:
+    """An account that may see nothing learns neither who else is there nor of replicas, and is told so."""
+    server.execute("CREATE USER blind@'%' IDENTIFIED BY 'x'")
+    try:
+        with server.connect(), Target("blind", "127.0.0.1", "127.0.0.1", server.port, password="x").connect() as con:
+            facts = gather(con)
+    finally:
+        server.execute("DROP USER blind@'%'")
+    assert (facts.others, facts.replicas) == (None, None)
+    assert "mysql" not in facts.schemas
 
 
 def test_identity() -> None:

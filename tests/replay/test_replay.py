@@ -343,7 +343,7 @@ def test_drain(shop: Server, tmp_path: Path) -> None:
     assert summary.info["partial"].startswith(
         "1 event cut off without an answer at the end of --drain, 1 event not sent"
     )
-    assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain": 1}}
+    assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain_cut": 1}}
     assert summary.info["sessions"]["in_transaction_at_end"] == 1
 
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection to the target. All of Connector/C that the engine uses is behind this; one thread at a time, but for
+ * the socket's number, which `opened` is told so that another thread may shut it down. */
+#ifndef QT_CONNECTION_H
+#define QT_CONNECTION_H
+
+#include "error.h"
+
+struct qt_link {
+    struct st_mysql *mysql; /* NULL = closed */
+    int fd;
+    size_t bytes;           /* received up to the last answer */
+    int64_t deadline_ns;    /* of connecting */
+    /* Called as soon as the socket is there, before the first byte is awaited. */
+    void (*opened)(void *self, int fd);
+    void *self;
+};
+
+struct qt_answer {
+    int64_t first_ns, done_ns; /* CLOCK_MONOTONIC; 0 = never came */
+    int64_t rows, affected, bytes, warnings;
+    int error;                 /* errno of the first failing result; its text: qt_link_error */
+    int lost;                  /* the connection is of no use any more */
+};
+
+/* Connects, sets character set and runs `init`. 0, or the client's or server's errno with the link still to be closed. */
+int qt_link_open(struct qt_link *, const struct qt_engine_options *, const char *db);
+const char *qt_link_error(struct qt_link *);
+int64_t qt_link_thread_id(struct qt_link *);
+int qt_link_in_transaction(struct qt_link *);
+void qt_link_close(struct qt_link *); /* says quit, where the connection still stands */
+
+/* One statement: send, wait for the answer's first byte, receive. send and receive fill `answer`;
+ * wait returns 0 when timeout_ms passed (-1 = none). */
+int qt_link_send(struct qt_link *, const char *sql, size_t len, struct qt_answer *);
+int qt_link_wait(struct qt_link *, int timeout_ms);
+void qt_link_receive(struct qt_link *, struct qt_answer *);
+
+/* Commands of one packet each way. */
+void qt_link_select_db(struct qt_link *, const char *db, struct qt_answer *);
+void qt_link_ping(struct qt_link *, struct qt_answer *);
+/* Also sets character set and `init` anew, which the command undoes. */
+void qt_link_reset(struct qt_link *, const struct qt_engine_options *, struct qt_answer *);
+
+#endif

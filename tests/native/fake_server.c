@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fake_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+
+struct peer {
+    struct fake_server *server;
+    int fd, number, status;
+    unsigned char seq;
+};
+
+int64_t fake_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int read_all(int fd, unsigned char *to, size_t n)
+{
+    while (n > 0) {
+        ssize_t got = recv(fd, to, n, 0);
+        if (got <= 0)
+            return 0;
+        to += got;
+        n -= (size_t)got;
+    }
+    return 1;
+}
+
+/* One packet, to be freed; NULL at the end. */
+static char *read_packet(struct peer *p, size_t *len)
+{
+    unsigned char head[4];
+    char *body;
+
+    if (!read_all(p->fd, head, 4))
+        return NULL;
+    *len = head[0] | (size_t)head[1] << 8 | (size_t)head[2] << 16;
+    p->seq = (unsigned char)(head[3] + 1);
+    body = calloc(1, *len + 1);
+    CHECK(body != NULL);
+    if (read_all(p->fd, (unsigned char *)body, *len))
+        return body;
+    free(body);
+    return NULL;
+}
+
+static void write_packet(struct peer *p, const void *bytes, size_t len)
+{
+    unsigned char out[512] = {(unsigned char)len, (unsigned char)(len >> 8), 0, p->seq++};
+    CHECK(len <= sizeof out - 4);
+    memcpy(out + 4, bytes, len);
+    send(p->fd, out, len + 4, MSG_NOSIGNAL);
+}
+
+static void write_ok(struct peer *p, int affected, int warnings, int status)
+{
+    unsigned char ok[] = {0, (unsigned char)affected, 0, (unsigned char)(status | p->status), 0, (unsigned char)warnings, 0};
+    write_packet(p, ok, sizeof ok);
+}
+
+static void write_error(struct peer *p, int code, const char *text)
+{
+    char out[256] = {(char)0xff, (char)code, (char)(code >> 8)};
+    int len = snprintf(out + 3, sizeof out - 3, "#42000%s", text);
+    write_packet(p, out, (size_t)len + 3);
+}
+
+static void write_result(struct peer *p, int status)
+{
+    static const char COLUMN[] = "\3def\0\0\0\1c\0\x0c\x21\0\x0a\0\0\0\xfd\0\0\0\0\0";
+    unsigned char eof[] = {0xfe, 0, 0, (unsigned char)(status | p->status), 0};
+    write_packet(p, "\1", 1);
+    write_packet(p, COLUMN, sizeof COLUMN - 1);
+    write_packet(p, eof, sizeof eof);
+    write_packet(p, "\3one", 4);
+    write_packet(p, "\3two", 4);
+    write_packet(p, eof, sizeof eof);
+}
+
+static void greet(struct peer *p)
+{
+    static const char TAIL[] = "\0" "12345678" "\0" "\x0d\xa2" "\x21" "\2\0" "\x0a\0" "\x15" "\0\0\0\0\0\0\0\0\0\0"
+                               "123456789012" "\0" "mysql_native_password";
+    char out[128] = "\x0a" "5.7.0-fake";
+    size_t at = strlen(out) + 1;
+
+    memset(out + at, 0, 4);
+    out[at] = (char)p->number;
+    out[at + 1] = (char)(p->number >> 8);
+    at += 4;
+    memcpy(out + at, TAIL + 1, sizeof TAIL - 1);
+    p->seq = 0;
+    write_packet(p, out, at + sizeof TAIL - 1);
+}
+
+static void note(struct peer *p, const char *packet, size_t len)
+{
+    struct fake_server *s = p->server;
+    struct fake_entry *e;
+
+    pthread_mutex_lock(&s->lock);
+    if (s->n == s->space) {
+        s->space = s->space == 0 ? 64 : s->space * 2;
+        s->entry = realloc(s->entry, s->space * sizeof *s->entry);
+        CHECK(s->entry != NULL);
+    }
+    e = &s->entry[s->n++];
+    e->connection = p->number;
+    e->command = packet[0];
+    e->at_ns = fake_now();
+    e->len = len - 1;
+    e->bytes = calloc(1, len);
+    CHECK(e->bytes != NULL);
+    memcpy(e->bytes, packet + 1, len - 1);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* 0 = the connection is to be closed. */
+static int answer_query(struct peer *p, const char *sql)
+{
+    if (strncmp(sql, "SELECT", 6) == 0) {
+        write_result(p, 0);
+    } else if (strncmp(sql, "SLEEP ", 6) == 0) {
+        struct timespec t = {.tv_sec = atoi(sql + 6) / 1000, .tv_nsec = atoi(sql + 6) % 1000 * 1000000L};
+        nanosleep(&t, NULL);
+        write_ok(p, 0, 0, 0);
+    } else if (strcmp(sql, "ERROR") == 0) {
+        write_error(p, 1064, "no such words \xff");
+    } else if (strcmp(sql, "DROP") == 0) {
+        return 0;
+    } else if (strcmp(sql, "HANG") == 0) {
+        struct pollfd f = {.fd = p->fd, .events = POLLIN};
+        poll(&f, 1, -1);
+        return 0;
+    } else if (strcmp(sql, "WARN") == 0) {
+        write_ok(p, 3, 2, 0);
+    } else if (strcmp(sql, "CALL") == 0) {
+        write_result(p, 8);
+        write_result(p, 8);
+        write_ok(p, 0, 0, 0);
+    } else {
+        p->status = strcmp(sql, "BEGIN") == 0 ? 1 : p->status;
+        write_ok(p, 1, 0, 0);
+    }
+    return 1;
+}
+
+static int answer(struct peer *p, const char *packet)
+{
+    switch (packet[0]) {
+    case 1:
+        return 0;
+    case 3:
+        return answer_query(p, packet + 1);
+    case 2:
+        if (strcmp(packet + 1, "missing") == 0) {
+            write_error(p, 1049, "Unknown database 'missing'");
+            return 1;
+        }
+        /* fall through */
+    default:
+        write_ok(p, 0, 0, 0);
+        return 1;
+    }
+}
+
+static void serve(struct peer *p)
+{
+    size_t len;
+    char *packet;
+    int on = 1;
+
+    if (p->server->silent) {
+        struct pollfd f = {.fd = p->fd, .events = POLLIN};
+        poll(&f, 1, -1);
+        return;
+    }
+    greet(p);
+    if ((packet = read_packet(p, &len)) == NULL)
+        return;
+    free(packet);
+    if (p->server->refuses)
+        write_error(p, 1045, "Access denied");
+    else
+        write_ok(p, 0, 0, 0);
+    while (on && (packet = read_packet(p, &len)) != NULL) {
+        note(p, packet, len);
+        on = answer(p, packet);
+        free(packet);
+    }
+}
+
+static void *peer_run(void *arg)
+{
+    struct peer *p = arg;
+    struct fake_server *s = p->server;
+
+    serve(p);
+    pthread_mutex_lock(&s->lock);
+    s->open_fds[p->number % 4096] = -1;
+    close(p->fd);
+    s->alive--;
+    pthread_cond_broadcast(&s->idle);
+    pthread_mutex_unlock(&s->lock);
+    free(p);
+    return NULL;
+}
+
+static void *listener_run(void *arg)
+{
+    struct fake_server *s = arg;
+    int fd, yes = 1;
+
+    while ((fd = accept(s->listen_fd, NULL, NULL)) >= 0) {
+        struct peer *p = calloc(1, sizeof *p);
+        pthread_t thread;
+        CHECK(p != NULL);
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+        pthread_mutex_lock(&s->lock);
+        *p = (struct peer){.server = s, .fd = fd, .number = ++s->connections, .status = 2};
+        s->open_fds[p->number % 4096] = fd;
+        s->alive++;
+        pthread_mutex_unlock(&s->lock);
+        CHECK_INT(pthread_create(&thread, NULL, peer_run, p), 0);
+        pthread_detach(thread);
+    }
+    return NULL;
+}
+
+void fake_start(struct fake_server *s)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof at;
+
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->idle, NULL);
+    memset(s->open_fds, -1, sizeof s->open_fds);
+    s->listen_fd = socket(AF_INET, SOCK_STREAM, 0);
+    CHECK_INT(bind(s->listen_fd, (struct sockaddr *)&at, sizeof at), 0);
+    CHECK_INT(listen(s->listen_fd, 1024), 0);
+    CHECK_INT(getsockname(s->listen_fd, (struct sockaddr *)&at, &len), 0);
+    s->port = ntohs(at.sin_port);
+    CHECK_INT(pthread_create(&s->thread, NULL, listener_run, s), 0);
+}
+
+void fake_stop(struct fake_server *s)
+{
+    shutdown(s->listen_fd, SHUT_RDWR);
+    pthread_join(s->thread, NULL);
+    close(s->listen_fd);
+    pthread_mutex_lock(&s->lock);
+    for (int i = 0; i < 4096; i++)
+        if (s->open_fds[i] >= 0)
+            shutdown(s->open_fds[i], SHUT_RDWR);
+    while (s->alive > 0)
+        pthread_cond_wait(&s->idle, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    for (size_t i = 0; i < s->n; i++)
+        free(s->entry[i].bytes);
+    free(s->entry);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->idle);
+}
+
+int fake_count(struct fake_server *s, int command, const char *text)
+{
+    int n = 0;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0; i < s->n; i++)
+        n += s->entry[i].command == command && (text == NULL || strcmp(s->entry[i].bytes, text) == 0);
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "replay_run.h"
+
+#include "check.h"
+
+static const struct qt_column_spec SESSIONS[] = {
+    {"session", 'l', 0}, {"open_due_ns", 'l', 0}, {"events", 'l', 0}, {"db", 'u', 1}, {"opened_ahead", 'b', 0},
+};
+static const struct qt_column_spec EVENTS[] = {
+    {"session", 'l', 0}, {"seq", 'l', 0},   {"due_ns", 'l', 0}, {"command", 'i', 0},
+    {"class", 'i', 0},   {"flags", 'l', 0}, {"db", 'u', 1},     {"statement", 'z', 1},
+};
+
+/* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
+struct wide {
+    const struct qt_column_spec *specs;
+    int32_t n;
+    struct ArrowArray batch;
+};
+
+static int wide_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    struct wide *w = stream->private_data;
+    CHECK_INT(qt_columns_schema(w->specs, w->n, out), QT_OK);
+    for (int32_t i = 0; i < w->n; i++)
+        if (w->specs[i].type == 'u' || w->specs[i].type == 'z')
+            out->children[i]->format = w->specs[i].type == 'u' ? "U" : "Z";
+    return 0;
+}
+
+static int wide_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct wide *w = stream->private_data;
+    *out = w->batch;
+    w->batch.release = NULL;
+    return 0;
+}
+
+static const char *wide_error(struct ArrowArrayStream *stream)
+{
+    (void)stream;
+    return NULL;
+}
+
+static void wide_release(struct ArrowArrayStream *stream)
+{
+    struct wide *w = stream->private_data;
+    if (w->batch.release != NULL)
+        w->batch.release(&w->batch);
+    free(w);
+    stream->release = NULL;
+}
+
+static void widen(struct ArrowArray *c)
+{
+    const int32_t *narrow = c->buffers[1];
+    int64_t *offsets = malloc((size_t)(c->length + 1) * sizeof *offsets);
+    CHECK(offsets != NULL);
+    for (int64_t i = 0; i <= c->length; i++)
+        offsets[i] = narrow[i];
+    free((void *)(uintptr_t)narrow);
+    c->buffers[1] = offsets;
+}
+
+static void wide_stream(struct qt_columns *cols, struct ArrowArrayStream *out)
+{
+    struct wide *w = calloc(1, sizeof *w);
+    CHECK(w != NULL);
+    w->specs = cols->specs;
+    w->n = cols->n;
+    CHECK_INT(qt_columns_finish(cols, &w->batch, NULL), QT_OK);
+    for (int32_t i = 0; i < w->n; i++)
+        if (w->specs[i].type == 'u' || w->specs[i].type == 'z')
+            widen(w->batch.children[i]);
+    *out = (struct ArrowArrayStream){wide_schema, wide_next, wide_error, wide_release, w};
+}
+
+void replay_init(struct replay *r)
+{
+    memset(r, 0, sizeof *r);
+    fake_start(&r->server);
+    r->options = (struct qt_engine_options){
+        .host = "127.0.0.1",
+        .port = r->server.port,
+        .user = "u",
+        .password = "p",
+        .charset = "utf8mb4",
+        .connect_timeout_s = 5,
+        .connect_rate = 10000,
+        .queue_bytes = 1 << 20,
+        .drain_ns = 5000 * MS,
+        .stack_bytes = 1 << 20,
+    };
+    CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 5), QT_OK);
+    CHECK_INT(qt_columns_init(&r->events, EVENTS, 8), QT_OK);
+}
+
+void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t events, const char *db)
+{
+    struct qt_column *c = r->sessions.col;
+    qt_col_i64(&c[0], id);
+    qt_col_i64(&c[1], open_due_ns);
+    qt_col_i64(&c[2], events);
+    if (db == NULL)
+        qt_col_null(&c[3]);
+    else
+        qt_col_text(&c[3], db);
+    qt_col_bool(&c[4], open_due_ns <= 0);
+}
+
+void replay_full_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
+                       const char *db, const char *bytes, size_t len)
+{
+    struct qt_column *c = r->events.col;
+    qt_col_i64(&c[0], session);
+    qt_col_i64(&c[1], seq);
+    qt_col_i64(&c[2], due_ns);
+    qt_col_i32(&c[3], command);
+    qt_col_i32(&c[4], bytes != NULL && strncmp(bytes, "SELECT", 6) == 0 ? QT_CLASS_READ : QT_CLASS_WRITE);
+    qt_col_i64(&c[5], flags);
+    if (db == NULL)
+        qt_col_null(&c[6]);
+    else
+        qt_col_text(&c[6], db);
+    if (bytes == NULL)
+        qt_col_null(&c[7]);
+    else
+        qt_col_bytes(&c[7], bytes, len);
+}
+
+void replay_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, const char *sql)
+{
+    replay_full_event(r, session, seq, due_ns, 1, 0, NULL, sql, strlen(sql));
+}
+
+static void *feeder_run(void *arg)
+{
+    struct replay *r = arg;
+    struct ArrowArrayStream stream;
+
+    wide_stream(&r->events, &stream);
+    r->fed_code = qt_engine_feed(r->engine, &stream, &r->fed_error);
+    stream.release(&stream);
+    CHECK_INT(qt_engine_feed_end(r->engine, NULL), QT_OK);
+    return NULL;
+}
+
+static int is_null(const struct ArrowArray *c, int64_t row)
+{
+    const uint8_t *bits = c->buffers[0];
+    return bits != NULL && !(bits[row / 8] >> (row % 8) & 1);
+}
+
+static int64_t number(const struct ArrowArray *batch, int column, int64_t row)
+{
+    const struct ArrowArray *c = batch->children[column];
+    return is_null(c, row) ? NO_VALUE : ((const int64_t *)c->buffers[1])[row];
+}
+
+static void text(const struct ArrowArray *batch, int column, int64_t row, char *to, size_t size)
+{
+    const struct ArrowArray *c = batch->children[column];
+    const int32_t *offsets = c->buffers[1];
+    size_t len = (size_t)(offsets[row + 1] - offsets[row]);
+
+    to[0] = 0;
+    if (is_null(c, row))
+        return;
+    CHECK(len < size);
+    memcpy(to, (const char *)c->buffers[2] + offsets[row], len);
+    to[len] = 0;
+}
+
+static void keep(struct replay *r, const struct ArrowArray *b, int64_t row)
+{
+    const struct ArrowArray *error = b->children[15];
+    struct outcome *o;
+
+    if (r->n == r->space) {
+        r->space = r->space == 0 ? 64 : r->space * 2;
+        r->outcome = realloc(r->outcome, r->space * sizeof *r->outcome);
+        CHECK(r->outcome != NULL);
+    }
+    o = &r->outcome[r->n++];
+    *o = (struct outcome){
+        .session = number(b, 0, row), .seq = number(b, 1, row),   .due_ns = number(b, 3, row),
+        .fed_ns = number(b, 4, row),  .free_ns = number(b, 5, row), .sent_ns = number(b, 6, row),
+        .first_ns = number(b, 7, row), .done_ns = number(b, 8, row), .rows = number(b, 11, row),
+        .affected = number(b, 12, row), .bytes = number(b, 13, row), .warnings = number(b, 14, row),
+        .error = is_null(error, row) ? NO_VALUE : ((const int32_t *)error->buffers[1])[row],
+    };
+    text(b, 9, row, o->status, sizeof o->status);
+    text(b, 10, row, o->reason, sizeof o->reason);
+    text(b, 16, row, o->text, sizeof o->text);
+}
+
+static void pull(struct replay *r)
+{
+    struct ArrowArrayStream stream;
+
+    CHECK_INT(qt_engine_outcomes(r->engine, 20 * MS, &stream, NULL), QT_OK);
+    for (;;) {
+        struct ArrowArray batch;
+        CHECK_INT(stream.get_next(&stream, &batch), 0);
+        if (batch.release == NULL)
+            break;
+        for (int64_t row = 0; row < batch.length; row++)
+            keep(r, &batch, row);
+        batch.release(&batch);
+    }
+    stream.release(&stream);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct outcome *x = a, *y = b;
+    return x->session != y->session ? (x->session > y->session) - (x->session < y->session)
+                                    : (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+void replay_run(struct replay *r)
+{
+    struct ArrowArrayStream stream;
+    struct qt_error err = {0, ""};
+    pthread_t feeder;
+
+    r->engine = qt_engine_new(&r->options, &err);
+    CHECK_TEXT(err.message, "");
+    wide_stream(&r->sessions, &stream);
+    qt_engine_sessions(r->engine, &stream, &err);
+    stream.release(&stream);
+    CHECK_TEXT(err.message, "");
+    r->begun_ns = fake_now();
+    CHECK_INT(qt_engine_start(r->engine, &err), QT_OK);
+    CHECK_INT(pthread_create(&feeder, NULL, feeder_run, r), 0);
+    do {
+        qt_engine_stats(r->engine, &r->stats);
+        if (r->no_reading && r->stats.state != QT_ENGINE_DONE)
+            continue;
+        pull(r);
+        if (r->each_slice != NULL)
+            r->each_slice(r);
+    } while (r->stats.state != QT_ENGINE_DONE);
+    pthread_join(feeder, NULL);
+    qt_engine_stats(r->engine, &r->stats);
+    CHECK_INT(r->stats.fed, r->n);
+    CHECK_INT(r->stats.executed + r->stats.not_sent, r->n);
+    CHECK_INT(r->stats.executed, replay_count(r, "executed", NULL));
+    CHECK_INT(r->stats.queued_bytes, 0);
+    CHECK_INT(r->stats.sessions_open, 0);
+    if (r->n > 0)
+        qsort(r->outcome, r->n, sizeof *r->outcome, by_place);
+}
+
+struct outcome *replay_find(struct replay *r, int64_t session, int64_t seq)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (r->outcome[i].session == session && r->outcome[i].seq == seq)
+            return &r->outcome[i];
+    fprintf(stderr, "no outcome of session %lld, event %lld\n", (long long)session, (long long)seq);
+    exit(1);
+}
+
+int replay_count(struct replay *r, const char *status, const char *reason)
+{
+    int n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += strcmp(r->outcome[i].status, status) == 0 && (reason == NULL || strcmp(r->outcome[i].reason, reason) == 0);
+    return n;
+}
+
+void replay_free(struct replay *r)
+{
+    qt_engine_free(r->engine);
+    fake_stop(&r->server);
+    qt_columns_free(&r->sessions);
+    qt_columns_free(&r->events);
+    free(r->outcome);
+}

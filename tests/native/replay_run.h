@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A run of the engine in a test: a plan made row by row, fed by a thread, its outcomes collected by the caller's. */
+#ifndef QT_REPLAY_RUN_H
+#define QT_REPLAY_RUN_H
+
+#include <pthread.h>
+
+#include "fake_server.h"
+#include "stream.h"
+
+#define MS 1000000LL
+#define NO_VALUE INT64_MIN
+
+struct outcome {
+    int64_t session, seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns, rows, affected, bytes, warnings, error;
+    char status[16], reason[24], text[128];
+};
+
+struct replay {
+    struct fake_server server;
+    struct qt_engine_options options;
+    struct qt_engine *engine;
+    struct qt_columns sessions, events;
+    struct outcome *outcome;
+    size_t n, space;
+    struct qt_engine_stats stats;
+    void (*each_slice)(struct replay *); /* called about every 20 ms while it runs; may be NULL */
+    int64_t begun_ns;
+    int stopped, fed_code, no_reading;
+    struct qt_error fed_error;
+};
+
+void replay_init(struct replay *); /* with a fake server and generous options */
+void replay_session(struct replay *, int64_t id, int64_t open_due_ns, int64_t events, const char *db);
+void replay_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, const char *sql);
+void replay_full_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
+                       const char *db, const char *bytes, size_t len); /* bytes NULL = none */
+void replay_run(struct replay *); /* to the end; outcomes are sorted by session, seq */
+struct outcome *replay_find(struct replay *, int64_t session, int64_t seq);
+int replay_count(struct replay *, const char *status, const char *reason); /* reason NULL = any */
+void replay_free(struct replay *);
+
+#endif
