@@ -52,7 +52,8 @@ def run_demo(seconds: float = 20, keep: Path | None = None) -> Path:
         _replay(servers, data, folder, "copy", PRODUCTION)
         _replay(servers, data, folder, "candidate", CANDIDATE)
         _report(folder)
-    _say(f"\nDone in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
+    click.echo()
+    _say(f"Done in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
     click.secho(f"\nThe report: {folder / 'report.html'}", bold=True)
     return folder
 
