@@ -145,7 +145,7 @@ def _title(number: int, text: str) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(textwrap.fill(text, WIDTH))
+    click.echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 @contextmanager
