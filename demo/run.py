@@ -80,6 +80,7 @@ def _record(servers: Path, folder: Path, seconds: float) -> Path:
         _say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
         tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
         _say(f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail.")
+        production.stop()
         shutil.copyfile(production.slow_log, folder / "slow.log")
     return data
 
