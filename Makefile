@@ -7,6 +7,7 @@ venv := .venv
 bin := $(venv)/bin
 extension := $(venv)/extension.stamp
 sources := $(wildcard native/*.c native/*.h) native/build_ffi.py
+compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 
 .PHONY: help setup servers demo test test-native lint format fuzz bench docs wheel clean
@@ -48,7 +49,7 @@ test: setup ## all tests, those against real servers included
 	@$(bin)/python -m pytest $(args)
 
 test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
-	@$(MAKE) --no-print-directory -C tests/native test asan tsan
+	@$(MAKE) --no-print-directory -C tests/native CC=$(compiler) test asan tsan
 
 lint: setup ## ruff and mypy --strict
 	@$(bin)/ruff check .
@@ -60,7 +61,7 @@ format: setup ## let ruff lay out the Python files
 	@$(bin)/ruff format .
 
 fuzz: setup ## throw broken input at the parsers for a minute
-	@$(MAKE) --no-print-directory -C tests/native fuzz
+	@scripts/fuzz
 
 bench: setup ## measure against the peers; only=parser,replay,... picks
 	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))

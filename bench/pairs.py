@@ -3,6 +3,7 @@
 
 import resource
 import subprocess
+import textwrap
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -87,17 +88,21 @@ def ratios(ours: list[Figures], peer: list[Figures]) -> Figures:
 def show(result: Result) -> str:
     """Return a pair's table for an 80-column terminal."""
     pair = result.pair
-    lines = [pair.title, f"  {pair.ours.name}: {pair.ours.command}"]
+    lines = [pair.title, _wrapped(f"{pair.ours.name}: {pair.ours.command}")]
     if pair.peer:
-        lines.append(f"  {pair.peer.name}: {pair.peer.command}")
-    lines.append(f"  {'median (lowest - highest)':<25} {'ours':>24} {'peer':>22} {'ratio':>5}")
+        lines.append(_wrapped(f"{pair.peer.name}: {pair.peer.command}"))
+    lines.append(f"  {'median (lowest - highest)':<25} {'ours':>22} {'peer':>22} {'ratio':>5}")
     ratio = ratios(result.ours, result.peer)
     for key in result.ours[0]:
         times = f"{ratio[key]:.2f}" if key in ratio else ""
-        lines.append(f"  {key:<25} {_spread(result.ours, key):>24} {_spread(result.peer, key):>22} {times:>5}")
+        lines.append(f"  {key:<25} {_spread(result.ours, key):>22} {_spread(result.peer, key):>22} {times:>5}")
     if pair.note:
-        lines.append(f"  {pair.note}")
+        lines.append(_wrapped(pair.note))
     return "\n".join(lines)
+
+
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 80, initial_indent="  ", subsequent_indent="      ", break_on_hyphens=False)
 
 
 def _spread(rounds: list[Figures], key: str) -> str:

@@ -52,7 +52,8 @@ def run_demo(seconds: float = 20, keep: Path | None = None) -> Path:
         _replay(servers, data, folder, "copy", PRODUCTION)
         _replay(servers, data, folder, "candidate", CANDIDATE)
         _report(folder)
-    _say(f"\nDone in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
+    click.echo()
+    _say(f"Done in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
     click.secho(f"\nThe report: {folder / 'report.html'}", bold=True)
     return folder
 
@@ -79,6 +80,7 @@ def _record(servers: Path, folder: Path, seconds: float) -> Path:
         _say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
         tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
         _say(f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail.")
+        production.stop()
         shutil.copyfile(production.slow_log, folder / "slow.log")
     return data
 
@@ -144,7 +146,7 @@ def _title(number: int, text: str) -> None:
 
 
 def _say(text: str) -> None:
-    click.echo(textwrap.fill(text, WIDTH))
+    click.echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
 
 
 @contextmanager

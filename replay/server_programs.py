@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -32,6 +32,7 @@ class Program:
     version: str
     command: tuple[str, ...]
     own: tuple[str, ...] = ()
+    folder: Path | None = None  # of a fetched server
 
     @property
     def init_command(self) -> tuple[str, ...]:
@@ -73,7 +74,12 @@ def find_program(kind: str) -> Program | None:
         for program in known_programs()
         if program.family == family and (program.version + ".").startswith(version + "." if version else "")
     ]
-    return max(fitting, key=lambda program: _number(program.version), default=None)
+    newest = max(fitting, key=lambda program: _number(program.version), default=None)
+    if newest is None or newest.folder is None:
+        return newest
+    there, here = str(newest.folder), str(_reachable(newest.folder))
+    command, own = (tuple(word.replace(there, here) for word in words) for words in (newest.command, newest.own))
+    return replace(newest, command=command, own=own)
 
 
 def missing_sentence(kind: str) -> str:
@@ -95,16 +101,14 @@ def known_programs() -> tuple[Program, ...]:
         if (folder / LOADER).exists():
             found.append(_unpacked(folder))
         elif (folder / "bin" / "mysqld").exists():
-            base = _reachable(folder)
-            share = (f"--basedir={base}", f"--lc-messages-dir={base}/share")
-            found.append(_ask((str(base / "bin" / "mysqld"),), share))
+            share = (f"--basedir={folder}", f"--lc-messages-dir={folder}/share")
+            found.append(_ask((str(folder / "bin" / "mysqld"),), share, folder))
     unique = {program.command: program for program in found if program is not None}
     return tuple(unique.values())
 
 
-def _unpacked(folder: Path) -> Program | None:
+def _unpacked(base: Path) -> Program | None:
     """A Debian package unpacked with what it needs, run through its own loader."""
-    base = _reachable(folder)
     loader = (str(base / LOADER), "--library-path", str(base / "usr/lib/x86_64-linux-gnu"))
     own = (
         f"--basedir={base}/usr",
@@ -112,10 +116,10 @@ def _unpacked(folder: Path) -> Program | None:
         f"--lc-messages-dir={base}/usr/share/mysql",
         f"--character-sets-dir={base}/usr/share/mysql/charsets",
     )
-    return _ask((*loader, str(base / "usr/sbin/mysqld")), own)
+    return _ask((*loader, str(base / "usr/sbin/mysqld")), own, base)
 
 
-def _ask(command: tuple[str, ...], own: tuple[str, ...] = ()) -> Program | None:
+def _ask(command: tuple[str, ...], own: tuple[str, ...] = (), folder: Path | None = None) -> Program | None:
     """Ask a program what it is: `mysqld` is MariaDB on Debian."""
     try:
         said = subprocess.run([*command, "--no-defaults", "--version"], capture_output=True, text=True, timeout=20)
@@ -125,9 +129,10 @@ def _ask(command: tuple[str, ...], own: tuple[str, ...] = ()) -> Program | None:
     if version is None:
         return None
     family = "mariadb" if "mariadb" in said.stdout.lower() else "mysql"
-    return Program(family, version[1], command, own)
+    return Program(family, version[1], command, own, folder)
 
 
+@cache
 def _reachable(folder: Path) -> Path:
     """Return the folder, or a copy of it where the servers' user can't reach it (a checkout in /root).
 

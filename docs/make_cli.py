@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/cli.md from the commands' own help: `make docs`. A test holds the two equal."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+from querytape.cli import group
+
+HEAD = """# The command line
+
+Made by `make docs` from `querytape COMMAND --help`: edit the commands, not this page.
+"""
+
+
+def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+    """Yield (full name, command) for a command and all below it."""
+    yield name, command
+    if isinstance(command, click.Group):
+        for word, child in sorted(command.commands.items()):
+            yield from commands(child, f"{name} {word}")
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [HEAD]
+    for name, command in commands(group, "querytape"):
+        context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80)
+        help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
+        parts.append(f"\n## {name}\n\n```\n{help_text}\n```\n")
+    return "".join(parts)
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text(page(), encoding="utf-8")

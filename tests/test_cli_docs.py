@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help is the documentation: every command has it, with an example, and docs/cli.md says the same."""
+
+import runpy
+from pathlib import Path
+
+import click
+import pytest
+from querytape.cli import group
+
+MAKER = runpy.run_path(str(Path(__file__).resolve().parent.parent / "docs" / "make_cli.py"))
+COMMANDS: list[tuple[str, click.Command]] = list(MAKER["commands"](group, "querytape"))
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_every_command_has_help_and_an_example(name: str, command: click.Command) -> None:
+    """A command without help does not exist for a user; every option says what it does."""
+    assert command.help
+    without = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
+    assert not without
+    if not isinstance(command, click.Group) or name == "querytape":
+        assert f"\n  {name}" in (command.epilog or "")
+
+
+def test_help_fits_the_terminal() -> None:
+    """No line of help is longer than 80 columns."""
+    assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line]
+
+
+def test_the_page_is_up_to_date(checkout: Path) -> None:
+    """docs/cli.md is what `make docs` would write now."""
+    assert (checkout / "docs" / "cli.md").read_text(encoding="utf-8") == MAKER["page"](), "run make docs"
