@@ -154,7 +154,8 @@ class Engine:
         optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "canary_p50_ns", "canary_p99_ns")
         values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
         values["state"] = State(s.state)
-        return EngineStats(**{k: None if k in optional and v < 0 else v for k, v in values.items()})
+        values.update({name: None for name in optional if values[name] < 0})
+        return EngineStats(**values)
 
     def stop(self, how: int = 1) -> None:
         """1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""
