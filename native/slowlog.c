@@ -167,6 +167,7 @@ int qt_slow_next_file(struct qt_slowlog *s, struct qt_error *error)
     s->offset = 0;
     s->line = 1;
     s->at_end = 0;
+    s->header_known = 0;
     s->file_events = 0;
     s->use.len = 0;
     s->has_use = 0;

@@ -360,7 +360,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
         size_t have = s->end - s->begin;
         enum qt_slow_result what = QT_SLOW_MORE;
         if (have > 0)
-            what = qt_slow_parse(s->buffer + s->begin, have, s->at_end, check_quotes, &r->event, &r->banner, &r->used);
+            what = qt_slow_parse(s->buffer + s->begin, have, s->at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
         if (what == QT_SLOW_MORE) {
             if (s->at_end || have >= s->room) {
                 r->used = have; /* the end, or an event larger than any server sends */
@@ -426,6 +426,7 @@ int qt_slow_read_batch(struct qt_slowlog *s, struct qt_error *error)
             server_header(s, r.banner);
         }
         s->skipping = what == QT_SLOW_GARBAGE;
+        s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         consume(s, r.used);
     }
     return QT_OK;
@@ -448,6 +449,7 @@ int qt_slow_peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *er
             if (!(m.flags & QT_F_CLOCK_GUESSED))
                 return QT_OK;
         }
+        s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         bytes += r.used;
         consume(s, r.used);
     }

@@ -97,6 +97,8 @@ static enum answer boundary_at(const char *p, const char *end, int at_end)
         return at_end ? YES : MORE;
     if (*p == '#')
         return header_at(p, end, at_end);
+    if (*p != '/' && *p != '.' && *p != 'm' && *p != 'b' && !(end - p > 1 && p[1] == ':'))
+        return NO; /* no path of a server begins so: /usr/sbin/mysqld, bin/mysqld, mariadbd, D:\mysqld */
     const char *line = line_end(p, end, at_end);
     if (line == NULL)
         return end - p > 4096 ? NO : MORE;
@@ -164,6 +166,7 @@ static const char *find_body_end(const char *p, const char *end, int at_end, int
             out->truncated = !closed;
             out->body.p = p;
             out->body.len = (size_t)((closed ? last - 1 : last) - p);
+            out->header_follows = at < end && *at == '#';
             return at;
         }
         passed++;
@@ -355,15 +358,17 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
     return QT_SLOW_EVENT;
 }
 
-enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int check_quotes, struct qt_slow_event *out,
+enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes, struct qt_slow_event *out,
                                   struct qt_span *banner, size_t *used)
 {
     const char *end = p + len;
-    const char *line = line_end(p, end, at_end);
     banner->p = NULL;
     *used = 0;
     if (len == 0)
         return QT_SLOW_MORE;
+    if (known)
+        return parse_event(p, end, at_end, check_quotes, out, used);
+    const char *line = line_end(p, end, at_end);
     if (line == NULL && len < (1u << 20))
         return QT_SLOW_MORE;
     if (line == NULL) { /* a megabyte without a newline is no log's line */

@@ -33,6 +33,7 @@ struct qt_slow_event {
     int truncated;               /* the file ended inside the body */
     int ambiguous;               /* a literal holds what looks like further events */
     int unbalanced;              /* a quote never closes: the first possible end was taken */
+    int header_follows;          /* the event ended because another one's header stands behind it */
     int unknown_line;            /* a header line with nothing known in it */
 };
 
@@ -45,8 +46,9 @@ enum qt_slow_result {
 
 /* Reads what stands at `p` (a line's start). `at_end` says that nothing follows `len`. For SKIP of a server header,
  * `banner` is its first line. Call it first with check_quotes 0; where the body then turns out to end inside an open literal,
- * again with 1, which follows the literal to its end. */
-enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int check_quotes, struct qt_slow_event *out,
+ * again with 1, which follows the literal to its end. `known`: the event before ended here because a whole header was seen
+ * at `p` (out->header_follows), so it is not looked for again. */
+enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes, struct qt_slow_event *out,
                                   struct qt_span *banner, size_t *used);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "lexer.h"
+
 #define TEN_YEARS_NS (INT64_C(315360000) * QT_SECOND)
 
 static const char *number(const char *p, const char *end, int64_t *out)
@@ -27,14 +29,18 @@ static const char *number(const char *p, const char *end, int64_t *out)
 /* `12.000345` seconds as nanoseconds; -2 where it cannot be true (servers print underflows such as 18446744073708.79). */
 static const char *seconds(const char *p, const char *end, int64_t *out)
 {
-    int64_t whole = -1, value = 0, unit = QT_SECOND;
+    static const int32_t scale[] = {1000000000, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
+    int64_t whole = -1, value = 0;
+    int digits = 0;
     const char *at = number(p, end, &whole);
-    if (at < end && *at == '.')
-        for (at++; at < end && *at >= '0' && *at <= '9'; at++)
-            if (unit > 1) {
-                unit /= 10;
-                value += (*at - '0') * unit;
+    if (at < end && *at == '.') {
+        for (at++; at < end && (unsigned char)(*at - '0') < 10; at++)
+            if (digits < 9) {
+                value = value * 10 + (*at - '0');
+                digits++;
             }
+        value *= scale[digits];
+    }
     *out = whole < 0 || whole > TEN_YEARS_NS / QT_SECOND || (at < end && *at == '.') ? -2 : whole * QT_SECOND + value;
     return at;
 }
@@ -144,17 +150,14 @@ static const char *value_of(const char *key, size_t key_len, const char *p, cons
     return p;
 }
 
-static int is_key_char(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
-}
+#define IS_KEY_CHAR(c) (qt_char_class[(unsigned char)(c)] & QT_C_IDENT)
 
 void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *out)
 {
     int found = 0;
     while (p < end) {
         const char *key = p;
-        while (p < end && is_key_char(*p))
+        while (p < end && IS_KEY_CHAR(*p))
             p++;
         if (p == end || *p != ':' || p == key) { /* not a key: on to behind the next blank */
             while (p < end && *p != ' ' && *p != '\t')

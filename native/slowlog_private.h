@@ -44,6 +44,7 @@ struct qt_slowlog {
     size_t counted;
     uint64_t file_events;
     int at_end;                   /* nothing of this file is behind buffer[end] */
+    int header_known;             /* a whole header stands at buffer[begin] */
     int skipping;                 /* inside bytes that no grammar knows: said once */
 
     /* what one event leaves to the next */
