@@ -48,6 +48,7 @@ Examples:
   zcat slow.log.gz | querytape capture slowlog - -o shop.tape
   querytape capture slowlog slow.log -o shop.tape --source mysql://ro@prod/
 
+\b
 To log everything for a while on the server (new connections only):
   SET GLOBAL long_query_time = 0; SET GLOBAL slow_query_log = ON;
 """,

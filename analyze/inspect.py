@@ -105,15 +105,11 @@ def _counts(found: Portrait, console: Console, events: int) -> None:
 
 
 def _digests(found: Portrait, console: Console, top: int) -> None:
-    table = new_table("\nDigests, by time in the server", "digest", "events", "time", "p50", "p95", "max")
+    console.print("\n[bold]Digests, by time in the server[/]")
+    heads = ("events", "time", "p50", "p95", "max")
+    console.print(f"[dim]{'':18}{''.join(f'{head:>11}' for head in heads)}[/]")
     for row in found.answers["inspect_digests"][:top]:
-        table.add_row(
-            row["digest"],
-            count(row["events"]),
-            duration(row["duration_ns"]),
-            duration(row["p50_ns"]),
-            duration(row["p95_ns"]),
-            duration(row["max_ns"]),
-        )
-        table.add_row(f"  [dim]{escape(printable(row['normalized'], 40))}[/]")
-    console.print(table)
+        times = [duration(row[key]) for key in ("duration_ns", "p50_ns", "p95_ns", "max_ns")]
+        cells = "".join(f"{cell:>11}" for cell in (count(row["events"]), *times))
+        console.print(f"{row['digest']:18}{cells}", no_wrap=True)
+        console.print(f"  [dim]{escape(printable(row['normalized'], 76))}[/]", no_wrap=True)
