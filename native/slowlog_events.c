@@ -2,7 +2,6 @@
 /* One event after the other: from the grammar's spans to a row of the batch, with all that the log leaves from event to event. */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "error.h"
 #include "slowlog_private.h"
@@ -79,103 +78,9 @@ static int is_system_user(struct qt_span user)
     return 0;
 }
 
-/* ---- time ---- */
-
-int qt_slow_zone(const struct qt_slowlog *s, int64_t *out_ns)
-{
-    uint64_t total = 0, below = 0;
-    for (int i = 0; i < QT_ZONES; i++)
-        total += s->zones[i];
-    for (int i = 0; i < QT_ZONES && total > 0; i++)
-        if ((below += s->zones[i]) * 2 > total) {
-            *out_ns = (i - QT_ZONES / 2) * 900 * QT_SECOND;
-            return 1;
-        }
-    *out_ns = 0;
-    return 0;
-}
-
-static void note_zone(struct qt_slowlog *s, const struct qt_slow_event *e)
-{
-    if (e->time.kind != QT_LOGTIME_LOCAL || e->timestamp_s < 0)
-        return;
-    int64_t quarters = (e->time.ns / QT_SECOND - e->timestamp_s + (QT_ZONES / 2) * 900 + 450) / 900;
-    if (quarters >= 0 && quarters < QT_ZONES)
-        s->zones[quarters]++;
-}
-
-static void stamp(const struct qt_slowlog *s, const struct qt_slow_event *e, struct qt_moment *m)
-{
-    const struct qt_logtime *time = e->time.kind != QT_LOGTIME_BAD ? &e->time : &s->time;
-    m->stamp = QT_STAMP_SECOND;
-    if (e->start_ns >= 0) {
-        m->stamp = QT_STAMP_START;
-        m->when_ns = e->start_ns;
-    } else if (time->kind == QT_LOGTIME_UTC) {
-        m->stamp = QT_STAMP_END;
-        m->when_ns = time->ns;
-    } else if (e->timestamp_s >= 0 && !(s->options.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
-        m->when_ns = e->timestamp_s * QT_SECOND;
-    } else if (time->kind == QT_LOGTIME_LOCAL) {
-        int64_t zone = s->options.timezone_ns;
-        if (!s->options.has_timezone)
-            qt_slow_zone(s, &zone);
-        m->when_ns = time->ns - zone;
-    } else {
-        m->when_ns = s->timeline.clock_ns != INT64_MIN ? s->timeline.clock_ns : 0;
-        m->flags |= QT_F_CLOCK_GUESSED;
-    }
-}
-
-/* SET timestamp = 0 or DEFAULT gives the session the server's clock back. */
-static int gives_clock_back(struct qt_span text)
-{
-    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ';'))
-        text.len--;
-    if (text.len >= 7 && strncasecmp(text.p + text.len - 7, "default", 7) == 0)
-        return 1;
-    return text.len >= 2 && text.p[text.len - 1] == '0' && (text.p[text.len - 2] == '=' || text.p[text.len - 2] == ' ');
-}
-
-/* ---- sessions ---- */
-
 static int is_flush(const struct reading *r, const char *command)
 {
     return (r->has_statement && r->statement.danger == QT_DANGER_FLUSH) || strcmp(command, "refresh") == 0;
-}
-
-/* A server writes the same header when it starts and when FLUSH LOGS (or a rotation) reopens its log. It started anew
- * unless a FLUSH stands next to the header, or a later file of the set goes on with sessions that are known. */
-static int is_restart(struct qt_slowlog *s, const struct reading *r, const char *command, uint64_t key, uint32_t account)
-{
-    if (s->after_flush || is_flush(r, command))
-        return 0;
-    if (s->file == 0 || s->file_events > 0)
-        return 1;
-    if (r->event.thread_id >= 0 && (uint64_t)r->event.thread_id > s->largest_thread)
-        return 0;
-    for (uint32_t i = 0; i < s->sessions.n_entries; i++)
-        if (s->sessions.entries[i].key == key)
-            return s->sessions.entries[i].account != account || s->sessions.entries[i].ended;
-    return 1;
-}
-
-static int64_t find_session(struct qt_slowlog *s, uint64_t key, uint32_t account, const char *command)
-{
-    int64_t at = qt_sessions_find(&s->sessions, key, atomic_load_explicit(&s->events, memory_order_relaxed));
-    if (at < 0)
-        return at;
-    struct qt_session_entry *e = &s->sessions.entries[at];
-    int other = account != 0 && e->account != 0 && e->account != account && strcmp(command, "change_user") != 0;
-    if (e->session == 0 || e->ended || other) {
-        qt_sessions_begin(&s->sessions, e);
-        atomic_store_explicit(&s->n_sessions, (uint64_t)(s->sessions.next_session - 1), memory_order_relaxed);
-    }
-    if (account != 0)
-        e->account = account;
-    e->seq++;
-    e->ended = strcmp(command, "quit") == 0;
-    return at;
 }
 
 /* ---- one event into the batch ---- */
@@ -195,7 +100,7 @@ static void carry(struct qt_slowlog *s, const struct reading *r)
     const struct qt_slow_event *e = &r->event;
     if (e->time.kind != QT_LOGTIME_BAD)
         s->time = e->time;
-    note_zone(s, e);
+    qt_slow_note_zone(s, e);
     if (e->use.p != NULL) {
         if (e->use.len > s->use.room) {
             char *larger = realloc(s->use.p, e->use.len);
@@ -263,7 +168,7 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
     if (m->flags & QT_F_TIMESTAMP)
         entry->own_timestamp = 1;
     m->doubtful = entry->own_timestamp;
-    if ((m->flags & QT_F_TIMESTAMP) && gives_clock_back(e->body))
+    if ((m->flags & QT_F_TIMESTAMP) && qt_slow_gives_clock_back(e->body))
         entry->own_timestamp = 0;
 }
 
@@ -274,11 +179,11 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     uint32_t account = e->user.p != NULL ? (uint32_t)(hash_of(e->user, e->host.len ? e->host : e->address) | 1) : 0;
     uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id : NO_KEY | hash_of(e->user, e->address) >> 1;
     struct qt_moment m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
-    stamp(s, e, &m);
+    qt_slow_stamp(s, e, &m);
     if (must_close(s, &m))
         return CLOSE_BATCH;
     if (s->pending_restart) {
-        int restart = is_restart(s, r, command, key, account);
+        int restart = qt_slow_is_restart(s, is_flush(r, command), e->thread_id, key, account);
         if (restart && s->batch.rows > 0)
             return CLOSE_BATCH;
         if (restart) {
@@ -289,7 +194,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     }
     if (qt_slow_batch_room(&s->batch) != 0)
         goto no_memory;
-    int64_t at = find_session(s, key, account, command);
+    int64_t at = qt_slow_find_session(s, key, account, command);
     if (at < 0)
         goto no_memory;
     struct qt_session_entry *entry = &s->sessions.entries[at];
@@ -444,7 +349,7 @@ int qt_slow_peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *er
             break;
         if (what == QT_SLOW_EVENT) {
             struct qt_moment m = {0};
-            stamp(s, &r.event, &m);
+            qt_slow_stamp(s, &r.event, &m);
             *out_ns = m.when_ns;
             if (!(m.flags & QT_F_CLOCK_GUESSED))
                 return QT_OK;

@@ -81,6 +81,15 @@ int qt_slow_peek_time(struct qt_slowlog *, int64_t *out_ns, struct qt_error *);
 /* Median of local time less UTC; returns whether the log showed both. Under problems.lock. */
 int qt_slow_zone(const struct qt_slowlog *, int64_t *out_ns);
 
+/* slowlog_state.c */
+void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
+void qt_slow_stamp(const struct qt_slowlog *, const struct qt_slow_event *, struct qt_moment *); /* when_ns, stamp, flags */
+int qt_slow_gives_clock_back(struct qt_span statement);
+/* `flush`: the event is a FLUSH that writes a new header. */
+int qt_slow_is_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key, uint32_t account);
+/* Index of the entry of the session, whose seq is this event's; -1 when out of memory. */
+int64_t qt_slow_find_session(struct qt_slowlog *, uint64_t key, uint32_t account, const char *command);
+
 int qt_slow_batch_init(struct qt_slow_batch *);
 void qt_slow_batch_free(struct qt_slow_batch *);
 

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event means in its place of the log: when it was, which session it is of, and whether the server started anew. */
+#include <string.h>
+#include <strings.h>
+
+#include "slowlog_private.h"
+
+/* ---- time ---- */
+
+int qt_slow_zone(const struct qt_slowlog *s, int64_t *out_ns)
+{
+    uint64_t total = 0, below = 0;
+    for (int i = 0; i < QT_ZONES; i++)
+        total += s->zones[i];
+    for (int i = 0; i < QT_ZONES && total > 0; i++)
+        if ((below += s->zones[i]) * 2 > total) {
+            *out_ns = (i - QT_ZONES / 2) * 900 * QT_SECOND;
+            return 1;
+        }
+    *out_ns = 0;
+    return 0;
+}
+
+void qt_slow_note_zone(struct qt_slowlog *s, const struct qt_slow_event *e)
+{
+    if (e->time.kind != QT_LOGTIME_LOCAL || e->timestamp_s < 0)
+        return;
+    int64_t quarters = (e->time.ns / QT_SECOND - e->timestamp_s + (QT_ZONES / 2) * 900 + 450) / 900;
+    if (quarters >= 0 && quarters < QT_ZONES)
+        s->zones[quarters]++;
+}
+
+void qt_slow_stamp(const struct qt_slowlog *s, const struct qt_slow_event *e, struct qt_moment *m)
+{
+    const struct qt_logtime *time = e->time.kind != QT_LOGTIME_BAD ? &e->time : &s->time;
+    m->stamp = QT_STAMP_SECOND;
+    if (e->start_ns >= 0) {
+        m->stamp = QT_STAMP_START;
+        m->when_ns = e->start_ns;
+    } else if (time->kind == QT_LOGTIME_UTC) {
+        m->stamp = QT_STAMP_END;
+        m->when_ns = time->ns;
+    } else if (e->timestamp_s >= 0 && !(s->options.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
+        m->when_ns = e->timestamp_s * QT_SECOND;
+    } else if (time->kind == QT_LOGTIME_LOCAL) {
+        int64_t zone = s->options.timezone_ns;
+        if (!s->options.has_timezone)
+            qt_slow_zone(s, &zone);
+        m->when_ns = time->ns - zone;
+    } else {
+        m->when_ns = s->timeline.clock_ns != INT64_MIN ? s->timeline.clock_ns : 0;
+        m->flags |= QT_F_CLOCK_GUESSED;
+    }
+}
+
+/* SET timestamp = 0 or DEFAULT gives the session the server's clock back. */
+int qt_slow_gives_clock_back(struct qt_span text)
+{
+    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ';'))
+        text.len--;
+    if (text.len >= 7 && strncasecmp(text.p + text.len - 7, "default", 7) == 0)
+        return 1;
+    return text.len >= 2 && text.p[text.len - 1] == '0' && (text.p[text.len - 2] == '=' || text.p[text.len - 2] == ' ');
+}
+
+/* ---- sessions ---- */
+
+/* A server writes the same header when it starts and when FLUSH LOGS (or a rotation) reopens its log. It started anew
+ * unless a FLUSH stands next to the header, or a later file of the set goes on with sessions that are known. */
+int qt_slow_is_restart(const struct qt_slowlog *s, int flush, int64_t thread_id, uint64_t key, uint32_t account)
+{
+    if (s->after_flush || flush)
+        return 0;
+    if (s->file == 0 || s->file_events > 0)
+        return 1;
+    if (thread_id >= 0 && (uint64_t)thread_id > s->largest_thread)
+        return 0;
+    for (uint32_t i = 0; i < s->sessions.n_entries; i++)
+        if (s->sessions.entries[i].key == key)
+            return s->sessions.entries[i].account != account || s->sessions.entries[i].ended;
+    return 1;
+}
+
+int64_t qt_slow_find_session(struct qt_slowlog *s, uint64_t key, uint32_t account, const char *command)
+{
+    int64_t at = qt_sessions_find(&s->sessions, key, atomic_load_explicit(&s->events, memory_order_relaxed));
+    if (at < 0)
+        return at;
+    struct qt_session_entry *e = &s->sessions.entries[at];
+    int other = account != 0 && e->account != 0 && e->account != account && strcmp(command, "change_user") != 0;
+    if (e->session == 0 || e->ended || other) {
+        qt_sessions_begin(&s->sessions, e);
+        atomic_store_explicit(&s->n_sessions, (uint64_t)(s->sessions.next_session - 1), memory_order_relaxed);
+    }
+    if (account != 0)
+        e->account = account;
+    e->seq++;
+    e->ended = strcmp(command, "quit") == 0;
+    return at;
+}
