@@ -6,7 +6,7 @@ SHELL := /bin/bash
 venv := .venv
 bin := $(venv)/bin
 extension := $(venv)/extension.stamp
-sources := $(wildcard native/*.c native/*.h) native/build_ffi.py
+sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
 compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds `querytape.native._querytape`: every `*.c` of this folder and the declarations of `querytape.h`.
+"""Builds `querytape.native._querytape`: every `*.c` of the folders below and the declarations of `querytape.h`.
 
 QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own
 builds do.
@@ -13,6 +13,8 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
+# One part each; headers are included by name alone.
+FOLDERS = ("base", "sql", "sources", "slowlog", "packets", "player")
 
 
 def declarations() -> str:
@@ -50,6 +52,7 @@ def compile_flags() -> list[str]:
         "-fvisibility=hidden",
         "-pthread",
         f"-I{HERE}",
+        *(f"-I{HERE / folder}" for folder in FOLDERS),
     ]
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]
@@ -63,7 +66,9 @@ ffi.cdef(declarations())
 ffi.set_source(
     "querytape.native._querytape",
     '#include "arrow_abi.h"\n#include "querytape.h"\n',
-    sources=sorted(os.path.relpath(path, HERE.parent) for path in HERE.glob("*.c") if path.name != "_querytape.c"),
+    sources=sorted(
+        os.path.relpath(path, HERE.parent) for folder in FOLDERS for path in (HERE / folder).glob("*.c")
+    ),
     extra_compile_args=compile_flags() + connector_flags("cflags"),
     extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd"],
     py_limited_api=True,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Nanoseconds a statement and a byte of qt_normalize, best of several rounds.
  *
- *   cc -std=c11 -O2 -I native bench/native/bench_normalize.c native/{normalize,normalize_lists,text,lexer,classify}.c \
- *      native/{verdict,secrets,redact,keywords,error}.c -o bench_normalize && ./bench_normalize
+ *   cc -std=c11 -O2 -I native -I native/base -I native/sql bench/native/bench_normalize.c native/sql/*.c \
+ *      native/base/error.c -o bench_normalize && ./bench_normalize
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>

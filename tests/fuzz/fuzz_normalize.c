@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* libFuzzer: any bytes as a statement. Holds: in bounds; the same again; what is redacted has no literal left.
- *
- *   clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -I native tests/fuzz/fuzz_normalize.c native/{normalize,\
- *      normalize_lists,text,lexer,classify,verdict,secrets,redact,keywords,error}.c -o fuzz_normalize
+ * scripts/fuzz builds and runs it.
  */
 #include <stdlib.h>
 #include <string.h>
