@@ -7,11 +7,7 @@
 #include <stdint.h>
 
 #include "logtime.h"
-
-struct qt_span {
-    const char *p; /* NULL = absent */
-    size_t len;
-};
+#include "span.h"
 
 /* What the lines of one event say. Numbers are -1 where their line is absent. */
 struct qt_slow_event {
