@@ -1,37 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape capture ...`: the face of the sources."""
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from .capture import SlowlogOptions, capture_slowlog
+from .capture import SOURCES, Option, Settings, SourceKind, capture
 from .errors import RefusedError
+from .parameters import Duration, Size, TimeZone
 from .progress import CaptureProgress
 from .schemas import open_folder
 from .terminal import clock, show_problems
-
-ZONE = re.compile(r"^([+-])(\d{2}):?(\d{2})$")
-
-
-class TimeZone(click.ParamType[int]):
-    """`+02:00`, `-0330` or `UTC`, as nanoseconds to add to UTC."""
-
-    name = "zone"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the offset in nanoseconds."""
-        if isinstance(value, int):
-            return value
-        if str(value).upper() in ("UTC", "Z"):
-            return 0
-        found = ZONE.match(str(value))
-        if found is None or int(found[2]) > 15 or int(found[3]) > 59:
-            self.fail(f"{value!r}: expected an offset such as +02:00 or UTC", param, ctx)
-        seconds = int(found[2]) * 3600 + int(found[3]) * 60
-        return (seconds if found[1] == "+" else -seconds) * 1_000_000_000
 
 
 @click.group("capture", short_help="Record production's queries into a tape.")
@@ -39,57 +19,98 @@ def capture_group() -> None:
     """Record production's queries into a tape, from what is at hand."""
 
 
-@capture_group.command(
-    "slowlog",
-    epilog="""\b
-Examples:
-  querytape capture slowlog /var/log/mysql/slow.log -o shop.tape
-  querytape capture slowlog slow.log.*.gz slow.log -o week.tape
-  zcat slow.log.gz | querytape capture slowlog - -o shop.tape
-  querytape capture slowlog slow.log -o shop.tape --source mysql://ro@prod/
+def value_of(option: Option) -> Any:
+    """Return the click type of a kind's own option."""
+    return {"int": int, "duration": Duration(), "bytes": Size()}.get(option.type, str)
 
-\b
-To log everything for a while on the server (new connections only):
-  SET GLOBAL long_query_time = 0; SET GLOBAL slow_query_log = ON;
-""",
-)
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder)."
-)
-@click.option(
-    "--log-timezone", type=TimeZone(), help="Zone of the log's local times, e.g. +02:00. Default: as the log shows it."
-)
-@click.option(
-    "--source", metavar="URL", help="The server that wrote the log: its identity, variables and position are kept."
-)
-@click.option("--ask-password", is_flag=True, help="Ask for --source's password. Else MYSQL_PWD or an option file.")
-@click.option("--problems", "show", is_flag=True, help="Show each place that was not understood.")
-@click.option("--strict", is_flag=True, help="Exit with 1 where anything was not understood.")
-def slowlog_command(
+
+def own_option(option: Option) -> click.Option:
+    """Return a kind's own option as click has it."""
+    name = f"--{option.name}"
+    if option.type == "flag":
+        return click.Option([name], is_flag=True, help=option.help)
+    shown = option.default is not None and not option.multiple
+    return click.Option(
+        [name],
+        type=value_of(option),
+        default=option.default,
+        multiple=option.multiple,
+        metavar=option.metavar,
+        help=option.help,
+        show_default=shown,
+    )
+
+
+def common_options(kind: SourceKind) -> list[click.Parameter]:
+    """Return the arguments and options that every kind of source has."""
+    needed = not kind.options or all(option.name != "interface" for option in kind.options)
+    parameters: list[click.Parameter] = [
+        click.Argument(["files"], nargs=-1, required=needed, metavar="FILE..."),
+        click.Option(
+            ["-o", "--output"], required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder)."
+        ),
+    ]
+    if kind.local_times:
+        text = "Zone of the log's local times, e.g. +02:00. Default: as the log shows it."
+        parameters.append(click.Option(["--log-timezone"], type=TimeZone(), help=text))
+    parameters += [
+        click.Option(
+            ["--source"],
+            metavar="URL",
+            help="The server it was recorded on: its identity, variables and position are kept.",
+        ),
+        click.Option(
+            ["--ask-password"],
+            is_flag=True,
+            help="Ask for --source's password. Else MYSQL_PWD or an option file.",
+        ),
+        click.Option(["--problems", "show"], is_flag=True, help="Show each place that was not understood."),
+        click.Option(["--strict"], is_flag=True, help="Exit with 1 where anything was not understood."),
+    ]
+    return parameters
+
+
+def run_capture(
+    kind: SourceKind,
     files: tuple[str, ...],
     output: Path,
-    log_timezone: int | None,
     source: str | None,
     ask_password: bool,
     show: bool,
     strict: bool,
+    log_timezone: int | None = None,
+    **extra: Any,
 ) -> int:
-    """Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x).
-
-    Plain files, .gz and .zst, or - for standard input. Several logs of one server (rotated ones) make one tape, in the
-    order of their first events. What is not understood is counted and located, never dropped silently.
-    """
+    """Capture, and say what is on the tape."""
     server = describe_source(source, ask_password) if source else None
     with CaptureProgress() as progress:
-        options = SlowlogOptions(log_timezone, server, progress.update)
-        info = capture_slowlog(files, output, options)
+        info = capture(kind, files, output, Settings(log_timezone, server, extra, progress.update))
     say_result(output, info)
     if info["counts"]["problems"] and show:
         show_problems(open_folder("tape", output))
     elif info["counts"]["problems"]:
-        click.echo("  --problems shows each with file and line", err=True)
+        click.echo("  --problems shows each with its place", err=True)
     return 1 if strict and info["counts"]["problems"] else 0
+
+
+def command_of(kind: SourceKind) -> click.Command:
+    """Return the command `capture KIND`."""
+
+    def run(**given: Any) -> int:
+        return run_capture(kind, **given)
+
+    return click.Command(
+        kind.name,
+        callback=run,
+        params=[*common_options(kind), *map(own_option, kind.options)],
+        help=kind.help,
+        short_help=kind.help.partition("\n")[0],
+        epilog="\b\n" + kind.examples,
+    )
+
+
+for _kind in SOURCES.values():
+    capture_group.add_command(command_of(_kind))
 
 
 def describe_source(url: str, ask_password: bool) -> dict[str, Any]:

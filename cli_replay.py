@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape replay`: the face of the replay stage."""
 
-import re
 import sys
 import time
 from fractions import Fraction
@@ -12,6 +11,7 @@ import click
 from rich.console import Console
 
 from .errors import InputError
+from .parameters import Duration, Size
 from .recovery import complete_tape
 from .replay import (
     Finding,
@@ -28,39 +28,6 @@ from .replay.live import HEADER, HEADER_EVERY, duration, line, progress
 from .replay.preflight import counted
 from .schemas import DANGERS
 from .terminal import printable
-
-UNITS = {"ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
-SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-
-
-class Duration(click.ParamType[int]):
-    """`500ms`, `60s`, `2m` or `1h`, as nanoseconds; a bare number is seconds."""
-
-    name = "duration"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return nanoseconds."""
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(value).strip())
-        if found is None:
-            self.fail(f"{value!r}: expected a duration such as 500ms, 60s or 2m", param, ctx)
-        return int(Fraction(found[1]) * UNITS[found[2] or "s"])
-
-
-class Size(click.ParamType[int]):
-    """`256M` or `1G`, as bytes."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return bytes."""
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d+)([kmg]?)(?:i?b)?", str(value).strip().lower())
-        if found is None or int(found[1]) == 0:
-            self.fail(f"{value!r}: expected a size such as 256M or 1G", param, ctx)
-        return int(found[1]) * SIZES[found[2]]
 
 
 class Speed(click.ParamType[Any]):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..native.slowlog import SlowlogReader
+from ..native.slowlog import open_slowlog
 from .logs import write_mixed_log
 from .pairs import Figures, MissingError, Pair, Side, run_program
 
@@ -24,7 +24,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     write_mixed_log(small, 5)
 
     def parse() -> Figures:
-        reader = SlowlogReader([log])
+        reader = open_slowlog([log])
         began, cpu = time.monotonic(), time.process_time()
         while not reader.stats().finished:
             reader.drain_part(1 << 62, 1 << 62)

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources to tapes. One source is one file here and one line in SOURCES."""
+"""Sources to tapes. One source is one file here and one line in KINDS."""
 
+from . import slowlog
+from .captures import capture
 from .finish import recover
-from .slowlog import SlowlogOptions, capture_slowlog
+from .kinds import Option, Settings, SourceKind
 
-SOURCES = {
-    "slowlog": capture_slowlog,
-}
+# In the order in which an unnamed file is looked at.
+KINDS = (slowlog.KIND,)
+SOURCES: dict[str, SourceKind] = {kind.name: kind for kind in KINDS}
 
-__all__ = ["SOURCES", "SlowlogOptions", "capture_slowlog", "recover"]
+__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "recover"]

@@ -38,6 +38,7 @@ def finish(path: Path, info: dict[str, Any], extra_warnings: list[dict[str, str]
     with open_storage(path) as con:
         tape = open_folder("tape", path)
         con.execute(f"CREATE VIEW events AS SELECT * FROM {tape.source('events')}")
+        _load_facts(con, path)
         _copy(
             con,
             f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM ({question('sessions.sql')})",
@@ -58,7 +59,8 @@ def finish(path: Path, info: dict[str, Any], extra_warnings: list[dict[str, str]
         )
         info["knows"] = _known_columns(con)
         info["warnings"] = [*extra_warnings, *completeness(con)]
-    shutil.rmtree(path / "spill", ignore_errors=True)
+    for done in ("spill", "facts"):
+        shutil.rmtree(path / done, ignore_errors=True)
     info.pop("stopped", None)
     info["finished"] = True
     write_json(path / "tape.json", info)
@@ -107,6 +109,17 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
         con, f"SELECT {select_list('tape', 'digests', have)} FROM joined ORDER BY events DESC, digest", path, "digests"
     )
     return int(con.execute("SELECT count(*) FROM found").fetchall()[0][0])
+
+
+def _load_facts(con: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Fill table facts with what the source told of sessions."""
+    con.execute(question("facts.sql"))
+    for number, part in enumerate(sorted((path / "facts").glob("part-*.parquet"))):
+        con.execute(
+            "INSERT INTO facts BY NAME SELECT * EXCLUDE (file_row_number), ? * 1000000000 + file_row_number AS told"
+            f" FROM read_parquet({sql_text(part)}, file_row_number = true)",
+            [number],
+        )
 
 
 def _names(table: str) -> set[str]:

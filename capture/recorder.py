@@ -5,58 +5,34 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import duckdb
 
 from .. import __version__
 from ..errors import InputError
+from ..native.reader import Reader
 from ..schemas import FORMAT_VERSION, make_private, publish, select_list, sql_text, write_json
 
-# A part is one COPY: what a kill can lose, and what DuckDB sorts at once.
+# A part is one COPY: what a kill can lose. The parser has a thread of its own, so one is left of two cores for writing.
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 MEMORY_LIMIT = "256MB"
-
-
-class Reader(Protocol):
-    """What a native reader gives: parts, problems, counters."""
-
-    def part(self, max_rows: int, max_bytes: int) -> Any:
-        """Return an Arrow stream of the next events."""
-
-    def problems(self) -> Any:
-        """Return an Arrow stream of the problems found since the last call."""
-
-    def stats(self) -> Any:
-        """Return counters with at least `events`, `bytes_read`, `problems` and `finished`."""
-
-    def stop(self) -> None:
-        """End the current part at the next event."""
+THREADS = 2
 
 
 @dataclass(frozen=True)
 class Source:
-    """What is being recorded: its kind, its files in order, and how much there is to read (None = unknown)."""
+    """What is being recorded: its kind, its files in order, and what tape.json says of it once it is read."""
 
     kind: str
     measuring_point: str
     files: Sequence[str]
-    total_bytes: int | None
     describe: Callable[[], dict[str, Any]]
     server: dict[str, Any] | None = None
-
-
-@dataclass
-class Recording:
-    """What a capture left on disk so far."""
-
-    path: Path
-    parts: list[dict[str, Any]] = field(default_factory=list)
-    events: int = 0
 
 
 class FileHashes(threading.Thread):
@@ -87,18 +63,19 @@ def open_storage(folder: Path) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     con.execute(f"SET temp_directory = {sql_text(folder / 'spill')}")
     con.execute("SET preserve_insertion_order = true")
+    con.execute(f"SET threads = {THREADS}")
     con.execute("SET enable_progress_bar = false")
     return con
 
 
 def write_part(con: duckdb.DuckDBPyConnection, stream: Any, final: Path) -> tuple[int, int | None, int | None]:
-    """Write one sorted part; return its rows, first start and last start. An empty one leaves no file."""
+    """Write one part, which comes sorted; return its rows, first start and last end. An empty one leaves no file."""
     con.register("incoming", stream)
     try:
         have = {row[0] for row in con.execute("DESCRIBE incoming").fetchall()}
         with publish(final) as temporary:
             con.execute(
-                f"COPY (SELECT {select_list('tape', 'events', have)} FROM incoming ORDER BY start_ns, session, seq)"
+                f"COPY (SELECT {select_list('tape', 'events', have)} FROM incoming)"
                 f" TO {sql_text(temporary)} (FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 1)"
             )
             rows, first, last = con.execute(
@@ -113,9 +90,8 @@ def write_part(con: duckdb.DuckDBPyConnection, stream: Any, final: Path) -> tupl
     return rows, first, last
 
 
-def write_problems(con: duckdb.DuckDBPyConnection, reader: Reader, final: Path) -> None:
-    """Write the problems found since the last call as one part, where there are any."""
-    stream = reader.problems()
+def write_rows(con: duckdb.DuckDBPyConnection, stream: Any, final: Path) -> None:
+    """Write a stream as one part, where it has any row."""
     con.register("incoming", stream)
     try:
         with publish(final) as temporary:
@@ -151,6 +127,7 @@ def create_folder(path: Path) -> None:
         make_private(path)
         make_private(path / "events")
         make_private(path / "problems")
+        make_private(path / "facts")
     except OSError as fault:
         raise InputError(f"{path}: can't be created: {fault.strerror}") from fault
 
@@ -175,9 +152,10 @@ def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], No
             if result.rows:
                 info["parts"].append(result.entry(path))
                 write_json(path / "tape.json", info)
-            write_problems(con, reader, path / "problems" / f"part-{number:05d}.parquet")
+            write_rows(con, reader.problems(), path / "problems" / f"part-{number:05d}.parquet")
+            write_rows(con, reader.sessions(), path / "facts" / f"part-{number:05d}.parquet")
             number += 1
-            if reader.stats().finished or stopped:
+            if reader.stats().finished:
                 break
     hashes.join()
     info["files"] = hashes.found

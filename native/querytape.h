@@ -96,50 +96,54 @@ void qt_normalizer_free(struct qt_normalizer *);
 /* Normalises one statement of `len` bytes (any bytes at all). `out` holds until the next call with the same normaliser. */
 int qt_normalize(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement *out, struct qt_error *);
 
-/* ---- slow logs (slowlog.c) -------------------------------------------------------------------------------- */
+/* ---- readers: what every source has (sources/reader.c) ------------------------------------------------------ */
 
-struct qt_slowlog;
+struct qt_reader;
 
-struct qt_slowlog_options {
-    int64_t timezone_ns;     /* offset of the log's local times from UTC; used where has_timezone is not 0 */
-    int32_t has_timezone;
-    int32_t reserved;
-};
-
-/* Counters; may be read from any thread while a stream is being pulled. */
-struct qt_slowlog_stats {
+/* Counters; may be read from any thread while a part is being pulled. */
+struct qt_reader_stats {
     uint64_t bytes_read;       /* of the files as they are stored (compressed where they are) */
     uint64_t bytes_parsed;     /* uncompressed */
     uint64_t events;
     uint64_t sessions;
     uint64_t problems;
-    uint64_t restarts;         /* times the server started anew inside the log */
-    int64_t first_ns;          /* earliest start and latest end so far */
+    uint64_t lost;             /* of live captures: packets or rows that were dropped */
+    int64_t first_ns;          /* earliest start and latest end so far; INT64_MAX and INT64_MIN before the first event */
     int64_t last_ns;
-    int64_t timezone_ns;       /* median of local time less UTC where the log shows both */
-    int32_t timezone_known;
-    int32_t rate_limit;        /* Log_slow_rate_limit, 0 = not sampled */
-    int32_t rate_by_query;     /* 1 = sampled by query, 0 = by session */
-    int32_t has_extra;         /* lines with Start: and End: were seen */
     int32_t file;              /* being read now, from 0 */
     int32_t finished;
-    char server_version[128];  /* of the last header seen */
 };
 
-/* Opens logs that form one tape, in the order given; a path "-" is stdin. Nothing is read yet but the first bytes:
- * .gz and .zst are known by their magic. QT_EIO names the file that can't be opened. */
-struct qt_slowlog *qt_slowlog_open(const char *const *paths, int32_t n_paths, const struct qt_slowlog_options *,
-                                   struct qt_error *);
-/* A stream of the next events, which ends after about max_rows rows or max_bytes bytes of statements, or at the end of
- * the input (stats.finished). One stream at a time. Columns: see slowlog.c. */
-int qt_slowlog_part(struct qt_slowlog *, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
-                    struct qt_error *);
+/* A stream of the next part: one batch of about max_rows events or max_bytes of statements, sorted by start; the first
+ * part's bounds hold for all. None comes at the end of the input (stats.finished). One stream at a time. Columns: events
+ * of schemas/tape.sql. A thread of the reader's own parses the part behind it meanwhile. */
+int qt_reader_part(struct qt_reader *, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
+                   struct qt_error *);
 /* The problems found since the last call (the first 100,000 of a capture; the rest are only counted). */
-int qt_slowlog_problems(struct qt_slowlog *, struct ArrowArrayStream *out, struct qt_error *);
-void qt_slowlog_stats(const struct qt_slowlog *, struct qt_slowlog_stats *out);
-/* End the current stream at the next event and every later one at once. From any thread. */
-void qt_slowlog_stop(struct qt_slowlog *);
-void qt_slowlog_close(struct qt_slowlog *);
+int qt_reader_problems(struct qt_reader *, struct ArrowArrayStream *out, struct qt_error *);
+/* Facts of sessions since the last call (sources/session_facts.h has the columns). */
+int qt_reader_sessions(struct qt_reader *, struct ArrowArrayStream *out, struct qt_error *);
+void qt_reader_stats(struct qt_reader *, struct qt_reader_stats *out);
+/* A JSON object of what only this source knows, NUL-terminated, cut to what fits in `room` (at least 3). */
+void qt_reader_describe(struct qt_reader *, char *out, size_t room);
+/* End the part being parsed at the next event; no later one comes. From any thread. */
+void qt_reader_stop(struct qt_reader *);
+void qt_reader_close(struct qt_reader *);
+
+/* How text logs are read. */
+struct qt_log_options {
+    int64_t timezone_ns;     /* offset of the log's local times from UTC; used where has_timezone is not 0 */
+    int32_t has_timezone;
+    int32_t reserved;
+};
+
+/* ---- slow logs (slowlog/slowlog.c) -------------------------------------------------------------------------- */
+
+/* Opens logs that form one tape, in the order given; a path "-" is stdin. Nothing is read yet but the first bytes:
+ * .gz and .zst are known by their magic. QT_EIO names the file that can't be opened. Describes itself with
+ * server_version, timezone_ns, restarts, rate_limit, rate_by_query, has_extra. */
+struct qt_reader *qt_slowlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
+                                  struct qt_error *);
 /* Reads just far enough into one file to know when its first event ended; QT_EFORMAT where it has none. */
 int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 

@@ -11,6 +11,8 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     start_ns BIGINT NOT NULL,     -- when the server began with it; inferred where precision_ns says so
     duration_ns BIGINT,           -- as the source measured it (measuring point: tape.json), cut where flags say so
     precision_ns BIGINT NOT NULL, -- start_ns is known to this: 1000 for microsecond logs, 1000000000 for logs of whole seconds
+    request_ns BIGINT,            -- from the first to the last byte of the command on the wire; start_ns is the last
+    first_byte_ns BIGINT,         -- from start_ns to the first byte of the answer on the wire
     "user" VARCHAR,               -- account name, without host
     host VARCHAR,                 -- client's host name, or its address where the source has no name
     db VARCHAR,                   -- default schema while it ran; '' = known to be none
@@ -31,7 +33,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     warnings BIGINT,
     errno INTEGER,                -- 0 = known to have succeeded
     error VARCHAR,                -- the server's message
-    checksum VARCHAR,             -- of the result rows, prefixed by protocol
+    checksum VARCHAR,             -- of the result rows: text:A:B or binary:A:B, A in their order, B as a set; 16 hex digits each
     flags BIGINT NOT NULL         -- bits of codes.py: FLAGS; bits 16-23 hold the danger code (codes.py: DANGERS)
 );
 
@@ -52,7 +54,8 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
     events BIGINT NOT NULL,
     client_flags BIGINT,          -- capability flags as agreed
     charset VARCHAR,
-    attributes VARCHAR            -- connection attributes as JSON
+    attributes VARCHAR,           -- connection attributes as JSON
+    encrypted BOOLEAN             -- went over to TLS: nothing behind its login was seen; NULL = unknown
 );
 
 CREATE TABLE digests (            -- digests.parquet: one row for each digest; follows from events

@@ -128,7 +128,9 @@ def test_the_source_archive_can_be_built(built: Built, checkout: Path) -> None:
     """The source archive has every C file and header, the licence and the change log."""
     with tarfile.open(built.sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    wanted = {str(path.relative_to(checkout)) for path in (checkout / "native").glob("*/*.[ch]")} | {"native/querytape.h"}
+    wanted = {str(path.relative_to(checkout)) for path in (checkout / "native").glob("*/*.[ch]")} | {
+        "native/querytape.h"
+    }
     assert not wanted - names
     assert {"LICENSE", "README.md", "CHANGELOG.md", "setup.py", "pyproject.toml"} <= names
     assert not [name for name in names if name.endswith((".so", ".o"))]

@@ -49,6 +49,8 @@ int qt_columns_init(struct qt_columns *, const struct qt_column_spec *specs, int
 /* Moves all rows into `out`, a struct array; a later batch starts with as much space as this one had.
  * QT_ENOMEM or, where columns are of unequal length, QT_ESTATE; the rows are then lost and `out` is not touched. */
 int qt_columns_finish(struct qt_columns *, struct ArrowArray *out, struct qt_error *);
+/* Puts row order[i] in place i; `order` names each row once. QT_ENOMEM; then nothing has moved in the columns after that. */
+int qt_columns_permute(struct qt_columns *, const uint32_t *order);
 void qt_columns_clear(struct qt_columns *); /* drops the rows, keeps the memory */
 void qt_columns_free(struct qt_columns *);
 /* Memory of the rows so far, about. */

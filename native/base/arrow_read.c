@@ -24,7 +24,7 @@ static int check_schema(const struct ArrowSchema *schema, const char *formats, s
     return QT_OK;
 }
 
-int qt_reader_open(struct qt_reader *r, struct ArrowArrayStream *stream, const char *formats, struct qt_error *err)
+int qt_rows_open(struct qt_rows *r, struct ArrowArrayStream *stream, const char *formats, struct qt_error *err)
 {
     struct ArrowSchema schema = {.release = NULL};
     int code;
@@ -42,10 +42,10 @@ int qt_reader_open(struct qt_reader *r, struct ArrowArrayStream *stream, const c
     return code;
 }
 
-int qt_reader_next(struct qt_reader *r, struct qt_error *err)
+int qt_rows_next(struct qt_rows *r, struct qt_error *err)
 {
     do {
-        qt_reader_close(r);
+        qt_rows_close(r);
         if (r->stream->get_next(r->stream, &r->batch) != 0) {
             r->batch.release = NULL;
             return stream_failed(r->stream, err);
@@ -56,7 +56,7 @@ int qt_reader_next(struct qt_reader *r, struct qt_error *err)
     return QT_OK;
 }
 
-void qt_reader_close(struct qt_reader *r)
+void qt_rows_close(struct qt_rows *r)
 {
     if (r->batch.release != NULL)
         r->batch.release(&r->batch);

@@ -7,7 +7,7 @@
 #include "arrow_abi.h"
 #include "error.h"
 
-struct qt_reader {
+struct qt_rows {
     struct ArrowArrayStream *stream;
     struct ArrowArray batch;
     int64_t rows;  /* of the batch at hand; 0 at the end */
@@ -16,17 +16,17 @@ struct qt_reader {
 };
 
 /* `formats`: one letter a column. QT_EFORMAT says which column differs. */
-int qt_reader_open(struct qt_reader *, struct ArrowArrayStream *, const char *formats, struct qt_error *);
+int qt_rows_open(struct qt_rows *, struct ArrowArrayStream *, const char *formats, struct qt_error *);
 /* Takes the next batch with rows; the one before is released. */
-int qt_reader_next(struct qt_reader *, struct qt_error *);
-void qt_reader_close(struct qt_reader *);
+int qt_rows_next(struct qt_rows *, struct qt_error *);
+void qt_rows_close(struct qt_rows *);
 
-static inline int64_t qt_read_at(const struct qt_reader *r, int column, int64_t row)
+static inline int64_t qt_read_at(const struct qt_rows *r, int column, int64_t row)
 {
     return r->base + r->batch.children[column]->offset + row;
 }
 
-static inline int qt_read_null(const struct qt_reader *r, int column, int64_t row)
+static inline int qt_read_null(const struct qt_rows *r, int column, int64_t row)
 {
     const struct ArrowArray *c = r->batch.children[column];
     const uint8_t *bits = c->buffers[0];
@@ -34,24 +34,24 @@ static inline int qt_read_null(const struct qt_reader *r, int column, int64_t ro
     return bits != NULL && c->null_count != 0 && !(bits[at / 8] >> (at % 8) & 1);
 }
 
-static inline int64_t qt_read_i64(const struct qt_reader *r, int column, int64_t row)
+static inline int64_t qt_read_i64(const struct qt_rows *r, int column, int64_t row)
 {
     return ((const int64_t *)r->batch.children[column]->buffers[1])[qt_read_at(r, column, row)];
 }
 
-static inline int32_t qt_read_i32(const struct qt_reader *r, int column, int64_t row)
+static inline int32_t qt_read_i32(const struct qt_rows *r, int column, int64_t row)
 {
     return ((const int32_t *)r->batch.children[column]->buffers[1])[qt_read_at(r, column, row)];
 }
 
-static inline int qt_read_bool(const struct qt_reader *r, int column, int64_t row)
+static inline int qt_read_bool(const struct qt_rows *r, int column, int64_t row)
 {
     int64_t at = qt_read_at(r, column, row);
     return ((const uint8_t *)r->batch.children[column]->buffers[1])[at / 8] >> (at % 8) & 1;
 }
 
 /* Points into the batch; NULL for a NULL. */
-static inline const char *qt_read_bytes(const struct qt_reader *r, int column, int64_t row, size_t *len)
+static inline const char *qt_read_bytes(const struct qt_rows *r, int column, int64_t row, size_t *len)
 {
     const struct ArrowArray *c = r->batch.children[column];
     const int64_t *offsets = (const int64_t *)c->buffers[1] + qt_read_at(r, column, row);

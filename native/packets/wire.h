@@ -38,7 +38,7 @@ struct qt_wire_event {
     int64_t rows_sent, rows_affected, bytes_sent, warnings, last_insert_id;
     int64_t errno_;                /* 0 = succeeded, -1 = no answer was seen */
     struct qt_span error;          /* the server's message; p NULL = none */
-    char checksum[40];             /* "" = none; "text:16 hex" or "binary:16 hex" of the result rows */
+    char checksum[48];             /* "" = none; "text:A:B" or "binary:A:B": rows in order, and as a set; 16 hex digits each */
     uint32_t flags;                /* QT_F_TRUNCATED, ... */
     int64_t packet;                /* number of the packet with the command's first byte, from 1 */
 };

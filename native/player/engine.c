@@ -148,7 +148,7 @@ static int index_sessions(struct qt_engine *e, struct qt_error *err)
     return QT_OK;
 }
 
-static int add_session(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_error *err)
+static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
 {
     struct qt_session *s = &e->session[e->n_sessions];
     int64_t due = qt_read_i64(r, OPEN_DUE, row);
@@ -177,7 +177,7 @@ static int add_session(struct qt_engine *e, const struct qt_reader *r, int64_t r
     return QT_OK;
 }
 
-static int add_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_error *err)
+static int add_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
 {
     size_t n = (size_t)(e->n_sessions + r->rows);
     struct qt_session *sessions = realloc(e->session, n * sizeof *sessions);
@@ -193,15 +193,15 @@ static int add_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_e
 
 int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
 {
-    struct qt_reader r = {.rows = 0};
+    struct qt_rows r = {.rows = 0};
     int code;
 
     if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
         return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
-    code = qt_reader_open(&r, in, "lllUb", err);
-    while (code == QT_OK && (code = qt_reader_next(&r, err)) == QT_OK && r.rows > 0)
+    code = qt_rows_open(&r, in, "lllUb", err);
+    while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
         code = add_batch(e, &r, err);
-    qt_reader_close(&r);
+    qt_rows_close(&r);
     return code == QT_OK ? index_sessions(e, err) : code;
 }
 

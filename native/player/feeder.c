@@ -64,7 +64,7 @@ static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_sessio
     qt_ring(e);
 }
 
-static int copy_event(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_event **out, struct qt_error *err)
+static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_event **out, struct qt_error *err)
 {
     size_t len, db_len;
     const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
@@ -97,7 +97,7 @@ static int copy_event(struct qt_engine *e, const struct qt_reader *r, int64_t ro
     return QT_OK;
 }
 
-static int feed_row(struct qt_engine *e, const struct qt_reader *r, int64_t row, struct qt_error *err)
+static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
 {
     int64_t id = qt_read_i64(r, SESSION, row), due = qt_read_i64(r, DUE, row);
     struct qt_session *s = qt_find_session(e, id);
@@ -125,7 +125,7 @@ static int feed_row(struct qt_engine *e, const struct qt_reader *r, int64_t row,
 }
 
 /* `pushing` is up while events may still come, and only then: a stop need not wait for a stream that stands still. */
-static int feed_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_error *err)
+static int feed_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
 {
     int code = QT_OK;
 
@@ -140,21 +140,21 @@ static int feed_batch(struct qt_engine *e, const struct qt_reader *r, struct qt_
 
 int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
 {
-    struct qt_reader r = {.rows = 0};
+    struct qt_rows r = {.rows = 0};
     int32_t state = atomic_load(&e->state);
     int code;
 
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
     pthread_mutex_lock(&e->feed_lock);
-    code = qt_reader_open(&r, in, "llliilUZ", err);
+    code = qt_rows_open(&r, in, "llliilUZ", err);
     while (code == QT_OK && !qt_stopping(e)) {
-        code = qt_reader_next(&r, err);
+        code = qt_rows_next(&r, err);
         if (code != QT_OK || r.rows == 0)
             break;
         code = feed_batch(e, &r, err);
     }
-    qt_reader_close(&r);
+    qt_rows_close(&r);
     pthread_mutex_unlock(&e->feed_lock);
     return code;
 }

@@ -4,14 +4,11 @@
 #include <string.h>
 
 #include "error.h"
+#include "names.h"
 #include "slowlog_private.h"
 
-#define BATCH_ROWS ((size_t)65536)
-#define BATCH_ROWS_MOST (BATCH_ROWS * 4) /* a second with more than this is split */
-#define BATCH_BYTES ((uint64_t)48 << 20)
-#define BATCH_BYTES_MOST ((uint64_t)256 << 20)
+#define SECOND_SPLIT 4 /* a second that makes a batch so many times too large is split */
 #define PRECISION_EXACT 1000
-#define NO_KEY (UINT64_C(1) << 63)
 
 enum taken { TAKEN = 0, CLOSE_BATCH = 1, FAILED = 2 };
 
@@ -25,57 +22,14 @@ struct reading {
 
 static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
 {
-    qt_problems_add(&s->problems, s->file, (int64_t)qt_slow_count_lines(s), (int64_t)s->offset, kind, expected, found.p, found.len);
+    qt_log_problem(&s->log, kind, expected, found);
 }
 
 static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
 {
-    const char *p = s->buffer + s->begin;
+    const char *p = s->log.buffer + s->log.begin;
     const char *newline = memchr(p, '\n', used);
     return (struct qt_span){p, newline != NULL ? (size_t)(newline - p) : used};
-}
-
-static uint64_t hash_of(struct qt_span a, struct qt_span b) /* FNV-1a: a few short texts, and only to tell them apart */
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < a.len; i++)
-        h = (h ^ (unsigned char)a.p[i]) * UINT64_C(0x100000001b3);
-    h = (h ^ 0xff) * UINT64_C(0x100000001b3);
-    for (size_t i = 0; i < b.len; i++)
-        h = (h ^ (unsigned char)b.p[i]) * UINT64_C(0x100000001b3);
-    return h;
-}
-
-static int is_text(struct qt_span span, const char *text)
-{
-    return span.len == strlen(text) && memcmp(span.p, text, span.len) == 0;
-}
-
-static const char *command_of(struct qt_span name)
-{
-    static const char *const names[][2] = {
-        {"Quit", "quit"}, {"Init DB", "init_db"}, {"Ping", "ping"}, {"Prepare", "prepare"}, {"Execute", "execute"},
-        {"Close stmt", "close_stmt"}, {"Reset stmt", "reset_stmt"}, {"Long Data", "long_data"}, {"Fetch", "fetch"},
-        {"Change user", "change_user"}, {"Statistics", "statistics"}, {"Refresh", "refresh"}, {"Field List", "field_list"},
-        {"Reset Connection", "reset_connection"}, {"Set option", "set_option"}, {"Processlist", "process_info"},
-        {"Kill", "process_kill"}, {"Debug", "debug"}, {"Shutdown", "shutdown"}, {"Binlog Dump", "binlog_dump"},
-        {"Binlog Dump GTID", "binlog_dump"}, {"Register Slave", "register_slave"}, {"Register Replica", "register_slave"},
-        {"Bulk_execute", "bulk_execute"}, {"Connect", "connect"},
-    };
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (is_text(name, names[i][0]))
-            return names[i][1];
-    return "other";
-}
-
-static int is_system_user(struct qt_span user)
-{
-    static const char *const users[] = {"SQL_SLAVE", "system user", "rdsadmin", "event_scheduler", "mysql.session",
-                                        "mysql.infoschema", "mysql.sys"};
-    for (size_t i = 0; i < sizeof users / sizeof *users; i++)
-        if (is_text(user, users[i]))
-            return 1;
-    return 0;
 }
 
 static int is_flush(const struct reading *r, const char *command)
@@ -147,13 +101,12 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
 
 static int must_close(const struct qt_slowlog *s, const struct qt_moment *m)
 {
-    const struct qt_slow_batch *b = &s->batch;
-    if (b->rows == 0)
+    const struct qt_reader *r = &s->log.reader;
+    const struct qt_event_batch *b = &r->batch;
+    if (b->rows == 0 || !qt_reader_batch_full(r))
         return 0;
     int same_second = m->stamp == QT_STAMP_SECOND && b->moments[b->rows - 1].when_ns == m->when_ns;
-    if (b->rows >= BATCH_ROWS || b->bytes >= BATCH_BYTES)
-        return !same_second || b->rows >= BATCH_ROWS_MOST || b->bytes >= BATCH_BYTES_MOST;
-    return 0;
+    return !same_second || b->rows >= r->part_rows * SECOND_SPLIT || b->bytes >= r->part_bytes * SECOND_SPLIT;
 }
 
 static void add_flags(const struct reading *r, struct qt_session_entry *entry, struct qt_moment *m)
@@ -164,7 +117,7 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
     m->flags |= e->truncated ? QT_F_TRUNCATED : 0;
     m->flags |= e->in_routine ? QT_F_ROUTINE : 0;
     m->flags |= e->killed > 0 ? QT_F_KILLED : 0;
-    m->flags |= is_system_user(e->user) ? QT_F_SYSTEM : 0;
+    m->flags |= qt_is_system_user(e->user) ? QT_F_SYSTEM : 0;
     if (m->flags & QT_F_TIMESTAMP)
         entry->own_timestamp = 1;
     m->doubtful = entry->own_timestamp;
@@ -175,63 +128,56 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
 static enum taken take_event(struct qt_slowlog *s, const struct reading *r, struct qt_error *error)
 {
     const struct qt_slow_event *e = &r->event;
-    const char *command = e->is_admin ? command_of(e->body) : "query";
-    uint32_t account = e->user.p != NULL ? (uint32_t)(hash_of(e->user, e->host.len ? e->host : e->address) | 1) : 0;
-    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id : NO_KEY | hash_of(e->user, e->address) >> 1;
+    const char *command = e->is_admin ? qt_command_of(e->body) : "query";
+    uint32_t account = e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
+    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
     struct qt_moment m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
     qt_slow_stamp(s, e, &m);
     if (must_close(s, &m))
         return CLOSE_BATCH;
     if (s->pending_restart) {
         int restart = qt_slow_is_restart(s, is_flush(r, command), e->thread_id, key, account);
-        if (restart && s->batch.rows > 0)
+        if (restart && s->log.reader.batch.rows > 0)
             return CLOSE_BATCH;
         if (restart) {
-            qt_sessions_restart(&s->sessions);
+            qt_sessions_restart(&s->log.sessions);
             atomic_fetch_add(&s->restarts, 1);
         }
         s->pending_restart = 0;
     }
-    if (qt_slow_batch_room(&s->batch) != 0)
-        goto no_memory;
-    int64_t at = qt_slow_find_session(s, key, account, command);
+    int64_t at = qt_log_session(&s->log, key, account, command);
     if (at < 0)
         goto no_memory;
-    struct qt_session_entry *entry = &s->sessions.entries[at];
+    struct qt_session_entry *entry = &s->log.sessions.entries[at];
     m.entry = (uint32_t)at;
     add_flags(r, entry, &m);
-    int redacted = r->has_statement && r->statement.redacted != NULL;
-    struct qt_slow_row row = {
-        .event = e, .entry = entry, .statement = r->has_statement ? &r->statement : NULL,
-        .text = redacted ? (struct qt_span){r->statement.redacted, r->statement.redacted_len} : e->body,
-        .user = e->user, .host = e->host.len > 0 ? e->host : e->address, .db = schema_of(s, e), .command = command,
-        .file = s->file, .offset = (int64_t)s->offset, .thread_id = e->thread_id,
-        .precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT,
+    struct qt_event row = {
+        .session = entry->session, .seq = entry->seq, .thread_id = e->thread_id, .command = command,
+        .precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT, .request_ns = -1, .first_byte_ns = -1,
+        .user = e->user, .host = e->host.len > 0 ? e->host : e->address, .db = schema_of(s, e), .stmt = -1,
+        .insert_id = e->insert_id, .last_insert_id = e->last_insert_id, .file = s->log.file,
+        .offset = (int64_t)s->log.offset, .rows_sent = e->rows_sent, .rows_examined = e->rows_examined,
+        .rows_affected = e->rows_affected, .bytes_sent = e->bytes_sent, .lock_ns = e->lock_ns, .warnings = e->warnings,
+        .errno_ = e->errno_,
     };
-    if (!r->has_statement)
-        row.text.p = NULL;
-    qt_slow_batch_add(&s->batch, &row, &m);
+    if (r->has_statement)
+        qt_event_say(&row, e->body, &r->statement);
+    if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
+        goto no_memory;
     say_problems(s, r);
     carry(s, r);
     s->after_flush = is_flush(r, command);
-    if (e->thread_id >= 0 && (uint64_t)e->thread_id > s->largest_thread)
-        s->largest_thread = (uint64_t)e->thread_id;
-    s->file_events++;
-    atomic_fetch_add_explicit(&s->events, 1, memory_order_relaxed);
+    if (e->thread_id >= 0 && (uint64_t)e->thread_id > s->log.largest_thread)
+        s->log.largest_thread = (uint64_t)e->thread_id;
+    s->log.file_events++;
+    atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
     return TAKEN;
 no_memory:
-    qt_fail(error, QT_ENOMEM, "out of memory at byte %llu of file %d", (unsigned long long)s->offset, (int)s->file);
+    qt_fail(error, QT_ENOMEM, "out of memory at byte %llu of file %d", (unsigned long long)s->log.offset, (int)s->log.file);
     return FAILED;
 }
 
 /* ---- the input, event by event ---- */
-
-static void consume(struct qt_slowlog *s, size_t used)
-{
-    s->begin += used;
-    s->offset += used;
-    atomic_fetch_add_explicit(&s->bytes_parsed, used, memory_order_relaxed);
-}
 
 static void server_header(struct qt_slowlog *s, struct qt_span banner)
 {
@@ -245,13 +191,13 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
             const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
             len = len > 15 && tail[0] == '.' ? len - 15 : len;
             len = len < sizeof s->server_version - 1 ? len : sizeof s->server_version - 1;
-            pthread_mutex_lock(&s->problems.lock);
+            pthread_mutex_lock(&s->lock);
             memcpy(s->server_version, version, len);
             s->server_version[len] = 0;
-            pthread_mutex_unlock(&s->problems.lock);
+            pthread_mutex_unlock(&s->lock);
             break;
         }
-    if (atomic_load_explicit(&s->events, memory_order_relaxed) > 0)
+    if (atomic_load_explicit(&s->log.reader.events, memory_order_relaxed) > 0)
         s->pending_restart = 1;
     s->has_use = 0;
     s->use.len = 0;
@@ -262,17 +208,17 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
 {
     int check_quotes = 0;
     for (;;) {
-        size_t have = s->end - s->begin;
+        size_t have = s->log.end - s->log.begin;
         enum qt_slow_result what = QT_SLOW_MORE;
         if (have > 0)
-            what = qt_slow_parse(s->buffer + s->begin, have, s->at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+            what = qt_slow_parse(s->log.buffer + s->log.begin, have, s->log.at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
         if (what == QT_SLOW_MORE) {
-            if (s->at_end || have >= s->room) {
+            if (s->log.at_end || have >= s->log.room) {
                 r->used = have; /* the end, or an event larger than any server sends */
                 return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
             }
             /* a quarter more each time, so that a large event is not read again for every few bytes of a pipe */
-            *code = qt_slow_fill(s, have + have / 4 + 1, error);
+            *code = qt_log_fill(&s->log, have + have / 4 + 1, error);
             if (*code)
                 return QT_SLOW_MORE;
             continue;
@@ -280,7 +226,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
         r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
         if (!r->has_statement)
             return what;
-        *code = qt_normalize(s->normalizer, r->event.body.p, r->event.body.len, &r->statement, error);
+        *code = qt_normalize(s->log.normalizer, r->event.body.p, r->event.body.len, &r->statement, error);
         if (*code)
             return QT_SLOW_MORE;
         if (r->statement.open_quote == 0 || r->event.truncated || check_quotes)
@@ -293,23 +239,22 @@ static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
     struct qt_statement as_statement;
     struct qt_span line = first_line(s, r->used);
-    if (!s->skipping && qt_normalize(s->normalizer, line.p, line.len, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
+    if (!s->skipping && qt_normalize(s->log.normalizer, line.p, line.len, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
         line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     if (!s->skipping)
-        problem(s, s->file_events == 0 ? "starts_inside_event" : "not_understood",
+        problem(s, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
                 "a header line such as # User@Host: or # Time: followed by # Query_time:", line);
     s->skipping = 1;
 }
 
-int qt_slow_read_batch(struct qt_slowlog *s, struct qt_error *error)
+int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
 {
     struct reading r;
-    if (s->batch.rows == 0 && qt_sessions_trim(&s->sessions))
-        problem(s, "sessions_forgotten", "fewer than 4 million thread ids at once; the longest unused were forgotten",
-                (struct qt_span){NULL, 0});
-    while (!atomic_load_explicit(&s->stopped, memory_order_relaxed)) {
+    if (s->log.reader.batch.rows == 0)
+        qt_log_trim_sessions(&s->log);
+    while (!atomic_load_explicit(&s->log.reader.stopped, memory_order_relaxed)) {
         int code = QT_OK;
-        if (s->input == NULL)
+        if (s->log.input == NULL)
             return QT_OK;
         enum qt_slow_result what = next_item(s, &r, error, &code);
         if (code)
@@ -318,7 +263,6 @@ int qt_slow_read_batch(struct qt_slowlog *s, struct qt_error *error)
             int more = qt_slow_next_file(s, error);
             if (more < 0)
                 return error != NULL ? error->code : QT_EIO;
-            atomic_store(&s->file_now, s->file);
             continue;
         }
         if (what == QT_SLOW_EVENT) {
@@ -332,7 +276,7 @@ int qt_slow_read_batch(struct qt_slowlog *s, struct qt_error *error)
         }
         s->skipping = what == QT_SLOW_GARBAGE;
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
-        consume(s, r.used);
+        qt_log_consume(&s->log, r.used);
     }
     return QT_OK;
 }
@@ -356,7 +300,7 @@ int qt_slow_peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *er
         }
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         bytes += r.used;
-        consume(s, r.used);
+        qt_log_consume(&s->log, r.used);
     }
-    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it", s->paths[0]);
+    return qt_fail(error, QT_EFORMAT, "%s: expected a slow log, found no event with a time in it", s->log.paths[0]);
 }

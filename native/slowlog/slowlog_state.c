@@ -40,15 +40,15 @@ void qt_slow_stamp(const struct qt_slowlog *s, const struct qt_slow_event *e, st
     } else if (time->kind == QT_LOGTIME_UTC) {
         m->stamp = QT_STAMP_END;
         m->when_ns = time->ns;
-    } else if (e->timestamp_s >= 0 && !(s->options.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
+    } else if (e->timestamp_s >= 0 && !(s->log.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
         m->when_ns = e->timestamp_s * QT_SECOND;
     } else if (time->kind == QT_LOGTIME_LOCAL) {
-        int64_t zone = s->options.timezone_ns;
-        if (!s->options.has_timezone)
+        int64_t zone = s->log.timezone_ns;
+        if (!s->log.has_timezone)
             qt_slow_zone(s, &zone);
         m->when_ns = time->ns - zone;
     } else {
-        m->when_ns = s->timeline.clock_ns != INT64_MIN ? s->timeline.clock_ns : 0;
+        m->when_ns = s->log.timeline.clock_ns != INT64_MIN ? s->log.timeline.clock_ns : 0;
         m->flags |= QT_F_CLOCK_GUESSED;
     }
 }
@@ -71,30 +71,12 @@ int qt_slow_is_restart(const struct qt_slowlog *s, int flush, int64_t thread_id,
 {
     if (s->after_flush || flush)
         return 0;
-    if (s->file == 0 || s->file_events > 0)
+    if (s->log.file == 0 || s->log.file_events > 0)
         return 1;
-    if (thread_id >= 0 && (uint64_t)thread_id > s->largest_thread)
+    if (thread_id >= 0 && (uint64_t)thread_id > s->log.largest_thread)
         return 0;
-    for (uint32_t i = 0; i < s->sessions.n_entries; i++)
-        if (s->sessions.entries[i].key == key)
-            return s->sessions.entries[i].account != account || s->sessions.entries[i].ended;
+    for (uint32_t i = 0; i < s->log.sessions.n_entries; i++)
+        if (s->log.sessions.entries[i].key == key)
+            return s->log.sessions.entries[i].account != account || s->log.sessions.entries[i].ended;
     return 1;
-}
-
-int64_t qt_slow_find_session(struct qt_slowlog *s, uint64_t key, uint32_t account, const char *command)
-{
-    int64_t at = qt_sessions_find(&s->sessions, key, atomic_load_explicit(&s->events, memory_order_relaxed));
-    if (at < 0)
-        return at;
-    struct qt_session_entry *e = &s->sessions.entries[at];
-    int other = account != 0 && e->account != 0 && e->account != account && strcmp(command, "change_user") != 0;
-    if (e->session == 0 || e->ended || other) {
-        qt_sessions_begin(&s->sessions, e);
-        atomic_store_explicit(&s->n_sessions, (uint64_t)(s->sessions.next_session - 1), memory_order_relaxed);
-    }
-    if (account != 0)
-        e->account = account;
-    e->seq++;
-    e->ended = strcmp(command, "quit") == 0;
-    return at;
 }

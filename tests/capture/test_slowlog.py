@@ -10,18 +10,19 @@ from typing import Any
 
 import duckdb
 import pytest
-from querytape.capture import SlowlogOptions, capture_slowlog
+from querytape.capture import SOURCES, Settings, capture
 from querytape.errors import InputError
-from querytape.native.slowlog import SlowlogReader
+from querytape.native.slowlog import open_slowlog
 from querytape.schemas import FLAGS, open_folder
 
 LOGS = Path(__file__).parent / "logs"
 SECOND = 1_000_000_000
+SLOWLOG = SOURCES["slowlog"]
 
 
 def events(*paths: Path, timezone_ns: int | None = None) -> list[dict[str, Any]]:
     """Return every event of some logs as a dict, in the order of the log."""
-    reader = SlowlogReader(paths, timezone_ns)
+    reader = open_slowlog(paths, timezone_ns)
     found: list[dict[str, Any]] = []
     with duckdb.connect() as con:
         while not reader.stats().finished:
@@ -38,7 +39,7 @@ def events(*paths: Path, timezone_ns: int | None = None) -> list[dict[str, Any]]
 
 def problems(*paths: Path) -> list[tuple[int, str]]:
     """Return (line, kind) of every problem of some logs."""
-    reader = SlowlogReader(paths)
+    reader = open_slowlog(paths)
     while not reader.stats().finished:
         reader.drain_part(1000, 1 << 20)
     with duckdb.connect() as con:
@@ -145,7 +146,7 @@ def write_mariadb(path: Path, rows: list[tuple[int, int, float, str]]) -> Path:
 def test_whole_seconds_keep_completion_order_and_never_overlap(tmp_path: Path) -> None:
     """Inside a second events end in the log's order, and no session begins before its previous event has ended."""
     rows = [(1718000000 + i // 40, i % 3, 0.02 + 0.04 * (i % 5 == 0), f"SELECT {i}") for i in range(200)]
-    found = events(write_mariadb(tmp_path / "s.log", rows))
+    found = sorted(events(write_mariadb(tmp_path / "s.log", rows)), key=lambda e: e["offset"])
     ends = [e["start_ns"] + e["duration_ns"] for e in found]
     assert ends == sorted(ends)
     last: dict[int, int] = {}
@@ -171,8 +172,8 @@ def test_a_log_in_pieces_gives_the_same_events(tmp_path: Path) -> None:
     """A pipe that gives single bytes loses and changes nothing."""
     name = LOGS / "mariadb1011_header_inside_literal.log"
     script = (
-        "import sys, duckdb\nfrom querytape.native.slowlog import SlowlogReader\n"
-        "r = SlowlogReader(['-'])\nduckdb.register('s', r.part(100, 1 << 20))\n"
+        "import sys, duckdb\nfrom querytape.native.slowlog import open_slowlog\n"
+        "r = open_slowlog(['-'])\nduckdb.register('s', r.part(100, 1 << 20))\n"
         "print(duckdb.sql('SELECT list(octet_length(statement)) FROM s').fetchall()[0][0])"
     )
     process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
@@ -202,7 +203,7 @@ def test_rotated_logs_make_one_tape_in_the_order_of_time(tmp_path: Path) -> None
     second = write_mariadb(tmp_path / "slow.log", [(1718000100, 9, 0.001, "SELECT 'second'")])
     second.write_text(header + second.read_text())
     first = write_mariadb(tmp_path / "slow.log.1", [(1718000000, 9, 0.001, "SELECT 'first'")])
-    info = capture_slowlog([str(second), str(first)], tmp_path / "t.tape", SlowlogOptions())
+    info = capture(SLOWLOG, [str(second), str(first)], tmp_path / "t.tape", Settings())
     assert [Path(entry["path"]).name for entry in info["files"]] == ["slow.log.1", "slow.log"]
     assert info["counts"]["sessions"] == 1
     assert info["counts"]["events"] == 2
@@ -221,7 +222,7 @@ def test_what_is_no_slow_log_is_a_sentence_and_leaves_no_tape(tmp_path: Path, co
     log = tmp_path / "x.log"
     log.write_bytes(content)
     with pytest.raises(InputError, match=words):
-        capture_slowlog([str(log)], tmp_path / "t.tape", SlowlogOptions())
+        capture(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     assert not (tmp_path / "t.tape").exists()
 
 
@@ -236,7 +237,7 @@ def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
             (1718000000, 1, 0.001, "SELECT 1"),
         ],
     )
-    capture_slowlog([str(log)], tmp_path / "t.tape", SlowlogOptions())
+    capture(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     tape = open_folder("tape", tmp_path / "t.tape")
     with duckdb.connect() as con:
         text = io.StringIO()
@@ -249,7 +250,7 @@ def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
 def test_tape_files_are_the_owners_alone(tmp_path: Path) -> None:
     """Folders are 0700 and files 0600."""
     log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
-    capture_slowlog([str(log)], tmp_path / "t.tape", SlowlogOptions())
+    capture(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     for path in [tmp_path / "t.tape", *(tmp_path / "t.tape").rglob("*")]:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
 
@@ -257,14 +258,14 @@ def test_tape_files_are_the_owners_alone(tmp_path: Path) -> None:
 def test_a_threshold_in_the_log_is_named(tmp_path: Path) -> None:
     """A log without anything short looks like long_query_time, and says which."""
     rows = [(1718000000 + i, 1, 0.1 + i / 100, "SELECT 1") for i in range(60)]
-    info = capture_slowlog([str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", SlowlogOptions())
+    info = capture(SLOWLOG, [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings())
     assert "long_query_time=0.1" in info["warnings"][0]["text"]
 
 
 def test_a_hole_in_the_log_is_named(tmp_path: Path) -> None:
     """A silence that the rest of the log makes unlikely is a hole."""
     rows = [(1718000000 + i // 20 + (600 if i > 1000 else 0), 1, 0.001, "SELECT 1") for i in range(2000)]
-    info = capture_slowlog([str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", SlowlogOptions())
+    info = capture(SLOWLOG, [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings())
     assert [w["kind"] for w in info["warnings"]] == ["hole"]
 
 
@@ -281,7 +282,7 @@ def test_counts_of_real_logs(samples: Path, name: str, expected: int) -> None:
 def test_every_real_log_is_read_to_its_end(samples: Path) -> None:
     """No sample crashes, hangs or loses the rest of its file: all bytes are parsed, each has its events."""
     for path in sorted([*(samples / "slowlogs").iterdir(), *(samples / "slowlogs-gomysql").iterdir()]):
-        reader = SlowlogReader([path])
+        reader = open_slowlog([path])
         while not reader.stats().finished:
             reader.drain_part(1000, 1 << 20)
         assert reader.stats().bytes_parsed == path.stat().st_size, path

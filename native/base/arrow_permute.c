@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of growing columns in another order: each column is gathered into memory of its own, which replaces the old. */
+#include <stdlib.h>
+
+#include "arrow_build.h"
+
+static int permute_valid(struct qt_column *c, const uint32_t *order)
+{
+    if (c->valid == NULL)
+        return QT_OK;
+    uint8_t *valid = malloc((size_t)c->row_space);
+    if (valid == NULL)
+        return QT_ENOMEM;
+    for (int64_t i = 0; i < c->rows; i++)
+        valid[i] = c->valid[order[i]];
+    free(c->valid);
+    c->valid = valid;
+    return QT_OK;
+}
+
+static int permute_bytes(struct qt_column *c, const uint32_t *order)
+{
+    char *data = malloc((size_t)(c->space > 0 ? c->space : 1));
+    int32_t *offsets = malloc((size_t)(c->row_space + 1) * sizeof *offsets);
+    if (data == NULL || offsets == NULL) {
+        free(data);
+        free(offsets);
+        return QT_ENOMEM;
+    }
+    int32_t at = 0;
+    for (int64_t i = 0; i < c->rows; i++) {
+        int32_t from = c->offsets[order[i]], len = c->offsets[order[i] + 1] - from;
+        offsets[i] = at;
+        if (len > 0)
+            memcpy(data + at, c->data + from, (size_t)len);
+        at += len;
+    }
+    offsets[c->rows] = at;
+    free(c->data);
+    free(c->offsets);
+    c->data = data;
+    c->offsets = offsets;
+    return QT_OK;
+}
+
+static int permute_values(struct qt_column *c, const uint32_t *order)
+{
+    size_t width = c->type == 'l' ? 8 : c->type == 'i' ? 4 : 1;
+    char *data = malloc((size_t)c->row_space * width);
+    if (data == NULL)
+        return QT_ENOMEM;
+    if (width == 8)
+        for (int64_t i = 0; i < c->rows; i++)
+            ((int64_t *)(void *)data)[i] = ((int64_t *)(void *)c->data)[order[i]];
+    else if (width == 4)
+        for (int64_t i = 0; i < c->rows; i++)
+            ((int32_t *)(void *)data)[i] = ((int32_t *)(void *)c->data)[order[i]];
+    else
+        for (int64_t i = 0; i < c->rows; i++)
+            data[i] = c->data[order[i]];
+    free(c->data);
+    c->data = data;
+    return QT_OK;
+}
+
+int qt_columns_permute(struct qt_columns *cols, const uint32_t *order)
+{
+    for (int32_t i = 0; i < cols->n; i++) {
+        struct qt_column *c = &cols->col[i];
+        if (c->failed || c->rows == 0 || c->nulls == c->rows)
+            continue; /* nothing in it to move; a failure is reported when the batch is finished */
+        int code = permute_valid(c, order);
+        if (code == QT_OK)
+            code = c->type == 'u' || c->type == 'z' ? permute_bytes(c, order) : permute_values(c, order);
+        if (code != QT_OK)
+            return code;
+    }
+    return QT_OK;
+}

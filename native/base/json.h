@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One JSON object of texts and numbers, written into memory of a given size: for the few facts that a source tells. */
+#ifndef QT_JSON_H
+#define QT_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Too little room: members that do not fit are left out; the object stays well-formed. */
+struct qt_json {
+    char *out;
+    size_t room, len;
+    int members;
+};
+
+void qt_json_begin(struct qt_json *, char *out, size_t room); /* room: at least 3 */
+void qt_json_text(struct qt_json *, const char *key, const char *p, size_t len); /* p NULL = null; bytes above 127 as U+00xx */
+void qt_json_int(struct qt_json *, const char *key, int64_t value);
+void qt_json_end(struct qt_json *);
+
+#endif

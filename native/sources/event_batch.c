@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "event_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "order.h"
+#include "utf8.h"
+
+enum column {
+    SESSION, SEQ, THREAD_ID, COMMAND, START_NS, DURATION_NS, PRECISION_NS, REQUEST_NS, FIRST_BYTE_NS, USER, HOST, DB,
+    STATEMENT, STMT, PARAMS, INSERT_ID, LAST_INSERT_ID, FILE_, OFFSET, DIGEST, CLASS, ROWS_SENT, ROWS_EXAMINED,
+    ROWS_AFFECTED, BYTES_SENT, LOCK_NS, WARNINGS, ERRNO, ERROR, CHECKSUM, FLAGS,
+    N_COLUMNS
+};
+
+const struct qt_column_spec qt_event_columns[N_COLUMNS] = {
+    [SESSION] = {"session", 'l', 1},
+    [SEQ] = {"seq", 'l', 1},
+    [THREAD_ID] = {"thread_id", 'l', 1},
+    [COMMAND] = {"command", 'u', 1},
+    [START_NS] = {"start_ns", 'l', 1},
+    [DURATION_NS] = {"duration_ns", 'l', 1},
+    [PRECISION_NS] = {"precision_ns", 'l', 1},
+    [REQUEST_NS] = {"request_ns", 'l', 1},
+    [FIRST_BYTE_NS] = {"first_byte_ns", 'l', 1},
+    [USER] = {"user", 'u', 1},
+    [HOST] = {"host", 'u', 1},
+    [DB] = {"db", 'u', 1},
+    [STATEMENT] = {"statement", 'z', 1},
+    [STMT] = {"stmt", 'l', 1},
+    [PARAMS] = {"params", 'z', 1},
+    [INSERT_ID] = {"insert_id", 'l', 1},
+    [LAST_INSERT_ID] = {"last_insert_id", 'l', 1},
+    [FILE_] = {"file", 'i', 1},
+    [OFFSET] = {"offset", 'l', 1},
+    [DIGEST] = {"digest", 'u', 1},
+    [CLASS] = {"class", 'u', 1},
+    [ROWS_SENT] = {"rows_sent", 'l', 1},
+    [ROWS_EXAMINED] = {"rows_examined", 'l', 1},
+    [ROWS_AFFECTED] = {"rows_affected", 'l', 1},
+    [BYTES_SENT] = {"bytes_sent", 'l', 1},
+    [LOCK_NS] = {"lock_ns", 'l', 1},
+    [WARNINGS] = {"warnings", 'l', 1},
+    [ERRNO] = {"errno", 'i', 1},
+    [ERROR] = {"error", 'u', 1},
+    [CHECKSUM] = {"checksum", 'u', 1},
+    [FLAGS] = {"flags", 'l', 1},
+};
+const int32_t qt_event_n_columns = N_COLUMNS;
+
+const struct qt_event qt_event_unknown = {
+    .session = -1, .seq = -1, .thread_id = -1, .start_ns = -1, .duration_ns = -1, .precision_ns = -1, .stmt = -1,
+    .insert_id = -1, .last_insert_id = -1, .rows_sent = -1, .rows_examined = -1, .rows_affected = -1, .bytes_sent = -1,
+    .lock_ns = -1, .warnings = -1, .errno_ = -1, .request_ns = -1, .first_byte_ns = -1,
+};
+
+static const char *const class_names[] = {"read", "write", "transaction", "session", "ddl", "admin"};
+
+void qt_event_say(struct qt_event *e, struct qt_span text, const struct qt_statement *what)
+{
+    e->what = what;
+    e->statement = what->redacted != NULL ? (struct qt_span){what->redacted, what->redacted_len} : text;
+    e->flags |= what->flags | (uint32_t)what->danger << 16;
+}
+
+int qt_event_batch_init(struct qt_event_batch *b)
+{
+    memset(b, 0, sizeof *b);
+    return qt_columns_init(&b->columns, qt_event_columns, N_COLUMNS) == QT_OK ? 0 : -1;
+}
+
+void qt_event_batch_free(struct qt_event_batch *b)
+{
+    qt_columns_free(&b->columns);
+    free(b->moments);
+    free(b->order);
+    b->moments = NULL;
+    b->order = NULL;
+}
+
+static int room_for_moment(struct qt_event_batch *b)
+{
+    if (b->rows < b->room)
+        return 0;
+    size_t room = b->room ? b->room * 2 : 4096;
+    struct qt_moment *moments = realloc(b->moments, room * sizeof *moments);
+    if (moments == NULL)
+        return -1;
+    b->moments = moments;
+    b->room = room;
+    return 0;
+}
+
+static void known(struct qt_column *c, int64_t value)
+{
+    if (value < 0)
+        qt_col_null(c);
+    else
+        qt_col_i64(c, value);
+}
+
+static void text(struct qt_column *c, struct qt_span span)
+{
+    if (span.p == NULL)
+        qt_col_null(c);
+    else
+        qt_col_any_text(c, span.p, span.len);
+}
+
+static void bytes(struct qt_column *c, struct qt_span span)
+{
+    if (span.p == NULL)
+        qt_col_null(c);
+    else
+        qt_col_bytes(c, span.p, span.len);
+}
+
+static void digest_and_class(struct qt_column *c, const struct qt_statement *what)
+{
+    static const char hex[] = "0123456789abcdef";
+    if (what == NULL) {
+        qt_col_null(&c[DIGEST]);
+        qt_col_null(&c[CLASS]);
+        return;
+    }
+    char digest[16];
+    uint64_t value = what->digest;
+    for (int i = 15; i >= 0; i--, value >>= 4)
+        digest[i] = hex[value & 15];
+    qt_col_bytes(&c[DIGEST], digest, 16);
+    qt_col_text(&c[CLASS], class_names[what->klass]);
+}
+
+int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event *e, const struct qt_moment *moment)
+{
+    struct qt_column *c = b->columns.col;
+    if (moment != NULL && room_for_moment(b) != 0)
+        return -1;
+    qt_col_i64(&c[SESSION], e->session);
+    qt_col_i64(&c[SEQ], e->seq);
+    known(&c[THREAD_ID], e->thread_id);
+    qt_col_text(&c[COMMAND], e->command);
+    qt_col_i64(&c[START_NS], moment != NULL ? 0 : e->start_ns);
+    known(&c[DURATION_NS], moment != NULL ? moment->duration_ns : e->duration_ns);
+    qt_col_i64(&c[PRECISION_NS], e->precision_ns);
+    known(&c[REQUEST_NS], e->request_ns);
+    known(&c[FIRST_BYTE_NS], e->first_byte_ns);
+    text(&c[USER], e->user);
+    text(&c[HOST], e->host);
+    text(&c[DB], e->db);
+    bytes(&c[STATEMENT], e->statement);
+    known(&c[STMT], e->stmt);
+    bytes(&c[PARAMS], e->params);
+    known(&c[INSERT_ID], e->insert_id);
+    known(&c[LAST_INSERT_ID], e->last_insert_id);
+    qt_col_i32(&c[FILE_], (int32_t)e->file);
+    qt_col_i64(&c[OFFSET], e->offset);
+    digest_and_class(c, e->what);
+    known(&c[ROWS_SENT], e->rows_sent);
+    known(&c[ROWS_EXAMINED], e->rows_examined);
+    known(&c[ROWS_AFFECTED], e->rows_affected);
+    known(&c[BYTES_SENT], e->bytes_sent);
+    known(&c[LOCK_NS], e->lock_ns);
+    known(&c[WARNINGS], e->warnings);
+    if (e->errno_ < 0 || e->errno_ > INT32_MAX)
+        qt_col_null(&c[ERRNO]);
+    else
+        qt_col_i32(&c[ERRNO], (int32_t)e->errno_);
+    text(&c[ERROR], e->error);
+    text(&c[CHECKSUM], e->checksum);
+    qt_col_i64(&c[FLAGS], e->flags);
+    if (moment != NULL)
+        b->moments[b->rows] = *moment;
+    b->rows++;
+    b->bytes += (e->statement.p != NULL ? e->statement.len : 0) + (e->params.p != NULL ? e->params.len : 0);
+    return 0;
+}
+
+/* A column's values; NULL when out of memory, which qt_columns_finish reports. */
+static int64_t *values(const struct qt_event_batch *b, int column)
+{
+    const struct qt_column *c = &b->columns.col[column];
+    return c->failed || c->rows != (int64_t)b->rows ? NULL : (int64_t *)(void *)c->data;
+}
+
+void qt_event_batch_lay(struct qt_event_batch *b)
+{
+    int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS), *flags = values(b, FLAGS);
+    if (start == NULL || duration == NULL || flags == NULL)
+        return;
+    for (size_t i = 0; i < b->rows; i++) {
+        const struct qt_moment *m = &b->moments[i];
+        start[i] = m->start_ns;
+        if (m->duration_ns >= 0)
+            duration[i] = m->duration_ns;
+        flags[i] = m->flags;
+    }
+}
+
+void qt_event_batch_range(const struct qt_event_batch *b, int64_t *first_ns, int64_t *last_ns)
+{
+    const int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS);
+    *first_ns = INT64_MAX;
+    *last_ns = INT64_MIN;
+    for (size_t i = 0; start != NULL && duration != NULL && i < b->rows; i++) {
+        int64_t end = start[i] + duration[i]; /* an unknown duration is a zero under its NULL */
+        *first_ns = start[i] < *first_ns ? start[i] : *first_ns;
+        *last_ns = end > *last_ns ? end : *last_ns;
+    }
+}
+
+int qt_event_batch_finish(struct qt_event_batch *b, struct ArrowArray *out, struct qt_error *error)
+{
+    const int64_t *keys[] = {values(b, START_NS), values(b, SESSION), values(b, SEQ)};
+    size_t rows = b->rows;
+    b->rows = 0;
+    b->bytes = 0;
+    if (b->order_room < rows * 2) {
+        free(b->order);
+        b->order_room = rows * 2;
+        b->order = malloc(b->order_room * sizeof *b->order);
+        if (b->order == NULL) {
+            b->order_room = 0;
+            qt_columns_clear(&b->columns);
+            return qt_fail(error, QT_ENOMEM, "out of memory for a batch");
+        }
+    }
+    if (keys[0] != NULL && keys[1] != NULL && keys[2] != NULL && qt_order_rows(keys, 3, rows, b->order) != 0) {
+        int code = qt_columns_permute(&b->columns, b->order);
+        if (code != QT_OK) {
+            qt_columns_clear(&b->columns);
+            return qt_fail(error, code, "out of memory for a batch");
+        }
+    }
+    return qt_columns_finish(&b->columns, out, error);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every native source has, whatever it reads: parts as Arrow streams, problems, session facts, counters.
+ *
+ *     struct qt_slowlog { struct qt_reader reader; ... };     the reader is the first member
+ *     static const struct qt_reader_kind kind = {read_batch, describe, close};
+ *     qt_reader_init(&s->reader, &kind)
+ *
+ * A thread of the reader's own parses the next part while the caller writes this one. So read_batch and what it calls
+ * run in that thread, one call at a time; describe and the counters are asked from others.
+ */
+#ifndef QT_READER_H
+#define QT_READER_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "event_batch.h"
+#include "json.h"
+#include "problems.h"
+#include "session_facts.h"
+
+struct qt_reader_kind {
+    /* Adds events to reader->batch until qt_reader_batch_full says so, the input ends or reader->stopped is set, and lays
+     * their times where they are laid. A batch left empty is the end. */
+    int (*read_batch)(struct qt_reader *, struct qt_error *);
+    /* Adds what this source knows of itself. May be NULL. Takes its own locks where it needs them. */
+    void (*describe)(struct qt_reader *, struct qt_json *);
+    /* Frees all but the reader itself, after its thread has ended; then the object that holds it. */
+    void (*close)(struct qt_reader *);
+    /* Wakes a read_batch that waits for input. May be NULL. */
+    void (*stop)(struct qt_reader *);
+};
+
+struct qt_reader {
+    const struct qt_reader_kind *kind;
+    struct qt_event_batch batch;     /* of the parsing thread */
+    struct qt_problems problems;
+    struct qt_session_facts facts;
+    uint64_t part_rows, part_bytes;  /* bounds of a batch */
+
+    pthread_t thread;
+    int has_thread, has_lock;
+    pthread_mutex_t lock;            /* of what follows */
+    pthread_cond_t changed;
+    int wanted, ready, closing;      /* a batch is to be parsed; one lies in `next`; the thread is to end */
+    struct ArrowArray next;
+    int code;                        /* of the batch in `next` */
+    struct qt_error error;
+
+    int given;                       /* the stream of the present part has had its batch */
+    _Atomic uint64_t bytes_read, bytes_parsed, events, sessions, lost;
+    _Atomic int64_t first_ns, last_ns;
+    _Atomic int32_t file, finished, stopped;
+};
+
+int qt_reader_init(struct qt_reader *, const struct qt_reader_kind *); /* 0, or -1 when out of memory */
+/* Is the batch as large as a part should be? Sources may go on for a little. */
+static inline int qt_reader_batch_full(const struct qt_reader *r)
+{
+    return r->batch.rows >= r->part_rows || r->batch.bytes >= r->part_bytes;
+}
+/* For kinds' close: what qt_reader_init made. */
+void qt_reader_done(struct qt_reader *);
+
+#endif
