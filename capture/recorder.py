@@ -21,7 +21,7 @@ from ..schemas import FORMAT_VERSION, make_private, publish, select_list, sql_te
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 MEMORY_LIMIT = "256MB"
-THREADS = 2
+THREADS = 1
 
 
 @dataclass(frozen=True)

@@ -37,10 +37,18 @@ int qt_columns_init(struct qt_columns *cols, const struct qt_column_spec *specs,
     cols->specs = specs;
     cols->n = n;
     cols->col = calloc((size_t)n, sizeof *cols->col);
-    if (cols->col == NULL)
+    cols->pool = qt_pool_new();
+    if (cols->col == NULL || cols->pool == NULL) {
+        free(cols->col);
+        qt_pool_free(cols->pool);
+        cols->col = NULL;
+        cols->pool = NULL;
         return QT_ENOMEM;
-    for (int32_t i = 0; i < n; i++)
+    }
+    for (int32_t i = 0; i < n; i++) {
         cols->col[i].type = specs[i].type;
+        cols->col[i].pool = cols->pool;
+    }
     return QT_OK;
 }
 
@@ -50,12 +58,12 @@ static int fail(struct qt_column *c)
     return 0;
 }
 
-/* Replaces *block by one of `size` bytes; 0 where there is no memory, and the old one stays. */
-static int resize(void *block, size_t size)
+/* Replaces *block, `used` bytes full, by one of `size` bytes; 0 where there is no memory, and the old one stays. */
+static int resize(struct qt_column *c, void *block, size_t used, size_t size)
 {
     void *old, *new;
     memcpy(&old, block, sizeof old);
-    new = realloc(old, size);
+    new = qt_buffer_resize(c->pool, old, used, size);
     if (new == NULL)
         return 0;
     memcpy(block, &new, sizeof new);
@@ -65,17 +73,19 @@ static int resize(void *block, size_t size)
 int qt_column_grow(struct qt_column *c)
 {
     int64_t space = c->row_space > 0 ? c->row_space * 2 : c->row_hint > 0 ? c->row_hint : FIRST_ROWS;
+    size_t rows = (size_t)c->rows, row = width(c->type);
 
     if (c->failed)
         return 0;
     if (is_bytes(c->type)) {
-        if (!resize(&c->offsets, (size_t)(space + 1) * sizeof *c->offsets))
+        size_t used = c->offsets != NULL ? (rows + 1) * sizeof *c->offsets : 0;
+        if (!resize(c, &c->offsets, used, (size_t)(space + 1) * sizeof *c->offsets))
             return fail(c);
         c->offsets[0] = 0;
-    } else if (!resize(&c->data, (size_t)space * width(c->type))) {
+    } else if (!resize(c, &c->data, rows * row, (size_t)space * row)) {
         return fail(c);
     }
-    if (c->valid != NULL && !resize(&c->valid, (size_t)space))
+    if (c->valid != NULL && !resize(c, &c->valid, rows, (size_t)space))
         return fail(c);
     c->row_space = space;
     return 1;
@@ -89,7 +99,7 @@ int qt_column_grow_bytes(struct qt_column *c, int64_t more)
         return fail(c);
     while (space < c->used + more)
         space *= 2;
-    if (!resize(&c->data, (size_t)space))
+    if (!resize(c, &c->data, (size_t)c->used, (size_t)space))
         return fail(c);
     c->space = space;
     return 1;
@@ -97,32 +107,65 @@ int qt_column_grow_bytes(struct qt_column *c, int64_t more)
 
 int qt_column_first_null(struct qt_column *c)
 {
-    c->valid = malloc((size_t)c->row_space);
+    c->valid = qt_buffer_new(c->pool, (size_t)c->row_space);
     if (c->valid == NULL)
         return fail(c);
     memset(c->valid, 1, (size_t)c->rows);
     return 1;
 }
 
-void qt_col_null(struct qt_column *c)
+void qt_col_null(struct qt_column *c) { qt_column_pad(c, c->rows + 1); }
+
+void qt_column_pad(struct qt_column *c, int64_t rows)
 {
-    if (!qt_column_room(c) || (c->valid == NULL && !qt_column_first_null(c)))
+    if (c->rows >= rows || c->failed)
         return;
+    while (c->row_space < rows)
+        if (!qt_column_grow(c))
+            return;
+    if (c->valid == NULL && !qt_column_first_null(c))
+        return;
+    size_t more = (size_t)(rows - c->rows);
     if (is_bytes(c->type))
-        c->offsets[c->rows + 1] = (int32_t)c->used;
+        for (int64_t i = c->rows; i < rows; i++)
+            c->offsets[i + 1] = (int32_t)c->used;
     else
-        memset(c->data + (size_t)c->rows * width(c->type), 0, width(c->type));
-    c->valid[c->rows] = 0;
-    c->rows++;
-    c->nulls++;
+        memset(c->data + (size_t)c->rows * width(c->type), 0, more * width(c->type));
+    memset(c->valid + c->rows, 0, more);
+    c->rows = rows;
+    c->nulls += (int64_t)more;
+}
+
+void qt_column_pad_last(struct qt_column *c, int64_t rows)
+{
+    if (c->rows > 0 || rows == 0 || c->failed) {
+        qt_column_pad(c, rows);
+        return;
+    }
+    void *zeros = qt_buffer_zeros(c->pool, (size_t)(rows + 1) * sizeof(int64_t));
+    c->valid = qt_buffer_zeros(c->pool, (size_t)(rows + 1) * sizeof(int64_t));
+    qt_buffer_free(c->offsets);
+    qt_buffer_free(c->data);
+    c->offsets = is_bytes(c->type) ? zeros : NULL;
+    c->data = is_bytes(c->type) ? NULL : zeros;
+    c->rows = c->nulls = rows;
+    c->row_space = c->space = 0; /* says, too, that what is in it is not to be written */
+    if (zeros == NULL || c->valid == NULL)
+        fail(c);
 }
 
 void qt_columns_clear(struct qt_columns *cols)
 {
     for (int32_t i = 0; i < cols->n; i++) {
         struct qt_column *c = &cols->col[i];
-        free(c->valid);
+        qt_buffer_free(c->valid);
         c->valid = NULL;
+        if (c->row_space == 0) {
+            qt_buffer_free(c->data);
+            qt_buffer_free(c->offsets);
+            c->data = NULL;
+            c->offsets = NULL;
+        }
         c->rows = c->nulls = c->used = 0;
         c->failed = 0;
     }
@@ -131,10 +174,12 @@ void qt_columns_clear(struct qt_columns *cols)
 void qt_columns_free(struct qt_columns *cols)
 {
     for (int32_t i = 0; cols->col != NULL && i < cols->n; i++) {
-        free(cols->col[i].data);
-        free(cols->col[i].offsets);
-        free(cols->col[i].valid);
+        qt_buffer_free(cols->col[i].data);
+        qt_buffer_free(cols->col[i].offsets);
+        qt_buffer_free(cols->col[i].valid);
     }
+    qt_pool_free(cols->pool);
+    cols->pool = NULL;
     free(cols->col);
     cols->col = NULL;
     cols->n = 0;
@@ -165,7 +210,7 @@ static void release_child(struct ArrowArray *array)
 {
     struct child *own = array->private_data;
     for (int i = 0; i < 3; i++)
-        free((void *)(uintptr_t)own->buffers[i]);
+        qt_buffer_free((void *)(uintptr_t)own->buffers[i]);
     free(own);
     array->release = NULL;
 }
@@ -185,9 +230,9 @@ static void release_batch(struct ArrowArray *array)
 /* Hands the column's memory to `out`; nothing can fail once `own` is there. */
 static void finish_column(struct qt_column *c, struct child *own, struct ArrowArray *out)
 {
-    if (c->valid != NULL)
+    if (c->valid != NULL && c->nulls < c->rows) /* else they are zeros, and others read them too */
         pack_bits(c->valid, c->rows);
-    if (c->type == 'b' && c->data != NULL)
+    if (c->type == 'b' && c->data != NULL && c->nulls < c->rows)
         pack_bits((uint8_t *)c->data, c->rows);
     own->buffers[0] = c->valid;
     own->buffers[1] = is_bytes(c->type) ? (const void *)c->offsets : c->data;
@@ -203,7 +248,7 @@ static void finish_column(struct qt_column *c, struct child *own, struct ArrowAr
     c->valid = NULL;
     c->offsets = NULL;
     c->data = NULL;
-    c->row_hint = c->row_space;
+    c->row_hint = c->row_space > c->rows ? c->row_space : c->rows;
     c->hint = c->space;
     c->rows = c->nulls = c->used = c->row_space = c->space = 0;
 }

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "arrow_abi.h"
+#include "buffer.h"
 #include "error.h"
 
 /* Types are Arrow's own letters: i int32, l int64, b bool, u UTF-8 (32-bit offsets), z bytes (32-bit offsets). */
@@ -34,6 +35,7 @@ struct qt_column {
     int64_t row_space; /* rows that fit; for u and z one less than there are offsets */
     int64_t used, space; /* bytes in `data`, u and z only */
     int64_t row_hint, hint; /* row_space and space of the batch before */
+    struct qt_pool *pool;   /* of `data`, `offsets` and `valid` */
     char type;
     char failed;
 };
@@ -42,6 +44,7 @@ struct qt_columns {
     struct qt_column *col;
     const struct qt_column_spec *specs; /* not copied: must outlive the columns */
     int32_t n;
+    struct qt_pool *pool;
 };
 
 /* Nothing but `col` is allocated before the first append. QT_ENOMEM. */
@@ -116,5 +119,9 @@ static inline void qt_col_text(struct qt_column *c, const char *text) { qt_col_b
 
 /* For any type. */
 void qt_col_null(struct qt_column *);
+/* NULLs up to `rows` rows. */
+void qt_column_pad(struct qt_column *, int64_t rows);
+/* The same at the end of a batch: nothing may be appended any more. A column of which nothing was known costs nothing. */
+void qt_column_pad_last(struct qt_column *, int64_t rows);
 
 #endif

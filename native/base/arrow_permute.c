@@ -1,30 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of growing columns in another order: each column is gathered into memory of its own, which replaces the old. */
-#include <stdlib.h>
-
 #include "arrow_build.h"
 
 static int permute_valid(struct qt_column *c, const uint32_t *order)
 {
     if (c->valid == NULL)
         return QT_OK;
-    uint8_t *valid = malloc((size_t)c->row_space);
+    uint8_t *valid = qt_buffer_new(c->pool, (size_t)c->rows);
     if (valid == NULL)
         return QT_ENOMEM;
     for (int64_t i = 0; i < c->rows; i++)
         valid[i] = c->valid[order[i]];
-    free(c->valid);
+    qt_buffer_free(c->valid);
     c->valid = valid;
     return QT_OK;
 }
 
 static int permute_bytes(struct qt_column *c, const uint32_t *order)
 {
-    char *data = malloc((size_t)(c->space > 0 ? c->space : 1));
-    int32_t *offsets = malloc((size_t)(c->row_space + 1) * sizeof *offsets);
+    char *data = qt_buffer_new(c->pool, (size_t)c->used);
+    int32_t *offsets = qt_buffer_new(c->pool, (size_t)(c->rows + 1) * sizeof *offsets);
     if (data == NULL || offsets == NULL) {
-        free(data);
-        free(offsets);
+        qt_buffer_free(data);
+        qt_buffer_free(offsets);
         return QT_ENOMEM;
     }
     int32_t at = 0;
@@ -36,8 +34,8 @@ static int permute_bytes(struct qt_column *c, const uint32_t *order)
         at += len;
     }
     offsets[c->rows] = at;
-    free(c->data);
-    free(c->offsets);
+    qt_buffer_free(c->data);
+    qt_buffer_free(c->offsets);
     c->data = data;
     c->offsets = offsets;
     return QT_OK;
@@ -46,7 +44,7 @@ static int permute_bytes(struct qt_column *c, const uint32_t *order)
 static int permute_values(struct qt_column *c, const uint32_t *order)
 {
     size_t width = c->type == 'l' ? 8 : c->type == 'i' ? 4 : 1;
-    char *data = malloc((size_t)c->row_space * width);
+    char *data = qt_buffer_new(c->pool, (size_t)c->rows * width);
     if (data == NULL)
         return QT_ENOMEM;
     if (width == 8)
@@ -58,7 +56,7 @@ static int permute_values(struct qt_column *c, const uint32_t *order)
     else
         for (int64_t i = 0; i < c->rows; i++)
             data[i] = c->data[order[i]];
-    free(c->data);
+    qt_buffer_free(c->data);
     c->data = data;
     return QT_OK;
 }

@@ -75,7 +75,16 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     return at;
 }
 
-#define KEY(text) (key_len == sizeof(text) - 1 && memcmp(key, text, sizeof(text) - 1) == 0)
+/* Stands `text` at p? The length is a constant, so this is a compare or two. */
+#define KEY(text) ((size_t)(end - p) > sizeof(text) - 1 && memcmp(p, text, sizeof(text) - 1) == 0)
+#define VALUE(text) after_blank(p + sizeof(text) - 1, end)
+
+static const char *after_blank(const char *p, const char *end)
+{
+    while (p < end && *p == ' ')
+        p++;
+    return p;
+}
 
 static const char *iso(const char *p, const char *end, int64_t *out)
 {
@@ -85,95 +94,115 @@ static const char *iso(const char *p, const char *end, int64_t *out)
     return p + when.length;
 }
 
-static const char *value_of(const char *key, size_t key_len, const char *p, const char *end, struct qt_slow_event *out)
+static const char *rate_type(const char *p, const char *end, struct qt_slow_event *out)
 {
     struct qt_span text;
-    switch (key[0]) {
+    const char *next = word(p, end, &text);
+    out->rate_by_query = text.len == 5 && memcmp(text.p, "query", 5) == 0;
+    return next;
+}
+
+/* `Schema:` with nothing behind it is followed by the next key's two blanks. */
+static const char *schema_value(const char *p, const char *end)
+{
+    return end - p > 1 && p[0] == ' ' && p[1] != ' ' ? p + 1 : p;
+}
+
+static const char *timing(const char *p, const char *end, struct qt_slow_event *out)
+{
+    if (KEY("Query_time:"))
+        return seconds(VALUE("Query_time:"), end, &out->query_ns);
+    if (KEY("Lock_time:"))
+        return seconds(VALUE("Lock_time:"), end, &out->lock_ns);
+    if (KEY("Last_errno:"))
+        return number(VALUE("Last_errno:"), end, &out->errno_);
+    if (KEY("Log_slow_rate_limit:"))
+        return number(VALUE("Log_slow_rate_limit:"), end, &out->rate_limit);
+    if (KEY("Log_slow_rate_type:"))
+        return rate_type(VALUE("Log_slow_rate_type:"), end, out);
+    return NULL;
+}
+
+static const char *rows(const char *p, const char *end, struct qt_slow_event *out)
+{
+    if (KEY("Rows_sent:"))
+        return number(VALUE("Rows_sent:"), end, &out->rows_sent);
+    if (KEY("Rows_examined:"))
+        return number(VALUE("Rows_examined:"), end, &out->rows_examined);
+    if (KEY("Rows_affected:"))
+        return number(VALUE("Rows_affected:"), end, &out->rows_affected);
+    return NULL;
+}
+
+static const char *place(const char *p, const char *end, struct qt_slow_event *out)
+{
+    if (KEY("Schema:"))
+        return schema(schema_value(p + 7, end), end, &out->schema);
+    if (KEY("Start:"))
+        return iso(VALUE("Start:"), end, &out->start_ns);
+    out->in_routine |= KEY("Stored_routine:");
+    return NULL;
+}
+
+/* Takes a key that is known with its value; returns what stands behind it, NULL where the key is not known. */
+static const char *known_key(const char *p, const char *end, struct qt_slow_event *out)
+{
+    switch (*p) {
     case 'Q':
-        if (KEY("Query_time"))
-            return seconds(p, end, &out->query_ns);
-        break;
     case 'L':
-        if (KEY("Lock_time"))
-            return seconds(p, end, &out->lock_ns);
-        if (KEY("Last_errno"))
-            return number(p, end, &out->errno_);
-        if (KEY("Log_slow_rate_limit"))
-            return number(p, end, &out->rate_limit);
-        if (KEY("Log_slow_rate_type")) {
-            const char *next = word(p, end, &text);
-            out->rate_by_query = text.len == 5 && memcmp(text.p, "query", 5) == 0;
-            return next;
-        }
-        break;
+        return timing(p, end, out);
     case 'R':
-        if (KEY("Rows_sent"))
-            return number(p, end, &out->rows_sent);
-        if (KEY("Rows_examined"))
-            return number(p, end, &out->rows_examined);
-        if (KEY("Rows_affected"))
-            return number(p, end, &out->rows_affected);
-        break;
-    case 'T':
-        if (KEY("Thread_id"))
-            return number(p, end, &out->thread_id);
-        break;
-    case 'I':
-        if (KEY("Id"))
-            return number(p, end, &out->thread_id);
-        break;
+        return rows(p, end, out);
     case 'S':
-        if (KEY("Schema"))
-            return schema(p, end, &out->schema);
-        if (KEY("Stored_routine"))
-            out->in_routine = 1;
-        else if (KEY("Start"))
-            return iso(p, end, &out->start_ns);
-        break;
+        return place(p, end, out);
+    case 'T':
+        return KEY("Thread_id:") ? number(VALUE("Thread_id:"), end, &out->thread_id) : NULL;
+    case 'I':
+        return KEY("Id:") ? number(VALUE("Id:"), end, &out->thread_id) : NULL;
     case 'E':
-        if (KEY("Errno"))
-            return number(p, end, &out->errno_);
-        if (KEY("End"))
-            return iso(p, end, &out->end_ns);
-        break;
+        if (KEY("Errno:"))
+            return number(VALUE("Errno:"), end, &out->errno_);
+        return KEY("End:") ? iso(VALUE("End:"), end, &out->end_ns) : NULL;
     case 'K':
-        if (KEY("Killed"))
-            return number(p, end, &out->killed);
-        break;
+        return KEY("Killed:") ? number(VALUE("Killed:"), end, &out->killed) : NULL;
     case 'B':
-        if (KEY("Bytes_sent"))
-            return number(p, end, &out->bytes_sent);
-        break;
+        return KEY("Bytes_sent:") ? number(VALUE("Bytes_sent:"), end, &out->bytes_sent) : NULL;
     default:
-        break;
+        return NULL;
     }
-    return p;
 }
 
 #define IS_KEY_CHAR(c) (qt_char_class[(unsigned char)(c)] & QT_C_IDENT)
+
+/* An unknown key, or what is no key: to what stands behind the next blank. Was it a key? */
+static int pass(const char **at, const char *end)
+{
+    const char *p = *at;
+    while (p < end && IS_KEY_CHAR(*p))
+        p++;
+    int key = p < end && *p == ':' && p > *at;
+    if (key)
+        p++;
+    else
+        while (p < end && *p != ' ' && *p != '\t')
+            p++;
+    while (p < end && (*p == ' ' || *p == '\t'))
+        p++;
+    *at = p;
+    return key;
+}
 
 void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *out)
 {
     int found = 0;
     while (p < end) {
-        const char *key = p;
-        while (p < end && IS_KEY_CHAR(*p))
-            p++;
-        if (p == end || *p != ':' || p == key) { /* not a key: on to behind the next blank */
-            while (p < end && *p != ' ' && *p != '\t')
-                p++;
-            while (p < end && (*p == ' ' || *p == '\t'))
-                p++;
+        const char *next = known_key(p, end, out);
+        if (next == NULL) {
+            found |= pass(&p, end);
             continue;
         }
-        const char *value = p + 1;
-        while (value < end && *value == ' ' && !(key[0] == 'S' && value + 1 < end && value[1] == ' '))
-            value++;
         found = 1;
-        size_t key_len = (size_t)(p - key);
-        p = value_of(key, key_len, value, end, out);
-        while (p < end && *p == ' ')
-            p++;
+        p = after_blank(next, end);
     }
     out->unknown_line |= !found;
 }

@@ -92,44 +92,44 @@ static int room_for_moment(struct qt_event_batch *b)
     return 0;
 }
 
-static void known(struct qt_column *c, int64_t value)
+/* An unknown value is left out: qt_column_pad makes the NULLs, many at once, before the next known one or at the end. */
+static struct qt_column *at(struct qt_event_batch *b, int column)
 {
-    if (value < 0)
-        qt_col_null(c);
-    else
-        qt_col_i64(c, value);
+    struct qt_column *c = &b->columns.col[column];
+    if (c->rows < (int64_t)b->rows)
+        qt_column_pad(c, (int64_t)b->rows);
+    return c;
 }
 
-static void text(struct qt_column *c, struct qt_span span)
+static void known(struct qt_event_batch *b, int column, int64_t value)
 {
-    if (span.p == NULL)
-        qt_col_null(c);
-    else
-        qt_col_any_text(c, span.p, span.len);
+    if (value >= 0)
+        qt_col_i64(at(b, column), value);
 }
 
-static void bytes(struct qt_column *c, struct qt_span span)
+static void text(struct qt_event_batch *b, int column, struct qt_span span)
 {
-    if (span.p == NULL)
-        qt_col_null(c);
-    else
-        qt_col_bytes(c, span.p, span.len);
+    if (span.p != NULL)
+        qt_col_any_text(at(b, column), span.p, span.len);
 }
 
-static void digest_and_class(struct qt_column *c, const struct qt_statement *what)
+static void bytes(struct qt_event_batch *b, int column, struct qt_span span)
+{
+    if (span.p != NULL)
+        qt_col_bytes(at(b, column), span.p, span.len);
+}
+
+static void digest_and_class(struct qt_event_batch *b, const struct qt_statement *what)
 {
     static const char hex[] = "0123456789abcdef";
-    if (what == NULL) {
-        qt_col_null(&c[DIGEST]);
-        qt_col_null(&c[CLASS]);
+    if (what == NULL)
         return;
-    }
     char digest[16];
     uint64_t value = what->digest;
     for (int i = 15; i >= 0; i--, value >>= 4)
         digest[i] = hex[value & 15];
-    qt_col_bytes(&c[DIGEST], digest, 16);
-    qt_col_text(&c[CLASS], class_names[what->klass]);
+    qt_col_bytes(at(b, DIGEST), digest, 16);
+    qt_col_text(at(b, CLASS), class_names[what->klass]);
 }
 
 int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event *e, const struct qt_moment *moment)
@@ -139,36 +139,34 @@ int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event *e, const
         return -1;
     qt_col_i64(&c[SESSION], e->session);
     qt_col_i64(&c[SEQ], e->seq);
-    known(&c[THREAD_ID], e->thread_id);
+    known(b, THREAD_ID, e->thread_id);
     qt_col_text(&c[COMMAND], e->command);
     qt_col_i64(&c[START_NS], moment != NULL ? 0 : e->start_ns);
-    known(&c[DURATION_NS], moment != NULL ? moment->duration_ns : e->duration_ns);
+    known(b, DURATION_NS, moment != NULL ? moment->duration_ns : e->duration_ns);
     qt_col_i64(&c[PRECISION_NS], e->precision_ns);
-    known(&c[REQUEST_NS], e->request_ns);
-    known(&c[FIRST_BYTE_NS], e->first_byte_ns);
-    text(&c[USER], e->user);
-    text(&c[HOST], e->host);
-    text(&c[DB], e->db);
-    bytes(&c[STATEMENT], e->statement);
-    known(&c[STMT], e->stmt);
-    bytes(&c[PARAMS], e->params);
-    known(&c[INSERT_ID], e->insert_id);
-    known(&c[LAST_INSERT_ID], e->last_insert_id);
+    known(b, REQUEST_NS, e->request_ns);
+    known(b, FIRST_BYTE_NS, e->first_byte_ns);
+    text(b, USER, e->user);
+    text(b, HOST, e->host);
+    text(b, DB, e->db);
+    bytes(b, STATEMENT, e->statement);
+    known(b, STMT, e->stmt);
+    bytes(b, PARAMS, e->params);
+    known(b, INSERT_ID, e->insert_id);
+    known(b, LAST_INSERT_ID, e->last_insert_id);
     qt_col_i32(&c[FILE_], (int32_t)e->file);
     qt_col_i64(&c[OFFSET], e->offset);
-    digest_and_class(c, e->what);
-    known(&c[ROWS_SENT], e->rows_sent);
-    known(&c[ROWS_EXAMINED], e->rows_examined);
-    known(&c[ROWS_AFFECTED], e->rows_affected);
-    known(&c[BYTES_SENT], e->bytes_sent);
-    known(&c[LOCK_NS], e->lock_ns);
-    known(&c[WARNINGS], e->warnings);
-    if (e->errno_ < 0 || e->errno_ > INT32_MAX)
-        qt_col_null(&c[ERRNO]);
-    else
-        qt_col_i32(&c[ERRNO], (int32_t)e->errno_);
-    text(&c[ERROR], e->error);
-    text(&c[CHECKSUM], e->checksum);
+    digest_and_class(b, e->what);
+    known(b, ROWS_SENT, e->rows_sent);
+    known(b, ROWS_EXAMINED, e->rows_examined);
+    known(b, ROWS_AFFECTED, e->rows_affected);
+    known(b, BYTES_SENT, e->bytes_sent);
+    known(b, LOCK_NS, e->lock_ns);
+    known(b, WARNINGS, e->warnings);
+    if (e->errno_ >= 0 && e->errno_ <= INT32_MAX)
+        qt_col_i32(at(b, ERRNO), (int32_t)e->errno_);
+    text(b, ERROR, e->error);
+    text(b, CHECKSUM, e->checksum);
     qt_col_i64(&c[FLAGS], e->flags);
     if (moment != NULL)
         b->moments[b->rows] = *moment;
@@ -186,6 +184,7 @@ static int64_t *values(const struct qt_event_batch *b, int column)
 
 void qt_event_batch_lay(struct qt_event_batch *b)
 {
+    qt_column_pad(&b->columns.col[DURATION_NS], (int64_t)b->rows);
     int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS), *flags = values(b, FLAGS);
     if (start == NULL || duration == NULL || flags == NULL)
         return;
@@ -198,8 +197,9 @@ void qt_event_batch_lay(struct qt_event_batch *b)
     }
 }
 
-void qt_event_batch_range(const struct qt_event_batch *b, int64_t *first_ns, int64_t *last_ns)
+void qt_event_batch_range(struct qt_event_batch *b, int64_t *first_ns, int64_t *last_ns)
 {
+    qt_column_pad(&b->columns.col[DURATION_NS], (int64_t)b->rows);
     const int64_t *start = values(b, START_NS), *duration = values(b, DURATION_NS);
     *first_ns = INT64_MAX;
     *last_ns = INT64_MIN;
@@ -212,6 +212,8 @@ void qt_event_batch_range(const struct qt_event_batch *b, int64_t *first_ns, int
 
 int qt_event_batch_finish(struct qt_event_batch *b, struct ArrowArray *out, struct qt_error *error)
 {
+    for (int32_t i = 0; i < N_COLUMNS; i++)
+        qt_column_pad_last(&b->columns.col[i], (int64_t)b->rows);
     const int64_t *keys[] = {values(b, START_NS), values(b, SESSION), values(b, SEQ)};
     size_t rows = b->rows;
     b->rows = 0;

@@ -51,7 +51,7 @@ int qt_event_batch_add(struct qt_event_batch *, const struct qt_event *, const s
 /* Takes start_ns, duration_ns and flags of the moments over. */
 void qt_event_batch_lay(struct qt_event_batch *);
 /* Earliest start and latest end of the rows; INT64_MAX and INT64_MIN where there is none. */
-void qt_event_batch_range(const struct qt_event_batch *, int64_t *first_ns, int64_t *last_ns);
+void qt_event_batch_range(struct qt_event_batch *, int64_t *first_ns, int64_t *last_ns);
 /* Sorts by start, session and seq, and moves all rows into `out`. */
 int qt_event_batch_finish(struct qt_event_batch *, struct ArrowArray *out, struct qt_error *);
 
