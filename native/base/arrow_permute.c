@@ -16,6 +16,23 @@ static int permute_valid(struct qt_column *c, const uint32_t *order)
     return QT_OK;
 }
 
+/* Gathers texts. Short ones are copied 16 bytes at a time, into what the next one overwrites, as far as both ends allow. */
+static void gather(const struct qt_column *c, const uint32_t *order, char *data, int32_t *offsets)
+{
+    size_t from_safe = qt_buffer_size(c->data), to_safe = qt_buffer_size(data);
+    size_t at = 0;
+    for (int64_t i = 0; i < c->rows; i++) {
+        size_t from = (size_t)c->offsets[order[i]], len = (size_t)c->offsets[order[i] + 1] - from;
+        offsets[i] = (int32_t)at;
+        if (len <= 16 && from + 16 <= from_safe && at + 16 <= to_safe)
+            memcpy(data + at, c->data + from, 16);
+        else if (len > 0)
+            memcpy(data + at, c->data + from, len);
+        at += len;
+    }
+    offsets[c->rows] = (int32_t)at;
+}
+
 static int permute_bytes(struct qt_column *c, const uint32_t *order)
 {
     char *data = qt_buffer_new(c->pool, (size_t)c->used);
@@ -25,15 +42,7 @@ static int permute_bytes(struct qt_column *c, const uint32_t *order)
         qt_buffer_free(offsets);
         return QT_ENOMEM;
     }
-    int32_t at = 0;
-    for (int64_t i = 0; i < c->rows; i++) {
-        int32_t from = c->offsets[order[i]], len = c->offsets[order[i] + 1] - from;
-        offsets[i] = at;
-        if (len > 0)
-            memcpy(data + at, c->data + from, (size_t)len);
-        at += len;
-    }
-    offsets[c->rows] = at;
+    gather(c, order, data, offsets);
     qt_buffer_free(c->data);
     qt_buffer_free(c->offsets);
     c->data = data;

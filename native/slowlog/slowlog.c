@@ -8,7 +8,7 @@
  *
  * A batch closes at a change of second (whole-second logs are laid out second by second) and before a server restart, so
  * the event that would belong to the next batch is not consumed: it is read again then. Memory: the buffer (the largest
- * event, 4 MiB at least), the batches that reader.c holds, and sessions.c's entries.
+ * event, 512 KiB at least), the batches that reader.c holds, and sessions.c's entries.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 
 #include "error.h"
 
-#define FIRST_BUFFER ((size_t)4 << 20)
+#define FIRST_BUFFER ((size_t)512 << 10)
 #define LARGEST_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
 #define SESSIONS_KEPT (4u << 20)
 
