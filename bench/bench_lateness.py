@@ -13,7 +13,7 @@ from .replaying import capture, replay
 SESSIONS = 200
 EVENTS_PER_S = 2_000
 SECONDS = 10
-CANARIES = 20
+CANARIES = 32
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:

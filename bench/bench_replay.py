@@ -2,24 +2,21 @@
 """How fast `--speed max` goes, and what a query costs it, beside sysbench sending the same queries over TCP."""
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from ..replay.sandbox import Server, start_server
-from .pairs import Figures, MissingError, Pair, Side, run_program
+from .pairs import Figures, Pair, Side, run_program
+from .recording import sysbench
 from .replaying import capture, replay
 
 QUERIES = 200_000
-ROWS = 100_000
 CONNECTIONS = (8, 64)
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     """Yield one pair for each number of connections."""
-    if shutil.which("sysbench") is None:
-        raise MissingError("sysbench (package sysbench)")
     server = stack.enter_context(start_server("mariadb", config={"innodb-buffer-pool-size": "256M"}))
     server.execute("CREATE DATABASE sbtest")
     run_program(*_sysbench(server, 1), "prepare")
@@ -43,18 +40,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def _sysbench(server: Server, connections: int) -> tuple[str, ...]:
-    return (
-        "sysbench",
-        "oltp_point_select",
-        "--mysql-host=127.0.0.1",
-        f"--mysql-port={server.port}",
-        f"--mysql-user={server.user}",
-        "--db-ps-mode=disable",
-        f"--table-size={ROWS}",
-        f"--threads={connections}",
-        f"--events={QUERIES}",
-        "--time=0",
-    )
+    return sysbench(server, "oltp_point_select", connections, f"--events={QUERIES}", "--time=0")
 
 
 def _record(server: Server, connections: int, tape: Path) -> None:

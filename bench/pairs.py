@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Interleaved pairs: ours, the peer, ours, the peer, ... so that what the machine does meanwhile hits both alike."""
 
-import resource
+import os
 import subprocess
+import tempfile
 import textwrap
 import time
 from collections.abc import Callable
@@ -120,21 +121,24 @@ def _short(value: float) -> str:
 
 @dataclass(frozen=True)
 class Ran:
-    """How a program ran: what it printed, and the seconds it took on the clock and on the processors."""
+    """How a program ran: what it printed, its seconds on the clock and on the processors, the peak of its memory."""
 
     output: str
     wall_s: float
     cpu_s: float
+    peak_bytes: int
 
 
 def run_program(*command: str) -> Ran:
     """Run a program to its end; raises RuntimeError with its last words where it fails."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    began = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
-    wall_s = time.monotonic() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}: {(done.stdout + done.stderr)[-2000:]}")
-    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return Ran(done.stdout, wall_s, cpu_s)
+    with tempfile.TemporaryFile("w+", errors="replace") as said:
+        began = time.monotonic()
+        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(child.pid, 0)
+        wall_s = time.monotonic() - began
+        child.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        output = said.read()
+    if child.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}: {output[-2000:]}")
+    return Ran(output, wall_s, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)

@@ -57,13 +57,14 @@ class FileHashes(threading.Thread):
             self.found.append(entry)
 
 
-def open_storage(folder: Path) -> duckdb.DuckDBPyConnection:
-    """Return a DuckDB connection with bounded memory that spills into the tape's own folder."""
+def open_storage(folder: Path, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """Return a DuckDB connection with bounded memory that spills into the tape's own folder; None = all cores."""
     con = duckdb.connect()
     con.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     con.execute(f"SET temp_directory = {sql_text(folder / 'spill')}")
     con.execute("SET preserve_insertion_order = true")
-    con.execute(f"SET threads = {THREADS}")
+    if threads is not None:
+        con.execute(f"SET threads = {threads}")
     con.execute("SET enable_progress_bar = false")
     return con
 
@@ -144,7 +145,7 @@ def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], No
     hashes = FileHashes(source.files)
     hashes.start()
     stopped = False
-    with open_storage(path) as con:
+    with open_storage(path, THREADS) as con:
         number = 0
         while True:
             result = _watched_part(con, reader, path, number, watch)

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real logs for the benches: what a private MariaDB writes while sysbench works on it."""
+
+import shutil
+import time
+from pathlib import Path
+
+from ..replay.sandbox import Server, start_server
+from .pairs import MissingError, run_program
+
+TABLE_ROWS = 100_000
+THREADS = 16
+AT_MOST_S = 180
+
+
+def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[str, ...]:
+    """Return a sysbench command against the server, over TCP, in plain text queries."""
+    if shutil.which("sysbench") is None:
+        raise MissingError("sysbench (package sysbench)")
+    return (
+        *("sysbench", test, "--mysql-host=127.0.0.1", f"--mysql-port={server.port}", f"--mysql-user={server.user}"),
+        *("--db-ps-mode=disable", f"--table-size={TABLE_ROWS}", f"--threads={threads}", *options),
+    )
+
+
+def record_logs(work: Path, megabytes: int) -> dict[str, Path]:
+    """Run oltp_read_write until the slow log has so many megabytes; return the slow log as `slow`."""
+    config = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "skip-log-bin": ""}
+    with start_server("mariadb", config=config) as server:
+        server.execute("CREATE DATABASE sbtest")
+        run_program(*sysbench(server, "oltp_read_write", 1), "prepare")
+        server.execute("SET GLOBAL log_slow_verbosity = 'query_plan,innodb', GLOBAL long_query_time = 0")
+        server.execute("SET GLOBAL slow_query_log = ON")
+        began = time.monotonic()
+        while server.slow_log.stat().st_size < megabytes * 1_000_000 and time.monotonic() - began < AT_MOST_S:
+            run_program(*sysbench(server, "oltp_read_write", THREADS, "--time=5"), "run")
+        server.execute("SET GLOBAL slow_query_log = OFF")
+        kept = work / "slow.log"
+        shutil.copyfile(server.slow_log, kept)
+        return {"slow": kept}
