@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from .capture import SOURCES, Option, Settings, SourceKind, capture
+from .capture import SOURCES, Option, Settings, SourceKind, capture, guess
 from .errors import RefusedError
 from .parameters import Duration, Size, TimeZone
 from .progress import CaptureProgress
@@ -14,7 +14,31 @@ from .schemas import open_folder
 from .terminal import clock, show_problems
 
 
-@click.group("capture", short_help="Record production's queries into a tape.")
+class CaptureGroup(click.Group):
+    """`capture KIND ...`; a file in KIND's place is looked at, and its kind put in."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the kind of the first file in front where none was given."""
+        if args and args[0] not in self.commands and not {"-h", "--help"} & set(args):
+            named = [arg for arg in args if not arg.startswith("-") and Path(arg).exists()]
+            if named:
+                kind = guess(named[0], SOURCES.values())
+                click.echo(f"{named[0]}: {kind.title} (capture {kind.name})", err=True)
+                args = [kind.name, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    "capture",
+    cls=CaptureGroup,
+    subcommand_metavar="KIND|FILE ... -o TAPE",
+    short_help="Record production's queries into a tape.",
+    epilog="""\b
+Examples:
+  querytape capture slow.log -o shop.tape          looks what the file is
+  querytape capture slowlog slow.log -o shop.tape  says it
+""",
+)
 def capture_group() -> None:
     """Record production's queries into a tape, from what is at hand."""
 

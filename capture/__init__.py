@@ -4,10 +4,11 @@
 from . import slowlog
 from .captures import capture
 from .finish import recover
+from .guess import guess
 from .kinds import Option, Settings, SourceKind
 
 # In the order in which an unnamed file is looked at.
 KINDS = (slowlog.KIND,)
 SOURCES: dict[str, SourceKind] = {kind.name: kind for kind in KINDS}
 
-__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "recover"]
+__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "guess", "recover"]

@@ -130,6 +130,9 @@ void qt_reader_describe(struct qt_reader *, char *out, size_t room);
 void qt_reader_stop(struct qt_reader *);
 void qt_reader_close(struct qt_reader *);
 
+/* The first bytes of a file, uncompressed: *got of them, fewer than `room` only where it ends (or is damaged). */
+int qt_input_head(const char *path, char *out, size_t room, size_t *got, struct qt_error *);
+
 /* How text logs are read. */
 struct qt_log_options {
     int64_t timezone_ns;     /* offset of the log's local times from UTC; used where has_timezone is not 0 */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   file / stdin --read(2)--> packed[] --zlib | zstd | nothing--> the caller's buffer
+ *   file / stdin --read(2)--> packed[] --zlib | zstd | xz | nothing--> the caller's buffer
  *
- * The kind is known by the first four bytes. Gzip members and zstd frames that follow one another are one stream, as
+ * The kind is known by the first six bytes. Gzip members, zstd frames and xz streams that follow one another are one stream, as
  * `cat a.gz b.gz` makes them.
  */
 #include "input.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <lzma.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -19,8 +20,11 @@
 #include "error.h"
 
 #define PACKED_SIZE (1u << 18)
+#define MAGIC_BYTES 6
 
-enum kind { PLAIN, GZIP, ZSTD };
+#define XZ_MEMORY (UINT64_C(256) << 20) /* an archive that wants more is refused: xz -9 needs 65 MB */
+
+enum kind { PLAIN, GZIP, ZSTD, XZ };
 
 struct qt_input {
     int fd;
@@ -28,9 +32,11 @@ struct qt_input {
     uint64_t stored;          /* bytes read from fd */
     size_t have, used;        /* of packed[] */
     int at_end;               /* read(2) returned 0 */
-    int inside;               /* a gzip member or zstd frame has begun and not ended */
+    int inside;               /* a gzip member, zstd frame or xz stream has begun and not ended */
     z_stream zlib;
     ZSTD_DStream *zstd;
+    lzma_stream xz;
+    int xz_done;              /* all streams have ended */
     char *path;
     unsigned char packed[PACKED_SIZE];
 };
@@ -54,10 +60,10 @@ static int fill(struct qt_input *in, struct qt_error *error)
     }
 }
 
-/* The magic may come in single bytes through a pipe: read until four are there or the input ends. */
+/* The magic may come in single bytes through a pipe: read until it is there or the input ends. */
 static int detect(struct qt_input *in, struct qt_error *error)
 {
-    while (in->have < 4 && !in->at_end) {
+    while (in->have < MAGIC_BYTES && !in->at_end) {
         ssize_t got = read(in->fd, in->packed + in->have, PACKED_SIZE - in->have);
         if (got < 0 && errno == EINTR)
             continue;
@@ -76,6 +82,10 @@ static int detect(struct qt_input *in, struct qt_error *error)
         in->zstd = ZSTD_createDStream();
         if (in->zstd == NULL)
             return qt_fail(error, QT_ENOMEM, "%s: out of memory for zstd", in->path);
+    } else if (in->have >= 6 && memcmp(in->packed, "\xfd" "7zXZ", 6) == 0) {
+        in->kind = XZ;
+        if (lzma_stream_decoder(&in->xz, XZ_MEMORY, LZMA_CONCATENATED) != LZMA_OK)
+            return qt_fail(error, QT_ENOMEM, "%s: out of memory for xz", in->path);
     }
     return QT_OK;
 }
@@ -185,6 +195,31 @@ static int read_zstd(struct qt_input *in, char *out, size_t size, size_t *got, s
     return QT_OK;
 }
 
+static int read_xz(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    in->xz.next_out = (uint8_t *)out;
+    in->xz.avail_out = size;
+    while (in->xz.avail_out == size && !in->xz_done) {
+        int code = fill(in, error);
+        if (code)
+            return code;
+        in->xz.next_in = in->packed + in->used;
+        in->xz.avail_in = in->have - in->used;
+        lzma_ret said = lzma_code(&in->xz, in->at_end ? LZMA_FINISH : LZMA_RUN);
+        in->used = in->have - in->xz.avail_in;
+        in->xz_done = said == LZMA_STREAM_END;
+        if (said == LZMA_BUF_ERROR && in->at_end)
+            return qt_fail(error, QT_EFORMAT, "%s: the xz stream is cut off at byte %llu", in->path,
+                           (unsigned long long)in->stored);
+        if (said != LZMA_OK && said != LZMA_STREAM_END && said != LZMA_BUF_ERROR)
+            return qt_fail(error, QT_EFORMAT, "%s: damaged xz data near byte %llu%s", in->path,
+                           (unsigned long long)(in->stored - in->have + in->used),
+                           said == LZMA_MEMLIMIT_ERROR ? " (it wants more than 256 MiB of memory)" : "");
+    }
+    *got = size - in->xz.avail_out;
+    return QT_OK;
+}
+
 int qt_input_read(struct qt_input *in, char *out, size_t size, size_t *got, struct qt_error *error)
 {
     *got = 0;
@@ -193,6 +228,8 @@ int qt_input_read(struct qt_input *in, char *out, size_t size, size_t *got, stru
         return read_gzip(in, out, size, got, error);
     case ZSTD:
         return read_zstd(in, out, size, got, error);
+    case XZ:
+        return read_xz(in, out, size, got, error);
     default:
         return read_plain(in, out, size, got, error);
     }
@@ -210,8 +247,22 @@ void qt_input_close(struct qt_input *in)
     if (in->kind == GZIP)
         inflateEnd(&in->zlib);
     ZSTD_freeDStream(in->zstd);
+    lzma_end(&in->xz);
     if (in->fd >= 0)
         close(in->fd);
     free(in->path);
     free(in);
+}
+
+int qt_input_head(const char *path, char *out, size_t room, size_t *got, struct qt_error *error)
+{
+    *got = 0;
+    struct qt_input *in = qt_input_open(path, error);
+    if (in == NULL)
+        return error != NULL ? error->code : QT_EIO;
+    int code = QT_OK;
+    for (size_t more = 1; code == QT_OK && more > 0 && *got < room; *got += more)
+        code = qt_input_read(in, out + *got, room - *got, &more, error);
+    qt_input_close(in);
+    return code == QT_EFORMAT && *got > 0 ? QT_OK : code;
 }
