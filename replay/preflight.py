@@ -67,6 +67,10 @@ def _introduce(target: Target, facts: Facts) -> Iterator[Finding]:
     yield Finding("info", f"target {target.name}: {facts.version}{comment}{where}")
 
 
+# A transaction or a temporary table with holes in it does other things than the original did.
+NEVER_REPLAYED = frozenset({"query_sampled"})
+
+
 def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
     yield from _tape_findings(plan.tape.info, allowed)
     if plan.disordered:
@@ -80,8 +84,12 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
 def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Finding]:
     reasons: list[str] = []
     warnings = info.get("warnings")
-    if isinstance(warnings, list):
-        reasons += [str(warning.get("text", "?")) for warning in warnings]
+    for warning in warnings if isinstance(warnings, list) else []:
+        text = str(warning.get("text", "?"))
+        if warning.get("kind") in NEVER_REPLAYED:
+            yield Finding("refuse", f"the tape is for analysis only: {text}; inspect and report take it")
+        else:
+            reasons.append(text)
     if not info.get("finished"):
         reasons.append("its capture was killed before the end")
     level: Level = "warning" if allowed.partial_ok else "refuse"

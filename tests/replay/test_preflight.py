@@ -92,6 +92,17 @@ def test_known_source_allows_writes() -> None:
     assert refusals(writes=True, info={"server": {"identity": "A"}}) == []
 
 
+def test_a_query_sampled_tape_is_never_replayed() -> None:
+    """Sessions with holes are refused, --partial-ok or not; sampled sessions are whole ones."""
+    sampled = {"warnings": [{"kind": "query_sampled", "text": "one query of 100"}]}
+    found = findings(info=sampled, allowed=Permissions(partial_ok=True))
+    assert any(finding.level == "refuse" and "for analysis only" in finding.text for finding in found)
+    found = findings(
+        info={"warnings": [{"kind": "session_sampled", "text": "x"}]}, allowed=Permissions(partial_ok=True)
+    )
+    assert all(finding.level != "refuse" for finding in found)
+
+
 def test_partial_ok() -> None:
     """With --partial-ok the same sentence is a warning."""
     found = findings(info={"warnings": [{"text": "a hole"}]}, allowed=Permissions(partial_ok=True))
