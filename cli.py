@@ -7,6 +7,7 @@ import click
 
 from . import __version__
 from .cli_capture import capture_group
+from .cli_capture_server import server_command
 from .cli_demo import demo_command
 from .cli_inspect import inspect_command
 from .cli_replay import replay_command
@@ -16,6 +17,7 @@ from .native.errors import NativeFault
 from .schemas import FolderError
 
 COMMANDS = (capture_group, inspect_command, replay_command, report_command, demo_command)
+capture_group.add_command(server_command)
 
 
 @click.group(

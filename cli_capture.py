@@ -139,7 +139,7 @@ for _kind in SOURCES.values():
 
 def describe_source(url: str, ask_password: bool) -> dict[str, Any]:
     """Return what a server says of itself, for tape.json. Raises TargetError where it can't be reached."""
-    from .replay.source import describe_server
+    from .servers.source import describe_server
 
     described = describe_server(url, ask_password=ask_password)
     if not described.get("identity"):

@@ -6,7 +6,18 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PACKAGES = ["", "capture", "capture.tools", "replay", "analyze", "native", "schemas", "demo"]
+PACKAGES = [
+    "",
+    "capture",
+    "capture.server",
+    "capture.tools",
+    "replay",
+    "analyze",
+    "native",
+    "schemas",
+    "servers",
+    "demo",
+]
 
 
 class BuildPy(build_py):

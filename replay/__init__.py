@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays a tape against a target: tape -> plan -> native engine -> run."""
 
+from ..servers.target import Target, parse_target
 from .options import ReplayOptions, RunSummary
 from .pacing import parse_speed, speed_text
 from .plan import Plan
 from .preflight import Finding
 from .runner import Watcher, replay
-from .target import Target, parse_target
 from .ticks import Tick
 
 __all__ = [

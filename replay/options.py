@@ -6,10 +6,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ..servers.target import Target
 from .pacing import speed_text
 from .plan import Rules
 from .preflight import Permissions
-from .target import Target
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 

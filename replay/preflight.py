@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from .facts import OWN_SCHEMAS, Facts
+from ..servers.facts import OWN_SCHEMAS, Facts
+from ..servers.target import Target
 from .machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
 from .plan import Plan
-from .target import Target
 
 Level = Literal["info", "warning", "refuse"]
 

@@ -13,7 +13,7 @@ from typing import Any
 from .. import __version__
 from ..errors import InputError
 from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, write_json
-from .facts import Facts
+from ..servers.facts import Facts
 from .options import ReplayOptions
 from .plan import Plan
 

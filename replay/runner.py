@@ -23,8 +23,8 @@ from ..errors import InputError, QuerytapeError, RefusedError, TargetError
 from ..native.engine import Engine, EngineOptions, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import Folder, FolderError, open_folder
+from ..servers.facts import gather
 from .accounting import account, summarise
-from .facts import gather
 from .machine import measure
 from .options import ReplayOptions, RunSummary
 from .plan import Plan, feed_stream, make_plan, open_planner, plan_windows, session_stream, write_missing

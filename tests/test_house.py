@@ -14,8 +14,9 @@ MAY_IMPORT = {
     "schemas": set(),
     "native": set(),
     "errors": set(),
-    "capture": {"schemas", "native", "errors"},
-    "replay": {"schemas", "native", "errors"},
+    "servers": {"errors"},
+    "capture": {"schemas", "native", "servers", "errors"},
+    "replay": {"schemas", "native", "servers", "errors"},
     "analyze": {"schemas", "errors"},
     "demo": {"replay", "errors"},
 }

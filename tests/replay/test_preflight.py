@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.facts import Facts, count_replicas, gather, identity_of, other_users, seen_whole
 from querytape.replay.machine import Machine, measure
 from querytape.replay.plan import Plan, Rules
 from querytape.replay.preflight import Finding, Permissions, check
 from querytape.replay.sandbox import Server
-from querytape.replay.source import describe_server
-from querytape.replay.target import Target
 from querytape.schemas import Folder
+from querytape.servers.facts import Facts, count_replicas, gather, identity_of, other_users, seen_whole
+from querytape.servers.source import describe_server
+from querytape.servers.target import Target
 
 TARGET = Target("app", "db2", "10.0.0.2", db="shop")
 FACTS = Facts(

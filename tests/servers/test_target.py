@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from querytape.errors import InputError, TargetError
-from querytape.replay.target import Target, option_value, parse_target
+from querytape.servers.target import Target, option_value, parse_target
 
 GOOD = [
     ("mysql://app@127.0.0.1:3307/shop", Target("app", "127.0.0.1", "127.0.0.1", 3307, None, "shop")),
