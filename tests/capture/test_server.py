@@ -57,10 +57,11 @@ def drive(server: Server) -> None:
 
 def driven(tape: Path) -> list[tuple[int, int]]:
     """Return (session, rows) of the statements that drive() sent, in their order."""
-    return duckdb.sql(
-        f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
-        " ORDER BY start_ns, seq"
-    ).fetchall()
+    with duckdb.connect() as con:
+        return con.execute(
+            f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
+            " ORDER BY start_ns, seq"
+        ).fetchall()
 
 
 @pytest.mark.parametrize("method", ["file", "table"])
