@@ -29,6 +29,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
         return {
             "late p50 us": late["tool_p50_ns"] / 1e3,
             "late p99 us": late["tool_p99_ns"] / 1e3,
+            "late p99 / canary p99": late["tool_p99_ns"] / late["canary_p99_ns"],
             "canary p50 us": late["canary_p50_ns"] / 1e3,
             "canary p99 us": late["canary_p99_ns"] / 1e3,
             "process CPU us/event": info["generator"]["cpu_ns"] / 1e3 / info["accounting"]["executed"],
