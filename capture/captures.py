@@ -37,9 +37,16 @@ def capture(kind: SourceKind, names: Sequence[str], path: Path, settings: Settin
             "input": found,
         }
 
+    over = kind.over(settings)
+
+    def watch(stats: ReaderStats) -> None:
+        settings.watch(stats, total)
+        if over(stats) or (kind.live(settings) and _size(path) > (settings.extra.get("max_disk") or 1 << 62)):
+            reader.stop()
+
     source = Source(kind.name, kind.measuring_point, ordered, describe, settings.server)
     try:
-        info = record(source, reader, path, lambda stats: settings.watch(stats, total))
+        info = record(source, reader, path, watch)
         stats = reader.stats()
         if stats.events == 0:
             shutil.rmtree(path)
@@ -47,6 +54,10 @@ def capture(kind: SourceKind, names: Sequence[str], path: Path, settings: Settin
         return finish(path, info, [*kind.warnings(info["input"]), *_stopped(info, live=kind.live(settings))])
     finally:
         reader.close()
+
+
+def _size(path: Path) -> int:
+    return sum(part.stat().st_size for part in (path / "events").glob("*"))
 
 
 def nothing_found(kind: SourceKind, names: Sequence[str], stats: ReaderStats) -> str:

@@ -46,7 +46,8 @@ class SourceKind:
 
     `open` takes file names in order and the settings. `knows` looks at a file's first bytes (uncompressed) and says
     whether they are of this kind. `expected` ends "not a ...: expected ...". `warnings` makes of a reader's description
-    what must be said of events that the input left out. `measuring_point`: server, wire or client (see DESIGN words).
+    what must be said of events that the input left out. `measuring_point`: server, wire or client. `live`: is there no end to
+    the input? `over` returns what says during a capture that it has had its time.
     """
 
     name: str
@@ -62,3 +63,4 @@ class SourceKind:
     local_times: bool = True
     options: tuple[Option, ...] = ()
     live: Callable[[Settings], bool] = field(default=lambda settings: False)
+    over: Callable[[Settings], Callable[[ReaderStats], bool]] = field(default=lambda settings: lambda stats: False)

@@ -150,6 +150,23 @@ struct qt_reader *qt_slowlog_open(const char *const *paths, int32_t n_paths, con
 /* Reads just far enough into one file to know when its first event ended; QT_EFORMAT where it has none. */
 int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 
+/* ---- packets (packets/packets.c) ---------------------------------------------------------------------------- */
+
+struct qt_packets_options {
+    const int32_t *ports;     /* of MySQL servers */
+    int32_t n_ports;
+    int32_t reserved;
+    const char *interface;    /* NULL = files; else live, also "any" */
+    const char *user;         /* whom root becomes when the interface is open; NULL: see packets/privileges.h */
+    int64_t ring_bytes;       /* live: packets that wait for the parser, at most */
+    int64_t part_ns;          /* live: a part is ended after this long */
+};
+
+/* Capture files that form one tape, in the order given ("-" is stdin), or an interface. Describes itself with
+ * server_version, connections, encrypted, joined_midway, gaps, lost_bytes, ... and counts of what was no TCP. */
+struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, const struct qt_packets_options *,
+                                  struct qt_error *);
+
 /* ---- the replay engine (engine.c) -------------------------------------------------------------------------- */
 
 struct qt_engine;

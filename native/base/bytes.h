@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bytes that grow. */
+#ifndef QT_BYTES_H
+#define QT_BYTES_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct qt_bytes {
+    char *p;
+    size_t len, room;
+};
+
+/* 0, or -1 when out of memory: then nothing was added. */
+static inline int qt_bytes_add(struct qt_bytes *b, const void *more, size_t n)
+{
+    if (n > b->room - b->len) {
+        size_t room = b->room > 0 ? b->room : 256;
+        while (room - b->len < n)
+            room *= 2;
+        char *p = realloc(b->p, room);
+        if (p == NULL)
+            return -1;
+        b->p = p;
+        b->room = room;
+    }
+    if (n > 0)
+        memcpy(b->p + b->len, more, n);
+    b->len += n;
+    return 0;
+}
+
+static inline int qt_bytes_add_int(struct qt_bytes *b, uint64_t value, int bytes) /* little-endian */
+{
+    uint8_t out[8];
+    for (int i = 0; i < bytes; i++)
+        out[i] = (uint8_t)(value >> (8 * i));
+    return qt_bytes_add(b, out, (size_t)bytes);
+}
+
+static inline int qt_bytes_add_lenenc(struct qt_bytes *b, uint64_t value)
+{
+    if (value < 0xFB)
+        return qt_bytes_add_int(b, value, 1);
+    int bytes = value <= 0xFFFF ? 2 : value <= 0xFFFFFF ? 3 : 8;
+    return qt_bytes_add_int(b, bytes == 2 ? 0xFC : bytes == 3 ? 0xFD : 0xFE, 1) | qt_bytes_add_int(b, value, bytes);
+}
+
+static inline void qt_bytes_free(struct qt_bytes *b)
+{
+    free(b->p);
+    b->p = NULL;
+    b->len = b->room = 0;
+}
+
+/* Gives memory back that one large use left behind. */
+static inline void qt_bytes_clear(struct qt_bytes *b, size_t keep)
+{
+    b->len = 0;
+    if (b->room > keep)
+        qt_bytes_free(b);
+}
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "checksum.h"
+
+#include <stdio.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+static uint64_t mix(uint64_t h, uint64_t value)
+{
+    h = (h ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+    return (h ^ h >> 29) * UINT64_C(0xBF58476D1CE4E5B9) ^ h >> 32;
+}
+
+static void add(struct qt_checksum *c, uint64_t hash)
+{
+    c->rows++;
+    c->ordered = mix(c->ordered, hash);
+    c->set += mix(hash, c->results);
+}
+
+void qt_checksum_result(struct qt_checksum *c, uint64_t columns)
+{
+    c->results++;
+    c->in_split = 0;
+    c->ordered = mix(c->ordered, ~columns);
+    c->set += mix(~columns, c->results);
+}
+
+void qt_checksum_row(struct qt_checksum *c, const void *payload, size_t n) { add(c, XXH3_64bits(payload, n)); }
+
+void qt_checksum_part(struct qt_checksum *c, const void *payload, size_t n, int more)
+{
+    uint64_t hash = XXH3_64bits(payload, n);
+    if (c->in_split || more)
+        hash = mix(c->in_split ? c->split : 0, hash);
+    c->in_split = more;
+    c->split = hash;
+    if (!more)
+        add(c, hash);
+}
+
+void qt_checksum_text(const struct qt_checksum *c, const char *protocol, char out[QT_CHECKSUM_ROOM])
+{
+    out[0] = '\0';
+    if (c->results > 0)
+        snprintf(out, QT_CHECKSUM_ROOM, "%s:%016llx:%016llx", protocol, (unsigned long long)c->ordered,
+                 (unsigned long long)c->set);
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* libpcap reads a FILE; ours is made of sources/input.h, which unpacks .gz, .zst and .xz and counts what it took. */
+#include "capture_file.h"
+
+#include <errno.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "input.h"
+
+#define BUFFER ((size_t)1 << 20)
+
+struct qt_capture_file {
+    struct qt_input *input;
+    FILE *file;       /* owned by pcap once that is open */
+    pcap_t *pcap;
+    int link;
+    char *path;
+    struct qt_error fault; /* of reading, found inside libpcap */
+};
+
+static ssize_t read_some(void *cookie, char *out, size_t size)
+{
+    struct qt_capture_file *f = cookie;
+    size_t got = 0;
+    if (qt_input_read(f->input, out, size, &got, &f->fault) == QT_OK)
+        return (ssize_t)got;
+    errno = EIO;
+    return -1;
+}
+
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *error)
+{
+    char said[PCAP_ERRBUF_SIZE] = "";
+    struct qt_capture_file *f = calloc(1, sizeof *f);
+    if (f == NULL || (f->path = strdup(path)) == NULL) {
+        free(f);
+        qt_fail(error, QT_ENOMEM, "%s: out of memory", path);
+        return NULL;
+    }
+    f->input = qt_input_open(path, error);
+    if (f->input != NULL) {
+        f->file = fopencookie(f, "r", (cookie_io_functions_t){.read = read_some});
+        if (f->file == NULL)
+            qt_fail(error, QT_ENOMEM, "%s: out of memory", path);
+    }
+    if (f->file != NULL) {
+        setvbuf(f->file, NULL, _IOFBF, BUFFER);
+        f->pcap = pcap_fopen_offline_with_tstamp_precision(f->file, PCAP_TSTAMP_PRECISION_NANO, said);
+        if (f->pcap == NULL)
+            qt_fail(error, QT_EFORMAT, "%s: not a capture file that can be read: %s", path, said);
+    }
+    if (f->pcap == NULL) {
+        qt_capture_file_close(f);
+        return NULL;
+    }
+    f->link = pcap_datalink(f->pcap);
+    return f;
+}
+
+int qt_capture_file_next(struct qt_capture_file *f, struct qt_packet *out, struct qt_error *error)
+{
+    struct pcap_pkthdr *header;
+    const u_char *p;
+    switch (pcap_next_ex(f->pcap, &header, &p)) {
+    case 1:
+        *out = (struct qt_packet){p, header->caplen, header->len,
+                                  (int64_t)header->ts.tv_sec * INT64_C(1000000000) + header->ts.tv_usec, f->link};
+        return 1;
+    case PCAP_ERROR_BREAK: /* the end of the file */
+        return 0;
+    default:
+        if (f->fault.code == QT_EIO)
+            qt_fail(error, QT_EIO, "%s", f->fault.message);
+        else
+            qt_fail(error, QT_EFORMAT, "%s: %s", f->path, f->fault.code != 0 ? f->fault.message : pcap_geterr(f->pcap));
+        return -1;
+    }
+}
+
+uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *f) { return qt_input_stored_bytes(f->input); }
+
+void qt_capture_file_close(struct qt_capture_file *f)
+{
+    if (f == NULL)
+        return;
+    if (f->pcap != NULL)
+        pcap_close(f->pcap); /* closes the FILE */
+    else if (f->file != NULL)
+        fclose(f->file);
+    qt_input_close(f->input);
+    free(f->path);
+    free(f);
+}

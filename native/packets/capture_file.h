@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Capture files by libpcap: pcap of both byte orders and resolutions, pcapng; packed ones too; "-" is stdin. */
+#ifndef QT_CAPTURE_FILE_H
+#define QT_CAPTURE_FILE_H
+
+#include "querytape.h"
+
+struct qt_capture_file;
+
+struct qt_packet {
+    const uint8_t *p;  /* until the next one is asked for */
+    size_t captured, sent;
+    int64_t when_ns;   /* since the epoch */
+    int link;          /* DLT_ number */
+};
+
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *); /* QT_EFORMAT: no capture file */
+/* 1; 0 at the end; -1 where the file is damaged (QT_EFORMAT) or unreadable (QT_EIO). */
+int qt_capture_file_next(struct qt_capture_file *, struct qt_packet *out, struct qt_error *);
+uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *);
+void qt_capture_file_close(struct qt_capture_file *);
+
+#endif

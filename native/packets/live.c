@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   kernel's buffer --pcap_dispatch--> [ record | record | ... ] ring --> the parser
+ *        the capture's thread              one writes `head`, the other `tail`
+ *
+ * A record is a header and the packet's bytes, whole: what does not fit before the ring's end begins at its start.
+ */
+#include "live.h"
+
+#include <pcap/pcap.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "error.h"
+#include "privileges.h"
+
+enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
+#define KERNEL_BYTES (64 << 20)
+#define ALIGN(n) (((n) + 15) & ~(size_t)15)
+#define WRAP UINT32_MAX
+
+struct record {
+    int64_t when_ns;
+    uint32_t captured, sent; /* captured == WRAP: the next record is at the ring's start */
+};
+
+struct qt_live {
+    pcap_t *pcap;
+    int link;
+    char *ring;
+    size_t size;
+    _Atomic uint64_t head, tail; /* bytes since the start */
+    uint64_t taken;              /* where the record that the parser has ends */
+    pthread_t thread;
+    int has_thread;
+    _Atomic int stopped, ended;
+    _Atomic uint64_t ring_dropped, kernel_dropped, interface_dropped, received;
+    int64_t part_ns, part_began_ns;
+    char fault[PCAP_ERRBUF_SIZE];
+    _Atomic int failed;
+};
+
+static void on_packet(u_char *self, const struct pcap_pkthdr *h, const u_char *bytes)
+{
+    struct qt_live *l = (struct qt_live *)(void *)self;
+    uint64_t head = atomic_load_explicit(&l->head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&l->tail, memory_order_acquire);
+    size_t at = head % l->size, need = ALIGN(sizeof(struct record) + h->caplen), pad = 0;
+    if (l->size - at < need)
+        pad = l->size - at; /* always at least a record's header: all is aligned to 16 */
+    if (head + pad + need - tail > l->size) {
+        atomic_fetch_add_explicit(&l->ring_dropped, 1, memory_order_relaxed);
+        return;
+    }
+    if (pad > 0) {
+        *(struct record *)(void *)(l->ring + at) = (struct record){0, WRAP, 0};
+        at = 0;
+    }
+    struct record *r = (struct record *)(void *)(l->ring + at);
+    *r = (struct record){(int64_t)h->ts.tv_sec * INT64_C(1000000000) + h->ts.tv_usec, h->caplen, h->len};
+    memcpy(r + 1, bytes, h->caplen);
+    atomic_store_explicit(&l->head, head + pad + need, memory_order_release);
+}
+
+static void note_drops(struct qt_live *l)
+{
+    struct pcap_stat s;
+    if (pcap_stats(l->pcap, &s) != 0)
+        return;
+    atomic_store(&l->received, s.ps_recv);
+    atomic_store(&l->kernel_dropped, s.ps_drop);
+    atomic_store(&l->interface_dropped, s.ps_ifdrop);
+}
+
+static void *run(void *self)
+{
+    struct qt_live *l = self;
+    int64_t looked = qt_now();
+    while (!atomic_load_explicit(&l->stopped, memory_order_relaxed)) {
+        if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) < 0 && !atomic_load(&l->stopped)) {
+            snprintf(l->fault, sizeof l->fault, "%s", pcap_geterr(l->pcap));
+            atomic_store(&l->failed, 1);
+            break;
+        }
+        if (qt_now() - looked > INT64_C(1000000000)) {
+            looked = qt_now();
+            note_drops(l);
+        }
+    }
+    note_drops(l);
+    atomic_store(&l->ended, 1);
+    return NULL;
+}
+
+/* Tagged frames have their ports four bytes on; a link layer that knows no tags refuses that half of the filter. */
+static int set_filter(struct qt_live *l, const struct qt_packets_options *o, struct qt_error *error)
+{
+    char ports[1024] = "", both[2200];
+    size_t n = 0;
+    for (int32_t i = 0; i < o->n_ports && n + 24 < sizeof ports; i++)
+        n += (size_t)snprintf(ports + n, sizeof ports - n, "%stcp port %d", i > 0 ? " or " : "", (int)o->ports[i]);
+    snprintf(both, sizeof both, "%s or (vlan and (%s))", ports, ports);
+    struct bpf_program program;
+    if (pcap_compile(l->pcap, &program, both, 1, PCAP_NETMASK_UNKNOWN) != 0 &&
+        pcap_compile(l->pcap, &program, ports, 1, PCAP_NETMASK_UNKNOWN) != 0)
+        return qt_fail(error, QT_EINVALID, "the filter '%s' can't be made: %s", ports, pcap_geterr(l->pcap));
+    int bad = pcap_setfilter(l->pcap, &program);
+    pcap_freecode(&program);
+    return bad ? qt_fail(error, QT_EIO, "the filter can't be set: %s", pcap_geterr(l->pcap)) : QT_OK;
+}
+
+static int open_interface(struct qt_live *l, const struct qt_packets_options *o, struct qt_error *error)
+{
+    char said[PCAP_ERRBUF_SIZE] = "";
+    l->pcap = pcap_create(o->interface, said);
+    if (l->pcap == NULL)
+        return qt_fail(error, QT_EIO, "%s: %s", o->interface, said);
+    pcap_set_snaplen(l->pcap, SNAPLEN);
+    pcap_set_timeout(l->pcap, TIMEOUT_MS);
+    pcap_set_buffer_size(l->pcap, KERNEL_BYTES);
+    pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
+    int status = pcap_activate(l->pcap);
+    if (status == PCAP_ERROR_PERM_DENIED)
+        return qt_fail(error, QT_EIO, "%s: no permission to capture: run as root, or give the program CAP_NET_RAW", o->interface);
+    if (status < 0)
+        return qt_fail(error, QT_EIO, "%s: %s", o->interface, pcap_geterr(l->pcap));
+    l->link = pcap_datalink(l->pcap);
+    return set_filter(l, o, error);
+}
+
+struct qt_live *qt_live_open(const struct qt_packets_options *o, struct qt_error *error)
+{
+    struct qt_live *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    l->size = ALIGN(o->ring_bytes > (1 << 20) ? (size_t)o->ring_bytes : (size_t)1 << 20);
+    l->part_ns = o->part_ns > 0 ? o->part_ns : INT64_C(5000000000);
+    l->part_began_ns = qt_now();
+    l->ring = malloc(l->size);
+    int code = l->ring != NULL ? open_interface(l, o, error) : qt_fail(error, QT_ENOMEM, "out of memory for the ring");
+    if (code == QT_OK)
+        code = qt_privileges_drop(o->user, error);
+    if (code == QT_OK && !(l->has_thread = pthread_create(&l->thread, NULL, run, l) == 0))
+        code = qt_fail(error, QT_EIO, "no thread for capturing");
+    if (code == QT_OK)
+        return l;
+    qt_live_close(l);
+    return NULL;
+}
+
+int qt_live_next(struct qt_live *l, struct qt_packet *out, struct qt_error *error)
+{
+    atomic_store_explicit(&l->tail, l->taken, memory_order_release);
+    for (;;) {
+        int ended = atomic_load(&l->ended);
+        uint64_t head = atomic_load_explicit(&l->head, memory_order_acquire);
+        if (head == l->taken) {
+            if (ended && atomic_load(&l->failed))
+                return qt_fail(error, QT_EIO, "the capture ended: %s", l->fault), -1;
+            if (ended)
+                return 0;
+            nanosleep(&(struct timespec){0, QUIET_MS * 1000000L}, NULL);
+            return QT_LIVE_QUIET;
+        }
+        size_t at = l->taken % l->size;
+        const struct record *r = (const struct record *)(const void *)(l->ring + at);
+        if (r->captured == WRAP) {
+            l->taken += l->size - at;
+            continue;
+        }
+        *out = (struct qt_packet){(const uint8_t *)(r + 1), r->captured, r->sent, r->when_ns, l->link};
+        l->taken += ALIGN(sizeof *r + r->captured);
+        return 1;
+    }
+}
+
+int qt_live_part_due(struct qt_live *l)
+{
+    int64_t now = qt_now();
+    if (now - l->part_began_ns < l->part_ns)
+        return 0;
+    l->part_began_ns = now;
+    return 1;
+}
+
+uint64_t qt_live_lost(struct qt_live *l, uint64_t *kernel, uint64_t *interface, uint64_t *ring)
+{
+    *kernel = atomic_load(&l->kernel_dropped);
+    *interface = atomic_load(&l->interface_dropped);
+    *ring = atomic_load(&l->ring_dropped);
+    return *kernel + *interface + *ring;
+}
+
+void qt_live_describe(struct qt_live *l, struct qt_json *json)
+{
+    qt_json_int(json, "packets_received", (int64_t)atomic_load(&l->received));
+    qt_json_int(json, "dropped_by_kernel", (int64_t)atomic_load(&l->kernel_dropped));
+    qt_json_int(json, "dropped_by_interface", (int64_t)atomic_load(&l->interface_dropped));
+    qt_json_int(json, "dropped_by_ring", (int64_t)atomic_load(&l->ring_dropped));
+}
+
+void qt_live_stop(struct qt_live *l)
+{
+    atomic_store(&l->stopped, 1);
+    pcap_breakloop(l->pcap);
+}
+
+void qt_live_close(struct qt_live *l)
+{
+    if (l == NULL)
+        return;
+    if (l->has_thread) {
+        qt_live_stop(l);
+        pthread_join(l->thread, NULL);
+    }
+    if (l->pcap != NULL)
+        pcap_close(l->pcap);
+    free(l->ring);
+    free(l);
+}

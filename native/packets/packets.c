@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   capture files -> capture_file.c -> frame.c -> tcp.c -> wire.c -> events -> a batch of the reader
+ *
+ * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a part
+ * holds events of long statements that began in an earlier part's time.
+ */
+#include "packets_private.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "clock.h"
+#include "error.h"
+
+static const char *const frame_kinds[] = {"tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths",
+                                          "unknown_link_layer"};
+
+/* What a problem of a file says, once a kind, with the number of the first packet; the count is in `describe`. */
+static void not_read(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
+{
+    s->frames[kind]++;
+    if (kind == QT_FRAME_NOT_IP || kind == QT_FRAME_NOT_TCP || s->frames[kind] > 1)
+        return;
+    qt_problems_add(&s->reader.problems, s->file, 0, s->packet, frame_kinds[kind], "a frame with a whole TCP header",
+                    (const char *)p->p, p->captured < 32 ? p->captured : 32);
+}
+
+int qt_packets_take(struct qt_packets *s, const struct qt_packet *p, struct qt_error *error)
+{
+    struct qt_segment segment;
+    s->packet++;
+    s->last_when_ns = p->when_ns;
+    atomic_fetch_add_explicit(&s->reader.bytes_parsed, p->captured, memory_order_relaxed);
+    enum qt_frame_kind kind = qt_frame_parse(p->link, p->p, p->captured, p->sent, &segment);
+    if (kind != QT_FRAME_TCP) {
+        not_read(s, kind, p);
+        return QT_OK;
+    }
+    s->frames[kind]++;
+    int code = qt_tcp_segment(s->tcp, &segment, p->when_ns, s->packet);
+    return code == QT_ENOMEM ? qt_fail(error, code, "out of memory for a connection") : code;
+}
+
+static int open_next(struct qt_packets *s, struct qt_error *error)
+{
+    while (s->open == NULL && s->file + 1 < s->n_paths) {
+        s->file++;
+        atomic_store(&s->reader.file, s->file);
+        s->packet = 0;
+        s->open = qt_capture_file_open(s->paths[s->file], error);
+        if (s->open == NULL)
+            return error != NULL ? error->code : QT_EIO;
+    }
+    return QT_OK;
+}
+
+static void close_file(struct qt_packets *s)
+{
+    s->bytes_before += qt_capture_file_stored_bytes(s->open);
+    qt_capture_file_close(s->open);
+    s->open = NULL;
+}
+
+/* One packet of the files in their order: 1, 0 at the end, -1. */
+static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_error *error)
+{
+    for (;;) {
+        if (open_next(s, error) != QT_OK)
+            return -1;
+        if (s->open == NULL)
+            return 0;
+        struct qt_error said = {0};
+        int more = qt_capture_file_next(s->open, p, &said);
+        if (more > 0)
+            return 1;
+        if (more < 0 && said.code != QT_EFORMAT) {
+            qt_fail(error, said.code, "%s", said.message);
+            return -1;
+        }
+        if (more < 0) /* a file that is cut off: what came before stays */
+            qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "damaged_capture", said.message, NULL, 0);
+        close_file(s);
+    }
+}
+
+/* Each second in which packets were lost is a problem with its numbers. */
+static void note_losses(struct qt_packets *s)
+{
+    uint64_t kernel, interface, ring;
+    char text[96];
+    int64_t now = qt_now();
+    if (now - s->looked_ns < INT64_C(1000000000))
+        return;
+    s->looked_ns = now;
+    uint64_t lost = qt_live_lost(s->live, &kernel, &interface, &ring);
+    if (lost == s->lost)
+        return;
+    int n = snprintf(text, sizeof text, "%llu in this second; in all kernel %llu, interface %llu, ring %llu",
+                     (unsigned long long)(lost - s->lost), (unsigned long long)kernel, (unsigned long long)interface,
+                     (unsigned long long)ring);
+    s->lost = lost;
+    atomic_store_explicit(&s->reader.lost, lost, memory_order_relaxed);
+    qt_problems_add(&s->reader.problems, 0, 0, s->packet, "packets_dropped", "every packet", text, (size_t)n);
+}
+
+static int read_batch(struct qt_reader *reader, struct qt_error *error)
+{
+    struct qt_packets *s = (struct qt_packets *)reader;
+    struct qt_packet p;
+    int code = QT_OK;
+    for (unsigned n = 0; code == QT_OK && !s->ended; n++) {
+        if (s->live == NULL && atomic_load_explicit(&reader->stopped, memory_order_relaxed))
+            break;
+        int more = s->live != NULL ? qt_live_next(s->live, &p, error) : next_packet(s, &p, error);
+        if (more < 0)
+            return error != NULL ? error->code : QT_EIO;
+        if (more == 0) {
+            s->ended = 1;
+            break;
+        }
+        if (s->live != NULL && (n % 4096 == 0 || more == QT_LIVE_QUIET))
+            note_losses(s);
+        if (more == QT_LIVE_QUIET) {
+            if (reader->batch.rows > 0 && qt_live_part_due(s->live))
+                break;
+            continue;
+        }
+        code = qt_packets_take(s, &p, error);
+        if (n % 256 == 0 && s->open != NULL)
+            atomic_store_explicit(&reader->bytes_read, s->bytes_before + qt_capture_file_stored_bytes(s->open),
+                                  memory_order_relaxed);
+        if (qt_reader_batch_full(reader) ||
+            (s->live != NULL && n % 256 == 0 && reader->batch.rows > 0 && qt_live_part_due(s->live)))
+            break;
+    }
+    if (atomic_load(&reader->stopped))
+        s->ended = 1;
+    if (code == QT_OK && s->ended && !s->told_end) {
+        s->told_end = 1;
+        code = qt_tcp_end(s->tcp, s->last_when_ns);
+    }
+    atomic_store_explicit(&reader->bytes_read, s->bytes_before, memory_order_relaxed);
+    return code;
+}
+
+static void describe(struct qt_reader *reader, struct qt_json *json)
+{
+    struct qt_packets *s = (struct qt_packets *)reader;
+    struct qt_tcp_counts tcp;
+    qt_tcp_counts(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
+    size_t len = strlen(s->server_version);
+    qt_json_text(json, "server_version", len > 0 ? s->server_version : NULL, len);
+    qt_json_int(json, "connections", (int64_t)tcp.connections);
+    qt_json_int(json, "encrypted", (int64_t)s->encrypted);
+    qt_json_int(json, "joined_midway", (int64_t)tcp.midway);
+    qt_json_int(json, "gaps", (int64_t)tcp.gaps);
+    qt_json_int(json, "lost_bytes", (int64_t)tcp.lost_bytes);
+    qt_json_int(json, "cut_segments", (int64_t)tcp.cut);
+    qt_json_int(json, "duplicate_segments", (int64_t)tcp.duplicates);
+    qt_json_int(json, "evicted", (int64_t)tcp.evicted);
+    for (size_t i = 0; i < sizeof frame_kinds / sizeof *frame_kinds; i++)
+        qt_json_int(json, frame_kinds[i], (int64_t)s->frames[i]);
+    if (s->live != NULL)
+        qt_live_describe(s->live, json);
+}
+
+static void close_packets(struct qt_reader *reader)
+{
+    struct qt_packets *s = (struct qt_packets *)reader;
+    qt_live_close(s->live);
+    qt_tcp_free(s->tcp);
+    qt_capture_file_close(s->open);
+    for (int32_t i = 0; s->paths != NULL && i < s->n_paths; i++)
+        free(s->paths[i]);
+    free(s->paths);
+    qt_normalizer_free(s->normalizer);
+    qt_reader_done(reader);
+    free(s);
+}
+
+static void stop(struct qt_reader *reader)
+{
+    struct qt_packets *s = (struct qt_packets *)reader;
+    if (s->live != NULL)
+        qt_live_stop(s->live);
+}
+
+static const struct qt_reader_kind kind = {read_batch, describe, close_packets, stop};
+
+static int begin(struct qt_packets *s, const struct qt_packets_options *o, struct qt_error *error)
+{
+    uint16_t ports[QT_MOST_PORTS];
+    int32_t n = o->n_ports < QT_MOST_PORTS ? o->n_ports : QT_MOST_PORTS;
+    for (int32_t i = 0; i < n; i++)
+        ports[i] = (uint16_t)o->ports[i];
+    struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, (size_t)64 << 20};
+    struct qt_wire_sink sink = qt_packets_sink(s);
+    if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
+        (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
+        return qt_fail(error, QT_ENOMEM, "out of memory");
+    return QT_OK;
+}
+
+struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, const struct qt_packets_options *options,
+                                  struct qt_error *error)
+{
+    struct qt_packets *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    s->file = -1;
+    s->next_session = 1;
+    int code = begin(s, options, error);
+    if (code == QT_OK && (s->paths = calloc((size_t)n_paths + 1, sizeof *s->paths)) == NULL)
+        code = qt_fail(error, QT_ENOMEM, "out of memory");
+    for (int32_t i = 0; code == QT_OK && i < n_paths; i++) {
+        s->n_paths = i + 1;
+        if ((s->paths[i] = strdup(paths[i])) == NULL)
+            code = qt_fail(error, QT_ENOMEM, "out of memory");
+    }
+    if (code == QT_OK && n_paths > 0)
+        code = open_next(s, error);
+    if (code == QT_OK && options->interface != NULL) {
+        s->live = qt_live_open(options, error);
+        code = s->live != NULL ? QT_OK : error != NULL ? error->code : QT_EIO;
+    }
+    if (code != QT_OK) {
+        close_packets(&s->reader);
+        return NULL;
+    }
+    return &s->reader;
+}

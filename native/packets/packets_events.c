@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what a decoder tells to rows of the tape: sessions are numbered, statements normalised and redacted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "packets_private.h"
+
+static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
+{
+    if (owner->session == 0) {
+        owner->session = s->next_session++;
+        atomic_store_explicit(&s->reader.sessions, (uint64_t)owner->session, memory_order_relaxed);
+    }
+    return owner->session;
+}
+
+/* Times of one command: it starts with its last byte, ends with the last byte of its answer. */
+static void times(struct qt_event *out, const struct qt_wire_event *e)
+{
+    out->start_ns = e->request_last_ns;
+    out->request_ns = e->request_last_ns - e->request_first_ns;
+    out->precision_ns = 1000;
+    if (e->reply_first_ns >= 0)
+        out->first_byte_ns = e->reply_first_ns > out->start_ns ? e->reply_first_ns - out->start_ns : 0;
+    if (e->reply_last_ns >= 0)
+        out->duration_ns = e->reply_last_ns > out->start_ns ? e->reply_last_ns - out->start_ns : 0;
+}
+
+static int on_event(void *self, void *connection, const struct qt_wire_event *e)
+{
+    struct qt_packets *s = self;
+    struct qt_tcp_owner *owner = connection;
+    struct qt_event out = qt_event_unknown;
+    struct qt_statement what;
+    struct qt_error error;
+    out.session = session_of(s, owner);
+    out.seq = ++owner->seq;
+    out.thread_id = (intptr_t)owner->mine > 0 ? (intptr_t)owner->mine - 1 : -1;
+    out.command = e->command;
+    times(&out, e);
+    out.user = e->user;
+    out.host = e->host;
+    out.db = e->db;
+    out.stmt = e->stmt;
+    out.params = e->params;
+    out.last_insert_id = -1; /* of the tape: what a SET in the source gives; this one is of the answer */
+    out.file = s->file < 0 ? 0 : s->file;
+    out.offset = e->packet;
+    out.rows_sent = e->rows_sent;
+    out.rows_affected = e->rows_affected;
+    out.bytes_sent = e->bytes_sent;
+    out.warnings = e->warnings;
+    out.errno_ = e->errno_;
+    out.error = e->error;
+    out.flags = e->flags;
+    if (e->checksum[0] != '\0')
+        out.checksum = (struct qt_span){e->checksum, strlen(e->checksum)};
+    if (e->statement.p != NULL) {
+        int code = qt_normalize(s->normalizer, e->statement.p, e->statement.len, &what, &error);
+        if (code != QT_OK)
+            return code;
+        qt_event_say(&out, e->statement, &what);
+        if (what.redacted != NULL) /* what a redacted statement was given may be what was redacted */
+            out.params = (struct qt_span){NULL, 0};
+    }
+    atomic_fetch_add_explicit(&s->reader.events, 1, memory_order_relaxed);
+    return qt_event_batch_add(&s->reader.batch, &out, NULL) == 0 ? QT_OK : QT_ENOMEM;
+}
+
+static int on_session(void *self, void *connection, const struct qt_wire_session *w)
+{
+    struct qt_packets *s = self;
+    struct qt_tcp_owner *owner = connection;
+    if (owner->mine == NULL && w->encrypted)
+        s->encrypted++;
+    if (w->thread_id >= 0)
+        owner->mine = (void *)(intptr_t)(w->thread_id + 1);
+    else if (w->encrypted)
+        owner->mine = (void *)(intptr_t)-1;
+    if (w->server_version.p != NULL && w->server_version.len < sizeof s->server_version) {
+        memcpy(s->server_version, w->server_version.p, w->server_version.len);
+        s->server_version[w->server_version.len] = '\0';
+    }
+    if (w->encrypted && owner->session == 0)
+        return QT_OK; /* no event of it will be on the tape */
+    struct qt_session_fact fact = {
+        .session = session_of(s, owner),
+        .thread_id = w->thread_id,
+        .user = w->user,
+        .host = w->host,
+        .db = w->db,
+        .port = w->port,
+        .client_flags = w->client_flags,
+        .charset = w->charset,
+        .attributes = w->attributes,
+        .open_at_start = w->connect_seen ? 0 : w->open_at_start,
+        .open_at_end = w->quit_seen ? 0 : -1,
+        .encrypted = w->encrypted,
+    };
+    qt_session_facts_add(&s->reader.facts, &fact);
+    return QT_OK;
+}
+
+static void on_problem(void *self, void *connection, int64_t packet, const char *kind, const char *expected, const char *found,
+                       size_t found_len)
+{
+    struct qt_packets *s = self;
+    (void)connection;
+    qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
+}
+
+struct qt_wire_sink qt_packets_sink(struct qt_packets *s)
+{
+    return (struct qt_wire_sink){s, on_event, on_session, on_problem};
+}
