@@ -46,8 +46,8 @@ class SourceKind:
 
     `open` takes file names in order and the settings. `knows` looks at a file's first bytes (uncompressed) and says
     whether they are of this kind. `expected` ends "not a ...: expected ...". `warnings` makes of a reader's description
-    what must be said of events that the input left out. `measuring_point`: server, wire or client. `live`: is there no end to
-    the input? `over` returns what says during a capture that it has had its time.
+    what must be said of events that the input left out. `measuring_point`: server, wire or client. `live`: is there no
+    end to the input? `over` returns what says during a capture that it has had its time.
     """
 
     name: str

@@ -40,8 +40,8 @@ def said(found: Mapping[str, Any]) -> list[dict[str, str]]:
     encrypted, connections = found.get("encrypted", 0), found.get("connections", 0)
     if encrypted:
         text = (
-            f"{encrypted:,} of {connections:,} connections are encrypted: nothing of them is on the tape; capture from the"
-            " slow log, or in front of what ends the TLS"
+            f"{encrypted:,} of {connections:,} connections are encrypted: nothing of them is on the tape;"
+            " capture from the slow log, or in front of what ends the TLS"
         )
         warnings.append({"kind": "encrypted", "text": text})
     dropped = sum(found.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))

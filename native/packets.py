@@ -19,7 +19,7 @@ def open_packets(
     """Return a reader of capture files ("-" is standard input) or of an interface.
 
     `ring_bytes`: packets that wait for the parser at most; `part_s`: how long a live part gathers; `user`: whom root
-    becomes once the interface is open. Raises NativeFault where a file is no capture file or the interface can't be opened.
+    becomes once the interface is open. Raises NativeFault for what is no capture file or interface.
     """
     options = ffi.new("struct qt_packets_options *")
     c_ports = ffi.new("int32_t[]", list(ports))
