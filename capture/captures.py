@@ -50,7 +50,8 @@ def capture(kind: SourceKind, names: Sequence[str], path: Path, settings: Settin
         stats = reader.stats()
         if stats.events == 0:
             shutil.rmtree(path)
-            raise InputError(nothing_found(kind, ordered, stats))
+            reasons = [warning["text"] for warning in kind.warnings(info["input"])]
+            raise InputError("; ".join([nothing_found(kind, ordered, stats), *reasons]))
         return finish(path, info, [*kind.warnings(info["input"]), *_stopped(info, live=kind.live(settings))])
     finally:
         reader.close()

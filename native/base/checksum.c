@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "checksum.h"
 
-#include <stdio.h>
+#include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -39,10 +39,23 @@ void qt_checksum_part(struct qt_checksum *c, const void *payload, size_t n, int 
         add(c, hash);
 }
 
+static char *hex(char *out, uint64_t value)
+{
+    for (int shift = 60; shift >= 0; shift -= 4)
+        *out++ = "0123456789abcdef"[value >> shift & 15];
+    return out;
+}
+
 void qt_checksum_text(const struct qt_checksum *c, const char *protocol, char out[QT_CHECKSUM_ROOM])
 {
+    size_t n = strlen(protocol);
     out[0] = '\0';
-    if (c->results > 0)
-        snprintf(out, QT_CHECKSUM_ROOM, "%s:%016llx:%016llx", protocol, (unsigned long long)c->ordered,
-                 (unsigned long long)c->set);
+    if (c->results == 0 || n + 35 > QT_CHECKSUM_ROOM)
+        return;
+    memcpy(out, protocol, n);
+    out += n;
+    *out++ = ':';
+    out = hex(out, c->ordered);
+    *out++ = ':';
+    *hex(out, c->set) = '\0';
 }

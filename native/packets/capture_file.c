@@ -11,7 +11,7 @@
 #include "error.h"
 #include "input.h"
 
-#define BUFFER ((size_t)1 << 20)
+#define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
 
 struct qt_capture_file {
     struct qt_input *input;

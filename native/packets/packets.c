@@ -32,7 +32,9 @@ int qt_packets_take(struct qt_packets *s, const struct qt_packet *p, struct qt_e
     struct qt_segment segment;
     s->packet++;
     s->last_when_ns = p->when_ns;
-    atomic_fetch_add_explicit(&s->reader.bytes_parsed, p->captured, memory_order_relaxed);
+    s->bytes += p->captured;
+    if (s->packet % 64 == 0)
+        atomic_store_explicit(&s->reader.bytes_parsed, s->bytes, memory_order_relaxed);
     enum qt_frame_kind kind = qt_frame_parse(p->link, p->p, p->captured, p->sent, &segment);
     if (kind != QT_FRAME_TCP) {
         not_read(s, kind, p);
@@ -141,7 +143,9 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         s->told_end = 1;
         code = qt_tcp_end(s->tcp, s->last_when_ns);
     }
-    atomic_store_explicit(&reader->bytes_read, s->bytes_before, memory_order_relaxed);
+    atomic_store_explicit(&reader->bytes_parsed, s->bytes, memory_order_relaxed);
+    if (s->open == NULL)
+        atomic_store_explicit(&reader->bytes_read, s->live != NULL ? s->bytes : s->bytes_before, memory_order_relaxed);
     return code;
 }
 

@@ -16,6 +16,7 @@ struct qt_packets {
     struct qt_capture_file *open;
     struct qt_live *live;        /* NULL: files */
     uint64_t bytes_before;       /* of the files done */
+    uint64_t bytes;              /* of packets taken */
     int64_t packet;              /* number in its file, from 1 */
     int64_t last_when_ns;
     int ended, told_end;
