@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kind of source says of itself: how it is known, opened and described. One value a source, in its own file."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,6 +36,16 @@ class Settings:
     watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)
 
 
+def seen_at(pattern: re.Pattern[bytes]) -> Callable[[bytes], int]:
+    """Return a `knows` that looks for a pattern."""
+
+    def knows(head: bytes) -> int:
+        found = pattern.search(head)
+        return -1 if found is None else found.start()
+
+    return knows
+
+
 def no_warnings(found: Mapping[str, Any]) -> list[dict[str, str]]:
     """Return no warnings: the input says nothing of what it left out."""
     return []
@@ -44,10 +55,11 @@ def no_warnings(found: Mapping[str, Any]) -> list[dict[str, str]]:
 class SourceKind:
     """A kind of source.
 
-    `open` takes file names in order and the settings. `knows` looks at a file's first bytes (uncompressed) and says
-    whether they are of this kind. `expected` ends "not a ...: expected ...". `warnings` makes of a reader's description
-    what must be said of events that the input left out. `measuring_point`: server, wire or client. `live`: is there no
-    end to the input? `over` returns what says during a capture that it has had its time.
+    `open` takes file names in order and the settings. `knows` looks at a file's first bytes (uncompressed) and returns
+    where in them it sees itself, -1 = nowhere: the kind that is seen first has the file. `expected` ends "not a ...:
+    expected ...". `warnings` makes of a reader's description what must be said of events that the input left out.
+    `measuring_point`: server, wire or client. `live`: is there no end to the input? `over` returns what says during a
+    capture that it has had its time.
     """
 
     name: str
@@ -56,7 +68,7 @@ class SourceKind:
     examples: str
     expected: str
     open: Callable[[Sequence[str], Settings], Reader]
-    knows: Callable[[bytes], bool]
+    knows: Callable[[bytes], int]
     measuring_point: str = "server"
     warnings: Callable[[Mapping[str, Any]], list[dict[str, str]]] = no_warnings
     first_time: Callable[[str], int] | None = None

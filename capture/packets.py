@@ -77,7 +77,7 @@ Examples:
 """,
     expected="MySQL connections on the port (--port 3306)",
     open=open_source,
-    knows=lambda head: head[:4] in MAGIC,
+    knows=lambda head: 0 if head[:4] in MAGIC else -1,
     measuring_point="wire",
     warnings=said,
     local_times=False,

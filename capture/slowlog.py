@@ -7,7 +7,7 @@ from typing import Any
 
 from ..native.reader import Reader
 from ..native.slowlog import first_time, open_slowlog
-from .kinds import Settings, SourceKind
+from .kinds import Settings, SourceKind, seen_at
 
 KNOWN_BY = re.compile(rb"^# (User@Host|Query_time|Thread_id): ", re.MULTILINE)
 
@@ -49,7 +49,7 @@ To log everything for a while on the server (new connections only):
 """,
     expected="lines such as '# User@Host: ...' and '# Query_time: ...'",
     open=open_source,
-    knows=lambda head: KNOWN_BY.search(head) is not None,
+    knows=seen_at(KNOWN_BY),
     warnings=sampling,
     first_time=first_time,
 )

@@ -150,6 +150,12 @@ struct qt_reader *qt_slowlog_open(const char *const *paths, int32_t n_paths, con
 /* Reads just far enough into one file to know when its first event ended; QT_EFORMAT where it has none. */
 int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 
+/* ---- other text logs (logs/) --------------------------------------------------------------------------------- */
+
+/* General query logs of MySQL 5.x to 9.x and MariaDB, as qt_slowlog_open opens slow logs. */
+struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
+                                  struct qt_error *);
+
 /* ---- packets (packets/packets.c) ---------------------------------------------------------------------------- */
 
 struct qt_packets_options {

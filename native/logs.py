@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The native parsers of text logs other than the slow log."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from ._querytape import lib
+from .reader import Reader, c_paths, log_options
+
+
+def open_general(paths: Sequence[str | Path], timezone_ns: int | None = None) -> Reader:
+    """Return a reader of general query logs ("-" is standard input) that form one tape, in the order given.
+
+    Raises NativeFault where a file can't be opened. Local times without `timezone_ns` are taken as UTC.
+    """
+    names, n, alive = c_paths(paths)
+    reader = Reader(lambda error: lib.qt_general_open(names, n, log_options(timezone_ns), error))
+    del alive
+    return reader

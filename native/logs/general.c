@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   lines -> rows (general_row.c) -> a statement goes on until the next row -> events
+ *
+ * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log. A
+ * USE, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after FLUSH LOGS)
+ * get the first time that follows. A Connect row always begins a session, so reused thread ids and restarts need no guess.
+ */
+#include "general.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "log.h"
+#include "names.h"
+
+#define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
+#define ACCESS_DENIED 1045
+
+struct state { /* of the session that an entry means */
+    int64_t session;
+    char *user, *host, *db; /* NULL = not known */
+};
+
+struct qt_general {
+    struct qt_log log;
+    enum qt_general_style style;
+    struct qt_logtime time;       /* of the last row that had one */
+    struct state *states;         /* by index of the session's entry */
+    size_t n_states;
+    int skipping;
+    char server_version[128];
+};
+
+static char *copy(struct qt_span s) { return s.p != NULL ? strndup(s.p, s.len) : NULL; }
+
+static struct qt_span span_of(const char *text) { return (struct qt_span){text, text != NULL ? strlen(text) : 0}; }
+
+static void set(char **text, struct qt_span to)
+{
+    char *now = copy(to);
+    free(*text);
+    *text = now;
+}
+
+static void forget(struct state *s)
+{
+    free(s->user);
+    free(s->host);
+    free(s->db);
+    *s = (struct state){0, NULL, NULL, NULL};
+}
+
+static struct state *state_of(struct qt_general *g, size_t entry, int64_t session)
+{
+    if (entry >= g->n_states) {
+        size_t n = entry * 2 + 64;
+        struct state *larger = realloc(g->states, n * sizeof *larger);
+        if (larger == NULL)
+            return NULL;
+        memset(larger + g->n_states, 0, (n - g->n_states) * sizeof *larger);
+        g->states = larger;
+        g->n_states = n;
+    }
+    struct state *s = &g->states[entry];
+    if (s->session != session) {
+        forget(s);
+        s->session = session;
+    }
+    return s;
+}
+
+/* Reads one row: its first line, and where it is a statement, the lines up to the next row. 0 = the file's end. */
+struct row {
+    struct qt_general_row head;
+    struct qt_span text;   /* argument with its further lines */
+    struct qt_statement statement;
+    int has_statement, unbalanced;
+    size_t used;
+};
+
+static const char *line_at(struct qt_general *g, size_t from, size_t *len, int *code, struct qt_error *error)
+{
+    struct qt_log *l = &g->log;
+    size_t looked = from;
+    for (;;) {
+        size_t have = l->end - l->begin;
+        const char *p = l->buffer + l->begin, *newline = have > looked ? memchr(p + looked, '\n', have - looked) : NULL;
+        if (newline == NULL && !l->at_end && have < l->room) {
+            looked = have;
+            *code = qt_log_fill(l, have + have / 4 + 1, error);
+            if (*code != QT_OK)
+                return NULL;
+            continue;
+        }
+        if (have <= from)
+            return NULL;
+        *len = newline != NULL ? (size_t)(newline - p) - from : have - from;
+        return p + from;
+    }
+}
+
+static int carries_sql(struct qt_span command)
+{
+    return qt_span_is(command, "Query") || qt_span_is(command, "Execute") || qt_span_is(command, "Prepare");
+}
+
+static int banner_ends(const char *p, size_t n)
+{
+    static const char mark[] = "started with:";
+    while (n > 0 && (p[n - 1] == '\r' || p[n - 1] == ' '))
+        n--;
+    return n >= sizeof mark && memcmp(p + n - (sizeof mark - 1), mark, sizeof mark - 1) == 0 &&
+           memmem(p, n, ", Version: ", 11) != NULL;
+}
+
+/* The end of the statement that begins in the row at `begin`: offset behind its last newline. */
+static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
+{
+    struct qt_general_row next;
+    size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len, first_end = 0;
+    int code = QT_OK;
+    for (;;) {
+        const char *p = line_at(g, at, &len, &code, error);
+        if (code != QT_OK)
+            return code;
+        int boundary = p == NULL || qt_general_row(p, len, g->style, &next) || banner_ends(p, len);
+        if (!boundary) {
+            at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
+            continue;
+        }
+        const char *base = g->log.buffer + g->log.begin;
+        size_t end = at > argument && base[at - 1] == '\n' ? at - 1 : at;
+        r->text = (struct qt_span){base + argument, end > argument ? end - argument : 0};
+        if (r->text.len > 0 && r->text.p[r->text.len - 1] == '\r')
+            r->text.len--;
+        r->used = at;
+        code = qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
+        r->has_statement = 1;
+        if (code != QT_OK || r->statement.open_quote == 0)
+            return code;
+        if (first_end == 0)
+            first_end = at;
+        if (p == NULL || at - first_end > LITERAL_REACH) { /* it never closes: then the first row was one */
+            r->used = first_end;
+            r->text = (struct qt_span){base + argument, first_end > argument ? first_end - 1 - argument : 0};
+            r->unbalanced = 1;
+            return qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
+        }
+        at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
+    }
+}
+
+/* The first time that follows in what is in the buffer. */
+static struct qt_logtime look_ahead(struct qt_general *g)
+{
+    struct qt_general_row row;
+    const char *p = g->log.buffer + g->log.begin, *end = g->log.buffer + g->log.end;
+    while (p < end) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        size_t n = newline != NULL ? (size_t)(newline - p) : (size_t)(end - p);
+        if (qt_general_row(p, n, g->style, &row) && row.time.kind != QT_LOGTIME_BAD)
+            return row.time;
+        p += n + 1;
+    }
+    return (struct qt_logtime){QT_LOGTIME_BAD, 0, 0};
+}
+
+static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_moment *m)
+{
+    struct qt_logtime t = *own;
+    if (t.kind == QT_LOGTIME_BAD && g->time.kind == QT_LOGTIME_BAD)
+        g->time = look_ahead(g);
+    if (t.kind == QT_LOGTIME_BAD)
+        t = g->time;
+    m->duration_ns = -1;
+    m->flags |= t.kind == QT_LOGTIME_BAD ? QT_F_CLOCK_GUESSED : 0;
+    m->stamp = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
+    m->when_ns = t.ns - (t.kind == QT_LOGTIME_LOCAL && g->log.has_timezone ? g->log.timezone_ns : 0);
+}
+
+/* Who it is now, and what the command changes. */
+static void follow(struct state *s, const struct row *r, struct qt_event *e)
+{
+    struct qt_span user, host, db;
+    if (strcmp(e->command, "connect") == 0 || strcmp(e->command, "change_user") == 0) {
+        static const char denied[] = "Access denied";
+        if (r->text.len >= sizeof denied - 1 && memcmp(r->text.p, denied, sizeof denied - 1) == 0) {
+            e->errno_ = ACCESS_DENIED;
+            return;
+        }
+        qt_general_account(r->text, &user, &host, &db);
+        set(&s->user, user);
+        set(&s->host, host);
+        set(&s->db, db);
+    } else if (strcmp(e->command, "init_db") == 0) {
+        set(&s->db, r->text);
+    }
+    e->user = span_of(s->user);
+    e->host = span_of(s->host);
+    e->db = span_of(s->db);
+}
+
+/* `use shop` : what stands behind the word. */
+static void follow_use(struct state *s, struct qt_span text)
+{
+    while (text.len > 0 && (text.p[text.len - 1] == ';' || text.p[text.len - 1] == ' ' || text.p[text.len - 1] == '\n'))
+        text.len--;
+    const char *blank = memrchr(text.p, ' ', text.len);
+    if (blank == NULL)
+        return;
+    struct qt_span name = {blank + 1, text.len - (size_t)(blank + 1 - text.p)};
+    if (name.len >= 2 && name.p[0] == '`' && name.p[name.len - 1] == '`')
+        name = (struct qt_span){name.p + 1, name.len - 2};
+    set(&s->db, name);
+}
+
+static const char *command_of(const struct row *r)
+{
+    /* an Execute row has the values filled in: it is a query's text, unless placeholders are left (bulk execution) */
+    if (qt_span_is(r->head.command, "Execute") && r->has_statement && !(r->statement.flags & QT_F_PLACEHOLDER))
+        return "query";
+    if (qt_span_is(r->head.command, "Query"))
+        return "query";
+    return qt_command_of(r->head.command);
+}
+
+static int must_close(const struct qt_general *g, const struct qt_moment *m)
+{
+    const struct qt_event_batch *b = &g->log.reader.batch;
+    if (b->rows == 0 || !qt_reader_batch_full(&g->log.reader))
+        return 0;
+    return m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns ||
+           b->rows >= g->log.reader.part_rows * 4;
+}
+
+/* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
+static int take(struct qt_general *g, const struct row *r)
+{
+    struct qt_event e = qt_event_unknown;
+    struct qt_moment m = {.flags = 0};
+    uint64_t key = (uint64_t)r->head.thread_id;
+    stamp(g, &r->head.time, &m);
+    if (must_close(g, &m))
+        return 1;
+    e.command = command_of(r);
+    if (strcmp(e.command, "connect") == 0) {
+        int64_t old = qt_sessions_find(&g->log.sessions, key, g->log.reader.events);
+        if (old < 0)
+            return -1;
+        g->log.sessions.entries[old].ended = 1;
+    }
+    int64_t at = qt_log_session(&g->log, key, 0, e.command);
+    struct state *s = at < 0 ? NULL : state_of(g, (size_t)at, g->log.sessions.entries[at].session);
+    if (s == NULL)
+        return -1;
+    m.entry = (uint32_t)at;
+    e.session = g->log.sessions.entries[at].session;
+    e.seq = g->log.sessions.entries[at].seq;
+    e.thread_id = r->head.thread_id;
+    e.precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : 1000;
+    e.file = g->log.file;
+    e.offset = (int64_t)g->log.offset;
+    follow(s, r, &e);
+    if (r->has_statement)
+        qt_event_say(&e, r->text, &r->statement);
+    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
+    if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
+        return -1;
+    if (r->has_statement && r->statement.flags & QT_F_USE)
+        follow_use(s, r->text);
+    if (r->unbalanced)
+        qt_log_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement",
+                       r->statement.redacted != NULL ? (struct qt_span){r->statement.redacted, r->statement.redacted_len} : r->text);
+    g->log.file_events++;
+    atomic_fetch_add_explicit(&g->log.reader.events, 1, memory_order_relaxed);
+    return 0;
+}
+
+static void header_line(struct qt_general *g, const char *p, size_t n)
+{
+    const char *version = memmem(p, n, ", Version: ", 11);
+    const char *end = version != NULL ? memmem(version, n - (size_t)(version - p), ". started", 9) : NULL;
+    if (end == NULL || (size_t)(end - version) - 11 >= sizeof g->server_version)
+        return;
+    memcpy(g->server_version, version + 11, (size_t)(end - version) - 11);
+    g->server_version[(size_t)(end - version) - 11] = '\0';
+}
+
+/* A line that is no row: the server's header, a blank line, or nothing that is known. */
+static void other_line(struct qt_general *g, const char *p, size_t n)
+{
+    struct qt_statement as_statement;
+    struct qt_span line = {p, n};
+    int known = n == 0 || banner_ends(p, n) || memmem(p, n, "cp port: ", 9) != NULL || memmem(p, n, "CP Port: ", 9) != NULL ||
+                (n >= 4 && memcmp(p, "Time", 4) == 0 && memmem(p, n, "Id Command", 10) != NULL);
+    if (banner_ends(p, n))
+        header_line(g, p, n);
+    if (known || g->skipping) {
+        g->skipping = !known;
+        return;
+    }
+    if (qt_normalize(g->log.normalizer, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
+        line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
+    qt_log_problem(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+                   "a row: time, thread id, command, argument", line);
+    g->skipping = 1;
+}
+
+static int read_batch(struct qt_reader *reader, struct qt_error *error)
+{
+    struct qt_general *g = (struct qt_general *)reader;
+    qt_log_trim_sessions(&g->log);
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && g->log.input != NULL) {
+        struct row r = {.used = 0};
+        int code = QT_OK;
+        size_t len;
+        const char *p = line_at(g, 0, &len, &code, error);
+        if (code != QT_OK)
+            return code;
+        if (p == NULL) {
+            g->time.kind = QT_LOGTIME_BAD;
+            g->style = QT_GENERAL_ANY;
+            if (qt_log_next_file(&g->log, error) < 0)
+                return error != NULL ? error->code : QT_EIO;
+            continue;
+        }
+        size_t whole = len + (len < g->log.end - g->log.begin ? 1 : 0);
+        if (!qt_general_row(p, len, g->style, &r.head)) {
+            other_line(g, p, len > 0 && p[len - 1] == '\r' ? len - 1 : len);
+            qt_log_consume(&g->log, whole);
+            continue;
+        }
+        g->skipping = 0;
+        if (r.head.time.kind != QT_LOGTIME_BAD)
+            g->style = r.head.time.kind == QT_LOGTIME_UTC ? QT_GENERAL_ISO : QT_GENERAL_OLD;
+        struct qt_span argument = r.head.argument;
+        r.used = whole;
+        if (argument.len > 0 && argument.p[argument.len - 1] == '\r')
+            argument.len--;
+        while (argument.len > 0 && argument.p[argument.len - 1] == ' ')
+            argument.len--;
+        r.text = argument;
+        size_t offset = (size_t)(r.head.command.p - p), command = r.head.command.len;
+        if (carries_sql(r.head.command) && (code = read_text(g, &r, whole, error)) != QT_OK)
+            return code;
+        r.head.command = (struct qt_span){g->log.buffer + g->log.begin + offset, command}; /* the buffer may have moved */
+        int taken = take(g, &r);
+        if (taken < 0)
+            return qt_fail(error, QT_ENOMEM, "out of memory");
+        if (taken > 0)
+            break;
+        if (r.head.time.kind != QT_LOGTIME_BAD)
+            g->time = r.head.time;
+        qt_log_consume(&g->log, r.used);
+    }
+    qt_log_lay(&g->log);
+    return QT_OK;
+}
+
+static void describe(struct qt_reader *reader, struct qt_json *json)
+{
+    struct qt_general *g = (struct qt_general *)reader;
+    size_t len = strlen(g->server_version);
+    qt_json_text(json, "server_version", len > 0 ? g->server_version : NULL, len);
+}
+
+static void close_log(struct qt_reader *reader)
+{
+    struct qt_general *g = (struct qt_general *)reader;
+    for (size_t i = 0; i < g->n_states; i++)
+        forget(&g->states[i]);
+    free(g->states);
+    qt_log_done(&g->log);
+    free(g);
+}
+
+static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL};
+
+struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
+                                  struct qt_error *error)
+{
+    struct qt_general *g = calloc(1, sizeof *g);
+    if (g == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    if (qt_log_init(&g->log, &kind, "a general query log", paths, n_paths, options, error) != QT_OK) {
+        close_log(&g->log.reader);
+        return NULL;
+    }
+    return &g->log.reader;
+}
