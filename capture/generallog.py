@@ -9,7 +9,8 @@ from ..native.reader import Reader
 from .kinds import Settings, SourceKind, seen_at
 
 ROW = re.compile(
-    rb"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)[\t ]|\d{6} [ \d]\d:\d\d:\d\d\t?|\t\t) *\d+ [A-Z][a-z]+",
+    rb"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)[\t ]|\d{6} [ \d]\d:\d\d:\d\d\t?|\t\t)"
+    rb" *\d+ [A-Z][a-z]+",
     re.MULTILINE,
 )
 

@@ -101,11 +101,6 @@ static const char *line_at(struct qt_general *g, size_t from, size_t *len, int *
     }
 }
 
-static int carries_sql(struct qt_span command)
-{
-    return qt_span_is(command, "Query") || qt_span_is(command, "Execute") || qt_span_is(command, "Prepare");
-}
-
 static int banner_ends(const char *p, size_t n)
 {
     static const char mark[] = "started with:";
@@ -219,11 +214,8 @@ static void follow_use(struct state *s, struct qt_span text)
 static const char *command_of(const struct row *r)
 {
     /* an Execute row has the values filled in: it is a query's text, unless placeholders are left (bulk execution) */
-    if (qt_span_is(r->head.command, "Execute") && r->has_statement && !(r->statement.flags & QT_F_PLACEHOLDER))
-        return "query";
-    if (qt_span_is(r->head.command, "Query"))
-        return "query";
-    return qt_command_of(r->head.command);
+    int filled = r->has_statement && !(r->statement.flags & QT_F_PLACEHOLDER);
+    return filled && r->head.command->name[0] == 'E' ? "query" : r->head.command->tape;
 }
 
 static int must_close(const struct qt_general *g, const struct qt_moment *m)
@@ -245,7 +237,7 @@ static int take(struct qt_general *g, const struct row *r)
     if (must_close(g, &m))
         return 1;
     e.command = command_of(r);
-    if (strcmp(e.command, "connect") == 0) {
+    if (e.command[0] == 'c' && strcmp(e.command, "connect") == 0) {
         int64_t old = qt_sessions_find(&g->log.sessions, key, g->log.reader.events);
         if (old < 0)
             return -1;
@@ -342,10 +334,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         while (argument.len > 0 && argument.p[argument.len - 1] == ' ')
             argument.len--;
         r.text = argument;
-        size_t offset = (size_t)(r.head.command.p - p), command = r.head.command.len;
-        if (carries_sql(r.head.command) && (code = read_text(g, &r, whole, error)) != QT_OK)
+        if (r.head.command->sql && (code = read_text(g, &r, whole, error)) != QT_OK)
             return code;
-        r.head.command = (struct qt_span){g->log.buffer + g->log.begin + offset, command}; /* the buffer may have moved */
         int taken = take(g, &r);
         if (taken < 0)
             return qt_fail(error, QT_ENOMEM, "out of memory");

@@ -8,10 +8,17 @@
 
 enum qt_general_style { QT_GENERAL_ANY = 0, QT_GENERAL_ISO = 1, QT_GENERAL_OLD = 2 };
 
+struct qt_general_command {
+    const char *name; /* as the server writes it: `Init DB`, ... */
+    size_t len;
+    const char *tape; /* the tape's name of it */
+    int sql;          /* its argument is a statement, which may have many lines */
+};
+
 struct qt_general_row {
     struct qt_logtime time; /* BAD: the row above's */
     int64_t thread_id;
-    struct qt_span command; /* as the server writes it: `Init DB`, ... */
+    const struct qt_general_command *command;
     struct qt_span argument; /* to the end of the line */
 };
 

@@ -14,24 +14,42 @@
 
 enum { PADDED = 12 };
 
-static const char *const commands[] = {
-    "Query",       "Execute",     "Prepare",      "Connect",  "Quit",       "Init DB",     "Close stmt",     "Reset stmt",
-    "Long Data",   "Fetch",       "Field List",   "Ping",     "Statistics", "Processlist", "Kill",           "Change user",
-    "Refresh",     "Binlog Dump", "Register Slave", "Connect Out", "Reset Connection", "Daemon", "Shutdown", "Debug",
-    "Set option",  "Create DB",   "Drop DB",      "Table Dump", "Delayed insert", "Sleep", "Time", "Binlog Dump GTID",
-    "Register Replica", "Bulk_execute", "Error", "Slave_worker", "Slave_IO", "Slave_SQL", "clone",
+/* A longer name stands before one that it begins with. */
+static const struct qt_general_command commands[] = {
+    {"Query", sizeof "Query" - 1, "query", 1}, {"Execute", sizeof "Execute" - 1, "execute", 1},
+    {"Prepare", sizeof "Prepare" - 1, "prepare", 1}, {"Connect", sizeof "Connect" - 1, "connect", 0},
+    {"Quit", sizeof "Quit" - 1, "quit", 0}, {"Init DB", sizeof "Init DB" - 1, "init_db", 0},
+    {"Close stmt", sizeof "Close stmt" - 1, "close_stmt", 0}, {"Reset stmt", sizeof "Reset stmt" - 1, "reset_stmt", 0},
+    {"Long Data", sizeof "Long Data" - 1, "long_data", 0}, {"Fetch", sizeof "Fetch" - 1, "fetch", 0},
+    {"Field List", sizeof "Field List" - 1, "field_list", 0}, {"Ping", sizeof "Ping" - 1, "ping", 0},
+    {"Statistics", sizeof "Statistics" - 1, "statistics", 0},
+    {"Processlist", sizeof "Processlist" - 1, "process_info", 0}, {"Kill", sizeof "Kill" - 1, "process_kill", 0},
+    {"Change user", sizeof "Change user" - 1, "change_user", 0}, {"Refresh", sizeof "Refresh" - 1, "refresh", 0},
+    {"Binlog Dump GTID", sizeof "Binlog Dump GTID" - 1, "binlog_dump", 0},
+    {"Binlog Dump", sizeof "Binlog Dump" - 1, "binlog_dump", 0},
+    {"Register Slave", sizeof "Register Slave" - 1, "register_slave", 0},
+    {"Register Replica", sizeof "Register Replica" - 1, "register_slave", 0},
+    {"Connect Out", sizeof "Connect Out" - 1, "other", 0},
+    {"Reset Connection", sizeof "Reset Connection" - 1, "reset_connection", 0},
+    {"Daemon", sizeof "Daemon" - 1, "other", 0}, {"Shutdown", sizeof "Shutdown" - 1, "shutdown", 0},
+    {"Debug", sizeof "Debug" - 1, "debug", 0}, {"Set option", sizeof "Set option" - 1, "set_option", 0},
+    {"Create DB", sizeof "Create DB" - 1, "other", 0}, {"Drop DB", sizeof "Drop DB" - 1, "other", 0},
+    {"Table Dump", sizeof "Table Dump" - 1, "other", 0}, {"Delayed insert", sizeof "Delayed insert" - 1, "other", 0},
+    {"Sleep", sizeof "Sleep" - 1, "other", 0}, {"Time", sizeof "Time" - 1, "other", 0},
+    {"Bulk_execute", sizeof "Bulk_execute" - 1, "bulk_execute", 0}, {"Error", sizeof "Error" - 1, "other", 0},
+    {"Slave_worker", sizeof "Slave_worker" - 1, "other", 0}, {"Slave_IO", sizeof "Slave_IO" - 1, "other", 0},
+    {"Slave_SQL", sizeof "Slave_SQL" - 1, "other", 0}, {"clone", sizeof "clone" - 1, "other", 0},
 };
 
-static size_t command_length(const char *p, size_t n)
+static const struct qt_general_command *command_at(const char *p, size_t n)
 {
-    size_t longest = 0;
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        size_t len = strlen(commands[i]);
-        if (len > longest && len <= n && *p == commands[i][0] && memcmp(p, commands[i], len) == 0 &&
-            (len == n || p[len] == '\t' || p[len] == ' '))
-            longest = len;
+        const struct qt_general_command *c = &commands[i];
+        if (*p == c->name[0] && c->len <= n && memcmp(p, c->name, c->len) == 0 &&
+            (c->len == n || p[c->len] == '\t' || p[c->len] == ' '))
+            return c;
     }
-    return longest;
+    return NULL;
 }
 
 /* What stands before the thread id: a time, two tabs, or (without tabs) blanks. Returns its length, 0 = none of them. */
@@ -70,11 +88,10 @@ int qt_general_row(const char *p, size_t n, enum qt_general_style style, struct 
     if (digits == 0 || at >= n || p[at] != ' ')
         return 0;
     at++;
-    size_t len = command_length(p + at, n - at);
-    if (len == 0)
+    out->command = at < n ? command_at(p + at, n - at) : NULL;
+    if (out->command == NULL)
         return 0;
-    out->command = (struct qt_span){p + at, len};
-    size_t end = at + len;
+    size_t len = out->command->len, end = at + len;
     if (end < n && p[end] == '\t') {
         end++;
     } else {
