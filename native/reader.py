@@ -76,7 +76,9 @@ class Reader:
         error = ffi.new("struct qt_error *")
         rows = ffi.new("uint64_t *")
         check(lib.qt_reader_part(self._reader, max_rows, max_bytes, stream, error), error)
-        check(lib.qt_drain(stream, rows, error), error)
+        code = lib.qt_drain(stream, rows, error)
+        lib.qt_stream_release(stream)
+        check(code, error)
         return int(rows[0])
 
     def stats(self) -> ReaderStats:

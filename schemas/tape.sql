@@ -18,7 +18,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     db VARCHAR,                   -- default schema while it ran; '' = known to be none
     statement BLOB,               -- byte for byte what the client sent; NULL where the command has none or the source does not show it
     stmt BIGINT,                  -- prepared statement, numbered in its session
-    params BLOB,                  -- bound values of an execute, as on the wire
+    params BLOB,                  -- what the command carries besides its text: bound values, long data, a file, ...: params.md
     insert_id BIGINT,             -- SET insert_id the source gives
     last_insert_id BIGINT,        -- SET last_insert_id the source gives
     file INTEGER NOT NULL,        -- which source file (tape.json: files), from 0

@@ -194,7 +194,8 @@ static int as_it_was(struct qt_wire *w, const struct qt_command *c, char letter,
 {
     w->params.len = 0;
     from = from < c->payload.len ? from : c->payload.len;
-    return qt_bytes_add(&w->params, &letter, 1) | qt_bytes_add(&w->params, c->payload.p + from, c->payload.len - from);
+    int bad = qt_bytes_add(&w->params, &letter, 1);
+    return from < c->payload.len ? bad | qt_bytes_add(&w->params, c->payload.p + from, c->payload.len - from) : bad;
 }
 
 static int of_stmt(struct qt_wire *w, struct qt_command *c)

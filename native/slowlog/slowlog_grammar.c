@@ -255,7 +255,7 @@ static int server_set(const char *p, const char *line, struct qt_slow_event *out
         if (*p++ != ',')
             return 0;
     }
-    if (timestamp < 0)
+    if (timestamp < 0 || timestamp > INT64_C(7258118400)) /* the year 2200 */
         return 0;
     out->timestamp_s = timestamp;
     out->insert_id = insert_id;

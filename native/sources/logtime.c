@@ -71,8 +71,8 @@ static struct qt_logtime parse_iso(const char *p, size_t len)
         return out;
     int century = two(p), year = two(p + 2), month = two(p + 5), day = two(p + 8);
     int hour = two(p + 11), minute = two(p + 14), second = two(p + 17);
-    if (century < 0 || year < 0 || !plausible(month, day, hour, minute, second))
-        return out;
+    if (century < 19 || century > 21 || year < 0 || !plausible(month, day, hour, minute, second))
+        return out; /* nanoseconds since 1970 end in 2262 */
     int64_t ns = (qt_days_from_civil(century * 100 + year, month, day) * 86400 + hour * 3600 + minute * 60 + second) * QT_SECOND;
     size_t at = 19, used = 0;
     if (p[at] == '.') {
