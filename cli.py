@@ -9,6 +9,7 @@ from . import __version__
 from .cli_capture import capture_group
 from .cli_capture_server import server_command
 from .cli_demo import demo_command
+from .cli_export import export_command
 from .cli_inspect import inspect_command
 from .cli_replay import replay_command
 from .cli_report import report_command
@@ -16,7 +17,7 @@ from .errors import QuerytapeError
 from .native.errors import NativeFault
 from .schemas import FolderError
 
-COMMANDS = (capture_group, inspect_command, replay_command, report_command, demo_command)
+COMMANDS = (capture_group, inspect_command, replay_command, report_command, export_command, demo_command)
 capture_group.add_command(server_command)
 
 

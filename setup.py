@@ -42,6 +42,7 @@ setup(
         "querytape.schemas": ["*.sql"],
         "querytape.replay": ["*.sql"],
         "querytape.capture": ["*.sql"],
+        "querytape.capture.tools": ["*.sql"],
         "querytape.analyze": ["*.sql", "templates/*"],
         "querytape": ["py.typed"],
     },
