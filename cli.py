@@ -13,11 +13,20 @@ from .cli_export import export_command
 from .cli_inspect import inspect_command
 from .cli_replay import replay_command
 from .cli_report import report_command
+from .cli_tape import tape_group
 from .errors import QuerytapeError
 from .native.errors import NativeFault
 from .schemas import FolderError
 
-COMMANDS = (capture_group, inspect_command, replay_command, report_command, export_command, demo_command)
+COMMANDS = (
+    capture_group,
+    inspect_command,
+    replay_command,
+    report_command,
+    tape_group,
+    export_command,
+    demo_command,
+)
 capture_group.add_command(server_command)
 
 

@@ -51,14 +51,14 @@ static void wide_release(struct ArrowArrayStream *stream)
     stream->release = NULL;
 }
 
-static void widen(struct ArrowArray *c)
+static void widen(struct qt_pool *pool, struct ArrowArray *c)
 {
     const int32_t *narrow = c->buffers[1];
-    int64_t *offsets = malloc((size_t)(c->length + 1) * sizeof *offsets);
+    int64_t *offsets = qt_buffer_new(pool, (size_t)(c->length + 1) * sizeof *offsets);
     CHECK(offsets != NULL);
     for (int64_t i = 0; i <= c->length; i++)
         offsets[i] = narrow[i];
-    free((void *)(uintptr_t)narrow);
+    qt_buffer_free((void *)(uintptr_t)narrow);
     c->buffers[1] = offsets;
 }
 
@@ -71,7 +71,7 @@ static void wide_stream(struct qt_columns *cols, struct ArrowArrayStream *out)
     CHECK_INT(qt_columns_finish(cols, &w->batch, NULL), QT_OK);
     for (int32_t i = 0; i < w->n; i++)
         if (w->specs[i].type == 'u' || w->specs[i].type == 'z')
-            widen(w->batch.children[i]);
+            widen(cols->pool, w->batch.children[i]);
     *out = (struct ArrowArrayStream){wide_schema, wide_next, wide_error, wide_release, w};
 }
 

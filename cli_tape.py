@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape tape ...`: what is done to tapes."""
+
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .capture.tools.derive import Choice, derive
+from .capture.tools.verify import verify
+from .cli_capture import say_result
+
+OUTPUT = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder)."
+)
+TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
+
+
+class Moment(click.ParamType[int]):
+    """A time in UTC, `2026-11-20 15:21:05` or with a fraction or an offset, as nanoseconds since 1970."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return nanoseconds."""
+        if isinstance(value, int):
+            return value
+        try:
+            at = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r}: expected a time such as '2026-11-20 15:21:05' (UTC)", param, ctx)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        whole = at.replace(microsecond=0)
+        return int(whole.timestamp()) * 1_000_000_000 + at.microsecond * 1000
+
+
+@click.group("tape", short_help="Merge, cut, filter and check tapes.")
+def tape_group() -> None:
+    """Make new tapes of old ones, and check them. The old ones are never changed."""
+
+
+@tape_group.command("merge", epilog="\b\nExample:\n  querytape tape merge monday.tape tuesday.tape -o both.tape")
+@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@OUTPUT
+def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
+    """Put several captures on one tape, each session for itself."""
+    say_result(output, derive(tapes, output, Choice()))
+
+
+@tape_group.command(
+    "cut",
+    epilog="\b\nExample:\n  querytape tape cut day.tape --from '2026-11-20 09:00' --to '2026-11-20 10:00' -o h.tape",
+)
+@TAPE
+@OUTPUT
+@click.option("--from", "from_ns", type=Moment(), help="Keep what begins then or later (UTC).")
+@click.option("--to", "to_ns", type=Moment(), help="Keep what begins before (UTC).")
+def cut_command(tape: Path, output: Path, from_ns: int | None, to_ns: int | None) -> None:
+    """Keep a window of time."""
+    if from_ns is None and to_ns is None:
+        raise click.UsageError("give --from, --to or both")
+    say_result(output, derive([tape], output, Choice(from_ns=from_ns, to_ns=to_ns)))
+
+
+@tape_group.command(
+    "filter",
+    epilog="""\b
+Examples:
+  querytape tape filter shop.tape --user app --class read -o reads.tape
+  querytape tape filter shop.tape --digest 3f2a90b1c4d5e6f7 -o one.tape
+""",
+)
+@TAPE
+@OUTPUT
+@click.option("--user", "users", multiple=True, help="Keep this account's events; may be given several times, as all.")
+@click.option("--db", "dbs", multiple=True, help="Keep events in this default schema.")
+@click.option("--digest", "digests", multiple=True, help="Keep this digest.")
+@click.option("--class", "classes", multiple=True, help="Keep this class: read, write, transaction, ...")
+@click.option("--session", "sessions", multiple=True, type=int, help="Keep this session.")
+def filter_command(
+    tape: Path,
+    output: Path,
+    users: tuple[str, ...],
+    dbs: tuple[str, ...],
+    digests: tuple[str, ...],
+    classes: tuple[str, ...],
+    sessions: tuple[int, ...],
+) -> None:
+    """Keep events by account, schema, digest, class or session."""
+    choice = Choice(users, dbs, digests, classes, sessions)
+    if choice.where() == "true":
+        raise click.UsageError("give at least one of --user, --db, --digest, --class, --session")
+    say_result(output, derive([tape], output, choice))
+
+
+@tape_group.command("verify", epilog="\b\nExample:\n  querytape tape verify shop.tape && echo whole")
+@TAPE
+def verify_command(tape: Path) -> int:
+    """Check files, order and numbers of a tape; exit with 1 where something is wrong, and say what can be saved."""
+    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+        found = list(verify(tape, Path(work)))
+    for damage in found:
+        click.echo(f"{tape}: {damage.what}\n  {damage.saved}")
+    if not found:
+        click.echo(f"{tape}: whole")
+    return 1 if found else 0

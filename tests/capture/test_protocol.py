@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MySQL protocol: what is asked and answered, in every form, from conversations made by hand."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from querytape.schemas import FLAGS
+
+from .dialogue import (
+    CLIENT,
+    COMPRESS,
+    DEPRECATE_EOF,
+    MYSQL_CAPS,
+    QUERY_ATTRIBUTES,
+    SERVER,
+    SESSION_TRACK,
+    Dialogue,
+    column,
+    eof,
+    err,
+    lenenc,
+    ok,
+    packet,
+    query,
+    rows,
+    write_pcap,
+)
+from .reading import events, said
+
+TRUNCATED = FLAGS["truncated"]
+
+
+@pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
+def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
+    """Rows and affected rows are summed, the first error counts, warnings are the last result's."""
+    dialogue = Dialogue().logged_in(caps)
+    answer = rows([b"1", b"2"], caps, status=10) + ok(6, affected=3, status=10, warnings=4) + rows([b"3"], caps, seq=7)
+    dialogue.ask(b"SELECT 1; UPDATE t; SELECT 2", answer)
+    broken = rows([b"1"], caps, status=10) + err(6, 1146, b"no table")
+    dialogue.ask(b"SELECT 1; SELECT nope; SELECT 3", broken).ask(b"SELECT 4", rows([b"4"], caps)).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["rows_sent"], e["rows_affected"], e["errno"]) for e in found[1:4]] == [
+        (3, 3, 0),
+        (1, None, 1146),
+        (1, None, 0),
+    ]
+    assert problems == []
+
+
+def test_pipelined_commands_get_their_own_answers(tmp_path: Path) -> None:
+    """Four queries in one segment, then four answers in one."""
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, b"".join(query(b"SELECT %d" % n) for n in range(4)))
+    dialogue.say(SERVER, rows([b"a"]) + rows([b"a", b"b"]) + err(1, 1064, b"x") + rows([b"a", b"b", b"c"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["rows_sent"], e["errno"]) for e in found[1:5]] == [
+        (b"SELECT 0", 1, 0),
+        (b"SELECT 1", 2, 0),
+        (b"SELECT 2", None, 1064),
+        (b"SELECT 3", 3, 0),
+    ]
+    assert problems == []
+
+
+def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
+    """None, one string, one number and one NULL: the SQL is what stands behind them."""
+    caps = MYSQL_CAPS | QUERY_ATTRIBUTES
+    named = b"\xfe\0" + lenenc(b"trace") + b"\x08\0" + lenenc(b"n") + b"\xfe\0" + lenenc(b"nothing")
+    values = lenenc(b"abc") + struct.pack("<q", -5)
+    attributes = b"\3\1" + b"\4" + b"\1" + named + values
+    dialogue = Dialogue().logged_in(caps).ask(b"\0\1SELECT 1", rows([b"1"]))
+    dialogue.ask(attributes + b"SELECT 2", rows([b"2"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["params"]) for e in found[1:3]] == [
+        (b"SELECT 1", None),
+        (b"SELECT 2", b"A" + attributes),
+    ]
+    assert problems == []
+
+
+def test_the_schema_is_followed(tmp_path: Path) -> None:
+    """INIT_DB, USE, and what session tracking tells; a USE that fails changes nothing."""
+    caps = MYSQL_CAPS | SESSION_TRACK
+    dialogue = Dialogue().logged_in(caps)
+    dialogue.say(CLIENT, packet(0, b"\2other")).say(SERVER, ok(1)).ask(b"SELECT 1", rows([b"1"]))
+    dialogue.ask(b"use `third`;", ok(1)).ask(b"SELECT 2", rows([b"1"]))
+    dialogue.ask(b"USE gone", err(1, 1049, b"Unknown database")).ask(b"SELECT 3", rows([b"1"]))
+    change = b"\1" + lenenc(lenenc(b"tracked"))
+    dialogue.ask(b"CALL switches()", ok(1, status=0x4002, more=lenenc(b"") + lenenc(change)))
+    dialogue.ask(b"SELECT 4", rows([b"1"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    schemas = {e["statement"]: e["db"] for e in found if e["command"] == "query"}
+    assert [schemas[b"SELECT %d" % n] for n in (1, 2, 3, 4)] == ["other", "third", "third", "tracked"]
+    assert problems == []
+
+
+def prepare_ok(statement: int, columns: int, params: int) -> bytes:
+    """Return a PREPARE's answer."""
+    out = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 0))
+    seq = 2
+    for count in (params, columns):
+        for _ in range(count):
+            out += column(seq)
+            seq += 1
+        if count:
+            out += eof(seq)
+            seq += 1
+    return out
+
+
+def test_prepared_statements_carry_their_types(tmp_path: Path) -> None:
+    """Types are sent once; each execution on the tape has them. Long data, reset, close, and an unknown id."""
+    dialogue = Dialogue().logged_in()
+    sql = b"SELECT x FROM t WHERE a = ? AND b = ?"
+    dialogue.say(CLIENT, packet(0, b"\x16" + sql)).say(SERVER, prepare_ok(9, 1, 2))
+    types, values = b"\3\0\xfd\0", struct.pack("<i", 42) + lenenc(b"text")
+    first = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\1" + types + values
+    binary = packet(1, b"\1") + column(2) + eof(3) + packet(4, b"\0\0" + lenenc(b"r")) + eof(5)
+    dialogue.say(CLIENT, packet(0, b"\x17" + first)).say(SERVER, binary)
+    again = struct.pack("<IBI", 9, 0, 1) + b"\2" + b"\0" + struct.pack("<i", 43)
+    dialogue.say(CLIENT, packet(0, b"\x17" + again)).say(SERVER, binary)
+    dialogue.say(CLIENT, packet(0, b"\x18" + struct.pack("<IH", 9, 1) + b"long"))
+    longer = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\0" + struct.pack("<i", 44)
+    dialogue.say(CLIENT, packet(0, b"\x17" + longer)).say(SERVER, binary)
+    dialogue.say(CLIENT, packet(0, b"\x19" + struct.pack("<I", 9)))
+    dialogue.say(CLIENT, packet(0, b"\x17" + struct.pack("<IBI", 99, 0, 1))).say(
+        SERVER, err(1, 1243, b"unknown")
+    ).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    head = b"E\2\0" + struct.pack("<I", 1)
+    executes = [(e["statement"], e["stmt"], e["params"], e["rows_sent"]) for e in found if e["command"] == "execute"]
+    assert executes == [
+        (sql, 1, head + b"\0\1" + types + values, 1),
+        (sql, 1, head + b"\2\1" + types + struct.pack("<i", 43), 1),
+        (sql, 1, head + b"\0\1" + types + struct.pack("<i", 44), 1),
+        (None, None, b"R" + struct.pack("<IBI", 99, 0, 1), None),
+    ]
+    assert [e["params"] for e in found if e["command"] == "long_data"] == [b"L\1\0long"]
+    assert all(e["checksum"].startswith("binary:") for e in found if e["command"] == "execute" and e["rows_sent"])
+    assert problems == ["params_not_understood"]
+
+
+def test_local_infile_keeps_the_file(tmp_path: Path) -> None:
+    """The client's file is the command's, not commands of its own."""
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t")).say(SERVER, packet(1, b"\xfbx"))
+    dialogue.say(CLIENT, packet(2, b"1\t\3a\n") + packet(3, b"2\tb\n") + packet(4, b"")).say(SERVER, ok(5, affected=2))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert (found[1]["params"], found[1]["rows_affected"], len(found)) == (b"I1\t\3a\n2\tb\n", 2, 3)
+    assert problems == []
+
+
+def frames(payload: bytes, seq: int, size: int) -> bytes:
+    """Return bytes as compressed frames of `size` bytes each, every third one stored as it is."""
+    out = b""
+    for number, at in enumerate(range(0, len(payload), size)):
+        piece = payload[at : at + size]
+        stored = number % 3 == 2
+        body = piece if stored else zlib.compress(piece)
+        claimed = 0 if stored else len(piece)
+        head = struct.pack("<I", len(body))[:3] + bytes([(seq + number) & 255]) + struct.pack("<I", claimed)[:3]
+        out += head + body
+    return out
+
+
+@pytest.mark.parametrize("size", [7, 100, 1 << 20])
+def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> None:
+    """zlib after the login; frames end wherever they like."""
+    caps = MYSQL_CAPS | COMPRESS
+    dialogue = Dialogue().logged_in(caps)
+    dialogue.say(CLIENT, frames(query(b"SELECT x FROM t"), 0, size))
+    dialogue.say(SERVER, frames(rows([b"v" * 50] * 40), 1, size))
+    dialogue.say(CLIENT, frames(packet(0, b"\1"), 0, size))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert said(found) == [("connect", None, None, 0), ("query", b"SELECT x FROM t", 40, 0), ("quit", None, None, 0)]
+    assert problems == []
+
+
+def test_statements_and_rows_of_more_than_16_mib(tmp_path: Path) -> None:
+    """They come in packets of 16 MiB - 1: one statement, one row."""
+    text = b"SELECT '" + b"a" * (17 << 20) + b"'"
+    big = b"b" * (18 << 20)
+    row = b"\xfe" + struct.pack("<Q", len(big)) + big
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, packet(0, b"\3" + text), 60000)
+    answer = packet(1, b"\1") + column(2) + eof(3) + packet(4, row) + packet(6, lenenc(b"small")) + eof(7)
+    dialogue.say(SERVER, answer, 60000).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue], step_us=1))
+    assert found[1]["statement"] == text
+    assert found[1]["rows_sent"] == 2
+    assert problems == []
+
+
+def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
+    """The same rows give the same sums; in another order the second one only; other rows neither."""
+    dialogue = Dialogue().logged_in()
+    for values in ([b"1", b"2"], [b"1", b"2"], [b"2", b"1"], [b"1", b"3"], []):
+        dialogue.ask(b"SELECT x", rows(values))
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    sums = [e["checksum"] for e in found if e["command"] == "query"]
+    assert sums[0] == sums[1]
+    assert sums[0] != sums[2]
+    assert [text.split(":")[2] for text in sums[:3]] == [sums[0].split(":")[2]] * 3
+    assert len({text.split(":")[2] for text in sums}) == 3
+    assert all(text.startswith("text:") for text in sums)
