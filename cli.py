@@ -10,6 +10,7 @@ from .cli_capture import capture_group
 from .cli_capture_server import server_command
 from .cli_demo import demo_command
 from .cli_export import export_command
+from .cli_fingerprint import fingerprint_command
 from .cli_inspect import inspect_command
 from .cli_replay import replay_command
 from .cli_report import report_command
@@ -25,6 +26,7 @@ COMMANDS = (
     report_command,
     tape_group,
     export_command,
+    fingerprint_command,
     demo_command,
 )
 capture_group.add_command(server_command)

@@ -16,9 +16,12 @@ from ..errors import InputError
 from ..native.statements import Normalizer
 from ..schemas import columns, open_folder, publish, select_list, sql_text, write_json
 from .recorder import open_storage
+from .tools.pt_fingerprint import pt_fingerprint, pt_id
 
 SAMPLE_BYTES = 64 << 10
 DIGESTS_AT_ONCE = 1_000
+# Percona's expressions take a time that grows with the square of some texts: longer samples get no id.
+PT_BYTES = 16 << 10
 # What says that an event was recorded by a log with a threshold. Shorter floors are what a slow machine has anyway.
 SHORTEST_BELIEVABLE_NS = 5_000_000
 FEWEST_EVENTS = 20
@@ -94,16 +97,22 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     con.execute(
         f"CREATE TABLE found AS SELECT *, octet_length(sample) AS sample_bytes FROM ({question('digests.sql')})"
     )
-    con.execute("CREATE TABLE texts (digest VARCHAR, normalized VARCHAR)")
+    con.execute("CREATE TABLE texts (digest VARCHAR, normalized VARCHAR, pt_id VARCHAR)")
     normalizer = Normalizer()
     cursor = con.cursor()
     cursor.execute("SELECT digest, sample FROM found")
     while rows := cursor.fetchmany(DIGESTS_AT_ONCE):
         names = [digest for digest, _ in rows]
         texts = [normalizer.normalize(bytes(sample)).text for _, sample in rows]
-        con.execute("INSERT INTO texts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[])", [names, texts])
+        ids = [pt_id(pt_fingerprint(sample)) if len(sample) <= PT_BYTES else None for _, sample in rows]
+        con.execute(
+            "INSERT INTO texts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::VARCHAR[])",
+            [names, texts, ids],
+        )
     cursor.close()
-    con.execute("CREATE VIEW joined AS SELECT found.*, texts.normalized FROM found JOIN texts USING (digest)")
+    con.execute(
+        "CREATE VIEW joined AS SELECT found.*, texts.normalized, texts.pt_id FROM found JOIN texts USING (digest)"
+    )
     have = {row[0] for row in con.execute("DESCRIBE joined").fetchall()}
     _copy(
         con, f"SELECT {select_list('tape', 'digests', have)} FROM joined ORDER BY events DESC, digest", path, "digests"

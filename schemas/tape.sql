@@ -64,7 +64,7 @@ CREATE TABLE digests (            -- digests.parquet: one row for each digest; f
     normalized VARCHAR NOT NULL,  -- the normalised statement: no literal of the sample is in it
     sample BLOB,                  -- one statement of this digest, as captured; reports show it only when asked
     sample_bytes BIGINT NOT NULL, -- length of the sample before it was cut for this table
-    pt_id VARCHAR,                -- Percona Toolkit's id of the sample; NULL until a tape is given one
+    pt_id VARCHAR,                -- Percona Toolkit's id of the sample (32 digits; older releases print the last 16); NULL for samples over 16 KiB
     events BIGINT NOT NULL,
     duration_ns BIGINT,           -- sum
     first_ns BIGINT NOT NULL,
