@@ -48,7 +48,7 @@ test: setup ## all tests, those against real servers included
 		printf '\n!!! MySQL 8.0 could not be fetched: the tests against it will be skipped.\n\n'
 	@$(bin)/python -m pytest $(args)
 	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
-		scripts/fuzz 12 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \
+		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \
 	else printf '\n!!! no clang: the parsers were not tried on broken input (apt-get install clang)\n\n'; fi
 
 test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer

@@ -51,7 +51,7 @@ def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
 
 @tape_group.command(
     "cut",
-    epilog="\b\nExample:\n  querytape tape cut day.tape --from '2026-11-20 09:00' --to '2026-11-20 10:00' -o h.tape",
+    epilog="\b\nExample:\n  querytape tape cut day.tape --from 2026-11-20T09:00 -o late.tape",
 )
 @TAPE
 @OUTPUT

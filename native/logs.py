@@ -17,3 +17,14 @@ def open_general(paths: Sequence[str | Path], timezone_ns: int | None = None) ->
     reader = Reader(lambda error: lib.qt_general_open(names, n, log_options(timezone_ns), error))
     del alive
     return reader
+
+
+def open_server_audit(paths: Sequence[str | Path], timezone_ns: int | None = None, limit: int = 1024) -> Reader:
+    """Return a reader of logs of MariaDB's server_audit plugin; `limit`: its server_audit_query_log_limit.
+
+    Raises NativeFault where a file can't be opened. Local times without `timezone_ns` are taken as UTC.
+    """
+    names, n, alive = c_paths(paths)
+    reader = Reader(lambda error: lib.qt_server_audit_open(names, n, log_options(timezone_ns), limit, error))
+    del alive
+    return reader

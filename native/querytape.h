@@ -156,6 +156,11 @@ int qt_slowlog_first_time(const char *path, int64_t *out_ns, struct qt_error *);
 struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                   struct qt_error *);
 
+/* Logs of MariaDB's server_audit plugin (RDS and Aurora, too). `limit`: server_audit_query_log_limit; a statement of just
+ * so many bytes is taken as cut. */
+struct qt_reader *qt_server_audit_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
+                                       int64_t limit, struct qt_error *);
+
 /* ---- packets (packets/packets.c) ---------------------------------------------------------------------------- */
 
 struct qt_packets_options {

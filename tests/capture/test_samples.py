@@ -84,6 +84,9 @@ SAMPLES = {
     "genlogs/mariadb10.11-general.log": of("general", 101),
     # pt returns as many, without the SQL of the 196 Prepare and Execute rows.
     "paired/md_paired.general.log": of("general", 442),
+    "audit/mariadb10.11-server_audit.log": of("audit", 80),
+    "synthetic/aurora-audit.log": of("audit", 4),
+    "paired/md_paired.server_audit.log": of("audit", 310),
     "pcap/caching_sha2_password.pcap": of("packets", 13),
     "pcap/change-user-success.pcap": of("packets", 7),
     "pcap/encrypted.pcap": of("packets", 0),

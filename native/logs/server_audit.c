@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of MariaDB's server_audit plugin, which RDS and Aurora MySQL write, too:
+ *
+ *   20261120 15:08:38,serverhost,user,host,connectionid,queryid,QUERY,database,'SQL',retcode
+ *   1718000000125000,...                                         Aurora: microseconds since the epoch
+ *
+ * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes have become
+ * blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that length is taken as cut.
+ * READ, WRITE and the like tell which tables a QUERY row used, and are passed over.
+ * Source: server_audit.c of MariaDB 10.11.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "error.h"
+#include "log.h"
+#include "names.h"
+
+enum { FIELDS = 8, TIME = 0, USER = 2, HOST = 3, CONNECTION = 4, OPERATION = 6, DATABASE = 7 };
+
+struct qt_server_audit {
+    struct qt_log log;
+    int64_t limit;         /* server_audit_query_log_limit */
+    struct qt_bytes text;  /* the statement without escapes */
+    uint64_t cut;
+};
+
+struct line {
+    struct qt_span field[FIELDS];
+    struct qt_span object; /* still escaped; p NULL = empty */
+    int64_t retcode;       /* -1 = none */
+};
+
+static int number(struct qt_span s, int64_t *out)
+{
+    *out = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9' || *out > (INT64_MAX - 9) / 10)
+            return 0;
+        *out = *out * 10 + (s.p[i] - '0');
+    }
+    return s.len > 0;
+}
+
+/* The quoted object ends at the first quote that no backslash escapes. */
+static const char *quoted_end(const char *p, const char *end)
+{
+    while (p < end && *p != '\'')
+        p += *p == '\\' && p + 1 < end ? 2 : 1;
+    return p < end ? p : NULL;
+}
+
+static int split(struct qt_span text, struct line *out)
+{
+    const char *p = text.p, *end = text.p + text.len;
+    for (int i = 0; i < FIELDS; i++) {
+        const char *comma = memchr(p, ',', (size_t)(end - p));
+        if (comma == NULL)
+            return 0;
+        out->field[i] = (struct qt_span){p, (size_t)(comma - p)};
+        p = comma + 1;
+    }
+    out->object = (struct qt_span){NULL, 0};
+    out->retcode = -1;
+    if (p < end && *p == '\'') {
+        const char *close = quoted_end(p + 1, end);
+        if (close == NULL)
+            return 0;
+        out->object = (struct qt_span){p + 1, (size_t)(close - p - 1)};
+        p = close + 1;
+    } else {
+        while (p < end && *p != ',')
+            p++;
+    }
+    if (p == end || *p != ',')
+        return 0;
+    const char *stop = memchr(p + 1, ',', (size_t)(end - p - 1)); /* newer ones say the connection's type behind it */
+    struct qt_span code = {p + 1, (size_t)((stop != NULL ? stop : end) - p - 1)};
+    if (!number(code, &out->retcode))
+        out->retcode = -1;
+    return 1;
+}
+
+static int unescape(struct qt_server_audit *a, struct qt_span from)
+{
+    a->text.len = 0;
+    for (size_t i = 0; i < from.len; i++) {
+        char c = from.p[i];
+        if (c == '\\' && i + 1 < from.len) {
+            c = from.p[++i];
+            c = c == 'n' ? '\n' : c == 'r' ? '\r' : c == 't' ? '\t' : c == '0' ? '\0' : c == 'b' ? '\b' : c == 'Z' ? 26 : c;
+        }
+        if (qt_bytes_add(&a->text, &c, 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int two(const char *p) { return (p[0] - '0') * 10 + p[1] - '0'; }
+
+/* `20261120 15:08:38` local time, or microseconds since the epoch. 0 = neither. */
+static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_moment *m)
+{
+    int64_t us;
+    if (s.len >= 15 && number(s, &us) && us < INT64_C(7258118400000000)) {
+        m->when_ns = us * 1000;
+        m->stamp = QT_STAMP_END;
+        return 1;
+    }
+    if (s.len != 17 || s.p[8] != ' ' || s.p[11] != ':' || s.p[14] != ':')
+        return 0;
+    for (size_t i = 0; i < 17; i++)
+        if (i != 8 && i != 11 && i != 14 && (s.p[i] < '0' || s.p[i] > '9'))
+            return 0;
+    int year = two(s.p) * 100 + two(s.p + 2), month = two(s.p + 4), day = two(s.p + 6);
+    if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 31)
+        return 0;
+    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + two(s.p + 9) * 3600 + two(s.p + 12) * 60 + two(s.p + 15);
+    m->when_ns = seconds * QT_SECOND - (a->log.has_timezone ? a->log.timezone_ns : 0);
+    m->stamp = QT_STAMP_SECOND;
+    return 1;
+}
+
+static const char *command_of(struct qt_span operation)
+{
+    static const char *const names[][2] = {
+        {"QUERY", "query"},     {"CONNECT", "connect"},         {"FAILED_CONNECT", "connect"},
+        {"DISCONNECT", "quit"}, {"CHANGEUSER", "change_user"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (qt_span_is(operation, names[i][0]))
+            return names[i][1];
+    return NULL;
+}
+
+static int is_table_row(struct qt_span operation)
+{
+    static const char *const names[] = {"READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (qt_span_is(operation, names[i]))
+            return 1;
+    return 0;
+}
+
+static int begins_session(struct qt_server_audit *a, uint64_t key)
+{
+    int64_t at = qt_sessions_find(&a->log.sessions, key, a->log.reader.events);
+    if (at >= 0)
+        a->log.sessions.entries[at].ended = 1;
+    return at >= 0;
+}
+
+static int must_close(const struct qt_server_audit *a, const struct qt_moment *m)
+{
+    const struct qt_event_batch *b = &a->log.reader.batch;
+    return b->rows > 0 && qt_reader_batch_full(&a->log.reader) &&
+           (m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns || b->rows > a->log.reader.part_rows * 4);
+}
+
+/* 0 taken or passed over, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
+static int take(struct qt_server_audit *a, const struct line *l, struct qt_error *error)
+{
+    struct qt_event e = qt_event_unknown;
+    struct qt_statement what;
+    struct qt_moment m = {.duration_ns = -1};
+    int64_t id;
+    e.command = command_of(l->field[OPERATION]);
+    if (e.command == NULL && is_table_row(l->field[OPERATION]))
+        return 0;
+    if (e.command == NULL || !when(a, l->field[TIME], &m) || !number(l->field[CONNECTION], &id))
+        return -2;
+    if (must_close(a, &m))
+        return 1;
+    if (strcmp(e.command, "connect") == 0 && !begins_session(a, (uint64_t)id))
+        return -1;
+    int64_t at = qt_log_session(&a->log, (uint64_t)id, 0, e.command);
+    if (at < 0)
+        return -1;
+    m.entry = (uint32_t)at;
+    e.session = a->log.sessions.entries[at].session;
+    e.seq = a->log.sessions.entries[at].seq;
+    e.thread_id = id;
+    e.precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : 1000;
+    e.user = l->field[USER];
+    e.host = l->field[HOST];
+    e.db = l->field[DATABASE];
+    e.errno_ = l->retcode;
+    e.file = a->log.file;
+    e.offset = (int64_t)a->log.offset;
+    if (l->object.p != NULL && strcmp(e.command, "query") == 0) {
+        if (unescape(a, l->object) != 0 || qt_normalize(a->log.normalizer, a->text.p ? a->text.p : "", a->text.len, &what, error))
+            return -1;
+        qt_event_say(&e, (struct qt_span){a->text.p ? a->text.p : "", a->text.len}, &what);
+        if ((int64_t)a->text.len == a->limit) {
+            m.flags |= QT_F_TRUNCATED;
+            a->cut++;
+        }
+    }
+    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
+    if (qt_event_batch_add(&a->log.reader.batch, &e, &m) != 0)
+        return -1;
+    a->log.file_events++;
+    atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
+    return 0;
+}
+
+static int read_batch(struct qt_reader *reader, struct qt_error *error)
+{
+    struct qt_server_audit *a = (struct qt_server_audit *)reader;
+    qt_log_trim_sessions(&a->log);
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && a->log.input != NULL) {
+        struct qt_span text;
+        struct line line;
+        size_t used = 0;
+        int code = QT_OK, found = qt_log_line(&a->log, &text, &used, &code, error);
+        if (found < 0)
+            return code;
+        if (found == 0) {
+            if (qt_log_next_file(&a->log, error) < 0)
+                return error != NULL ? error->code : QT_EIO;
+            continue;
+        }
+        int taken = text.len == 0 ? 0 : split(text, &line) ? take(a, &line, error) : -2;
+        if (taken == 1)
+            break;
+        if (taken == -1)
+            return qt_fail(error, QT_ENOMEM, "out of memory");
+        if (taken == -2)
+            qt_log_problem(&a->log, "not_understood", "time,serverhost,user,host,connection,query,operation,database,object,code",
+                           (struct qt_span){text.p, text.len < 40 ? text.len : 40});
+        qt_log_consume(&a->log, used);
+    }
+    qt_log_lay(&a->log);
+    return QT_OK;
+}
+
+static void describe(struct qt_reader *reader, struct qt_json *json)
+{
+    qt_json_int(json, "cut_statements", (int64_t)((struct qt_server_audit *)reader)->cut);
+}
+
+static void close_log(struct qt_reader *reader)
+{
+    struct qt_server_audit *a = (struct qt_server_audit *)reader;
+    qt_bytes_free(&a->text);
+    qt_log_done(&a->log);
+    free(a);
+}
+
+static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL};
+
+struct qt_reader *qt_server_audit_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
+                                       int64_t limit, struct qt_error *error)
+{
+    struct qt_server_audit *a = calloc(1, sizeof *a);
+    if (a == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    a->limit = limit;
+    if (qt_log_init(&a->log, &kind, "a server_audit log", paths, n_paths, options, error) != QT_OK) {
+        close_log(&a->log.reader);
+        return NULL;
+    }
+    return &a->log.reader;
+}
