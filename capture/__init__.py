@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources to tapes. One source is one file here and one line in KINDS."""
 
-from . import audit, generallog, packets, slowlog
+from . import audit, auditjson, csvfile, generallog, packets, proxysql, slowlog
 from .captures import capture
 from .finish import recover
 from .guess import guess
 from .kinds import Option, Settings, SourceKind
 
 # In the order in which an unnamed file is looked at.
-KINDS = (packets.KIND, slowlog.KIND, generallog.KIND, audit.KIND)
+KINDS = (
+    packets.KIND,
+    slowlog.KIND,
+    generallog.KIND,
+    audit.KIND,
+    auditjson.KIND,
+    proxysql.KIND,
+    csvfile.KIND,
+)
 SOURCES: dict[str, SourceKind] = {kind.name: kind for kind in KINDS}
 
 __all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "guess", "recover"]

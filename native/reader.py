@@ -36,6 +36,8 @@ class Reader:
     Raises NativeFault where it can't be opened.
     """
 
+    keep: object = None  # what must live as long as the reader
+
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
         error = ffi.new("struct qt_error *")
         self._reader = open_reader(error)

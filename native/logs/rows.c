@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows that something else has read (DuckDB: CSV, JSON) as events: sessions, digests, classes, redaction, times and order
+ * as for every source. A row without a time is a line that was not understood: it becomes a problem. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arrow_read.h"
+#include "error.h"
+#include "log.h"
+#include "names.h"
+
+/* In the order of the columns. */
+enum {
+    WHEN, STAMP, PRECISION, DURATION, THREAD, COMMAND, USER, HOST, DB, STATEMENT, STMT, ERRNO, ROWS_SENT, ROWS_EXAMINED,
+    ROWS_AFFECTED, BYTES_SENT, LOCK, FLAGS, PLACE, ERROR_TEXT
+};
+static const char formats[] = "lllllUUUUZlllllllllU";
+
+struct qt_row_source {
+    struct qt_log log;
+    struct ArrowArrayStream stream; /* ours since qt_rows_source_open */
+    struct qt_rows rows;
+    int opened, ended;
+    int64_t at;                     /* row of the batch at hand */
+};
+
+static struct qt_span text(const struct qt_row_source *s, int column)
+{
+    struct qt_span out;
+    out.p = qt_read_bytes(&s->rows, column, s->at, &out.len);
+    return out;
+}
+
+static int64_t number(const struct qt_row_source *s, int column)
+{
+    return qt_read_null(&s->rows, column, s->at) ? -1 : qt_read_i64(&s->rows, column, s->at);
+}
+
+static void not_understood(struct qt_row_source *s)
+{
+    struct qt_statement as_statement;
+    struct qt_span found = text(s, STATEMENT);
+    if (found.p != NULL && qt_normalize(s->log.normalizer, found.p, found.len, &as_statement, NULL) == QT_OK &&
+        as_statement.redacted != NULL)
+        found = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
+    int64_t place = number(s, PLACE);
+    qt_problems_add(&s->log.reader.problems, 0, place > 0 ? place : 0, 0, "not_understood", "a row with a time in it", found.p,
+                    found.len);
+}
+
+static int must_close(const struct qt_row_source *s, const struct qt_moment *m)
+{
+    const struct qt_event_batch *b = &s->log.reader.batch;
+    return b->rows > 0 && qt_reader_batch_full(&s->log.reader) &&
+           (m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns || b->rows > s->log.reader.part_rows * 4);
+}
+
+static uint64_t key_of(const struct qt_row_source *s, int64_t thread)
+{
+    return thread >= 0 ? (uint64_t)thread : QT_LOG_NO_THREAD | qt_hash_spans(text(s, USER), text(s, HOST)) >> 1;
+}
+
+/* The tape's own word for a command; `other` where there is none of that name. */
+static const char *command_of(struct qt_span name)
+{
+    static const char *const names[] = {"query", "execute", "prepare", "connect", "quit", "init_db", "ping", "change_user",
+                                        "close_stmt", "reset_stmt", "fetch", "reset_connection", "statistics", "field_list"};
+    if (name.p == NULL)
+        return "query";
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (qt_span_is(name, names[i]))
+            return names[i];
+    return qt_command_of(name);
+}
+
+static void fill(const struct qt_row_source *s, struct qt_event *e)
+{
+    e->user = text(s, USER);
+    e->host = text(s, HOST);
+    e->db = text(s, DB);
+    e->stmt = number(s, STMT);
+    e->errno_ = number(s, ERRNO);
+    e->rows_sent = number(s, ROWS_SENT);
+    e->rows_examined = number(s, ROWS_EXAMINED);
+    e->rows_affected = number(s, ROWS_AFFECTED);
+    e->bytes_sent = number(s, BYTES_SENT);
+    e->lock_ns = number(s, LOCK);
+    e->error = text(s, ERROR_TEXT);
+    e->file = 0;
+    e->offset = number(s, PLACE) > 0 ? number(s, PLACE) : 0;
+    e->precision_ns = number(s, PRECISION) > 0 ? number(s, PRECISION) : QT_SECOND;
+}
+
+/* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
+static int take(struct qt_row_source *s, struct qt_error *error)
+{
+    struct qt_event e = qt_event_unknown;
+    struct qt_statement what;
+    struct qt_moment m = {.when_ns = number(s, WHEN), .stamp = (uint8_t)(number(s, STAMP) & 3), .duration_ns = number(s, DURATION)};
+    struct qt_span statement = text(s, STATEMENT);
+    if (must_close(s, &m))
+        return 1;
+    e.command = command_of(text(s, COMMAND));
+    e.thread_id = number(s, THREAD);
+    uint64_t key = key_of(s, e.thread_id);
+    if (strcmp(e.command, "connect") == 0) {
+        int64_t old = qt_sessions_find(&s->log.sessions, key, s->log.reader.events);
+        if (old < 0)
+            return -1;
+        s->log.sessions.entries[old].ended = 1;
+    }
+    int64_t at = qt_log_session(&s->log, key, 0, e.command);
+    if (at < 0)
+        return -1;
+    m.entry = (uint32_t)at;
+    e.session = s->log.sessions.entries[at].session;
+    e.seq = s->log.sessions.entries[at].seq;
+    fill(s, &e);
+    if (statement.p != NULL) {
+        if (qt_normalize(s->log.normalizer, statement.p, statement.len, &what, error) != QT_OK)
+            return -1;
+        qt_event_say(&e, statement, &what);
+    }
+    int64_t flags = number(s, FLAGS);
+    m.flags |= e.flags | (flags > 0 ? (uint32_t)flags : 0) | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
+    if (qt_event_batch_add(&s->log.reader.batch, &e, &m) != 0)
+        return -1;
+    atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
+    return 0;
+}
+
+static int next_rows(struct qt_row_source *s, struct qt_error *error)
+{
+    int code = QT_OK;
+    if (!s->opened) {
+        code = qt_rows_open(&s->rows, &s->stream, formats, error);
+        s->opened = code == QT_OK;
+    }
+    if (code == QT_OK)
+        code = qt_rows_next(&s->rows, error);
+    s->at = 0;
+    s->ended = code != QT_OK || s->rows.rows == 0;
+    return code;
+}
+
+static int read_batch(struct qt_reader *reader, struct qt_error *error)
+{
+    struct qt_row_source *s = (struct qt_row_source *)reader;
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && !s->ended) {
+        if (!s->opened || s->at >= s->rows.rows) {
+            int code = next_rows(s, error);
+            if (code != QT_OK)
+                return code;
+            continue;
+        }
+        size_t len;
+        if (qt_read_null(&s->rows, WHEN, s->at)) {
+            not_understood(s);
+        } else {
+            int taken = take(s, error);
+            if (taken < 0)
+                return qt_fail(error, QT_ENOMEM, "out of memory");
+            if (taken > 0)
+                break;
+        }
+        (void)qt_read_bytes(&s->rows, STATEMENT, s->at, &len);
+        atomic_fetch_add_explicit(&reader->bytes_parsed, len, memory_order_relaxed);
+        atomic_store_explicit(&reader->bytes_read, reader->bytes_parsed, memory_order_relaxed);
+        s->at++;
+    }
+    qt_log_lay(&s->log);
+    return QT_OK;
+}
+
+static void close_rows(struct qt_reader *reader)
+{
+    struct qt_row_source *s = (struct qt_row_source *)reader;
+    if (s->opened)
+        qt_rows_close(&s->rows);
+    if (s->stream.release != NULL)
+        s->stream.release(&s->stream);
+    qt_log_done(&s->log);
+    free(s);
+}
+
+static const struct qt_reader_kind kind = {read_batch, NULL, close_rows, NULL};
+
+struct qt_reader *qt_rows_source_open(struct ArrowArrayStream *in, struct qt_error *error)
+{
+    struct qt_log_options options = {0, 0, 0};
+    struct qt_row_source *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    if (qt_log_init(&s->log, &kind, "rows", NULL, 0, &options, error) != QT_OK) {
+        close_rows(&s->log.reader);
+        return NULL;
+    }
+    s->stream = *in;
+    in->release = NULL;
+    return &s->log.reader;
+}
