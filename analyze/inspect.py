@@ -12,6 +12,7 @@ from rich.markup import escape
 from ..schemas import Folder, open_folder
 from .masking import printable
 from .numbers import count, duration, percent
+from .points import taken
 from .questions import INSPECT, Row, open_desk
 from .terminal import new_table
 
@@ -61,7 +62,7 @@ def show_portrait(found: Portrait, console: Console, top: int) -> None:
         f" at most, {together['statements_mean'] or 0:.2f} on average"
     )
     console.print(
-        f"  durations (in the server): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
+        f"  durations ({taken(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
         f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}"
     )
     precision = (
@@ -89,7 +90,7 @@ def _lacks(found: Portrait, console: Console, totals: Row) -> None:
 
 
 def _counts(found: Portrait, console: Console, events: int) -> None:
-    table = new_table("\nWhat they do", "class", "events", "share", "time in the server", "digests")
+    table = new_table("\nWhat they do", "class", "events", "share", f"time {taken(found.tape.info)}", "digests")
     for row in found.answers["inspect_classes"]:
         share = percent(row["events"], events)
         table.add_row(row["class"], count(row["events"]), share, duration(row["duration_ns"]), count(row["digests"]))
@@ -105,7 +106,7 @@ def _counts(found: Portrait, console: Console, events: int) -> None:
 
 
 def _digests(found: Portrait, console: Console, top: int) -> None:
-    console.print("\n[bold]Digests, by time in the server[/]")
+    console.print(f"\n[bold]Digests, by time {taken(found.tape.info)}[/]")
     heads = ("events", "time", "p50", "p95", "max")
     console.print(f"[dim]{'':18}{''.join(f'{head:>11}' for head in heads)}[/]")
     for row in found.answers["inspect_digests"][:top]:

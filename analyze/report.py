@@ -7,6 +7,7 @@ from pathlib import Path
 from ..errors import InputError
 from ..schemas import Folder, open_folder
 from .masking import mask
+from .points import taken
 from .questions import REPORT, Desk, Row, open_desk
 from .verdict import ERRORS, FASTER, MARGIN, MARGIN_NS, SLOWER, judge, z_for
 
@@ -147,8 +148,8 @@ def trust(report: Report) -> list[tuple[str, str]]:
         found.append(
             (
                 "information",
-                "One run: the tape's durations were taken in the server, the run's in the client; they can't be ranked"
-                " against each other. Give a second run for a comparison.",
+                f"One run: the tape's durations were taken {taken(report.tape.info)}, the run's in the client; they"
+                " can't be ranked against each other. Give a second run for a comparison.",
             )
         )
     speeds = {str(run.info.get("parameters", {}).get("speed")) for run in report.runs}

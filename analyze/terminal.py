@@ -9,6 +9,7 @@ from rich.table import Table
 
 from .masking import printable
 from .numbers import count, duration, percent, ratio
+from .points import taken
 from .questions import Row
 from .report import Report
 from .verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
@@ -137,7 +138,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
         console.print("\n[bold]Digests, by time lost or gained in B[/]")
         heads = ("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost")
     else:
-        console.print("\n[bold]Digests, by time in the run[/] (tape: in the server, for information)")
+        console.print(f"\n[bold]Digests, by time in the run[/] (tape: {taken(report.tape.info)}, for information)")
         heads = ("n", "p50", "p95", "total", "tape p50", "tape p95")
     console.print(f"[dim]{'':22}{''.join(f'{head:>9}' for head in heads)}[/]")
     for entry in report.digests[:top]:

@@ -77,9 +77,14 @@ static int on_session(void *self, void *connection, const struct qt_wire_session
         owner->mine = (void *)(intptr_t)(w->thread_id + 1);
     else if (w->encrypted)
         owner->mine = (void *)(intptr_t)-1;
-    if (w->server_version.p != NULL && w->server_version.len < sizeof s->server_version) {
-        memcpy(s->server_version, w->server_version.p, w->server_version.len);
-        s->server_version[w->server_version.len] = '\0';
+    struct qt_span version = w->server_version;
+    if (version.len > 6 && memcmp(version.p, "5.5.5-", 6) == 0) { /* MariaDB puts it before its own, for old replicas */
+        version.p += 6;
+        version.len -= 6;
+    }
+    if (version.p != NULL && version.len < sizeof s->server_version) {
+        memcpy(s->server_version, version.p, version.len);
+        s->server_version[version.len] = '\0';
     }
     if (w->encrypted && owner->session == 0)
         return QT_OK; /* no event of it will be on the tape */
