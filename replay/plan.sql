@@ -29,6 +29,7 @@ CREATE OR REPLACE TEMP MACRO hold(command, class, flags, db) AS CASE
     WHEN has_flag(flags, 'system') THEN 'system'
     WHEN command = 'query' THEN hold_statement(class, flags)
     WHEN command IN ('quit', 'ping', 'reset_connection') THEN NULL
+    WHEN command = 'connect' THEN 'own_connect'
     WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
     WHEN command IN ('prepare', 'execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt', 'bulk_execute') AND class IS NULL
         THEN 'no_statement'

@@ -70,6 +70,7 @@ ACTIONS = [
     ({"command": "query"}, "no_statement", "no_statement"),
     ({"command": "execute"}, "no_statement", "no_statement"),
     ({"command": "prepare"}, "no_statement", "no_statement"),
+    ({"command": "connect"}, "own_connect", "own_connect"),
     ({"command": "change_user"}, "unsupported_command", "unsupported_command"),
     ({"command": "shutdown"}, "unsupported_command", "unsupported_command"),
     ({"command": "binlog_dump"}, "unsupported_command", "unsupported_command"),
