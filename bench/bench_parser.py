@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..native.slowlog import open_slowlog
 from .pairs import Figures, MissingError, Pair, Side, run_program
-from .recording import record_logs
+from .recording import record_log
 
 MEGABYTES = 250
 LARGE_BYTES = 2_000_000_000
@@ -19,7 +19,7 @@ PART_ROWS, PART_BYTES = 200_000, 48 << 20
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     """Yield the pairs of this bench."""
-    log = record_logs(work, MEGABYTES)["slow"]
+    log = record_log(work, MEGABYTES)
     size = log.stat().st_size / 1e6
     what = f"a slow log of MariaDB under sysbench oltp_read_write, {size:,.0f} MB"
 

@@ -23,18 +23,19 @@ def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[st
     )
 
 
-def record_logs(work: Path, megabytes: int) -> dict[str, Path]:
-    """Run oltp_read_write until the slow log has so many megabytes; return the slow log as `slow`."""
+def record_log(work: Path, megabytes: int, switch: str = "slow_query_log") -> Path:
+    """Run oltp_read_write until the slow log, or the general one, has so many megabytes; return a copy of it."""
     config = {"innodb-buffer-pool-size": "512M", "innodb-flush-log-at-trx-commit": "0", "skip-log-bin": ""}
-    with start_server("mariadb", config=config) as server:
+    kept = work / f"{switch}.log"
+    with start_server("mariadb", config={**config, "general-log-file": "general.log"}) as server:
+        log = server.slow_log if switch == "slow_query_log" else server.datadir / "general.log"
         server.execute("CREATE DATABASE sbtest")
         run_program(*sysbench(server, "oltp_read_write", 1), "prepare")
         server.execute("SET GLOBAL log_slow_verbosity = 'query_plan,innodb', GLOBAL long_query_time = 0")
-        server.execute("SET GLOBAL slow_query_log = ON")
+        server.execute(f"SET GLOBAL {switch} = ON")
         began = time.monotonic()
-        while server.slow_log.stat().st_size < megabytes * 1_000_000 and time.monotonic() - began < AT_MOST_S:
+        while log.stat().st_size < megabytes * 1_000_000 and time.monotonic() - began < AT_MOST_S:
             run_program(*sysbench(server, "oltp_read_write", THREADS, "--time=5"), "run")
-        server.execute("SET GLOBAL slow_query_log = OFF")
-        kept = work / "slow.log"
-        shutil.copyfile(server.slow_log, kept)
-        return {"slow": kept}
+        server.execute(f"SET GLOBAL {switch} = OFF")
+        shutil.copyfile(log, kept)
+    return kept
