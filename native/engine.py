@@ -55,6 +55,8 @@ class EngineStats:
     others: int
     errors: int
     injected: int
+    attributes_dropped: int
+    bulk_expanded: int
     sessions_open: int
     sessions_opened: int
     sessions_failed: int

@@ -59,6 +59,7 @@ enum qt_class {
 #define QT_F_SQL_PREPARE 512
 #define QT_F_CLOCK_GUESSED 1024
 #define QT_F_KILLED 2048
+#define QT_F_UNBOUND 4096
 
 /* Danger codes, kept in bits 16-23 of `flags`: DANGERS in schemas/codes.py. */
 enum qt_danger {
@@ -214,6 +215,8 @@ struct qt_engine_stats {
     uint64_t executed, not_sent;
     uint64_t reads, writes, others, errors; /* executed ones by class; errors are executed ones with errno */
     uint64_t injected;
+    uint64_t attributes_dropped; /* query attributes of ended sessions, which are not sent */
+    uint64_t bulk_expanded;     /* executions sent in place of bulk ones, of ended sessions */
     uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost;
     uint64_t queued_bytes;
     int64_t now_ns;             /* since the run's zero; negative before it */
@@ -250,10 +253,11 @@ int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct q
 int qt_engine_start(struct qt_engine *, struct qt_error *);
 /* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again with the
  * next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
- *   session BIGINT, seq BIGINT, due_ns BIGINT (from the run's zero), command INTEGER (COMMANDS in schemas/codes.py;
- *   query, init_db, ping, reset_connection, quit are sent, others are not_sent 'unsupported'), class INTEGER (CLASSES,
- *   or -1), flags BIGINT, db VARCHAR (NULL = unknown), statement BLOB (NULL where the command has none)
- * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l i i l U Z. */
+ *   session BIGINT, seq BIGINT, due_ns BIGINT (from the run's zero), command INTEGER (COMMANDS in schemas/codes.py; those
+ *   the engine does not send are not_sent 'unsupported'), class INTEGER (CLASSES, or -1), flags BIGINT, db VARCHAR
+ *   (NULL = unknown), stmt BIGINT (the prepared statement's number in its session, or NULL), statement BLOB (NULL where the
+ *   command has none), params BLOB (schemas/params.md; an execute without is sent as text)
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l i i l U l Z Z. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
 /* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */

@@ -10,8 +10,8 @@ from .storage import open_storage, question
 STATUSES = ("executed", "filtered", "skipped", "not_sent")
 
 
-def account(tape: Folder, run: Folder, spill: Path, injected: int) -> dict[str, Any]:
-    """Return run.json's `accounting`; `balanced` is whether each event of the tape has exactly one outcome."""
+def account(tape: Folder, run: Folder, spill: Path, own: dict[str, int]) -> dict[str, Any]:
+    """Return run.json's `accounting`, `own` among it; `balanced` is whether each event of the tape has exactly one outcome."""
     with open_storage(spill) as con:
         con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
         con.execute(f"CREATE VIEW run_outcomes AS FROM {run.source('outcomes')}")
@@ -28,7 +28,7 @@ def account(tape: Folder, run: Folder, spill: Path, injected: int) -> dict[str, 
         **sums,
         "reasons": reasons,
         "balanced": counted == tape_events and sum(row[3] for row in rows) == tape_print,
-        "injected": injected,
+        **own,
     }
 
 

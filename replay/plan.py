@@ -20,7 +20,7 @@ from .pacing import due_sql
 from .storage import open_storage, question, write_parquet
 from .windows import Window, row_groups, windows
 
-NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flags", "db")
+NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flags", "db", "stmt")
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,11 @@ class Plan:
         return self.spill / "repaired.parquet"
 
     @property
+    def held_statements(self) -> Path:
+        """Prepared statements whose PREPARE is not sent, and why. Exists where there are any."""
+        return self.spill / "held_statements.parquet"
+
+    @property
     def session_list(self) -> Path:
         """The sessions for the engine."""
         return self.spill / "sessions.parquet"
@@ -85,10 +90,13 @@ def make_plan(
     with open_planner(plan) as con:
         for number, window in enumerate(plan_windows(con, plan, max_rows)):
             show_window(con, plan, window, ", ".join(NARROW))
+            _hold_statements(con)
             _add_window(con, number)
             _count(con, plan)
             _write_held(con, outcomes / f"part-plan-{number:05d}.parquet")
             tell(plan.events)
+        if con.execute("FROM held_statements LIMIT 1").fetchall():
+            write_parquet(con, "FROM held_statements", plan.held_statements)
         if not plan.planned:
             raise InputError(f"{tape.path}: nothing is left to send: {_held_text(plan)}")
         if _find_disordered(con, plan):
@@ -112,6 +120,9 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute(f"SET VARIABLE lead_ns = {rules.lead_ns}")
     con.execute(question("plan.sql"))
+    con.execute("CREATE TEMP TABLE held_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
+    if plan.held_statements.exists():
+        con.execute(f"INSERT INTO held_statements FROM read_parquet({sql_text(plan.held_statements)})")
     _define_due(con, plan)
     return con
 
@@ -124,7 +135,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | Non
 
 
 def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, names: str = "*") -> None:
-    """Make `window_events` the events of one window."""
+    """Make `window_events` the events of one window, with the `reason` why one is not sent."""
     inside = f"start_ns >= {window.begin_ns} AND start_ns < {window.end_ns}"
     repaired = str(plan.repaired)
     parts = [file for file in window.files if file != repaired]
@@ -136,7 +147,8 @@ def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, name
         selects.append(f"SELECT {names} FROM read_parquet([{listed}]) WHERE {inside}{skip}")
     if repaired in window.files:
         selects.append(f"SELECT {names} FROM read_parquet({sql_text(repaired)}) WHERE {inside}")
-    con.execute(f"CREATE OR REPLACE TEMP VIEW window_events AS {' UNION ALL BY NAME '.join(selects)}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_tape AS {' UNION ALL BY NAME '.join(selects)}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_events AS {question('plan_events.sql')}")
 
 
 def feed_stream(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Any:
@@ -161,7 +173,7 @@ def write_missing(plan: Plan, run_files: str, final: Path, reason: str) -> int:
             show_window(con, plan, window, ", ".join(NARROW))
             con.execute(
                 "CREATE OR REPLACE TEMP VIEW missing AS SELECT session, seq, 0 AS clone, 'not_sent' AS status,"
-                f" {sql_text(reason)} AS reason FROM window_events w WHERE hold(command, class, flags, db) IS NULL"
+                f" {sql_text(reason)} AS reason FROM window_events w WHERE reason IS NULL"
                 f" AND NOT EXISTS (SELECT 1 FROM {run_files} o WHERE o.session = w.session AND o.seq = w.seq)"
             )
             have = {"session", "seq", "clone", "status", "reason"}
@@ -186,12 +198,17 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
     con.execute(f"{verb} SELECT {number} AS number, * FROM ({question('plan_window.sql')})")
 
 
+def _hold_statements(con: duckdb.DuckDBPyConnection) -> None:
+    """Note the window's prepared statements that are not sent: nothing about them is."""
+    con.execute(
+        "INSERT INTO held_statements SELECT session, stmt, reason FROM window_events"
+        " WHERE command = 'prepare' AND stmt IS NOT NULL AND reason IS NOT NULL"
+    )
+
+
 def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Add one window's events to the plan's counts."""
-    rows = con.execute(
-        "SELECT hold(command, class, flags, db) AS reason, held_status(reason), count(*)"
-        " FROM window_events GROUP BY reason"
-    ).fetchall()
+    rows = con.execute("SELECT reason, held_status(reason), count(*) FROM window_events GROUP BY reason").fetchall()
     for reason, status, n in rows:
         plan.events += n
         if reason is None:
@@ -199,8 +216,7 @@ def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         else:
             plan.reasons[status, reason] += n
     for db, n in con.execute(
-        "SELECT db, count(*) FROM window_events"
-        " WHERE coalesce(db, '') <> '' AND hold(command, class, flags, db) IS NULL GROUP BY db"
+        "SELECT db, count(*) FROM window_events WHERE coalesce(db, '') <> '' AND reason IS NULL GROUP BY db"
     ).fetchall():
         plan.schemas[db] = plan.schemas.get(db, 0) + n
 
@@ -209,7 +225,7 @@ def _write_held(con: duckdb.DuckDBPyConnection, final: Path) -> None:
     """Write one window's filtered and skipped events as outcomes."""
     con.execute(
         "CREATE OR REPLACE TEMP VIEW held AS SELECT session, seq, 0 AS clone,"
-        " hold(command, class, flags, db) AS reason, held_status(reason) AS status"
+        " reason, held_status(reason) AS status"
         " FROM window_events WHERE reason IS NOT NULL"
     )
     have = {"session", "seq", "clone", "status", "reason"}

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What is done with an event: NULL = it is sent, else the reason why it is not.
+-- What is done with an event: NULL = it is sent, else the reason why it is not (column `reason` of window_events).
 -- Variables: flag_bits (name -> bit), danger_names (code -> name), danger_shift, allowed (names of dangers asked for),
 -- allow_writes, commands and classes (name -> number for the engine).
 
@@ -14,7 +14,6 @@ CREATE OR REPLACE TEMP MACRO hold_statement(class, flags) AS CASE
     WHEN has_flag(flags, 'redacted') THEN 'redacted'
     WHEN has_flag(flags, 'routine') THEN 'routine'
     WHEN has_flag(flags, 'sql_prepare') THEN 'sql_prepare'
-    WHEN has_flag(flags, 'placeholder') THEN 'placeholder'
     WHEN class IS NULL THEN 'no_statement'
     WHEN danger_of(flags) <> 'none' AND NOT list_contains(getvariable('allowed'), danger_of(flags))
         AND NOT (getvariable('allow_writes') AND danger_of(flags) IN ('set_session_unsafe', 'lock_tables'))
@@ -25,14 +24,27 @@ CREATE OR REPLACE TEMP MACRO hold_statement(class, flags) AS CASE
     ELSE 'unknown_class'
 END;
 
-CREATE OR REPLACE TEMP MACRO hold(command, class, flags, db) AS CASE
+-- Sent as text, a logged `?` is no value.
+CREATE OR REPLACE TEMP MACRO hold_text(class, flags) AS
+    CASE WHEN has_flag(flags, 'placeholder') THEN 'placeholder' ELSE hold_statement(class, flags) END;
+
+-- Why a command about a prepared statement is not sent, from itself alone. One whose PREPARE is held is held with it: show_window.
+CREATE OR REPLACE TEMP MACRO hold_prepared(command, class, flags, stmt) AS CASE
+    WHEN stmt IS NULL OR has_flag(flags, 'unbound') THEN 'not_prepared'
+    WHEN command IN ('prepare', 'execute', 'bulk_execute') THEN hold_statement(class, flags)
+    WHEN has_flag(flags, 'truncated') THEN 'truncated'
+END;
+
+CREATE OR REPLACE TEMP MACRO hold(command, class, flags, db, stmt) AS CASE
     WHEN has_flag(flags, 'system') THEN 'system'
-    WHEN command = 'query' THEN hold_statement(class, flags)
+    WHEN command = 'query' THEN hold_text(class, flags)
     WHEN command IN ('quit', 'ping', 'reset_connection') THEN NULL
     WHEN command = 'connect' THEN 'own_connect'
     WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
-    WHEN command IN ('prepare', 'execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt', 'bulk_execute') AND class IS NULL
-        THEN 'no_statement'
+    -- A log's Execute is the statement with its values: sent as text.
+    WHEN command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound') THEN hold_text(class, flags)
+    WHEN command IN ('prepare', 'execute', 'bulk_execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt')
+        THEN hold_prepared(command, class, flags, stmt)
     ELSE 'unsupported_command'
 END;
 

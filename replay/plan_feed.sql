@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The events of one window that are sent, as the engine takes them.
--- Input: view window_events; macros of plan.sql; macro due_of(start_ns).
+-- Input: view window_events; macro due_of(start_ns).
 SELECT
     session,
     seq,
@@ -9,7 +9,9 @@ SELECT
     coalesce(getvariable('classes')[class], -1)::INTEGER AS class,
     flags,
     db,
-    statement
+    stmt,
+    CASE WHEN command = 'query' OR params IS NULL THEN statement END AS statement, -- what was prepared needs no text again
+    params
 FROM window_events
-WHERE hold(command, class, flags, db) IS NULL
+WHERE reason IS NULL
 ORDER BY due_ns, session, seq

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does one window hold of each session? One row a session; later windows add theirs.
--- Input: view window_events; macros of plan.sql. Times are still the tape's.
+-- Input: view window_events. Times are still the tape's.
 SELECT
     session,
     min(seq) AS min_seq,
@@ -15,7 +15,7 @@ SELECT
     min(start_ns) FILTER (command = 'connect') AS connect_ns,
     bool_or(seq = 1 AND command = 'connect') AS connect_seen
 FROM (
-    SELECT *, hold(command, class, flags, db) AS reason, lag(seq) OVER (PARTITION BY session ORDER BY start_ns, seq) AS previous
+    SELECT *, lag(seq) OVER (PARTITION BY session ORDER BY start_ns, seq) AS previous
     FROM window_events
 )
 GROUP BY session

@@ -233,7 +233,8 @@ class Replay:
         if self.rows_written < self.plan.planned:
             reason = "stopped" if self.stops else "not_fed"
             write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
-        books = account(self.plan.tape, run, self.folder.spill, stats.injected)
+        own = {name: getattr(stats, name) for name in ("injected", "attributes_dropped", "bulk_expanded")}
+        books = account(self.plan.tape, run, self.folder.spill, own)
         totals = summarise(run, self.folder.spill)
         sessions = session_totals(run, self.folder.spill)
         self.info.update(

@@ -14,6 +14,7 @@ FLAGS = {
     "sql_prepare": 1 << 9,  # PREPARE, EXECUTE or DEALLOCATE as statements: their text is elsewhere
     "clock_guessed": 1 << 10,  # its own time line was not believable; its neighbours' was taken
     "killed": 1 << 11,  # the server says that it was killed
+    "unbound": 1 << 12,  # of a prepared statement whose PREPARE or parameters are not known: not replayable
 }
 DANGER_SHIFT = 16
 

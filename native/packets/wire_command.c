@@ -93,8 +93,8 @@ static struct qt_span sql_of(struct qt_wire *w, struct qt_command *c, const uint
         for (uint64_t i = 0; i < count && !r.bad; i++) {
             unsigned type = (unsigned)qt_take_int(&t, 2);
             qt_take_string(&t);
-            if (!(nulls[i / 8] >> i % 8 & 1) && qt_stmt_skip_value(&r, type) != 0)
-                r.bad = 1;
+            if (!(nulls[i / 8] >> i % 8 & 1))
+                qt_skip_value(&r, type);
         }
         if (r.bad)
             return whole;
@@ -290,6 +290,8 @@ static int tell(struct qt_wire *w, struct qt_command *c)
     int understood = qt_stmt_params(w, c);
     if (understood == QT_OK || understood < 0)
         e.params = span_of(&w->params);
+    if (e.params.len > 0 && e.params.p[0] == 'R')
+        e.flags |= QT_F_UNBOUND;
     if (understood < 0)
         qt_wire_problem(w, c->packet, "params_not_understood", "parameters that fit a statement seen prepared", w->params.p,
                         w->params.len < 32 ? w->params.len : 32);

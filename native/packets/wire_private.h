@@ -14,6 +14,7 @@
 #include "checksum.h"
 #include "protocol.h"
 #include "reading.h"
+#include "values.h"
 #include "wire.h"
 
 enum { MOST_WAITING = 1024, KEEP_BYTES = 64 << 10 };
@@ -44,7 +45,8 @@ struct qt_stmt {
     int owners;               /* the list, and each waiting command that names it */
     int64_t number;           /* in the session, from 1 */
     uint16_t params, columns;
-    struct qt_bytes text, types; /* types: two bytes a parameter, as last sent */
+    struct qt_bytes text;
+    struct qt_bytes types, names; /* as last sent: two bytes a parameter; length-encoded names, where they were sent */
     uint8_t *has_long_data;   /* a byte a parameter; NULL before the first */
 };
 
@@ -146,7 +148,5 @@ void qt_stmt_close(struct qt_wire *, struct qt_stmt *);
 void qt_stmt_forget_all(struct qt_wire *);
 /* Fills w->params for a command that has some; 0, 1 = none, -1 = not understood (raw ones are given). */
 int qt_stmt_params(struct qt_wire *, struct qt_command *);
-/* Passes over the values of parameters: 0, or -1 where they don't fit. */
-int qt_stmt_skip_value(struct qt_reading *, unsigned type);
 
 #endif

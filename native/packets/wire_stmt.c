@@ -28,6 +28,7 @@ void qt_stmt_drop(struct qt_stmt *s)
         return;
     qt_bytes_free(&s->text);
     qt_bytes_free(&s->types);
+    qt_bytes_free(&s->names);
     free(s->has_long_data);
     free(s);
 }
@@ -73,81 +74,81 @@ void qt_stmt_forget_all(struct qt_wire *w)
     }
 }
 
-int qt_stmt_skip_value(struct qt_reading *r, unsigned type)
-{
-    switch (type & 0xFF) {
-    case 0x06: /* NULL */
-        return 0;
-    case 0x01: /* TINY */
-        qt_take(r, 1);
-        break;
-    case 0x02: /* SHORT, YEAR */
-    case 0x0d:
-        qt_take(r, 2);
-        break;
-    case 0x03: /* LONG, FLOAT, INT24 */
-    case 0x04:
-    case 0x09:
-        qt_take(r, 4);
-        break;
-    case 0x05: /* DOUBLE, LONGLONG */
-    case 0x08:
-        qt_take(r, 8);
-        break;
-    case 0x07: /* TIMESTAMP, DATE, TIME, DATETIME: a length, then that many */
-    case 0x0a:
-    case 0x0b:
-    case 0x0c:
-        qt_take(r, qt_take_int(r, 1));
-        break;
-    default: /* DECIMAL, VARCHAR, BIT, JSON, ENUM, SET, BLOBs, STRINGs, GEOMETRY */
-        qt_take_string(r);
-        break;
-    }
-    return r->bad ? -1 : 0;
-}
+/* What an EXECUTE sends behind the statement's id. */
+struct execution {
+    uint64_t flags, iterations, n; /* n: parameters, with attributes */
+    const uint8_t *nulls;          /* (n + 7) / 8 bytes */
+    struct qt_reading values;
+};
 
 static int remember_types(struct qt_stmt *s, const uint8_t *types, uint64_t n)
 {
-    s->types.len = 0;
-    return qt_bytes_add(&s->types, types, n * 2);
+    s->types.len = s->names.len = 0;
+    return types == NULL ? -1 : qt_bytes_add(&s->types, types, n * 2);
+}
+
+/* Types with a name behind each, as clients with query attributes send them. */
+static int remember_named(struct qt_stmt *s, struct qt_reading *r, uint64_t n)
+{
+    int bad = remember_types(s, r->p, 0);
+    for (uint64_t i = 0; i < n && bad == 0; i++) {
+        const uint8_t *type = qt_take(r, 2), *name = r->p;
+        qt_take_string(r);
+        bad = r->bad || qt_bytes_add(&s->types, type, 2) != 0 || qt_bytes_add(&s->names, name, (size_t)(r->p - name)) != 0;
+    }
+    return bad ? -1 : 0;
+}
+
+static int read_execution(struct qt_wire *w, struct qt_command *c, struct execution *x)
+{
+    struct qt_stmt *s = c->stmt;
+    struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
+    *x = (struct execution){.flags = qt_take_int(&r, 1), .iterations = qt_take_int(&r, 4), .n = s->params};
+    int named = x->flags & EXECUTE_HAS_COUNT && (!w->has_caps || w->caps & CLIENT_QUERY_ATTRIBUTES);
+    if (named)
+        x->n = qt_take_lenenc(&r);
+    x->flags &= ~(uint64_t)EXECUTE_HAS_COUNT;
+    if (r.bad || x->n < s->params)
+        return -1;
+    if (x->n > 0) {
+        x->nulls = qt_take(&r, (x->n + 7) / 8);
+        uint64_t bound = qt_take_int(&r, 1);
+        if (bound == 1 && (named ? remember_named(s, &r, x->n) : remember_types(s, qt_take(&r, x->n * 2), x->n)) != 0)
+            return -1;
+    }
+    x->values = r;
+    return r.bad || s->types.len < x->n * 2 ? -1 : 0;
 }
 
 /* Do the values fit the types? Those that came as long data are absent. */
-static int check_values(const struct qt_stmt *s, struct qt_reading *r, const uint8_t *nulls, const uint8_t *types, uint64_t n)
+static int check_values(const struct qt_stmt *s, const struct execution *x)
 {
-    for (uint64_t i = 0; i < n; i++) {
-        int absent = nulls[i / 8] >> i % 8 & 1 || (s->has_long_data != NULL && i < s->params && s->has_long_data[i]);
-        if (!absent && qt_stmt_skip_value(r, types[i * 2]) != 0)
-            return -1;
+    struct qt_reading r = x->values;
+    for (uint64_t i = 0; i < x->n; i++) {
+        int absent = x->nulls[i / 8] >> i % 8 & 1 || (s->has_long_data != NULL && i < s->params && s->has_long_data[i]);
+        if (!absent)
+            qt_skip_value(&r, (uint8_t)s->types.p[i * 2]);
     }
-    return r->bad || qt_left(r) > 0 ? -1 : 0;
+    return r.bad || qt_left(&r) > 0 ? -1 : 0;
 }
 
-/* 'E', count, flags, iterations, NULL bitmap, 1, types, values. With EXECUTE_HAS_COUNT all stands in the packet itself. */
+/* 'E' or, with attributes, 'N': count, flags, iterations, NULL bitmap, 1, types, values; 'N': names. */
 static int execute(struct qt_wire *w, struct qt_command *c)
 {
     struct qt_stmt *s = c->stmt;
     struct qt_bytes *out = &w->params;
-    struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
-    uint64_t flags = qt_take_int(&r, 1), iterations = qt_take_int(&r, 4), n = s->params;
-    int named = w->has_caps && w->caps & CLIENT_QUERY_ATTRIBUTES && flags & EXECUTE_HAS_COUNT;
-    if (r.bad || named)
-        return -1 - named; /* the caller tells them apart */
-    int bad = qt_bytes_add(out, "E", 1) | qt_bytes_add_lenenc(out, n) | qt_bytes_add_int(out, flags, 1) |
-              qt_bytes_add_int(out, iterations, 4);
-    if (n == 0)
-        return bad;
-    const uint8_t *nulls = qt_take(&r, (n + 7) / 8);
-    uint64_t bound = qt_take_int(&r, 1);
-    const uint8_t *types = bound == 1 ? qt_take(&r, n * 2) : (const uint8_t *)s->types.p;
-    if (r.bad || types == NULL || (bound != 1 && s->types.len != n * 2))
+    struct execution x;
+    if (read_execution(w, c, &x) != 0 || check_values(s, &x) != 0)
         return -1;
-    if (bound == 1 && remember_types(s, types, n) != 0)
-        return -1;
-    bad |= qt_bytes_add(out, nulls, (n + 7) / 8) | qt_bytes_add_int(out, 1, 1) | qt_bytes_add(out, s->types.p, n * 2) |
-           qt_bytes_add(out, r.p, qt_left(&r));
-    return bad ? -1 : check_values(s, &r, nulls, (const uint8_t *)s->types.p, n);
+    int attributes = x.n > s->params;
+    int bad = qt_bytes_add(out, attributes ? "N" : "E", 1) | qt_bytes_add_lenenc(out, x.n) | qt_bytes_add_int(out, x.flags, 1) |
+              qt_bytes_add_int(out, x.iterations, 4);
+    if (x.n > 0)
+        bad |= qt_bytes_add(out, x.nulls, (x.n + 7) / 8) | qt_bytes_add_int(out, 1, 1) | qt_bytes_add(out, s->types.p, x.n * 2) |
+               qt_bytes_add(out, x.values.p, qt_left(&x.values));
+    if (attributes)
+        bad |= qt_bytes_add(out, s->names.p, s->names.len);
+    return bad ? -1 : 0;
 }
 
 /* 'B', count, flags with BULK_SEND_TYPES set, types, rows. */
@@ -158,8 +159,7 @@ static int bulk(struct qt_wire *w, struct qt_command *c)
     struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
     uint64_t flags = qt_take_int(&r, 2), n = s->params;
     if (flags & BULK_SEND_TYPES) {
-        const uint8_t *types = qt_take(&r, n * 2);
-        if (types == NULL || remember_types(s, types, n) != 0)
+        if (remember_types(s, qt_take(&r, n * 2), n) != 0)
             return -1;
     }
     if (r.bad || s->types.len != n * 2 || n == 0)
@@ -169,7 +169,7 @@ static int bulk(struct qt_wire *w, struct qt_command *c)
     while (qt_left(&r) > 0 && !r.bad)
         for (uint64_t i = 0; i < n && !r.bad; i++)
             if (qt_take_int(&r, 1) == 0)
-                qt_stmt_skip_value(&r, (uint8_t)s->types.p[i * 2]);
+                qt_skip_value(&r, (uint8_t)s->types.p[i * 2]);
     return bad || r.bad ? -1 : 0;
 }
 
@@ -209,9 +209,7 @@ static int of_stmt(struct qt_wire *w, struct qt_command *c)
     switch (c->type) {
     case COM_STMT_EXECUTE:
         bad = execute(w, c);
-        if (bad == -2)
-            bad = as_it_was(w, c, 'N', 4);
-        else if (bad != 0)
+        if (bad != 0)
             (void)as_it_was(w, c, 'R', 0);
         if (c->whole)
             reset_long_data(c->stmt);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "clock.h"
 #include "connection.h"
+#include "prepared.h"
 
 #include <errno.h>
 #include <errmsg.h>
 #include <mysql.h>
 #include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The library's wait callback has no argument of its own: the link that this thread is connecting just now. */
@@ -42,16 +45,53 @@ static int wait_io(my_socket fd, my_bool is_read, int timeout_ms)
     return got;
 }
 
+/* LOAD DATA LOCAL: the server asks for a file, and gets the bytes that the tape has for this statement, whatever the name; no file of this
+ * machine is ever opened. */
+struct local_file {
+    struct qt_link *link;
+    size_t at;
+};
+
+static int file_open(void **out, const char *name, void *link)
+{
+    struct local_file *f = calloc(1, sizeof *f);
+    (void)name;
+    *out = f;
+    if (f == NULL)
+        return 1;
+    f->link = link;
+    return f->link->file == NULL;
+}
+
+static int file_read(void *self, char *to, unsigned room)
+{
+    struct local_file *f = self;
+    size_t n = f->link->file_len - f->at;
+    n = n < room ? n : room;
+    memcpy(to, f->link->file + f->at, n);
+    f->at += n;
+    return (int)n;
+}
+
+static void file_close(void *self) { free(self); }
+
+static int file_error(void *self, char *to, unsigned room)
+{
+    (void)self;
+    snprintf(to, room, "the tape does not hold the file that the statement loads");
+    return 2; /* ENOENT: the connection goes on */
+}
+
 static int set_options(struct qt_link *link, const struct qt_engine_options *o)
 {
-    unsigned timeout = (unsigned)o->connect_timeout_s, no = 0;
+    unsigned timeout = (unsigned)o->connect_timeout_s, yes = 1;
     unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
     unsigned long packet = 1024UL * 1024 * 1024;
     my_bool off = 0;
     MYSQL *m = link->mysql;
 
     return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
-           mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &yes) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
            mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &off) ||
            mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off) ||
            mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
@@ -93,6 +133,7 @@ int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const 
     if (link->mysql == NULL)
         return CR_OUT_OF_MEMORY;
     connecting = link;
+    mysql_set_local_infile_handler(link->mysql, file_open, file_read, file_close, file_error, link);
     if (set_options(link, o) != 0)
         error = CR_UNKNOWN_ERROR;
     else if (mysql_real_connect(link->mysql, o->host, o->user, o->password, db, (unsigned)o->port, o->socket,
@@ -110,6 +151,8 @@ int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const 
 
 const char *qt_link_error(struct qt_link *link)
 {
+    if (link->error != NULL)
+        return link->error;
     return link->mysql == NULL ? "out of memory" : mysql_error(link->mysql);
 }
 
@@ -128,18 +171,27 @@ void qt_link_close(struct qt_link *link)
         mysql_close(link->mysql);
     link->mysql = NULL;
     link->fd = -1;
+    qt_link_forget_all(link);
+    free(link->error);
+    link->error = NULL;
 }
 
-/* Ends an answer: the first error counts, and bytes are what came since the last answer. */
-static void finish(struct qt_link *link, struct qt_answer *a)
+void qt_link_finish(struct qt_link *link, struct qt_answer *a, int error, const char *text)
 {
     size_t bytes = bytes_read(link);
 
-    a->error = (int)mysql_errno(link->mysql);
-    a->lost = a->error != 0 && is_loss((unsigned)a->error);
+    free(link->error);
+    link->error = error != 0 ? strdup(text) : NULL;
+    a->error = error;
+    a->lost = error != 0 && is_loss((unsigned)error);
     a->done_ns = a->lost ? 0 : qt_now();
     a->bytes = (int64_t)(bytes - link->bytes);
     link->bytes = bytes;
+}
+
+static void finish(struct qt_link *link, struct qt_answer *a)
+{
+    qt_link_finish(link, a, (int)mysql_errno(link->mysql), mysql_error(link->mysql));
 }
 
 int qt_link_send(struct qt_link *link, const char *sql, size_t len, struct qt_answer *a)
@@ -214,6 +266,8 @@ void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, stru
     memset(a, 0, sizeof *a);
     mysql_reset_connection(link->mysql);
     finish_short(link, a);
+    if (a->error == 0)
+        qt_link_forget_all(link);
     if (a->error != 0)
         return;
     /* Reads only is a session setting: where it can't be made again, nothing more may be sent. */

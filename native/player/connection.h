@@ -11,6 +11,14 @@ struct qt_link {
     int fd;
     size_t bytes;           /* received up to the last answer */
     int64_t deadline_ns;    /* of connecting */
+    char *error;            /* text of the last error; owned */
+    struct qt_prepared *prepared; /* by number; owned */
+    size_t n_prepared, prepared_room;
+    struct st_mysql_stmt *receiving; /* whose answer is awaited; among `prepared` */
+    const char *file;       /* what LOAD DATA LOCAL of the statement being sent may have; NULL = nothing */
+    size_t file_len;
+    uint64_t attributes_dropped; /* query attributes, which Connector/C does not send */
+    uint64_t expanded;      /* executions that took the place of bulk ones */
     /* Called as soon as the socket is there, before the first byte is awaited. */
     void (*opened)(void *self, int fd);
     void *self;
@@ -25,7 +33,7 @@ struct qt_answer {
 
 /* Connects, sets character set and runs `init`. 0, or the client's or server's errno with the link still to be closed. */
 int qt_link_open(struct qt_link *, const struct qt_engine_options *, const char *db);
-const char *qt_link_error(struct qt_link *);
+const char *qt_link_error(struct qt_link *); /* of the last command; "" = none */
 int64_t qt_link_thread_id(struct qt_link *);
 int qt_link_in_transaction(struct qt_link *);
 void qt_link_close(struct qt_link *); /* says quit, where the connection still stands */
@@ -35,6 +43,9 @@ void qt_link_close(struct qt_link *); /* says quit, where the connection still s
 int qt_link_send(struct qt_link *, const char *sql, size_t len, struct qt_answer *);
 int qt_link_wait(struct qt_link *, int timeout_ms);
 void qt_link_receive(struct qt_link *, struct qt_answer *);
+
+/* For the parts of this: ends an answer with the error of its last step (0 = none). */
+void qt_link_finish(struct qt_link *, struct qt_answer *, int error, const char *text);
 
 /* Commands of one packet each way. */
 void qt_link_select_db(struct qt_link *, const char *db, struct qt_answer *);

@@ -30,10 +30,17 @@
 
 enum qt_command {
     QT_COMMAND_QUERY = 1,
+    QT_COMMAND_PREPARE = 2,
+    QT_COMMAND_EXECUTE = 3,
+    QT_COMMAND_CLOSE_STMT = 4,
+    QT_COMMAND_RESET_STMT = 5,
+    QT_COMMAND_LONG_DATA = 6,
+    QT_COMMAND_FETCH = 7,
     QT_COMMAND_INIT_DB = 8,
     QT_COMMAND_PING = 9,
     QT_COMMAND_RESET_CONNECTION = 10,
-    QT_COMMAND_QUIT = 12
+    QT_COMMAND_QUIT = 12,
+    QT_COMMAND_BULK_EXECUTE = 24
 };
 
 enum qt_reason {
@@ -44,16 +51,22 @@ enum qt_reason {
     QT_DRAIN_CUT,
     QT_SCHEMA_FAILED, /* its schema could not be selected: sent elsewhere it would be another statement */
     QT_AFTER_QUIT,
-    QT_UNSUPPORTED
+    QT_UNSUPPORTED,
+    QT_NOT_PREPARED, /* its statement was not prepared here: the PREPARE failed, or was not sent */
+    QT_NO_CURSOR,    /* the target opened none for it */
+    QT_UNFIT         /* its parameters don't fit the statement as the target knows it */
 };
 
-/* A waiting event; the statement's bytes follow it. */
+/* A waiting event; the statement's bytes follow it, then its parameters. */
 struct qt_event {
     struct qt_event *next;
     int64_t seq, due_ns, fed_ns; /* due from zero, fed absolute */
     int64_t flags;
     const char *db;              /* interned: equal names are equal pointers; NULL = unknown or none */
+    int64_t stmt;                /* number of its prepared statement in the session */
     size_t len;                  /* SIZE_MAX = it has no statement */
+    size_t params_len;           /* 0 = it has none */
+    char *params;                /* in the event's own memory, behind QT_PARAMS_ROOM free bytes */
     int32_t command, class;
     char statement[];
 };
@@ -173,6 +186,12 @@ struct qt_engine {
     uint64_t service_before[QT_BUCKETS], late_before[QT_BUCKETS];
 };
 
+/* What a waiting event takes of the memory budget. */
+static inline int64_t qt_event_size(const struct qt_event *ev)
+{
+    return (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len) + ev->params_len);
+}
+
 static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop) != 0; }
 
 static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
@@ -208,6 +227,13 @@ void *qt_conductor_run(void *engine);
 void *qt_session_run(void *session);
 void qt_canaries_start(struct qt_engine *, int64_t zero_ns);
 void qt_canaries_end(struct qt_engine *);
+
+/* commands.c: for the session's thread */
+/* Why the command cannot be sent as things are, or QT_EXECUTED. */
+enum qt_reason qt_command_hindrance(struct qt_session *, const struct qt_event *);
+int qt_command_needs_schema(const struct qt_event *);
+/* Sends any but quit and takes its answer: 0, or 1 = nothing was sent, its parameters don't fit. */
+int qt_command_send(struct qt_session *, const struct qt_event *, struct qt_answer *);
 
 /* queue.c: a session's thread (or, where it has none, the conductor) alone */
 struct qt_event *qt_session_take(struct qt_session *); /* the next waiting event, NULL = none just now */

@@ -7,11 +7,12 @@
  * many others, so that sessions are opened as many at a time as on the tape.
  */
 #include "engine_private.h"
+#include "prepared.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { SESSION, SEQ, DUE, COMMAND, CLASS, FLAGS, DB, STATEMENT };
+enum { SESSION, SEQ, DUE, COMMAND, CLASS, FLAGS, DB, STMT, STATEMENT, PARAMS };
 
 /* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. */
 static void await_room(struct qt_engine *e, int64_t size)
@@ -66,33 +67,39 @@ static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_sessio
 
 static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_event **out, struct qt_error *err)
 {
-    size_t len, db_len;
+    size_t len, db_len, params_len;
+    const char *params = qt_read_bytes(r, PARAMS, row, &params_len);
     const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
     const char *db = qt_read_bytes(r, DB, row, &db_len);
     struct qt_event *ev;
 
-    await_room(e, (int64_t)(sizeof *ev + len));
+    await_room(e, (int64_t)(sizeof *ev + len + params_len));
     /* One byte more: the library looks for a NUL where a statement is empty. */
-    ev = malloc(sizeof *ev + len + 1);
+    ev = malloc(sizeof *ev + len + 1 + QT_PARAMS_ROOM + params_len);
     if (ev == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len);
+        return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);
     *ev = (struct qt_event){
         .seq = qt_read_i64(r, SEQ, row),
         .due_ns = qt_read_i64(r, DUE, row),
         .fed_ns = qt_now(),
         .flags = qt_read_i64(r, FLAGS, row),
+        .stmt = qt_read_null(r, STMT, row) ? -1 : qt_read_i64(r, STMT, row),
         .len = statement == NULL ? SIZE_MAX : len,
+        .params_len = params_len,
+        .params = ev->statement + len + 1 + QT_PARAMS_ROOM,
         .command = qt_read_i32(r, COMMAND, row),
         .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
     };
     ev->statement[len] = 0;
     if (len > 0)
         memcpy(ev->statement, statement, len);
+    if (params_len > 0)
+        memcpy(ev->params, params, params_len);
     if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {
         free(ev);
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
     }
-    atomic_fetch_add(&e->queued, (int64_t)(sizeof *ev + len));
+    atomic_fetch_add(&e->queued, qt_event_size(ev));
     *out = ev;
     return QT_OK;
 }
@@ -147,7 +154,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
     pthread_mutex_lock(&e->feed_lock);
-    code = qt_rows_open(&r, in, "llliilUZ", err);
+    code = qt_rows_open(&r, in, "llliilUlZZ", err);
     while (code == QT_OK && !qt_stopping(e)) {
         code = qt_rows_next(&r, err);
         if (code != QT_OK || r.rows == 0)

@@ -28,7 +28,8 @@ enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
 static const char *const REASONS[] = {
     [QT_CONNECT_FAILED] = "connect_failed", [QT_CONNECTION_LOST] = "connection_lost", [QT_STOPPED] = "stopped",
     [QT_DRAIN_CUT] = "drain_cut",           [QT_SCHEMA_FAILED] = "schema_failed",     [QT_AFTER_QUIT] = "after_quit",
-    [QT_UNSUPPORTED] = "unsupported",
+    [QT_UNSUPPORTED] = "unsupported",       [QT_NOT_PREPARED] = "not_prepared",       [QT_NO_CURSOR] = "no_cursor",
+    [QT_UNFIT] = "params_unfit",
 };
 
 int qt_out_init(struct qt_engine *e)

@@ -36,7 +36,7 @@ struct qt_event *qt_session_take(struct qt_session *s)
 void qt_event_free(struct qt_session *s, struct qt_event *ev)
 {
     struct qt_engine *e = s->engine;
-    int64_t size = (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len));
+    int64_t size = qt_event_size(ev);
     int64_t left = atomic_fetch_sub(&e->queued, size) - size;
 
     free(ev);

@@ -14,8 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#define LONG_WAIT_MS 500 /* before a wait longer than this, records are handed over */
-
 /* The link tells its socket, so that the conductor can shut it down. */
 static void socket_opened(void *self, int fd)
 {
@@ -163,7 +161,7 @@ static int select_schema(struct qt_session *s, const struct qt_event *ev)
     struct qt_answer a;
     struct qt_record *r;
 
-    if (ev->db == NULL || ev->db == s->current_db || (ev->flags & QT_F_USE) || ev->command != QT_COMMAND_QUERY)
+    if (ev->db == NULL || ev->db == s->current_db || !qt_command_needs_schema(ev))
         return 0;
     qt_link_select_db(&s->link, ev->db, &a);
     qt_bump(&s->injected);
@@ -186,59 +184,16 @@ static int select_schema(struct qt_session *s, const struct qt_event *ev)
     return QT_SCHEMA_FAILED;
 }
 
-static void query(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
+/* Gives the event to the connection and waits for its answer. 1 = nothing could be sent. */
+static int send_event(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
 {
-    if (qt_link_send(&s->link, ev->statement, ev->len, a) != 0)
-        return;
-    if (!qt_link_wait(&s->link, LONG_WAIT_MS)) {
-        qt_records_hand_over(s);
-        qt_link_wait(&s->link, -1);
-    }
-    qt_link_receive(&s->link, a);
-    if ((ev->flags & QT_F_USE) && a->error == 0)
-        s->current_db = ev->db;
-}
-
-/* Gives the event to the connection and waits for its answer. */
-static void send_event(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
-{
-    switch (ev->command) {
-    case QT_COMMAND_QUERY:
-        query(s, ev, a);
-        break;
-    case QT_COMMAND_INIT_DB:
-        qt_link_select_db(&s->link, ev->db, a);
-        if (a->error == 0)
-            s->current_db = ev->db;
-        break;
-    case QT_COMMAND_PING:
-        qt_link_ping(&s->link, a);
-        break;
-    case QT_COMMAND_RESET_CONNECTION:
-        qt_link_reset(&s->link, &s->engine->options, a);
-        s->current_db = NULL;
-        qt_bump(&s->injected); /* SET NAMES */
-        if (s->engine->options.init != NULL)
-            qt_bump(&s->injected);
-        break;
-    default: /* quit */
-        memset(a, 0, sizeof *a);
-        close_link(s);
-        a->done_ns = s->closed_ns;
-        s->broken = QT_AFTER_QUIT;
-    }
-}
-
-static int is_supported(const struct qt_event *ev)
-{
-    switch (ev->command) {
-    case QT_COMMAND_QUERY: return ev->len != SIZE_MAX;
-    case QT_COMMAND_INIT_DB: return ev->db != NULL;
-    case QT_COMMAND_PING:
-    case QT_COMMAND_RESET_CONNECTION:
-    case QT_COMMAND_QUIT: return 1;
-    default: return 0;
-    }
+    if (ev->command != QT_COMMAND_QUIT)
+        return qt_command_send(s, ev, a);
+    memset(a, 0, sizeof *a);
+    close_link(s);
+    a->done_ns = s->closed_ns;
+    s->broken = QT_AFTER_QUIT;
+    return 0;
 }
 
 /* Why nothing more may be sent, or 0. */
@@ -258,8 +213,8 @@ static void perform(struct qt_session *s, struct qt_event *ev)
     struct qt_answer answer;
     enum qt_reason why = hindrance(s);
 
-    if (why == QT_EXECUTED && !is_supported(ev))
-        why = QT_UNSUPPORTED;
+    if (why == QT_EXECUTED)
+        why = qt_command_hindrance(s, ev);
     if (why == QT_EXECUTED && select_schema(s, ev) == QT_SCHEMA_FAILED) {
         qt_bump(&s->not_sent);
         qt_event_free(s, ev);
@@ -273,7 +228,10 @@ static void perform(struct qt_session *s, struct qt_event *ev)
         qt_session_refuse(s, ev, why);
         return;
     }
-    send_event(s, ev, &answer);
+    if (send_event(s, ev, &answer) != 0) {
+        qt_session_refuse(s, ev, QT_UNFIT);
+        return;
+    }
     conclude(s, ev, &answer, sent, answer.done_ns != 0 ? answer.done_ns : qt_now());
     qt_event_free(s, ev);
 }

@@ -25,7 +25,12 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
         out->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
         out->errors += atomic_load_explicit(&s->errors, memory_order_relaxed);
         out->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
-        if (atomic_load(&s->life) == QT_LIVE)
+        int32_t life = atomic_load(&s->life);
+        if (life == QT_ENDED) { /* nobody writes its link any more */
+            out->attributes_dropped += s->link.attributes_dropped;
+            out->bulk_expanded += s->link.expanded;
+        }
+        if (life == QT_LIVE)
             out->engine_cpu_ns += clock_of(s->cpu_clock);
     }
     out->others = out->executed - out->reads - out->writes;

@@ -155,9 +155,33 @@ static int answer_query(struct peer *p, const char *sql)
     return 1;
 }
 
+/* Each prepared statement has the id 7, and a parameter for each `?`. */
+static void answer_prepare(struct peer *p, const char *sql)
+{
+    static const char COLUMN[] = "\3def\0\0\0\1?\0\x0c\x21\0\x0a\0\0\0\xfd\0\0\0\0\0";
+    unsigned char ok[12] = {0, 7}, eof[] = {0xfe, 0, 0, 2, 0};
+    if (strcmp(sql, "ERROR") == 0) {
+        write_error(p, 1064, "no such words");
+        return;
+    }
+    for (const char *c = sql; *c != 0; c++)
+        ok[7] += *c == '?';
+    write_packet(p, ok, sizeof ok);
+    for (int i = 0; i < ok[7]; i++)
+        write_packet(p, COLUMN, sizeof COLUMN - 1);
+    if (ok[7] > 0)
+        write_packet(p, eof, sizeof eof);
+}
+
 static int answer(struct peer *p, const char *packet)
 {
     switch (packet[0]) {
+    case 0x16:
+        answer_prepare(p, packet + 1);
+        return 1;
+    case 0x18: /* long data, close: no answer */
+    case 0x19:
+        return 1;
     case 1:
         return 0;
     case 3:

@@ -8,7 +8,8 @@ static const struct qt_column_spec SESSIONS[] = {
 };
 static const struct qt_column_spec EVENTS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0},   {"due_ns", 'l', 0}, {"command", 'i', 0},
-    {"class", 'i', 0},   {"flags", 'l', 0}, {"db", 'u', 1},     {"statement", 'z', 1},
+    {"class", 'i', 0},   {"flags", 'l', 0}, {"db", 'u', 1},     {"stmt", 'l', 1},
+    {"statement", 'z', 1}, {"params", 'z', 1},
 };
 
 /* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
@@ -92,7 +93,7 @@ void replay_init(struct replay *r)
         .stack_bytes = 1 << 20,
     };
     CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 5), QT_OK);
-    CHECK_INT(qt_columns_init(&r->events, EVENTS, 8), QT_OK);
+    CHECK_INT(qt_columns_init(&r->events, EVENTS, 10), QT_OK);
 }
 
 void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t events, const char *db)
@@ -122,10 +123,33 @@ void replay_full_event(struct replay *r, int64_t session, int64_t seq, int64_t d
         qt_col_null(&c[6]);
     else
         qt_col_text(&c[6], db);
+    qt_col_null(&c[7]);
     if (bytes == NULL)
-        qt_col_null(&c[7]);
+        qt_col_null(&c[8]);
     else
-        qt_col_bytes(&c[7], bytes, len);
+        qt_col_bytes(&c[8], bytes, len);
+    qt_col_null(&c[9]);
+}
+
+void replay_stmt_event(struct replay *r, int64_t seq, int command, int64_t stmt, const char *sql, const char *params, size_t len)
+{
+    struct qt_column *c = r->events.col;
+    qt_col_i64(&c[0], 1);
+    qt_col_i64(&c[1], seq);
+    qt_col_i64(&c[2], seq);
+    qt_col_i32(&c[3], command);
+    qt_col_i32(&c[4], QT_CLASS_WRITE);
+    qt_col_i64(&c[5], 0);
+    qt_col_null(&c[6]);
+    qt_col_i64(&c[7], stmt);
+    if (sql == NULL)
+        qt_col_null(&c[8]);
+    else
+        qt_col_text(&c[8], sql);
+    if (params == NULL)
+        qt_col_null(&c[9]);
+    else
+        qt_col_bytes(&c[9], params, len);
 }
 
 void replay_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, const char *sql)

@@ -35,6 +35,8 @@ void replay_session(struct replay *, int64_t id, int64_t open_due_ns, int64_t ev
 void replay_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, const char *sql);
 void replay_full_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
                        const char *db, const char *bytes, size_t len); /* bytes NULL = none */
+/* Of session 1, due at seq ns: about prepared statement `stmt`; sql and params may be NULL. */
+void replay_stmt_event(struct replay *, int64_t seq, int command, int64_t stmt, const char *sql, const char *params, size_t len);
 void replay_run(struct replay *); /* to the end; outcomes are sorted by session, seq */
 struct outcome *replay_find(struct replay *, int64_t session, int64_t seq);
 int replay_count(struct replay *, const char *status, const char *reason); /* reason NULL = any */

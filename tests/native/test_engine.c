@@ -135,7 +135,7 @@ static void commands_are_sent_or_refused(void)
     replay_session(&r, 1, 0, 5, NULL);
     replay_full_event(&r, 1, 1, 0, 9, 0, NULL, NULL, 0);
     replay_full_event(&r, 1, 2, 1, 10, 0, NULL, NULL, 0);
-    replay_full_event(&r, 1, 3, 2, 3, 0, NULL, "x", 1);
+    replay_full_event(&r, 1, 3, 2, 11, 0, NULL, "x", 1);
     replay_full_event(&r, 1, 4, 3, 12, 0, NULL, NULL, 0);
     replay_event(&r, 1, 5, 4, "too late");
     replay_run(&r);

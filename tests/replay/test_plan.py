@@ -69,7 +69,23 @@ ACTIONS = [
     ({"statement": "SELECT 1", "flags": flag_bits("system")}, "system", "system"),
     ({"command": "query"}, "no_statement", "no_statement"),
     ({"command": "execute"}, "no_statement", "no_statement"),
-    ({"command": "prepare"}, "no_statement", "no_statement"),
+    ({"command": "execute", "statement": "SELECT ?", "flags": flag_bits("placeholder")}, "placeholder", "placeholder"),
+    ({"command": "execute", "statement": "SELECT 1"}, None, None),
+    ({"command": "execute", "statement": "SELECT 1", "flags": flag_bits("unbound")}, "not_prepared", "not_prepared"),
+    ({"command": "prepare"}, "not_prepared", "not_prepared"),
+    ({"command": "prepare", "statement": "SELECT ?", "stmt": 1, "flags": flag_bits("placeholder")}, None, None),
+    (
+        {"command": "execute", "statement": "SELECT ?", "stmt": 1, "params": b"E", "flags": flag_bits("placeholder")},
+        None,
+        None,
+    ),
+    ({"command": "long_data", "stmt": 1, "params": b"L", "flags": flag_bits("truncated")}, "truncated", "truncated"),
+    ({"command": "fetch", "stmt": 1, "params": b"F"}, None, None),
+    ({"command": "prepare", "statement": "INSERT", "class": "write", "stmt": 2}, "write", None),
+    ({"command": "long_data", "stmt": 2, "params": b"L"}, "write", None),
+    ({"command": "execute", "statement": "INSERT", "class": "write", "stmt": 2, "params": b"E"}, "write", None),
+    ({"command": "close_stmt", "stmt": 2}, "write", None),
+    ({"command": "close_stmt"}, "not_prepared", "not_prepared"),
     ({"command": "connect"}, "own_connect", "own_connect"),
     ({"command": "change_user"}, "unsupported_command", "unsupported_command"),
     ({"command": "shutdown"}, "unsupported_command", "unsupported_command"),
@@ -90,6 +106,19 @@ def test_each_event_gets_its_action(tmp_path: Path, rules: Rules, column: int) -
     assert {key: reason for key, (_, reason) in held(tmp_path).items()} == want
     assert [row[1] for row in fed(plan)] == [n + 1 for n, row in enumerate(ACTIONS) if not row[column]]
     assert plan.events == len(ACTIONS) == plan.planned + plan.reasons.total()
+
+
+def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path) -> None:
+    """A statement whose PREPARE is filtered is filtered in later windows too, in its own session alone."""
+    events: list[dict[str, Any]] = []
+    for session, class_ in ((1, "write"), (2, "read")):
+        about = {"session": session, "stmt": 1}
+        events.append({**about, "command": "prepare", "statement": "X ?", "class": class_})
+        events += [{**about, "command": "long_data", "params": b"L"} for _ in range(40)]
+    plan = planned(tmp_path, events, max_rows=10)
+    assert plan.reasons == {("filtered", "write"): 41}
+    assert {row[0] for row in fed(plan, 10)} == {2}
+    assert len(fed(plan, 10)) == 41
 
 
 def test_filtered_is_only_what_reads_only_leaves_out(tmp_path: Path) -> None:
@@ -141,9 +170,9 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
     ]
     plan = planned(tmp_path, events, Rules(speed=Fraction(3, 2)))
     assert fed(plan) == [
-        (2, 1, 0, COMMANDS["query"], 0, 0, "shop", b"SELECT '\xff\x00'"),
-        (2, 2, 668, COMMANDS["query"], 2, 0, None, b"BEGIN"),
-        (2, 3, 1333, COMMANDS["quit"], -1, 0, None, None),
+        (2, 1, 0, COMMANDS["query"], 0, 0, "shop", None, b"SELECT '\xff\x00'", None),
+        (2, 2, 668, COMMANDS["query"], 2, 0, None, None, b"BEGIN", None),
+        (2, 3, 1333, COMMANDS["quit"], -1, 0, None, None, None, None),
     ]
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 
