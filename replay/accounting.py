@@ -11,7 +11,7 @@ STATUSES = ("executed", "filtered", "skipped", "not_sent")
 
 
 def account(tape: Folder, run: Folder, spill: Path, own: dict[str, int]) -> dict[str, Any]:
-    """Return run.json's `accounting`, `own` among it; `balanced` is whether each event of the tape has exactly one outcome."""
+    """Return run.json's `accounting`, `own` among it; balanced: each event of the tape has exactly one outcome."""
     with open_storage(spill) as con:
         con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
         con.execute(f"CREATE VIEW run_outcomes AS FROM {run.source('outcomes')}")

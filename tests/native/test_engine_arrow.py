@@ -17,7 +17,8 @@ SESSIONS = """
 EVENTS = """
     SELECT 1 + i % 5 AS session, 1 + i // 5 AS seq, i * 1000 AS due_ns, 1::INTEGER AS command,
            CASE WHEN i % 2 = 0 THEN 0 END::INTEGER AS class, 0::BIGINT AS flags,
-           CASE WHEN i % 3 = 0 THEN 'shop' END AS db, 'SELECT 1'::BLOB AS statement
+           CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
+           NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params
     FROM range(15) t(i)
 """
 
@@ -45,8 +46,10 @@ def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
         engine.start()
 
         def feed() -> None:
-            engine.feed(plan.sql(EVENTS))
-            engine.feed_end()
+            try:
+                engine.feed(plan.sql(EVENTS))
+            finally:
+                engine.feed_end()
 
         feeder = threading.Thread(target=feed)
         feeder.start()
