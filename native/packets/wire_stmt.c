@@ -132,7 +132,21 @@ static int check_values(const struct qt_stmt *s, const struct execution *x)
     return r.bad || qt_left(&r) > 0 ? -1 : 0;
 }
 
-/* 'E' or, with attributes, 'N': count, flags, iterations, NULL bitmap, 1, types, values; 'N': names. */
+/* Which parameters came as long data: a bitmap of (n + 7) / 8 bytes. */
+static int add_absent(const struct qt_stmt *s, uint64_t n, struct qt_bytes *out)
+{
+    int bad = 0;
+    for (uint64_t from = 0; from < n; from += 8) {
+        uint8_t bits = 0;
+        for (uint64_t i = from; i < from + 8 && i < n; i++)
+            bits |= (uint8_t)((s->has_long_data != NULL && i < s->params && s->has_long_data[i]) << i % 8);
+        bad |= qt_bytes_add(out, &bits, 1);
+    }
+    return bad;
+}
+
+/* 'E', with long data 'D', with attributes 'N': count, 'D' and 'N': bitmap of long data, flags, iterations, NULL bitmap, 1,
+ * types, values; 'N': names. */
 static int execute(struct qt_wire *w, struct qt_command *c)
 {
     struct qt_stmt *s = c->stmt;
@@ -141,8 +155,11 @@ static int execute(struct qt_wire *w, struct qt_command *c)
     if (read_execution(w, c, &x) != 0 || check_values(s, &x) != 0)
         return -1;
     int attributes = x.n > s->params;
-    int bad = qt_bytes_add(out, attributes ? "N" : "E", 1) | qt_bytes_add_lenenc(out, x.n) | qt_bytes_add_int(out, x.flags, 1) |
-              qt_bytes_add_int(out, x.iterations, 4);
+    int absent = s->has_long_data != NULL && memchr(s->has_long_data, 1, s->params) != NULL;
+    int bad = qt_bytes_add(out, attributes ? "N" : absent ? "D" : "E", 1) | qt_bytes_add_lenenc(out, x.n);
+    if (attributes || absent)
+        bad |= add_absent(s, x.n, out);
+    bad |= qt_bytes_add_int(out, x.flags, 1) | qt_bytes_add_int(out, x.iterations, 4);
     if (x.n > 0)
         bad |= qt_bytes_add(out, x.nulls, (x.n + 7) / 8) | qt_bytes_add_int(out, 1, 1) | qt_bytes_add(out, s->types.p, x.n * 2) |
                qt_bytes_add(out, x.values.p, qt_left(&x.values));

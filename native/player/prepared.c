@@ -20,7 +20,6 @@
 struct qt_prepared {
     int64_t number;
     MYSQL_STMT *stmt;
-    struct qt_bytes long_data; /* a byte a parameter: came as long data since the last execution */
 };
 
 static struct qt_prepared *find(struct qt_link *link, int64_t number, size_t *at)
@@ -50,16 +49,13 @@ static void drop(struct qt_link *link, struct qt_prepared *p)
 {
     size_t at = (size_t)(p - link->prepared);
     mysql_stmt_close(p->stmt);
-    qt_bytes_free(&p->long_data);
     memmove(p, p + 1, (--link->n_prepared - at) * sizeof *p);
 }
 
 void qt_link_forget_all(struct qt_link *link)
 {
-    for (size_t i = 0; i < link->n_prepared; i++) {
+    for (size_t i = 0; i < link->n_prepared; i++)
         mysql_stmt_close(link->prepared[i].stmt);
-        qt_bytes_free(&link->prepared[i].long_data);
-    }
     free(link->prepared);
     link->prepared = NULL;
     link->n_prepared = link->prepared_room = 0;
@@ -161,16 +157,15 @@ static void receive(struct qt_link *link, MYSQL_STMT *stmt, struct qt_answer *a)
 }
 
 /* Without attributes: what stands behind the statement's own parameters is left out. 0 = done, 1 = it doesn't fit. */
-static int cut_attributes(const struct qt_prepared *p, struct qt_reading r, uint64_t all, struct qt_bytes *out)
+static int cut_attributes(uint64_t n, struct qt_reading r, uint64_t all, const uint8_t *absent, struct qt_bytes *out)
 {
-    uint64_t n = p->stmt->param_count;
     const uint8_t *head = qt_take(&r, 5), *nulls = qt_take(&r, (all + 7) / 8);
     qt_take(&r, 1);
     const uint8_t *types = qt_take(&r, all * 2), *values = r.p;
     if (r.bad || all < n)
         return 1;
     for (uint64_t i = 0; i < n; i++)
-        if (!(nulls[i / 8] >> i % 8 & 1) && !(i < p->long_data.len && p->long_data.p[i]))
+        if (!(nulls[i / 8] >> i % 8 & 1) && !(absent[i / 8] >> i % 8 & 1))
             qt_skip_value(&r, types[i * 2]);
     int bad = r.bad | qt_bytes_add(out, "\0\0\0\0", 4) | qt_bytes_add(out, head, 5);
     if (n > 0)
@@ -246,6 +241,7 @@ int qt_link_send_execute(struct qt_link *link, int64_t number, char *params, siz
     struct qt_prepared *p = find(link, number, NULL);
     struct qt_reading r = qt_reading(params + 1, len - 1);
     uint64_t count = qt_take_lenenc(&r);
+    const uint8_t *absent = params[0] == 'D' || params[0] == 'N' ? qt_take(&r, (count + 7) / 8) : NULL;
     struct qt_bytes made = {0};
     char *request = params + (r.p - (uint8_t *)params) - QT_PARAMS_ROOM;
     size_t size = QT_PARAMS_ROOM + qt_left(&r);
@@ -258,7 +254,7 @@ int qt_link_send_execute(struct qt_link *link, int64_t number, char *params, siz
     if (bulk && !can_bulk(link))
         return send_rows(link, p->stmt, r, a);
     if (params[0] == 'N') {
-        code = cut_attributes(p, r, count, &made);
+        code = cut_attributes(p->stmt->param_count, r, count, absent, &made);
         request = made.p;
         size = made.len;
         link->attributes_dropped += count - p->stmt->param_count;
@@ -268,7 +264,6 @@ int qt_link_send_execute(struct qt_link *link, int64_t number, char *params, siz
         code = -1;
     }
     qt_bytes_free(&made);
-    p->long_data.len = 0;
     return code;
 }
 
@@ -316,10 +311,6 @@ int qt_link_long_data(struct qt_link *link, int64_t number, char *params, size_t
     memset(a, 0, sizeof *a);
     if (p == NULL || r.bad || param >= p->stmt->param_count)
         return 1;
-    while (p->long_data.len <= param)
-        if (qt_bytes_add(&p->long_data, "\0", 1) != 0)
-            return 1;
-    p->long_data.p[param] = 1;
     /* The letter's place and three bytes before it take the id. */
     (void)send_command(link, p->stmt, COM_STMT_SEND_LONG_DATA, params + 1 - QT_PARAMS_ROOM, QT_PARAMS_ROOM + len - 1, 1);
     qt_link_finish(link, a, (int)mysql_errno(link->mysql), mysql_error(link->mysql));
@@ -332,7 +323,6 @@ void qt_link_reset_stmt(struct qt_link *link, int64_t number, struct qt_answer *
     struct qt_prepared *p = find(link, number, NULL);
     memset(a, 0, sizeof *a);
     char request[4];
-    p->long_data.len = 0;
     quiet(link, p->stmt);
     if (send_command(link, p->stmt, COM_STMT_RESET, request, 4, 0) != 0)
         qt_link_finish(link, a, (int)mysql_errno(link->mysql), mysql_error(link->mysql));

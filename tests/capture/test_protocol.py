@@ -110,6 +110,29 @@ def prepare_ok(statement: int, columns: int, params: int) -> bytes:
     return out
 
 
+def test_attributes_of_executions(tmp_path: Path) -> None:
+    """Clients of MySQL 8 name their parameters; without attributes it is an execution like any other, with them `N`."""
+    dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?")).say(SERVER, prepare_ok(1, 0, 1))
+    head = struct.pack("<IBI", 1, 8, 1)
+    named = b"\3\0" + lenenc(b"")
+    bodies = [
+        head + b"\1" + b"\0\1" + named + struct.pack("<i", 1),
+        head + b"\1" + b"\0\0" + struct.pack("<i", 2),
+        head + b"\2" + b"\0\1" + named + b"\xfd\0" + lenenc(b"trace") + struct.pack("<i", 3) + lenenc(b"abc"),
+    ]
+    for body in bodies:
+        dialogue.say(CLIENT, packet(0, b"\x17" + body)).say(SERVER, ok(1))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    plain = b"\0" + struct.pack("<I", 1) + b"\0\1"
+    assert [e["params"] for e in found if e["command"] == "execute"] == [
+        b"E\1" + plain + b"\3\0" + struct.pack("<i", 1),
+        b"E\1" + plain + b"\3\0" + struct.pack("<i", 2),
+        b"N\2\0" + plain + b"\3\0\xfd\0" + struct.pack("<i", 3) + lenenc(b"abc") + lenenc(b"") + lenenc(b"trace"),
+    ]
+    assert problems == []
+
+
 def test_prepared_statements_carry_their_types(tmp_path: Path) -> None:
     """Types are sent once; each execution on the tape has them. Long data, reset, close, and an unknown id."""
     dialogue = Dialogue().logged_in()
@@ -134,7 +157,7 @@ def test_prepared_statements_carry_their_types(tmp_path: Path) -> None:
     assert executes == [
         (sql, 1, head + b"\0\1" + types + values, 1),
         (sql, 1, head + b"\2\1" + types + struct.pack("<i", 43), 1),
-        (sql, 1, head + b"\0\1" + types + struct.pack("<i", 44), 1),
+        (sql, 1, b"D\2\2\0" + struct.pack("<I", 1) + b"\0\1" + types + struct.pack("<i", 44), 1),
         (None, None, b"R" + struct.pack("<IBI", 99, 0, 1), None),
     ]
     assert [e["params"] for e in found if e["command"] == "long_data"] == [b"L\1\0long"]

@@ -29,7 +29,7 @@ static void requests_are_the_tapes(void)
     replay_stmt_event(&r, 1, PREPARE, 5, "INSERT ?, ?", NULL, 0);
     replay_stmt_event(&r, 2, EXECUTE, 5, NULL, PARAMS("E\2\0\1\0\0\0\0\1\3\0\xfd\0\x2a\0\0\0\2hi"));
     replay_stmt_event(&r, 3, LONG_DATA, 5, NULL, PARAMS("L\1\0piece\0of"));
-    replay_stmt_event(&r, 4, EXECUTE, 5, NULL, PARAMS("E\2\0\1\0\0\0\0\1\3\0\xfd\0\x2b\0\0\0"));
+    replay_stmt_event(&r, 4, EXECUTE, 5, NULL, PARAMS("D\2\2\0\1\0\0\0\0\1\3\0\xfd\0\x2b\0\0\0"));
     replay_stmt_event(&r, 5, RESET, 5, NULL, NULL, 0);
     replay_stmt_event(&r, 6, CLOSE, 5, NULL, NULL, 0);
     replay_stmt_event(&r, 7, EXECUTE, 5, NULL, PARAMS("E\2\0\1\0\0\0\3\1\3\0\xfd\0"));
@@ -55,10 +55,10 @@ static void attributes_are_cut_off(void)
     replay_init(&r);
     replay_session(&r, 1, 0, 5, NULL);
     replay_stmt_event(&r, 1, PREPARE, 1, "INSERT ?", NULL, 0);
-    replay_stmt_event(&r, 2, EXECUTE, 1, NULL, PARAMS("N\3\0\1\0\0\0\4\1\xfd\0\3\0\xfd\0\2hi\x2a\0\0\0\0\1a\1b"));
-    replay_stmt_event(&r, 3, EXECUTE, 1, NULL, PARAMS("N\2\0\1\0\0\0\1\1\3\0\xfd\0\2hi\0\1a"));
+    replay_stmt_event(&r, 2, EXECUTE, 1, NULL, PARAMS("N\3\0\0\1\0\0\0\4\1\xfd\0\3\0\xfd\0\2hi\x2a\0\0\0\0\1a\1b"));
+    replay_stmt_event(&r, 3, EXECUTE, 1, NULL, PARAMS("N\2\0\0\1\0\0\0\1\1\3\0\xfd\0\2hi\0\1a"));
     replay_stmt_event(&r, 4, PREPARE, 2, "INSERT", NULL, 0);
-    replay_stmt_event(&r, 5, EXECUTE, 2, NULL, PARAMS("N\1\0\1\0\0\0\0\1\xfd\0\2hi\1a"));
+    replay_stmt_event(&r, 5, EXECUTE, 2, NULL, PARAMS("N\1\0\0\1\0\0\0\0\1\xfd\0\2hi\1a"));
     replay_run(&r);
     CHECK_SEEN(&r, 1, 0x17, ID "\0\1\0\0\0\4\1\xfd\0\2hi");
     CHECK_SEEN(&r, 2, 0x17, ID "\0\1\0\0\0\1\1\3\0");
