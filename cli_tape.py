@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape tape ...`: what is done to tapes."""
 
+import secrets
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 import click
 
 from .capture.tools.derive import Choice, derive
+from .capture.tools.redact import KEY_BYTES, read_key, redact
 from .capture.tools.verify import verify
 from .cli_capture import say_result
 
@@ -93,6 +95,33 @@ def filter_command(
     if choice.where() == "true":
         raise click.UsageError("give at least one of --user, --db, --digest, --class, --session")
     say_result(output, derive([tape], output, choice))
+
+
+@tape_group.command(
+    "redact",
+    epilog="""\b
+Examples:
+  querytape tape redact shop.tape -o shown.tape
+  querytape tape redact monday.tape --key-file k -o m.tape
+""",
+)
+@TAPE
+@OUTPUT
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Key of the stand-ins; made where it is not there. Tapes redacted under one key still join. Without it: a"
+    " new key that nobody keeps.",
+)
+@click.option("--accounts", is_flag=True, help="Replace users, hosts and what clients say of themselves, too.")
+def redact_command(tape: Path, output: Path, key_file: Path | None, accounts: bool) -> None:
+    """Replace values by stand-ins of the same shape, so that a tape can be shown.
+
+    The same value gets the same stand-in everywhere, two values never the same one: joins still join, digests stay.
+    Names of tables, columns and schemas stay, and numbers of one digit.
+    """
+    key = read_key(key_file) if key_file is not None else secrets.token_bytes(KEY_BYTES)
+    say_result(output, redact(tape, output, key, accounts))
 
 
 @tape_group.command("verify", epilog="\b\nExample:\n  querytape tape verify shop.tape && echo whole")

@@ -68,7 +68,7 @@ ffi.set_source(
     '#include "arrow_abi.h"\n#include "querytape.h"\n',
     sources=sorted(os.path.relpath(path, HERE.parent) for folder in FOLDERS for path in (HERE / folder).glob("*.c")),
     extra_compile_args=compile_flags() + connector_flags("cflags"),
-    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", "-lpcap"],
+    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", "-lpcap", "-lcrypto"],
     py_limited_api=True,
 )
 

@@ -97,6 +97,17 @@ void qt_normalizer_free(struct qt_normalizer *);
 /* Normalises one statement of `len` bytes (any bytes at all). `out` holds until the next call with the same normaliser. */
 int qt_normalize(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement *out, struct qt_error *);
 
+/* ---- stand-ins (sql/standins.h) ------------------------------------------------------------------------------ */
+
+struct qt_standins;
+struct qt_standins *qt_standins_new(const uint8_t *key); /* 16 bytes; NULL when out of memory */
+void qt_standins_free(struct qt_standins *);
+/* The rows of `in` with values replaced, as columns c0, c1, ...; `in` and the stand-ins must outlive `out`. `what` has a letter for
+ * each column (of at most 8): l BIGINT, kept; s BLOB, statements; p BLOB, parameters; m VARCHAR, messages; t VARCHAR,
+ * values. With 64-bit offsets. */
+int qt_standins_stream(struct qt_standins *, struct ArrowArrayStream *in, const char *what, struct ArrowArrayStream *out,
+                       struct qt_error *);
+
 /* ---- readers: what every source has (sources/reader.c) ------------------------------------------------------ */
 
 struct qt_reader;

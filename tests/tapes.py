@@ -20,7 +20,7 @@ SESSIONS = """
         bool_or(command = 'connect') AS connect_seen, bool_or(command = 'quit') AS quit_seen,
         NULL AS open_at_start, NULL AS open_at_end, min(start_ns) AS first_ns,
         max(start_ns + coalesce(duration_ns, 0)) AS last_ns, count(*) AS events,
-        NULL AS client_flags, NULL AS charset, NULL AS attributes
+        NULL AS client_flags, NULL AS charset, NULL AS attributes, NULL::BOOLEAN AS encrypted
     FROM events GROUP BY session ORDER BY first_ns, session
 """
 
