@@ -11,6 +11,7 @@ import click
 
 from .capture.tools.derive import Choice, derive
 from .capture.tools.redact import KEY_BYTES, read_key, redact
+from .capture.tools.salvage import salvage
 from .capture.tools.verify import verify
 from .cli_capture import say_result
 
@@ -124,14 +125,32 @@ def redact_command(tape: Path, output: Path, key_file: Path | None, accounts: bo
     say_result(output, redact(tape, output, key, accounts))
 
 
-@tape_group.command("verify", epilog="\b\nExample:\n  querytape tape verify shop.tape && echo whole")
+@tape_group.command(
+    "verify",
+    epilog="""\b
+Examples:
+  querytape tape verify shop.tape && echo whole
+  querytape tape verify shop.tape --salvage saved.tape
+""",
+)
 @TAPE
-def verify_command(tape: Path) -> int:
-    """Check files, order and numbers of a tape; exit with 1 where something is wrong, and say what can be saved."""
+@click.option(
+    "--salvage",
+    "saved",
+    type=click.Path(path_type=Path),
+    help="Write the events that can still be read as a new tape.",
+)
+def verify_command(tape: Path, saved: Path | None) -> int:
+    """Check files, order and numbers of a tape.
+
+    Exits with 1 where something is wrong, and says what can be saved.
+    """
     with tempfile.TemporaryDirectory(prefix="querytape-") as work:
         found = list(verify(tape, Path(work)))
     for damage in found:
         click.echo(f"{tape}: {damage.what}\n  {damage.saved}")
     if not found:
         click.echo(f"{tape}: whole")
-    return 1 if found else 0
+    if saved is not None:
+        say_result(saved, salvage(tape, saved))
+    return 1 if found and saved is None else 0

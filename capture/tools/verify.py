@@ -12,6 +12,7 @@ import duckdb
 from ...schemas import FORMAT_VERSION, columns, sql_text
 from ..recorder import open_storage
 
+OTHERS = "--salvage makes a tape of the other parts"
 TABLES = ("sessions", "digests", "problems")
 
 
@@ -30,7 +31,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         info = json.loads((path / "tape.json").read_text(encoding="utf-8"))
     except (OSError, ValueError) as fault:
         yield Damage(
-            f"tape.json can't be read: {fault}", "the events themselves may be whole: see events/part-*.parquet"
+            f"tape.json can't be read: {fault}", "the events themselves may be whole: --salvage makes a tape of them"
         )
         return
     if info.get("format_version") != FORMAT_VERSION:
@@ -58,7 +59,11 @@ def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> 
     for name in sorted(listed.keys() | found):
         entry = listed.get(name)
         if name not in found:
-            yield Damage(f"{name} is missing: {listed[name]['rows']:,} events", "the other parts are whole", lost=True)
+            yield Damage(
+                f"{name} is missing: {listed[name]['rows']:,} events",
+                "--salvage makes a tape of the other parts",
+                lost=True,
+            )
             continue
         if entry is None:
             yield Damage(f"{name} is not in tape.json", "remove it, or the tape has events that nothing counts")
@@ -72,7 +77,11 @@ def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> 
             ).fetchall()
             names = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
         except duckdb.Error as fault:
-            yield Damage(f"{name} can't be read: {str(fault).splitlines()[0]}", "the other parts are whole", lost=True)
+            yield Damage(
+                f"{name} can't be read: {str(fault).splitlines()[0]}",
+                "--salvage makes a tape of the other parts",
+                lost=True,
+            )
             continue
         if rows[0][0] != entry["rows"]:
             yield Damage(f"{name}: {rows[0][0]:,} events, tape.json says {entry['rows']:,}")
