@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sources to tapes. One source is one file here and one line in KINDS."""
 
-from . import audit, auditjson, csvfile, generallog, packets, proxysql, slowlog
+from . import audit, auditjson, binlog, csvfile, generallog, packets, proxysql, slowlog
 from .captures import capture
 from .finish import recover
 from .guess import guess
@@ -12,6 +12,7 @@ KINDS = (
     packets.KIND,
     slowlog.KIND,
     generallog.KIND,
+    binlog.KIND,
     audit.KIND,
     auditjson.KIND,
     proxysql.KIND,

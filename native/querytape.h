@@ -173,6 +173,9 @@ struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, con
 struct qt_reader *qt_server_audit_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                        int64_t limit, struct qt_error *);
 
+/* What mysqlbinlog prints. Describes itself with row_events and row_events_without_statement. */
+struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *, struct qt_error *);
+
 /* Events from rows that were read elsewhere, in the order of their times; takes the stream over. Columns, 64-bit offsets:
  * when BIGINT (ns; NULL = not understood, the text in `statement` is shown), stamp BIGINT (0 the second of its end, 1 its end,
  * 2 its start), precision_ns, duration_ns, thread_id BIGINT, command, user, host, db VARCHAR, statement BLOB, stmt, errno,
