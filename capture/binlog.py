@@ -38,8 +38,8 @@ def lacks(found: Mapping[str, Any]) -> list[dict[str, str]]:
     ]
     if rows := found.get("row_events_without_statement", 0):
         text = (
-            f"{rows:,} row changes have no statement: binlog_annotate_row_events (MariaDB) or binlog_rows_query_log_events"
-            " (MySQL) was off"
+            f"{rows:,} row changes have no statement: binlog_annotate_row_events (MariaDB) or"
+            " binlog_rows_query_log_events (MySQL) was off"
         )
         said.append({"kind": "row_events", "text": text})
     return said

@@ -33,8 +33,8 @@ def open_server_audit(paths: Sequence[str | Path], timezone_ns: int | None = Non
 def open_binlog(paths: Sequence[str | Path], timezone_ns: int | None = None) -> Reader:
     """Return a reader of mysqlbinlog's output.
 
-    Raises NativeFault where a file can't be opened. Local times without `timezone_ns` are taken as UTC; most events have
-    a SET TIMESTAMP, which needs none.
+    Raises NativeFault where a file can't be opened. Local times without `timezone_ns` are taken as UTC;
+    most events have a SET TIMESTAMP, which needs none.
     """
     names, n, alive = c_paths(paths)
     reader = Reader(lambda error: lib.qt_binlog_open(names, n, log_options(timezone_ns), error))
