@@ -36,16 +36,18 @@ $(extension): $(sources) $(venv)/python.stamp
 	fi
 	@touch $@
 
-servers: ## fetch MySQL 8.0 for the tests into .servers/
+servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers/
 	@test -x "$${QT_SERVERS:-.servers}/mysql-8.0.31/bin/mysqld" || scripts/setup-system maven
-	@scripts/fetch-mysql
+	@scripts/fetch-debian-server || \
+		printf '\n!!! MySQL 9 and MariaDB 11.8 could not be fetched: the tests against them will be skipped.\n\n'
+	@scripts/fetch-mysql 8.0.31 5.7.22
 
 demo: setup ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
 
 test: setup ## all tests, those against real servers included
 	@$(MAKE) --no-print-directory servers || \
-		printf '\n!!! MySQL 8.0 could not be fetched: the tests against it will be skipped.\n\n'
+		printf '\n!!! MySQL 8.0 or 5.7 could not be fetched: the tests against it will be skipped.\n\n'
 	@$(bin)/python -m pytest $(args)
 	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
 		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \

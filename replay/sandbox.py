@@ -119,7 +119,8 @@ class Server:
         """Start it on its data folder and wait until it answers."""
         for attempt in range(3):
             self.port = _free_port()
-            self._process = _spawn(self.program, self._arguments(), self.error_log)
+            command = [*self.program.command, "--no-defaults", *self.program.own, *self._arguments()]
+            self._process = _spawn(command, self.error_log)
             try:
                 self._wait_until_ready()
                 return self
@@ -251,7 +252,7 @@ def template_data(program: Program) -> Path:
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         data = _own(folder / "data")
         log = folder / "init.log"
-        process = _spawn(program, program.init_arguments(data), log, program.init_command)
+        process = _spawn(program.init_command(data), log)
         if process.wait() != 0:
             tail = log.read_text(encoding="utf-8", errors="backslashreplace")[-2000:]
             raise TargetError(f"{program.command[0]} could not make a data folder; its last words:\n{tail}")
@@ -274,9 +275,7 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _spawn(
-    program: Program, arguments: list[str], log: Path, command: tuple[str, ...] | None = None
-) -> subprocess.Popen[bytes]:
+def _spawn(command: list[str], log: Path) -> subprocess.Popen[bytes]:
     """Start a program as the servers' user; the kernel kills it when the thread that started it ends.
 
     setpriv sets the death signal after it has changed the user: a change of user would clear it.
@@ -289,7 +288,7 @@ def _spawn(
         if account is not None:
             os.fchown(output.fileno(), account.pw_uid, account.pw_gid)
         return subprocess.Popen(
-            [*guard, "--", *(command or program.command), "--no-defaults", *program.own, *arguments],
+            [*guard, "--", *command],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,

@@ -34,18 +34,19 @@ class Program:
     own: tuple[str, ...] = ()
     folder: Path | None = None  # of a fetched server
 
-    @property
-    def init_command(self) -> tuple[str, ...]:
-        """The program that makes a data folder."""
-        if self.family == "mysql":
-            return self.command
-        return (shutil.which("mariadb-install-db", path=search_path()) or "mariadb-install-db",)
+    def init_command(self, data: Path) -> list[str]:
+        """The command that makes a data folder whose root has no password.
 
-    def init_arguments(self, data: Path) -> list[str]:
-        """The arguments, after --no-defaults, that make a data folder whose root has no password."""
+        For MariaDB it is the installed one's script, whatever the version: the program of another release has none that
+        runs where it was unpacked, and reads the older one's tables.
+        """
         if self.family == "mariadb":
-            return [f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"]
-        return [f"--datadir={data}", "--initialize-insecure", "--loose-innodb-redo-log-capacity=16M"]
+            script = shutil.which("mariadb-install-db", path=search_path()) or "mariadb-install-db"
+            own = self.own if self.folder is None else ()
+            options = [f"--datadir={data}", "--auth-root-authentication-method=normal", "--skip-test-db"]
+            return [script, "--no-defaults", *own, *options]
+        options = [f"--datadir={data}", "--initialize-insecure", "--loose-innodb-redo-log-capacity=16M"]
+        return [*self.command, "--no-defaults", *self.own, *options]
 
 
 def server_account() -> pwd.struct_passwd | None:
@@ -67,14 +68,14 @@ def servers_folder() -> Path:
 
 
 def find_program(kind: str) -> Program | None:
-    """Return the newest program that fits a kind such as `mariadb`, `mysql` or `mysql-8.0`."""
+    """Return the program that fits a kind such as `mariadb`, `mysql` or `mysql-8.0`: one installed, else the newest."""
     family, _, version = kind.partition("-")
     fitting = [
         program
         for program in known_programs()
         if program.family == family and (program.version + ".").startswith(version + "." if version else "")
     ]
-    newest = max(fitting, key=lambda program: _number(program.version), default=None)
+    newest = max(fitting, key=lambda program: (program.folder is None, _number(program.version)), default=None)
     if newest is None or newest.folder is None:
         return newest
     there, here = str(newest.folder), str(_reachable(newest.folder))
@@ -84,6 +85,8 @@ def find_program(kind: str) -> Program | None:
 
 def missing_sentence(kind: str) -> str:
     """Say that a kind of server is missing and what brings it."""
+    if kind in ("mariadb-11.8", "mysql-9"):
+        return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one where a Debian mirror can be reached"
     if kind.startswith("mariadb"):
         return f"no {kind} server on this machine: apt-get install mariadb-server (make setup does it)"
     return f"no {kind} server on this machine: scripts/fetch-mysql fetches one where Maven (mvn) can be had"
@@ -110,11 +113,12 @@ def known_programs() -> tuple[Program, ...]:
 def _unpacked(base: Path) -> Program | None:
     """A Debian package unpacked with what it needs, run through its own loader."""
     loader = (str(base / LOADER), "--library-path", str(base / "usr/lib/x86_64-linux-gnu"))
+    share = next(folder for folder in (base / "usr/share/mariadb", base / "usr/share/mysql") if folder.exists())
     own = (
         f"--basedir={base}/usr",
         f"--plugin-dir={base}/usr/lib/mysql/plugin",
-        f"--lc-messages-dir={base}/usr/share/mysql",
-        f"--character-sets-dir={base}/usr/share/mysql/charsets",
+        f"--lc-messages-dir={share}",
+        f"--character-sets-dir={share}/charsets",
     )
     return _ask((*loader, str(base / "usr/sbin/mysqld")), own, base)
 

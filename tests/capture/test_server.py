@@ -16,7 +16,7 @@ from querytape.replay.sandbox import Server
 from querytape.servers.facts import gather
 from querytape.servers.target import parse_target
 
-KINDS = ("mariadb", "mysql-8.0")
+KINDS = ("mariadb", "mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8")
 STATEMENTS = 23
 
 
