@@ -86,7 +86,7 @@ def find_program(kind: str) -> Program | None:
 def missing_sentence(kind: str) -> str:
     """Say that a kind of server is missing and what brings it."""
     if kind in ("mariadb-11.8", "mysql-9"):
-        return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one where a Debian mirror can be reached"
+        return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one from a mirror"
     if kind.startswith("mariadb"):
         return f"no {kind} server on this machine: apt-get install mariadb-server (make setup does it)"
     return f"no {kind} server on this machine: scripts/fetch-mysql fetches one where Maven (mvn) can be had"
