@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listening while sysbench asks as fast as it can: what is lost and what it costs, beside tcpdump, which only copies."""
+"""Listening while sysbench asks as fast as it can: what is lost and what it costs, beside tcpdump."""
 
 import os
 import re
@@ -64,15 +64,17 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
     """Run the load while `command` listens; return the queries asked and the listener's CPU seconds."""
-    listener = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    listener = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(2.5)
     if listener.poll() is not None:
-        raise MissingError(f"it could not listen on lo: {listener.communicate()[1][-300:]!r}")
+        raise MissingError(f"no permission to listen on lo: {' '.join(command)}")
     ran = run_program(*sysbench(server, "oltp_point_select", THREADS, f"--time={SECONDS}"), "run")
     time.sleep(2)
     listener.send_signal(signal.SIGINT)
-    _, _, used = os.wait4(listener.pid, 0)
-    listener.returncode = 0
+    _, status, used = os.wait4(listener.pid, 0)
+    listener.returncode = os.waitstatus_to_exitcode(status)
+    if listener.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {listener.returncode}")
     found = re.search(r"^ *total: +(\d+)$", ran.output, re.MULTILINE)
     if found is None:
         raise RuntimeError(f"sysbench did not say how many queries it sent: {ran.output[-500:]}")

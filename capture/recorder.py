@@ -16,6 +16,7 @@ from .. import __version__
 from ..errors import InputError
 from ..native.reader import Reader
 from ..schemas import FORMAT_VERSION, make_private, publish, select_list, sql_text, write_json
+from ..signals import stop_on_signals
 
 # A part is one COPY: what a kill can lose. The parser has a thread of its own, so one is left of two cores for writing.
 PART_ROWS = 200_000
@@ -136,8 +137,9 @@ def create_folder(path: Path) -> None:
 def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], None]) -> dict[str, Any]:
     """Record everything the reader gives into a new tape at `path` and return the tape's JSON so far.
 
-    `watch` is called with the reader's counters a few times a second, in this thread; KeyboardInterrupt raised there
-    (or anywhere here) stops the reader, writes what was read and is noted in the JSON as `stopped`.
+    `watch` is called with the reader's counters a few times a second, in this thread. The first SIGINT or SIGTERM
+    stops the reader, writes what was read and is noted in the JSON as `stopped`; so does a KeyboardInterrupt that
+    `watch` raises.
     """
     create_folder(path)
     info = start_info(source)
@@ -145,7 +147,16 @@ def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], No
     hashes = FileHashes(source.files)
     hashes.start()
     stopped = False
-    with open_storage(path, THREADS) as con:
+    signals = 0
+
+    def stop() -> None:
+        nonlocal signals
+        signals += 1
+        if signals > 1:
+            raise KeyboardInterrupt
+        reader.stop()
+
+    with stop_on_signals(stop), open_storage(path, THREADS) as con:
         number = 0
         while True:
             result = _watched_part(con, reader, path, number, watch)
@@ -160,7 +171,7 @@ def record(source: Source, reader: Reader, path: Path, watch: Callable[[Any], No
                 break
     hashes.join()
     info["files"] = hashes.found
-    info["stopped"] = stopped
+    info["stopped"] = stopped or signals > 0
     info.update(source.describe())
     return info
 

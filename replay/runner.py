@@ -8,13 +8,11 @@ main     counters once a second, Ctrl-C
 
 import os
 import resource
-import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import duckdb
@@ -24,6 +22,7 @@ from ..native.engine import Engine, EngineOptions, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import Folder, FolderError, open_folder
 from ..servers.facts import gather
+from ..signals import stop_on_signals
 from .accounting import account, summarise
 from .machine import measure
 from .options import ReplayOptions, RunSummary
@@ -291,24 +290,6 @@ class Replay:
     def _drained(self, end_ns: int) -> int:
         """Return how long answers were waited for behind the last due time."""
         return max(end_ns - self.plan.last_due_ns, 0) if self.options.speed is not None else 0
-
-
-@contextmanager
-def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on Ctrl-C and SIGTERM, in the main thread; elsewhere nothing is changed."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        stop()
-
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def engine_options(options: ReplayOptions) -> EngineOptions:

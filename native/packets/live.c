@@ -77,6 +77,19 @@ static void note_drops(struct qt_live *l)
     atomic_store(&l->interface_dropped, s.ps_ifdrop);
 }
 
+/* What the kernel has already when the capture is stopped; what goes on coming bounds it by time. */
+static void drain_kernel(struct qt_live *l)
+{
+    char said[PCAP_ERRBUF_SIZE];
+    int64_t until = qt_now() + INT64_C(500000000);
+    if (pcap_setnonblock(l->pcap, 1, said) != 0)
+        return;
+    int got, broken = 0; /* the break that ended the loop may still be told once */
+    do
+        got = pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l);
+    while (qt_now() < until && (got > 0 || (got == PCAP_ERROR_BREAK && broken++ == 0)));
+}
+
 static void *run(void *self)
 {
     struct qt_live *l = self;
@@ -92,6 +105,7 @@ static void *run(void *self)
             note_drops(l);
         }
     }
+    drain_kernel(l);
     note_drops(l);
     atomic_store(&l->ended, 1);
     return NULL;

@@ -137,7 +137,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             (s->live != NULL && n % 256 == 0 && reader->batch.rows > 0 && qt_live_part_due(s->live)))
             break;
     }
-    if (atomic_load(&reader->stopped))
+    if (atomic_load(&reader->stopped) && s->live == NULL) /* live: when the ring is empty */
         s->ended = 1;
     if (code == QT_OK && s->ended && !s->told_end) {
         s->told_end = 1;

@@ -47,7 +47,8 @@ void qt_reader_done(struct qt_reader *r)
 static int make_batch(struct qt_reader *r, struct ArrowArray *out, struct qt_error *error)
 {
     *out = (struct ArrowArray){.release = NULL};
-    int code = atomic_load(&r->stopped) ? QT_OK : r->kind->read_batch(r, error);
+    /* A kind with a stop of its own ends by itself, when what it has already is told. */
+    int code = atomic_load(&r->stopped) && r->kind->stop == NULL ? QT_OK : r->kind->read_batch(r, error);
     if (code != QT_OK || r->batch.rows == 0)
         return code;
     int64_t first, last;

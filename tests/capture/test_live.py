@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Live packets from the loopback interface, on real servers: what was sent is on the tape, from a real program's run."""
 
+import json
+import signal
 import subprocess
 import sys
 import time
@@ -59,6 +61,29 @@ def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
     ]
     assert {row[0] for row in found} == {found[0][0]}
     assert [row[2] for row in found] == [0 if n % 10 else 1054 for n in range(STATEMENTS)]
+
+
+@pytest.mark.usefixtures("may_capture")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C right behind the last answer: the tape is whole, with what the kernel still held."""
+    tape = tmp_path / "live.tape"
+    command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo"]
+    process = subprocess.Popen(
+        [*command, "--port", str(mariadb.port), "-o", str(tape)], stderr=subprocess.PIPE, text=True
+    )
+    time.sleep(1.5)
+    for _ in range(5):
+        drive(mariadb)
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1]
+    assert process.returncode == 0, said
+    with duckdb.connect() as con:
+        found = con.execute(
+            f"SELECT count(*) FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
+        ).fetchall()
+    assert found == [(5 * STATEMENTS,)]
+    assert json.loads((tape / "tape.json").read_text())["finished"]
 
 
 @pytest.mark.usefixtures("may_capture")
