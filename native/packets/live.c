@@ -77,17 +77,16 @@ static void note_drops(struct qt_live *l)
     atomic_store(&l->interface_dropped, s.ps_ifdrop);
 }
 
-/* What the kernel has already when the capture is stopped; what goes on coming bounds it by time. */
+/* What the kernel has already when the capture is stopped: it hands a block over when that is full, or after TIMEOUT_MS. */
 static void drain_kernel(struct qt_live *l)
 {
     char said[PCAP_ERRBUF_SIZE];
-    int64_t until = qt_now() + INT64_C(500000000);
+    int64_t until = qt_now() + 3 * TIMEOUT_MS * INT64_C(1000000);
     if (pcap_setnonblock(l->pcap, 1, said) != 0)
         return;
-    int got, broken = 0; /* the break that ended the loop may still be told once */
-    do
-        got = pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l);
-    while (qt_now() < until && (got > 0 || (got == PCAP_ERROR_BREAK && broken++ == 0)));
+    while (qt_now() < until)
+        if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) <= 0)
+            nanosleep(&(struct timespec){0, QUIET_MS * 1000000L}, NULL);
 }
 
 static void *run(void *self)
