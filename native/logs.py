@@ -40,3 +40,11 @@ def open_binlog(paths: Sequence[str | Path], timezone_ns: int | None = None) -> 
     reader = Reader(lambda error: lib.qt_binlog_open(names, n, log_options(timezone_ns), error))
     del alive
     return reader
+
+
+def open_proxysql(paths: Sequence[str | Path]) -> Reader:
+    """Return a reader of ProxySQL's events logs in format 1. Raises NativeFault where a file can't be opened."""
+    names, n, alive = c_paths(paths)
+    reader = Reader(lambda error: lib.qt_proxysql_open(names, n, error))
+    del alive
+    return reader

@@ -176,6 +176,9 @@ struct qt_reader *qt_server_audit_open(const char *const *paths, int32_t n_paths
 /* What mysqlbinlog prints. Describes itself with row_events and row_events_without_statement. */
 struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *, struct qt_error *);
 
+/* ProxySQL's events log in its binary format. */
+struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, struct qt_error *);
+
 /* Events from rows that were read elsewhere, in the order of their times; takes the stream over. Columns, 64-bit offsets:
  * when BIGINT (ns; NULL = not understood, the text in `statement` is shown), stamp BIGINT (0 the second of its end, 1 its end,
  * 2 its start), precision_ns, duration_ns, thread_id BIGINT, command, user, host, db VARCHAR, statement BLOB, stmt, errno,

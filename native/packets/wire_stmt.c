@@ -103,7 +103,9 @@ static int read_execution(struct qt_wire *w, struct qt_command *c, struct execut
 {
     struct qt_stmt *s = c->stmt;
     struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
-    *x = (struct execution){.flags = qt_take_int(&r, 1), .iterations = qt_take_int(&r, 4), .n = s->params};
+    *x = (struct execution){.n = s->params};
+    x->flags = qt_take_int(&r, 1);
+    x->iterations = qt_take_int(&r, 4);
     int named = x->flags & EXECUTE_HAS_COUNT && (!w->has_caps || w->caps & CLIENT_QUERY_ATTRIBUTES);
     if (named)
         x->n = qt_take_lenenc(&r);

@@ -45,7 +45,7 @@ static int execute(struct qt_session *s, const struct qt_event *ev, struct qt_an
 
 static int is_text(const struct qt_event *ev) /* a log's Execute has the values in its text */
 {
-    return ev->command == QT_COMMAND_QUERY || (ev->command == QT_COMMAND_EXECUTE && ev->params_len == 0);
+    return ev->command == QT_COMMAND_QUERY || (ev->command == QT_COMMAND_EXECUTE && ev->stmt < 0 && ev->params_len == 0);
 }
 
 enum qt_reason qt_command_hindrance(struct qt_session *s, const struct qt_event *ev)
@@ -62,10 +62,15 @@ enum qt_reason qt_command_hindrance(struct qt_session *s, const struct qt_event 
     case QT_COMMAND_EXECUTE:
     case QT_COMMAND_BULK_EXECUTE:
     case QT_COMMAND_LONG_DATA:
+        if (ev->params_len == 0)
+            return QT_UNFIT;
+        return qt_link_is_prepared(&s->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_RESET_STMT:
     case QT_COMMAND_CLOSE_STMT:
         return qt_link_is_prepared(&s->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_FETCH:
+        if (ev->params_len == 0)
+            return QT_UNFIT;
         return qt_link_has_cursor(&s->link, ev->stmt) ? QT_EXECUTED : QT_NO_CURSOR;
     default:
         return QT_UNSUPPORTED;
@@ -106,6 +111,8 @@ int qt_command_send(struct qt_session *s, const struct qt_event *ev, struct qt_a
     case QT_COMMAND_LONG_DATA:
         return qt_link_long_data(link, ev->stmt, ev->params, ev->params_len, a);
     case QT_COMMAND_FETCH:
+        if (ev->params_len == 0)
+            return QT_UNFIT;
         return qt_link_fetch(link, ev->stmt, ev->params, ev->params_len, a);
     case QT_COMMAND_RESET_STMT:
         qt_link_reset_stmt(link, ev->stmt, a);

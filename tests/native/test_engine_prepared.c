@@ -93,7 +93,7 @@ static void what_cannot_be_sent_is_told(void)
 {
     struct replay r;
     replay_init(&r);
-    replay_session(&r, 1, 0, 10, NULL);
+    replay_session(&r, 1, 0, 13, NULL);
     replay_stmt_event(&r, 1, PREPARE, 1, "ERROR", NULL, 0);
     replay_stmt_event(&r, 2, EXECUTE, 1, NULL, PARAMS("E\0\0\1\0\0\0"));
     replay_stmt_event(&r, 3, PREPARE, 2, "INSERT ?", NULL, 0);
@@ -104,7 +104,12 @@ static void what_cannot_be_sent_is_told(void)
     replay_stmt_event(&r, 8, FETCH, 2, NULL, PARAMS("F\3\0\0\0"));
     replay_stmt_event(&r, 9, RESET, 3, NULL, NULL, 0);
     replay_event(&r, 1, 10, 10, "SELECT 1");
+    replay_stmt_event(&r, 11, EXECUTE, 2, "INSERT ?", NULL, 0);
+    replay_stmt_event(&r, 12, LONG_DATA, 2, NULL, NULL, 0);
+    replay_stmt_event(&r, 13, FETCH, 2, NULL, NULL, 0);
     replay_run(&r);
+    for (int seq = 11; seq <= 13; seq++)
+        CHECK_TEXT(replay_find(&r, 1, seq)->reason, "params_unfit");
     CHECK_INT(replay_find(&r, 1, 1)->error, 1064);
     CHECK_TEXT(replay_find(&r, 1, 1)->text, "no such words");
     CHECK_TEXT(replay_find(&r, 1, 2)->reason, "not_prepared");

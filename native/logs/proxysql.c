@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ProxySQL's events log in its binary format (1). A record:
+ *
+ *   u64 length · u8 event (0 query, 16 execute, 17 prepare) · lenenc thread · lenenc strings user, schema, client "address:port" ·
+ *   lenenc hostgroup [· lenenc string server, unless it is none] · lenenc start, end in microseconds ·
+ *   [lenenc statement id, of execute and prepare] · [lenenc affected rows [· last insert id] · rows sent] · lenenc digest ·
+ *   lenenc string query · [parameters]
+ *
+ * No version says which of the fields in brackets a release writes, and for queries the length counts a byte that is not
+ * there. So each layout is tried, and taken where its end is where the length says. Source: ProxySQL's MySQL_Logger.cpp, issues 2284, 4861, 4895.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "log.h"
+#include "reading.h"
+
+enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, LARGEST = 64 << 20, SHORTEST = 16 };
+#define NO_HOSTGROUP UINT64_C(0xFFFFFFFFFFFFFFFF)
+#define EARLIEST UINT64_C(1262304000000000) /* 2010 */
+#define LATEST UINT64_C(7258118400000000)   /* 2200 */
+
+struct qt_proxysql {
+    struct qt_log log;
+    int counts; /* which layout the record before had: 3 = affected, last insert id, rows; 2 = without the id; 0 = none */
+};
+
+struct row {
+    int event;
+    uint64_t thread, start_us, end_us, stmt, affected, insert_id, rows;
+    int counts;
+    struct qt_span user, schema, client, query;
+    size_t size; /* of the record, length included */
+};
+
+static int is_text(struct qt_span s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if ((unsigned char)s.p[i] < ' ')
+            return 0;
+    return 1;
+}
+
+/* 0 = this layout isn't it. `from` stands behind the length. */
+static int with_layout(struct qt_reading r, uint64_t length, int counts, struct row *out)
+{
+    const uint8_t *begin = r.p;
+    *out = (struct row){.counts = counts};
+    out->event = (int)qt_take_int(&r, 1);
+    out->thread = qt_take_lenenc(&r);
+    out->user = qt_take_string(&r);
+    out->schema = qt_take_string(&r);
+    out->client = qt_take_string(&r);
+    if (qt_take_lenenc(&r) != NO_HOSTGROUP)
+        qt_take_string(&r);
+    out->start_us = qt_take_lenenc(&r);
+    out->end_us = qt_take_lenenc(&r);
+    int prepared = out->event == EXECUTE || out->event == PREPARE;
+    if (prepared)
+        out->stmt = qt_take_lenenc(&r);
+    if (counts > 0)
+        out->affected = qt_take_lenenc(&r);
+    if (counts == 3)
+        out->insert_id = qt_take_lenenc(&r);
+    if (counts > 0)
+        out->rows = qt_take_lenenc(&r);
+    qt_take_lenenc(&r);
+    out->query = qt_take_string(&r);
+    size_t used = (size_t)(r.p - begin), uncounted = out->event == QUERY;
+    if (r.bad || (!prepared && out->event != QUERY) || out->start_us < EARLIEST || out->start_us > LATEST ||
+        out->end_us < out->start_us || out->end_us > LATEST || !is_text(out->user) || !is_text(out->schema) ||
+        !is_text(out->client))
+        return 0;
+    if (used != length && used + uncounted != length && !(out->event == EXECUTE && used < length))
+        return 0;
+    out->size = 8 + (out->event == EXECUTE ? (size_t)length : used);
+    return 1;
+}
+
+/* A record at the buffer's begin: 1, 0 = none, -1 = *code. */
+static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct qt_error *error)
+{
+    static const int layouts[] = {3, 2, 0};
+    struct qt_log *l = &s->log;
+    struct qt_reading r = qt_reading(l->buffer + l->begin, l->end - l->begin);
+    uint64_t length = qt_take_int(&r, 8), event = qt_take_int(&r, 1);
+    if (r.bad || length < SHORTEST || length > LARGEST || (event != QUERY && event != EXECUTE && event != PREPARE))
+        return 0;
+    if (l->end - l->begin < 8 + length && !l->at_end) {
+        *code = qt_log_fill(l, 8 + (size_t)length, error);
+        if (*code != QT_OK)
+            return -1;
+    }
+    r = qt_reading(l->buffer + l->begin + 8, l->end - l->begin - 8);
+    if (qt_left(&r) + 1 < length) /* the last record of a log that is being written */
+        return 0;
+    if (with_layout(r, length, s->counts, out))
+        return 1;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
+        if (with_layout(r, length, layouts[i], out)) {
+            s->counts = layouts[i];
+            return 1;
+        }
+    return 0;
+}
+
+static struct qt_span without_port(struct qt_span client)
+{
+    for (size_t i = client.len; i > 0; i--)
+        if (client.p[i - 1] == ':')
+            return (struct qt_span){client.p, i - 1};
+    return client;
+}
+
+static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *error)
+{
+    static const char *const names[] = {[QUERY] = "query", [EXECUTE] = "execute", [PREPARE] = "prepare"};
+    struct qt_event e = qt_event_unknown;
+    struct qt_statement what;
+    int64_t at = qt_log_session(&s->log, row->thread, 0, names[row->event]);
+    if (at < 0 || qt_normalize(s->log.normalizer, row->query.p != NULL ? row->query.p : "", row->query.len, &what, error) != QT_OK)
+        return -1;
+    e.command = names[row->event];
+    e.session = s->log.sessions.entries[at].session;
+    e.seq = s->log.sessions.entries[at].seq;
+    e.thread_id = (int64_t)(row->thread & INT64_MAX);
+    e.start_ns = (int64_t)row->start_us * 1000;
+    e.duration_ns = (int64_t)(row->end_us - row->start_us) * 1000;
+    e.precision_ns = 1000;
+    e.user = row->user;
+    e.host = without_port(row->client);
+    e.db = row->schema;
+    if (row->counts > 0) {
+        e.rows_affected = (int64_t)(row->affected & INT64_MAX);
+        e.rows_sent = (int64_t)(row->rows & INT64_MAX);
+    }
+    e.file = s->log.file;
+    e.offset = (int64_t)s->log.offset;
+    qt_event_say(&e, (struct qt_span){row->query.p != NULL ? row->query.p : "", row->query.len}, &what);
+    if (qt_event_batch_add(&s->log.reader.batch, &e, NULL) != 0)
+        return -1;
+    s->log.file_events++;
+    atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
+    return 0;
+}
+
+/* Passes over what is no record, up to where one begins or the file ends. */
+static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error *error)
+{
+    int code = QT_OK;
+    struct qt_span found = {s->log.buffer + s->log.begin, s->log.end - s->log.begin};
+    qt_log_problem(&s->log, "not_understood", "a record of ProxySQL's events log", (struct qt_span){found.p, found.len < 40 ? found.len : 40});
+    do {
+        qt_log_consume(&s->log, 1);
+        if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
+            return code;
+        if (s->log.begin == s->log.end)
+            return QT_OK;
+    } while (record_at(s, row, &code, error) == 0);
+    return code;
+}
+
+static int read_batch(struct qt_reader *reader, struct qt_error *error)
+{
+    struct qt_proxysql *s = (struct qt_proxysql *)reader;
+    struct row row;
+    int code = QT_OK;
+    qt_log_trim_sessions(&s->log);
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && s->log.input != NULL && !qt_reader_batch_full(reader)) {
+        if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
+            return code;
+        if (s->log.begin == s->log.end) {
+            if (qt_log_next_file(&s->log, error) < 0)
+                return error != NULL ? error->code : QT_EIO;
+            continue;
+        }
+        int found = record_at(s, &row, &code, error);
+        if (found == 0)
+            code = resynchronise(s, &row, error);
+        if (code != QT_OK)
+            return code;
+        if (found == 0)
+            continue; /* at the next record, or the end */
+        if (tell(s, &row, error) != 0)
+            return qt_fail(error, QT_ENOMEM, "out of memory");
+        qt_log_consume(&s->log, row.size);
+    }
+    return QT_OK;
+}
+
+static void close_log(struct qt_reader *reader)
+{
+    qt_log_done(&((struct qt_proxysql *)reader)->log);
+    free(reader);
+}
+
+static const struct qt_reader_kind kind = {read_batch, NULL, close_log, NULL};
+
+struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, struct qt_error *error)
+{
+    struct qt_proxysql *s = calloc(1, sizeof *s);
+    struct qt_log_options options = {0, 0, 0};
+    if (s == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    s->counts = 3;
+    if (qt_log_init(&s->log, &kind, "ProxySQL's events log", paths, n_paths, &options, error) != QT_OK) {
+        close_log(&s->log.reader);
+        return NULL;
+    }
+    return &s->log.reader;
+}
