@@ -6,33 +6,26 @@ import sys
 import click
 
 from . import __version__
-from .cli_capture import capture_group
-from .cli_capture_server import server_command
-from .cli_demo import demo_command
-from .cli_export import export_command
-from .cli_fingerprint import fingerprint_command
-from .cli_inspect import inspect_command
-from .cli_replay import replay_command
-from .cli_report import report_command
-from .cli_tape import tape_group
 from .errors import QuerytapeError
+from .lazy import LazyGroup
 from .native.errors import NativeFault
 from .schemas import FolderError
 
-COMMANDS = (
-    capture_group,
-    inspect_command,
-    replay_command,
-    report_command,
-    tape_group,
-    export_command,
-    fingerprint_command,
-    demo_command,
-)
-capture_group.add_command(server_command)
+COMMANDS = {
+    "capture": ".cli_capture:capture_group",
+    "inspect": ".cli_inspect:inspect_command",
+    "replay": ".cli_replay:replay_command",
+    "report": ".cli_report:report_command",
+    "tape": ".cli_tape:tape_group",
+    "export": ".cli_export:export_command",
+    "fingerprint": ".cli_fingerprint:fingerprint_command",
+    "demo": ".cli_demo:demo_command",
+}
 
 
 @click.group(
+    cls=LazyGroup,
+    later=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     epilog="""\b
 Examples:
@@ -45,10 +38,6 @@ Examples:
 @click.version_option(__version__, prog_name="querytape")
 def group() -> None:
     """Record MySQL traffic, replay it against other servers, compare what came back."""
-
-
-for command in COMMANDS:
-    group.add_command(command)
 
 
 def main() -> None:

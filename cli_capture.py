@@ -8,18 +8,19 @@ import click
 
 from .capture import SOURCES, Option, Settings, SourceKind, capture, guess
 from .errors import RefusedError
+from .lazy import LazyGroup
 from .parameters import Duration, Size, TimeZone
 from .progress import CaptureProgress
 from .schemas import open_folder
 from .terminal import clock, show_problems
 
 
-class CaptureGroup(click.Group):
+class CaptureGroup(LazyGroup):
     """`capture KIND ...`; a file in KIND's place is looked at, and its kind put in."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the kind of the first file in front where none was given."""
-        if args and args[0] not in self.commands and not {"-h", "--help"} & set(args):
+        if args and args[0] not in self.list_commands(ctx) and not {"-h", "--help"} & set(args):
             named = [arg for arg in args if not arg.startswith("-") and Path(arg).exists()]
             if named:
                 kind = guess(named[0], SOURCES.values())
@@ -31,6 +32,7 @@ class CaptureGroup(click.Group):
 @click.group(
     "capture",
     cls=CaptureGroup,
+    later={"server": ".cli_capture_server:server_command"},
     subcommand_metavar="KIND|FILE ... -o TAPE",
     short_help="Record production's queries into a tape.",
     epilog="""\b

@@ -17,7 +17,10 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
     """Yield (full name, command) for a command and all below it."""
     yield name, command
     if isinstance(command, click.Group):
-        for word, child in sorted(command.commands.items()):
+        context = click.Context(command)
+        for word in command.list_commands(context):
+            child = command.get_command(context, word)
+            assert child is not None
             yield from commands(child, f"{name} {word}")
 
 

@@ -127,7 +127,7 @@ struct qt_reader_stats {
 };
 
 /* A stream of the next part: one batch of about max_rows events or max_bytes of statements, sorted by start; the first
- * part's bounds hold for all. None comes at the end of the input (stats.finished). One stream at a time. Columns: events
+ * part's bounds hold for all, a quarter of them for the first four. None comes at the end of the input (stats.finished). One stream at a time. Columns: events
  * of schemas/tape.sql. A thread of the reader's own parses the part behind it meanwhile. */
 int qt_reader_part(struct qt_reader *, uint64_t max_rows, uint64_t max_bytes, struct ArrowArrayStream *out,
                    struct qt_error *);

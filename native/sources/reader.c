@@ -51,6 +51,7 @@ static int make_batch(struct qt_reader *r, struct ArrowArray *out, struct qt_err
     int code = atomic_load(&r->stopped) && r->kind->stop == NULL ? QT_OK : r->kind->read_batch(r, error);
     if (code != QT_OK || r->batch.rows == 0)
         return code;
+    r->parts += r->parts < 4;
     int64_t first, last;
     qt_event_batch_range(&r->batch, &first, &last);
     if (first < atomic_load(&r->first_ns))

@@ -37,6 +37,7 @@ struct qt_reader {
     struct qt_problems problems;
     struct qt_session_facts facts;
     uint64_t part_rows, part_bytes;  /* bounds of a batch */
+    unsigned parts;                  /* made so far, up to 4 */
 
     pthread_t thread;
     int has_thread, has_lock;
@@ -57,7 +58,9 @@ int qt_reader_init(struct qt_reader *, const struct qt_reader_kind *); /* 0, or 
 /* Is the batch as large as a part should be? Sources may go on for a little. */
 static inline int qt_reader_batch_full(const struct qt_reader *r)
 {
-    return r->batch.rows >= r->part_rows || r->batch.bytes >= r->part_bytes;
+    /* The first parts are a quarter: who writes them need not wait for a whole one, nor the parser for who writes it. */
+    unsigned share = r->parts < 4 ? 4 : 1;
+    return r->batch.rows >= r->part_rows / share || r->batch.bytes >= r->part_bytes / share;
 }
 /* For kinds' close: what qt_reader_init made. */
 void qt_reader_done(struct qt_reader *);
