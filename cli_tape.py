@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape tape ...`: what is done to tapes."""
 
-import secrets
 import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from .capture.tools.derive import Choice, derive
-from .capture.tools.redact import KEY_BYTES, read_key, redact
+from .capture.tools.redact import new_key, read_key, redact
 from .capture.tools.salvage import salvage
 from .capture.tools.verify import verify
 from .cli_capture import say_result
@@ -121,7 +120,7 @@ def redact_command(tape: Path, output: Path, key_file: Path | None, accounts: bo
     The same value gets the same stand-in everywhere, two values never the same one: joins still join, digests stay.
     Names of tables, columns and schemas stay, and numbers of one digit.
     """
-    key = read_key(key_file) if key_file is not None else secrets.token_bytes(KEY_BYTES)
+    key = read_key(key_file) if key_file is not None else new_key()
     say_result(output, redact(tape, output, key, accounts))
 
 

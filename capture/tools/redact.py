@@ -15,6 +15,11 @@ from ..recorder import create_folder, open_storage
 from .derive import gather, inherited, start, write_facts
 
 
+def new_key() -> bytes:
+    """Return a key that nobody else has."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
 def read_key(path: Path) -> bytes:
     """Return the key in a file of 32 hexadecimal digits; a file that is not there is made, for its owner alone."""
     try:

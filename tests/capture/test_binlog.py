@@ -117,8 +117,9 @@ def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
 
 def test_headers_are_local_times(tmp_path: Path) -> None:
     """The hour of an event without a SET TIMESTAMP follows from one that has it, or from the option."""
-    local = {"at": "261120 17:21:05"}
-    path = written(tmp_path, query("BEGIN", **local), event("Xid = 1", f"COMMIT{END}", at="261120 17:21:09"))
+    path = written(
+        tmp_path, query("BEGIN", at="261120 17:21:05"), event("Xid = 1", f"COMMIT{END}", at="261120 17:21:09")
+    )
     found, _, _ = read(path)
     assert [row[4] // 10**9 for row in found] == [1795188065, 1795188069]
     path = written(tmp_path, event("Xid = 1", f"COMMIT{END}", at="261120 18:21:05"))

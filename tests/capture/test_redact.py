@@ -6,6 +6,7 @@ import re
 import struct
 from datetime import date, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -174,7 +175,7 @@ def test_parameters_that_make_no_sense_are_wiped() -> None:
 
 def test_a_tape_is_redacted(tmp_path: Path) -> None:
     """Counts, order, digests and times stay; samples, errors and, if asked, accounts are stand-ins; a key may be kept."""
-    events = [
+    events: list[dict[str, Any]] = [
         {"statement": f"SELECT * FROM mails WHERE m = 'bob{n}@example.com'", "user": "bob", "host": "bobs.example.com"}
         for n in range(50)
     ]
