@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/cli.md from the commands' own help: `make docs`. A test holds the two equal."""
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 from querytape.cli import group
@@ -28,11 +30,16 @@ def page() -> str:
     """Return the whole page."""
     parts = [HEAD]
     for name, command in commands(group, "querytape"):
-        context = click.Context(command, info_name=name, max_content_width=80, terminal_width=80)
+        # As below `querytape`, whose settings all commands inherit.
+        given: dict[str, Any] = {"max_content_width": 80, "terminal_width": 80, "help_option_names": ["-h", "--help"]}
+        context = click.Context(command, info_name=name, **given)
         help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         parts.append(f"\n## {name}\n\n```\n{help_text}\n```\n")
     return "".join(parts)
 
 
 if __name__ == "__main__":
-    Path(__file__).with_name("cli.md").write_text(page(), encoding="utf-8")
+    if "--print" in sys.argv:
+        sys.stdout.write(page())
+    else:
+        Path(__file__).with_name("cli.md").write_text(page(), encoding="utf-8")

@@ -11,7 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 from click.testing import CliRunner
-from querytape.capture.tools.redact import read_key, redact
+from querytape.capture.tools.redact import new_key, read_key, redact
 from querytape.cli import group
 from querytape.errors import InputError
 from querytape.native.standins import Standins
@@ -182,6 +182,8 @@ def test_a_tape_is_redacted(tmp_path: Path) -> None:
     events.append({"statement": "INSERT INTO mails VALUES ('bob1@example.com')", "class": "write", "errno": 1062,
                    "error": "Duplicate entry 'bob1@example.com' for key 'm'", "user": "bob", "host": "bobs.example.com"})  # fmt: skip
     tape = make_tape(tmp_path / "t.tape", events, parts=2)
+    (tmp_path / "key").write_text(KEY.hex())
+    (tmp_path / "key").chmod(0o600)
     runner = CliRunner()
     given = ["tape", "redact", str(tape), "--key-file", str(tmp_path / "key"), "--accounts"]
     for name in ("a", "b"):
@@ -205,6 +207,14 @@ def test_a_tape_is_redacted(tmp_path: Path) -> None:
             assert b"example" not in content, file
     assert json.loads((tmp_path / "a" / "tape.json").read_text())["redacted"] is True
     assert runner.invoke(group, ["tape", "verify", str(tmp_path / "a")]).exit_code == 0
+
+
+def test_a_key_is_made_where_there_is_none(tmp_path: Path) -> None:
+    """For its owner alone; and it stays the same."""
+    key = read_key(tmp_path / "key")
+    assert len(key) == len(new_key()) == 16
+    assert read_key(tmp_path / "key") == key != new_key()
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_file_that_is_none_is_named(tmp_path: Path) -> None:
