@@ -31,6 +31,10 @@ struct qt_general {
     size_t n_states;
     int skipping;
     char server_version[128];
+    /* The row that ended the one before: it is the next one, and its first line is parsed already. */
+    struct qt_general_row ahead;  /* its argument is at `ahead_argument` of the line */
+    size_t ahead_argument, ahead_len;
+    uint64_t ahead_at;            /* offset of its line in the file; UINT64_MAX = none */
 };
 
 static char *copy(struct qt_span s) { return s.p != NULL ? strndup(s.p, s.len) : NULL; }
@@ -120,7 +124,8 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         const char *p = line_at(g, at, &len, &code, error);
         if (code != QT_OK)
             return code;
-        int boundary = p == NULL || qt_general_row(p, len, g->style, &next) || banner_ends(p, len);
+        int is_row = p != NULL && qt_general_row(p, len, g->style, &next);
+        int boundary = p == NULL || is_row || banner_ends(p, len);
         if (!boundary) {
             at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
             continue;
@@ -131,6 +136,12 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         if (r->text.len > 0 && r->text.p[r->text.len - 1] == '\r')
             r->text.len--;
         r->used = at;
+        g->ahead_at = is_row ? g->log.offset + at : UINT64_MAX;
+        if (is_row) {
+            g->ahead = next;
+            g->ahead_len = len;
+            g->ahead_argument = (size_t)(next.argument.p - p);
+        }
         code = qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
         r->has_statement = 1;
         if (code != QT_OK || r->statement.open_quote == 0)
@@ -141,6 +152,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
             r->used = first_end;
             r->text = (struct qt_span){base + argument, first_end > argument ? first_end - 1 - argument : 0};
             r->unbalanced = 1;
+            g->ahead_at = UINT64_MAX;
             return qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
         }
         at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
@@ -308,10 +320,17 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         struct row r = {.used = 0};
         int code = QT_OK;
         size_t len;
-        const char *p = line_at(g, 0, &len, &code, error);
+        int known = g->ahead_at == g->log.offset && g->log.begin + g->ahead_len <= g->log.end;
+        const char *p = known ? g->log.buffer + g->log.begin : line_at(g, 0, &len, &code, error);
         if (code != QT_OK)
             return code;
+        if (known) {
+            len = g->ahead_len;
+            r.head = g->ahead;
+            r.head.argument.p = p + g->ahead_argument;
+        }
         if (p == NULL) {
+            g->ahead_at = UINT64_MAX;
             g->time.kind = QT_LOGTIME_BAD;
             g->style = QT_GENERAL_ANY;
             if (qt_log_next_file(&g->log, error) < 0)
@@ -319,7 +338,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             continue;
         }
         size_t whole = len + (len < g->log.end - g->log.begin ? 1 : 0);
-        if (!qt_general_row(p, len, g->style, &r.head)) {
+        if (!known && !qt_general_row(p, len, g->style, &r.head)) {
             other_line(g, p, len > 0 && p[len - 1] == '\r' ? len - 1 : len);
             qt_log_consume(&g->log, whole);
             continue;
@@ -376,6 +395,7 @@ struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, con
         qt_fail(error, QT_ENOMEM, "out of memory");
         return NULL;
     }
+    g->ahead_at = UINT64_MAX;
     if (qt_log_init(&g->log, &kind, "a general query log", paths, n_paths, options, error) != QT_OK) {
         close_log(&g->log.reader);
         return NULL;

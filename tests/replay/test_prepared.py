@@ -15,6 +15,7 @@ from querytape.replay.sandbox import Server
 
 from tests.relay import Relay
 from tests.replay.whole import books, options, query
+from tests.tapes import flag_bits, make_tape
 
 from ..conftest import skip_loudly
 
@@ -126,3 +127,25 @@ def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, t
     assert len(rows) == executed
     assert [row for row in rows if row[1] != row[2]] == []
     assert sum(row[1] for row in rows if row[0] == "fetch") == 18
+
+
+def test_no_file_of_this_machine_is_ever_sent(recorder: Server, tmp_path: Path) -> None:
+    """LOAD DATA LOCAL from a tape that has not the file fails, and its session goes on."""
+    fresh_schema(recorder)
+    secret = tmp_path / "secret.csv"
+    secret.write_bytes(FILE)
+    events = [
+        {
+            "statement": f"LOAD DATA LOCAL INFILE '{secret}' INTO TABLE loaded FIELDS TERMINATED BY ','",
+            "class": "write",
+            "db": "shop",
+            "flags": flag_bits(danger="load_data"),
+        },
+        {"statement": "SELECT COUNT(*) FROM loaded", "db": "shop"},
+    ]
+    tape = make_tape(tmp_path / "l.tape", events)
+    summary = replay(tape, options(recorder, tmp_path / "l.run", allow_statements=frozenset({"load_data"})))
+    assert books(summary) == (2, 0, 0, 0)
+    assert summary.errors == {2: 1}
+    assert "the tape does not hold the file" in query(f"SELECT error FROM '{summary.path}/outcomes/*.parquet'")[0][0]
+    assert recorder.execute("SELECT COUNT(*) FROM shop.loaded") == ((0,),)
