@@ -11,14 +11,31 @@ from types import FrameType
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop` on each SIGINT and SIGTERM, in the main thread; elsewhere nothing is changed."""
+    with _handled(stop, (signal.SIGINT, signal.SIGTERM)):
+        yield
+
+
+@contextmanager
+def unwind_on_signals() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind as Ctrl-C does, so that what the block began is ended in order."""
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with _handled(interrupt, (signal.SIGTERM, signal.SIGHUP)):
+        yield
+
+
+@contextmanager
+def _handled(act: Callable[[], None], numbers: tuple[signal.Signals, ...]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
-        stop()
+        act()
 
-    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield
     finally:

@@ -5,21 +5,19 @@ It runs the command line's own commands and shows each, so that what is seen her
 """
 
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
-from types import FrameType
 
 import click
 
 from ..errors import QuerytapeError
 from ..replay.sandbox import Server, copy_data, private_folder, start_server
+from ..signals import unwind_on_signals
 from .shop import create_shop
 from .workload import drive
 
@@ -44,7 +42,7 @@ def run_demo(seconds: float = 20, keep: Path | None = None) -> Path:
     folder = (keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with _terminated_like_interrupted(), ExitStack() as stack:
+    with unwind_on_signals(), ExitStack() as stack:
         servers = private_folder("qt-demo-")
         stack.callback(shutil.rmtree, servers, ignore_errors=True)
         data = _record(servers, folder, seconds)
@@ -147,18 +145,3 @@ def _title(number: int, text: str) -> None:
 
 def _say(text: str) -> None:
     click.echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))
-
-
-@contextmanager
-def _terminated_like_interrupted() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind as Ctrl-C does, so that servers and their folders go in order."""
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = {number: signal.signal(number, interrupt) for number in (signal.SIGTERM, signal.SIGHUP)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

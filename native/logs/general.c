@@ -7,6 +7,7 @@
  * get the first time that follows. A Connect row always begins a session, so reused thread ids and restarts need no guess.
  */
 #include "general.h"
+#include "general_state.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,19 +17,12 @@
 #include "names.h"
 
 #define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
-#define ACCESS_DENIED 1045
-
-struct state { /* of the session that an entry means */
-    int64_t session;
-    char *user, *host, *db; /* NULL = not known */
-};
 
 struct qt_general {
     struct qt_log log;
     enum qt_general_style style;
     struct qt_logtime time;       /* of the last row that had one */
-    struct state *states;         /* by index of the session's entry */
-    size_t n_states;
+    struct qt_general_states states;
     int skipping;
     char server_version[128];
     /* The row that ended the one before: it is the next one, and its first line is parsed already. */
@@ -36,44 +30,6 @@ struct qt_general {
     size_t ahead_argument, ahead_len;
     uint64_t ahead_at;            /* offset of its line in the file; UINT64_MAX = none */
 };
-
-static char *copy(struct qt_span s) { return s.p != NULL ? strndup(s.p, s.len) : NULL; }
-
-static struct qt_span span_of(const char *text) { return (struct qt_span){text, text != NULL ? strlen(text) : 0}; }
-
-static void set(char **text, struct qt_span to)
-{
-    char *now = copy(to);
-    free(*text);
-    *text = now;
-}
-
-static void forget(struct state *s)
-{
-    free(s->user);
-    free(s->host);
-    free(s->db);
-    *s = (struct state){0, NULL, NULL, NULL};
-}
-
-static struct state *state_of(struct qt_general *g, size_t entry, int64_t session)
-{
-    if (entry >= g->n_states) {
-        size_t n = entry * 2 + 64;
-        struct state *larger = realloc(g->states, n * sizeof *larger);
-        if (larger == NULL)
-            return NULL;
-        memset(larger + g->n_states, 0, (n - g->n_states) * sizeof *larger);
-        g->states = larger;
-        g->n_states = n;
-    }
-    struct state *s = &g->states[entry];
-    if (s->session != session) {
-        forget(s);
-        s->session = session;
-    }
-    return s;
-}
 
 /* Reads one row: its first line, and where it is a statement, the lines up to the next row. 0 = the file's end. */
 struct row {
@@ -187,42 +143,6 @@ static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_
     m->when_ns = t.ns - (t.kind == QT_LOGTIME_LOCAL && g->log.has_timezone ? g->log.timezone_ns : 0);
 }
 
-/* Who it is now, and what the command changes. */
-static void follow(struct state *s, const struct row *r, struct qt_event *e)
-{
-    struct qt_span user, host, db;
-    if (strcmp(e->command, "connect") == 0 || strcmp(e->command, "change_user") == 0) {
-        static const char denied[] = "Access denied";
-        if (r->text.len >= sizeof denied - 1 && memcmp(r->text.p, denied, sizeof denied - 1) == 0) {
-            e->errno_ = ACCESS_DENIED;
-            return;
-        }
-        qt_general_account(r->text, &user, &host, &db);
-        set(&s->user, user);
-        set(&s->host, host);
-        set(&s->db, db);
-    } else if (strcmp(e->command, "init_db") == 0) {
-        set(&s->db, r->text);
-    }
-    e->user = span_of(s->user);
-    e->host = span_of(s->host);
-    e->db = span_of(s->db);
-}
-
-/* `use shop` : what stands behind the word. */
-static void follow_use(struct state *s, struct qt_span text)
-{
-    while (text.len > 0 && (text.p[text.len - 1] == ';' || text.p[text.len - 1] == ' ' || text.p[text.len - 1] == '\n'))
-        text.len--;
-    const char *blank = memrchr(text.p, ' ', text.len);
-    if (blank == NULL)
-        return;
-    struct qt_span name = {blank + 1, text.len - (size_t)(blank + 1 - text.p)};
-    if (name.len >= 2 && name.p[0] == '`' && name.p[name.len - 1] == '`')
-        name = (struct qt_span){name.p + 1, name.len - 2};
-    set(&s->db, name);
-}
-
 static const char *command_of(const struct row *r)
 {
     /* an Execute row has the values filled in: it is a query's text, unless placeholders are left (bulk execution) */
@@ -256,7 +176,8 @@ static int take(struct qt_general *g, const struct row *r)
         g->log.sessions.entries[old].ended = 1;
     }
     int64_t at = qt_log_session(&g->log, key, 0, e.command);
-    struct state *s = at < 0 ? NULL : state_of(g, (size_t)at, g->log.sessions.entries[at].session);
+    struct qt_general_state *s =
+        at < 0 ? NULL : qt_general_state(&g->states, (size_t)at, g->log.sessions.entries[at].session);
     if (s == NULL)
         return -1;
     m.entry = (uint32_t)at;
@@ -266,14 +187,14 @@ static int take(struct qt_general *g, const struct row *r)
     e.precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.file = g->log.file;
     e.offset = (int64_t)g->log.offset;
-    follow(s, r, &e);
+    qt_general_follow(s, r->text, &e);
     if (r->has_statement)
         qt_event_say(&e, r->text, &r->statement);
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
     if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)
-        follow_use(s, r->text);
+        qt_general_follow_use(s, r->text);
     if (r->unbalanced)
         qt_log_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement",
                        r->statement.redacted != NULL ? (struct qt_span){r->statement.redacted, r->statement.redacted_len} : r->text);
@@ -378,9 +299,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 static void close_log(struct qt_reader *reader)
 {
     struct qt_general *g = (struct qt_general *)reader;
-    for (size_t i = 0; i < g->n_states; i++)
-        forget(&g->states[i]);
-    free(g->states);
+    qt_general_states_free(&g->states);
     qt_log_done(&g->log);
     free(g);
 }

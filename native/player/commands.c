@@ -111,8 +111,6 @@ int qt_command_send(struct qt_session *s, const struct qt_event *ev, struct qt_a
     case QT_COMMAND_LONG_DATA:
         return qt_link_long_data(link, ev->stmt, ev->params, ev->params_len, a);
     case QT_COMMAND_FETCH:
-        if (ev->params_len == 0)
-            return QT_UNFIT;
         return qt_link_fetch(link, ev->stmt, ev->params, ev->params_len, a);
     case QT_COMMAND_RESET_STMT:
         qt_link_reset_stmt(link, ev->stmt, a);

@@ -266,10 +266,9 @@ void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, stru
     memset(a, 0, sizeof *a);
     mysql_reset_connection(link->mysql);
     finish_short(link, a);
-    if (a->error == 0)
-        qt_link_forget_all(link);
     if (a->error != 0)
         return;
+    qt_link_forget_all(link);
     /* Reads only is a session setting: where it can't be made again, nothing more may be sent. */
     if (mysql_set_character_set(link->mysql, o->charset) != 0 || run_init(link, o->init) != 0) {
         a->error = (int)mysql_errno(link->mysql);

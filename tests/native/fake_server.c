@@ -277,6 +277,18 @@ void fake_start(struct fake_server *s)
     CHECK_INT(pthread_create(&s->thread, NULL, listener_run, s), 0);
 }
 
+void fake_settle(struct fake_server *s)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 20;
+    pthread_mutex_lock(&s->lock);
+    while (s->alive > 0 && pthread_cond_timedwait(&s->idle, &s->lock, &until) == 0)
+        ;
+    pthread_mutex_unlock(&s->lock);
+}
+
 void fake_stop(struct fake_server *s)
 {
     shutdown(s->listen_fd, SHUT_RDWR);

@@ -35,6 +35,8 @@ struct fake_server {
 };
 
 void fake_start(struct fake_server *);
+/* Waits until every connection has seen its end, so that all it received is counted; gives up after 20 s. */
+void fake_settle(struct fake_server *);
 void fake_stop(struct fake_server *); /* ends connections as well, and frees */
 /* How many entries have this command (and, where not NULL, exactly this text). */
 int fake_count(struct fake_server *, int command, const char *text);

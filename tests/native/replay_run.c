@@ -266,6 +266,7 @@ void replay_run(struct replay *r)
             r->each_slice(r);
     } while (r->stats.state != QT_ENGINE_DONE);
     pthread_join(feeder, NULL);
+    fake_settle(&r->server);
     qt_engine_stats(r->engine, &r->stats);
     CHECK_INT(r->stats.fed, r->n);
     CHECK_INT(r->stats.executed + r->stats.not_sent, r->n);
