@@ -15,6 +15,7 @@ COMMANDS = {
     "capture": ".cli_capture:capture_group",
     "inspect": ".cli_inspect:inspect_command",
     "replay": ".cli_replay:replay_command",
+    "speed": ".cli_speed:speed_command",
     "report": ".cli_report:report_command",
     "tape": ".cli_tape:tape_group",
     "export": ".cli_export:export_command",

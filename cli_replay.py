@@ -3,44 +3,30 @@
 
 import sys
 import time
-from fractions import Fraction
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
-from .errors import InputError
-from .parameters import Duration, Size
-from .recovery import complete_tape
-from .replay import (
-    Finding,
-    Plan,
-    ReplayOptions,
-    RunSummary,
-    Tick,
-    Watcher,
-    parse_speed,
-    parse_target,
-    replay,
+from .cli_replay_options import (
+    SectionedCommand,
+    all_sections,
+    copies_of,
+    failures_of,
+    forcing_of,
+    pace_of,
+    selection_of,
 )
+from .recovery import complete_tape
+from .replay import Finding, Plan, ReplayOptions, RunSummary, Target, Tick, Watcher, parse_target, replay
 from .replay.live import HEADER, HEADER_EVERY, duration, line, progress
 from .replay.preflight import counted
-from .schemas import DANGERS
+from .replay.sandbox import start_server
+from .schemas import open_folder
+from .servers.tls import Tls
 from .terminal import printable
-
-
-class Speed(click.ParamType[Any]):
-    """An exact factor, or `max`."""
-
-    name = "factor"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction | None:
-        """Return a fraction, None for max."""
-        try:
-            return parse_speed(str(value))
-        except InputError as fault:
-            self.fail(str(fault).removeprefix("--speed: "), param, ctx)
 
 
 class LiveLines(Watcher):
@@ -87,7 +73,7 @@ class LiveLines(Watcher):
         if self._lines % HEADER_EVERY == 0:
             self.say(HEADER, "bold")
         self._lines += 1
-        share, eta_ns = progress(tick.at_ns, plan.last_due_ns, done, plan.planned, plan.rules.speed is not None)
+        share, eta_ns = progress(tick.at_ns, plan.last_due_ns, done, plan.planned, plan.rules.pace.paced)
         text = line(tick, tick.at_ns - self._at_ns, share, eta_ns)
         self._at_ns = tick.at_ns
         self.say(text, "red" if tick.errors else None)
@@ -105,16 +91,19 @@ def held_text(plan: Plan) -> str:
 
 @click.command(
     "replay",
+    cls=SectionedCommand,
     short_help="Replay a tape against a server.",
     epilog="""\b
 Examples:
   querytape replay shop.tape --target mysql://app@10.0.0.7:3306/shop -o a.run
   querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o fast.run \\
-      --speed max
+      --pace none
   querytape replay shop.tape --target 'mysql://app@/?socket=/run/mysqld/s' \\
       --defaults-file ~/.my.cnf -o s.run
   querytape replay shop.tape --target mysql://root@127.0.0.1:3307/shop \\
-      --allow-writes --target-is-disposable -o w.run
+      --allow-writes --target-is-disposable --order commit -o w.run
+  querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o peak.run \\
+      --from '2026-11-20 12:00' --to '2026-11-20 12:30' --amplify 2
 
 \b
 The line of each second:
@@ -130,82 +119,75 @@ Names for --allow-statement:
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
-@click.option(
-    "--target", required=True, metavar="URL", help="mysql://user@host:3306/db, or mysql://user@/db?socket=/path."
-)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The run to write (a new folder).")
-@click.option("--speed", type=Speed(), default="1", show_default=True, help="Factor: 0.5, 1, 2, 3/2, or max.")
-@click.option(
-    "--defaults-file", type=click.Path(path_type=Path), help="Option file with a [client] group: user, password, ..."
-)
-@click.option("--defaults-group", metavar="NAME", help="A further group of the option file, which wins over [client].")
-@click.option(
-    "--ask-password", is_flag=True, help="Ask for the password. Else QUERYTAPE_PASSWORD, MYSQL_PWD or the file."
-)
-@click.option("--allow-writes", is_flag=True, help="Send writes and DDL as well. Default: reads only.")
-@click.option("--target-is-disposable", is_flag=True, help="The target's data may be lost.")
-@click.option(
-    "--allow-statement",
-    "allow_statements",
-    multiple=True,
-    type=click.Choice([name for name in DANGERS if name != "none"]),
-    metavar="NAME",
-    help="Send this kind of dangerous statement as well. May be repeated.",
-)
-@click.option("--partial-ok", is_flag=True, help="Replay a tape that is not the whole workload.")
-@click.option("--charset", default="utf8mb4", show_default=True, help="Character set of every connection.")
-@click.option("--drain", type=Duration(), default="60s", show_default=True, help="Wait this long for the last answers.")
-@click.option("--lead", type=Duration(), default="2s", show_default=True, help="Open sessions this long ahead.")
-@click.option("--connect-rate", type=click.IntRange(1), default=500, show_default=True, help="Connects a second ahead.")
-@click.option("--queue-memory", type=Size(), default="256M", show_default=True, help="Memory of waiting events.")
-@click.option(
-    "--canaries", type=click.IntRange(0, 64), default=0, help="Threads that measure how late this machine wakes."
-)
-def replay_command(
-    tape: Path,
-    target: str,
-    output: Path,
-    speed: Fraction | None,
-    defaults_file: Path | None,
-    defaults_group: str | None,
-    ask_password: bool,
-    allow_writes: bool,
-    target_is_disposable: bool,
-    allow_statements: tuple[str, ...],
-    partial_ok: bool,
-    charset: str,
-    drain: int,
-    lead: int,
-    connect_rate: int,
-    queue_memory: int,
-    canaries: int,
-) -> int:
+@all_sections
+def replay_command(tape: Path, **given: Any) -> int:
     """Replay a TAPE against a server, one thread and connection for each original one, at the original times.
 
     Only reads are sent unless --allow-writes. What speaks against the target is said before anything is sent. Ctrl-C
-    once stops sending and keeps the run as partial; twice ends it now. Exit code 1: refused, partial, or unbalanced.
+    once stops sending and keeps the run as partial; twice ends it now. `querytape speed RUN 2` changes the speed
+    meanwhile. Exit code 1: refused, partial, or unbalanced.
     """
     complete_tape(tape)
-    options = ReplayOptions(
-        target=parse_target(target, defaults_file, defaults_group, ask_password),
-        output=output,
-        speed=speed,
-        charset=charset,
-        drain_ns=drain,
-        lead_ns=lead,
-        connect_rate=connect_rate,
-        queue_bytes=queue_memory,
-        canaries=canaries,
-        allow_writes=allow_writes,
-        target_is_disposable=target_is_disposable,
-        allow_statements=frozenset(allow_statements),
-        partial_ok=partial_ok,
-    )
-    summary = replay(tape, options, LiveLines())
+    with ExitStack() as stack:
+        target = target_of(given, stack)
+        summary = replay(tape, options_of(given, target, first_ns(tape)), LiveLines())
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
     return 0 if summary.complete else 1
+
+
+def target_of(given: dict[str, Any], stack: ExitStack) -> Target:
+    """Return the target; a sandbox is started, and ended with the stack."""
+    if given["target"] == "sandbox" or given["target"].startswith("sandbox:"):
+        kind = given["target"].partition(":")[2] or "mariadb"
+        server = stack.enter_context(start_server(kind, template=given["sandbox_data"]))
+        return parse_target(server.url(), environ={})
+    if given["sandbox_data"] is not None:
+        raise click.UsageError("--sandbox-data: only with --target sandbox")
+    files = {name: str(given[f"ssl_{name}"]) for name in ("ca", "cert", "key") if given[f"ssl_{name}"]}
+    mode = given["ssl_mode"] or ("PREFERRED" if files else None)
+    return parse_target(
+        given["target"],
+        given["defaults_file"],
+        given["defaults_group"],
+        given["ask_password"],
+        tls=Tls(mode.upper(), **files) if mode else None,
+        compress=given["compress"],
+    )
+
+
+def first_ns(tape: Path) -> int:
+    """Return when the tape begins."""
+    return int(open_folder("tape", tape).info.get("first_ns") or 0)
+
+
+def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:
+    """Return the options of one replay from those of the command line."""
+    sandbox = given["target"].startswith("sandbox")
+    return ReplayOptions(
+        target=target,
+        output=given["output"],
+        pace=pace_of(given),
+        selection=selection_of(given, tape_first_ns),
+        copies=copies_of(given),
+        forcing=forcing_of(given, target.password),
+        failures=failures_of(given),
+        commit_order=given["order"] == "commit",
+        verify=given["verify"],
+        start_at_ns=given["start_at"],
+        init=given["init"],
+        charset=given["charset"],
+        drain_ns=given["drain"],
+        lead_ns=given["lead"],
+        connect_rate=given["connect_rate"],
+        queue_bytes=given["queue_memory"],
+        canaries=given["canaries"],
+        allow_writes=given["allow_writes"],
+        target_is_disposable=given["target_is_disposable"] or sandbox,
+        allow_statements=frozenset(given["allow_statements"]),
+        partial_ok=given["partial_ok"],
+    )
 
 
 def summary_lines(summary: RunSummary) -> list[str]:

@@ -2,9 +2,7 @@
 """`querytape tape ...`: what is done to tapes."""
 
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,29 +11,12 @@ from .capture.tools.redact import new_key, read_key, redact
 from .capture.tools.salvage import salvage
 from .capture.tools.verify import verify
 from .cli_capture import say_result
+from .parameters import Moment
 
 OUTPUT = click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="The tape to write (a new folder)."
 )
 TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
-
-
-class Moment(click.ParamType[int]):
-    """A time in UTC, `2026-11-20 15:21:05` or with a fraction or an offset, as nanoseconds since 1970."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return nanoseconds."""
-        if isinstance(value, int):
-            return value
-        try:
-            at = datetime.fromisoformat(str(value))
-        except ValueError:
-            self.fail(f"{value!r}: expected a time such as '2026-11-20 15:21:05' (UTC)", param, ctx)
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
-        whole = at.replace(microsecond=0)
-        return int(whole.timestamp()) * 1_000_000_000 + at.microsecond * 1000
 
 
 @click.group("tape", short_help="Merge, cut, filter and check tapes.")

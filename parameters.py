@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values of the command line that several commands take: durations, sizes, time zones."""
+"""Values of the command line that several commands take: durations, sizes, times, time zones."""
 
 import re
+from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -58,3 +59,30 @@ class TimeZone(click.ParamType[int]):
             self.fail(f"{value!r}: expected an offset such as +02:00 or UTC", param, ctx)
         seconds = int(found[2]) * 3600 + int(found[3]) * 60
         return (seconds if found[1] == "+" else -seconds) * 1_000_000_000
+
+
+class Moment(click.ParamType[Any]):
+    """A time in UTC, `2026-11-20 15:21:05` or with a fraction or an offset, as nanoseconds since 1970.
+
+    Where it may be relative, `+10m` as well, and a value is (whether it is, nanoseconds).
+    """
+
+    name = "time"
+
+    def __init__(self, relative: bool = False) -> None:
+        self._relative = relative
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[bool, int]:
+        """Return nanoseconds."""
+        if isinstance(value, (int, tuple)):
+            return value
+        if self._relative and str(value).startswith("+"):
+            return True, Duration().convert(str(value)[1:], param, ctx)
+        try:
+            at = datetime.fromisoformat(str(value))
+        except ValueError:
+            self.fail(f"{value!r}: expected a time such as '2026-11-20 15:21:05' (UTC)", param, ctx)
+        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        whole = at.replace(microsecond=0)
+        ns = int(whole.timestamp()) * 1_000_000_000 + at.microsecond * 1000
+        return (False, ns) if self._relative else ns

@@ -21,9 +21,21 @@ class State(IntEnum):
     DONE = 4
 
 
+class EndedBy(IntEnum):
+    """Why the engine stopped by itself: enum qt_ended_by."""
+
+    NOTHING = 0
+    ERRORS = 1
+    LOSS = 2
+    OVERLOAD = 3
+
+
 @dataclass(frozen=True)
 class EngineOptions:
-    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h."""
+    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h.
+
+    `accounts` are (user, password), which sessions name by their place.
+    """
 
     host: str | None = None
     socket: str | None = None
@@ -33,7 +45,7 @@ class EngineOptions:
     db: str | None = None
     charset: str = "utf8mb4"
     init: str | None = None
-    max_pace: bool = False
+    pace: int = 0
     canaries: int = 0
     connect_timeout_s: int = 20
     connect_rate: int = 500
@@ -41,6 +53,20 @@ class EngineOptions:
     queue_bytes: int = 256 << 20
     drain_ns: int = 60_000_000_000
     stack_bytes: int = 128 << 10
+    accounts: tuple[tuple[str, str | None], ...] = ()
+    compress: bool = False
+    tls: int = 0
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    verify: bool = False
+    zero_at_ns: int = 0
+    statement_timeout_ns: int = 0
+    max_errors: int = -1
+    on_lost: int = 0
+    overload: int = 0
+    order_tables: int = 0
+    order_bound_ns: int = 2_000_000_000
 
 
 @dataclass(frozen=True)
@@ -61,6 +87,14 @@ class EngineStats:
     sessions_opened: int
     sessions_failed: int
     sessions_lost: int
+    sessions_reopened: int
+    timeouts: int
+    overload_waits: int
+    overload_drops: int
+    order_waits: int
+    order_broken: int
+    order_wait_ns: int
+    unforced: int
     queued_bytes: int
     now_ns: int
     engine_cpu_ns: int
@@ -73,6 +107,12 @@ class EngineStats:
     drain_cut: int
     zero_real_ns: int
     state: State
+    ended_by: EndedBy
+
+
+def _text(value: str) -> Any:
+    """Return a text of C's, which lives as long as what is returned."""
+    return ffi.new("char[]", value.encode("utf-8", "surrogateescape"))
 
 
 class Engine:
@@ -84,10 +124,15 @@ class Engine:
         keep = []
         for name, value in vars(options).items():
             if isinstance(value, str):
-                keep.append(ffi.new("char[]", value.encode("utf-8", "surrogateescape")))
+                keep.append(_text(value))
                 setattr(given, name, keep[-1])
-            elif value is not None:
+            elif value is not None and name != "accounts":
                 setattr(given, name, value)
+        accounts = ffi.new("struct qt_account[]", max(len(options.accounts), 1))
+        for place, (user, password) in enumerate(options.accounts):
+            keep += [_text(user), _text(password or "")]
+            accounts[place].user, accounts[place].password = keep[-2:]
+        given.accounts, given.n_accounts = accounts, len(options.accounts)
         self._engine = lib.qt_engine_new(given, error)
         if self._engine == ffi.NULL:
             check(error.code, error)
@@ -156,8 +201,14 @@ class Engine:
         optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "canary_p50_ns", "canary_p99_ns")
         values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
         values["state"] = State(s.state)
+        values["ended_by"] = EndedBy(s.ended_by)
         values.update({name: None for name in optional if values[name] < 0})
         return EngineStats(**values)
+
+    def tempo(self, factor: float) -> None:
+        """From now on let due times come `factor` times as fast as planned. Raises NativeFault where nothing is due."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_tempo(self._open, factor, error), error)
 
     def stop(self, how: int = 1) -> None:
         """1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""

@@ -206,6 +206,24 @@ struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, con
 
 struct qt_engine;
 
+enum qt_pace {
+    QT_PACE_SCHEDULE = 0,       /* each event at its due time, whatever the answers before took (open loop) */
+    QT_PACE_THINK = 1,          /* a session's first event at its due time, the others as long after the answer as on the tape */
+    QT_PACE_NONE = 2            /* as fast as each session allows */
+};
+
+enum qt_on_lost { QT_LOST_END = 0, QT_LOST_REOPEN = 1, QT_LOST_STOP = 2 }; /* reopen: at the next transaction */
+enum qt_overload { QT_OVERLOAD_WAIT = 0, QT_OVERLOAD_DROP = 1, QT_OVERLOAD_STOP = 2 };
+enum qt_tls { QT_TLS_OFF = 0, QT_TLS_ON = 1, QT_TLS_VERIFY_CA = 2, QT_TLS_VERIFY_IDENTITY = 3 };
+
+/* Why the engine stopped by itself. */
+enum qt_ended_by { QT_BY_NOTHING = 0, QT_BY_ERRORS = 1, QT_BY_LOSS = 2, QT_BY_OVERLOAD = 3 };
+
+struct qt_account {
+    const char *user;
+    const char *password;       /* may be NULL */
+};
+
 struct qt_engine_options {
     /* The target. Exactly one of host and socket; host is best an address (resolved once by the caller). */
     const char *host;
@@ -214,16 +232,32 @@ struct qt_engine_options {
     const char *password;       /* may be NULL */
     const char *db;             /* schema of sessions whose tape does not tell; may be NULL */
     const char *charset;        /* SET NAMES of every connection; "utf8mb4" */
-    const char *init;           /* NULL, or one statement sent first on every connection (read-only sessions, ...) */
+    const char *init;           /* NULL, or statements, one a line, sent first on every connection (read-only sessions, ...) */
     int32_t port;
     int32_t connect_timeout_s;
-    int32_t max_pace;           /* 1 = --speed max: due times are ignored, order inside each session kept */
+    int32_t pace;               /* enum qt_pace */
     int32_t canaries;           /* threads that only sleep to absolute times and note how late they wake; 0 = none */
     int64_t connect_rate;       /* connects per second ahead of time, at most */
     int64_t lead_ns;            /* a session is connected this long before its first event is due */
     int64_t queue_bytes;        /* memory budget of waiting events */
     int64_t drain_ns;           /* after the last due time: wait this long for answers, then cut and count */
     int64_t stack_bytes;        /* of a session's thread */
+    const struct qt_account *accounts; /* whom sessions may log in as, by number; NULL = all as `user` */
+    int32_t n_accounts;
+    int32_t compress;           /* 1 = the compressed protocol */
+    int32_t tls;                /* enum qt_tls */
+    int32_t verify;             /* 1 = checksums of result rows (base/checksum.h) */
+    const char *tls_ca;         /* files; each may be NULL */
+    const char *tls_cert;
+    const char *tls_key;
+    int64_t zero_at_ns;         /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */
+    int64_t statement_timeout_ns; /* then the statement is killed on the target; 0 = never */
+    int64_t max_errors;         /* stop at more failed statements than these; negative = never */
+    int32_t on_lost;            /* enum qt_on_lost */
+    int32_t overload;           /* enum qt_overload: when the queue is full and events are overdue */
+    int32_t order_tables;       /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
+    int32_t reserved;
+    int64_t order_bound_ns;     /* an ordered wait that nothing has moved for this long is broken */
 };
 
 /* Counters since the start, unless said otherwise. Read from any thread. */
@@ -234,7 +268,13 @@ struct qt_engine_stats {
     uint64_t injected;
     uint64_t attributes_dropped; /* query attributes of ended sessions, which are not sent */
     uint64_t bulk_expanded;     /* executions sent in place of bulk ones, of ended sessions */
-    uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost;
+    uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
+    uint64_t timeouts;          /* statements killed after statement_timeout_ns */
+    uint64_t overload_waits;    /* how often the feeder waited for room while events were overdue */
+    uint64_t overload_drops;    /* events dropped for it */
+    uint64_t order_waits, order_broken; /* events that waited for other sessions' commits; waits that were broken */
+    int64_t order_wait_ns;      /* all such waits together */
+    uint64_t unforced;          /* statements whose clock or insert id the target did not let be set */
     uint64_t queued_bytes;
     int64_t now_ns;             /* since the run's zero; negative before it */
     int64_t engine_cpu_ns;      /* CPU time of the engine's own threads, ended ones included */
@@ -247,7 +287,7 @@ struct qt_engine_stats {
     uint64_t drain_cut;         /* events cut off by the end of drain_ns */
     int64_t zero_real_ns;       /* wall clock at the run's zero; 0 before it */
     int32_t state;              /* enum qt_engine_state */
-    int32_t reserved;
+    int32_t ended_by;           /* enum qt_ended_by */
 };
 
 enum qt_engine_state {
@@ -261,22 +301,28 @@ enum qt_engine_state {
 /* Copies the options (texts too). */
 struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
 /* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. Columns, in this order:
- *   session BIGINT, open_due_ns BIGINT (when to connect, from the run's zero; negative or 0 = before the start),
- *   events BIGINT (planned for it: it is closed after the last), db VARCHAR (schema to connect with; NULL = options.db),
- *   opened_ahead BOOLEAN */
+ *   session BIGINT (its clone's number times 2^40 added), open_due_ns BIGINT (when to connect, from the run's zero; negative or
+ *   0 = before the start), events BIGINT (planned for it: it is closed after the last), db VARCHAR (schema to connect with; NULL
+ *   = options.db), opened_ahead BOOLEAN, account INTEGER (among options.accounts; NULL = options.user), client_flags BIGINT
+ *   (capabilities of the original client; NULL = unknown), charset VARCHAR (SET NAMES; NULL = options.charset) */
 int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 /* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
  * and the first events are fed (or the plan has ended). */
 int qt_engine_start(struct qt_engine *, struct qt_error *);
 /* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again with the
  * next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
- *   session BIGINT, seq BIGINT, due_ns BIGINT (from the run's zero), command INTEGER (COMMANDS in schemas/codes.py; those
- *   the engine does not send are not_sent 'unsupported'), class INTEGER (CLASSES, or -1), flags BIGINT, db VARCHAR
- *   (NULL = unknown), stmt BIGINT (the prepared statement's number in its session, or NULL), statement BLOB (NULL where the
- *   command has none), params BLOB (schemas/params.md; an execute without is sent as text)
- * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l i i l U l Z Z. */
+ *   session BIGINT, seq BIGINT, due_ns BIGINT (from the run's zero), span_ns BIGINT (how long it took on the tape, at this
+ *   speed), command INTEGER (COMMANDS in schemas/codes.py; those the engine does not send are not_sent 'unsupported'), class
+ *   INTEGER (CLASSES, or -1), flags BIGINT, account INTEGER (change_user: whom; NULL = options.user), db VARCHAR (NULL =
+ *   unknown), stmt BIGINT (the prepared statement's number in its session, or NULL; process_kill: the session that is meant),
+ *   statement BLOB (NULL where the command has none), params BLOB (schemas/params.md; an execute without is sent as text),
+ *   clock_us BIGINT (SET timestamp before it; NULL = not), insert_id BIGINT (SET insert_id before it; NULL = not), waits VARCHAR
+ *   (NULL, or "3:17 5:2;3:18": not before the first 17 commits on table 3 and 2 on table 5; itself commit 18 on table 3)
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l i U l Z Z l l U. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
+/* From now on due times come `factor` times as fast as the plan has them (1 = as planned). Any thread. */
+int qt_engine_tempo(struct qt_engine *, double factor, struct qt_error *);
 /* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */
 int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *);
 /* After QT_ENGINE_DONE: one row a session. Columns: sessions of schemas/run.sql. */

@@ -4,8 +4,8 @@
 from ..servers.target import Target, parse_target
 from .options import ReplayOptions, RunSummary
 from .pacing import parse_speed, speed_text
-from .plan import Plan
 from .preflight import Finding
+from .rules import Plan
 from .runner import Watcher, replay
 from .ticks import Tick
 

@@ -10,9 +10,10 @@ from .storage import open_storage, question
 STATUSES = ("executed", "filtered", "skipped", "not_sent")
 
 
-def account(tape: Folder, run: Folder, spill: Path, own: dict[str, int]) -> dict[str, Any]:
-    """Return run.json's `accounting`, `own` among it; balanced: each event of the tape has exactly one outcome."""
+def account(tape: Folder, run: Folder, spill: Path, own: dict[str, int], copies: int = 1) -> dict[str, Any]:
+    """Return run.json's `accounting`, `own` among it; balanced: each copy of each event has exactly one outcome."""
     with open_storage(spill) as con:
+        con.execute(f"SET VARIABLE copies = {copies}")
         con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
         con.execute(f"CREATE VIEW run_outcomes AS FROM {run.source('outcomes')}")
         (_, _, tape_events, tape_print), *rows = con.execute(question("accounting.sql")).fetchall()

@@ -1,30 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
 """The options of one replay and what it came to. Times in nanoseconds."""
 
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..servers.target import Target
-from .pacing import speed_text
-from .plan import Rules
+from .copies import Copies
+from .forcing import Forcing
+from .pacing import Pace
 from .preflight import Permissions
+from .rules import Rules
+from .selection import Selection
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
+
+Lost = Literal["end", "reopen", "stop"]
+Overload = Literal["wait", "drop", "stop"]
+LOST: dict[Lost, int] = {"end": 0, "reopen": 1, "stop": 2}  # enum qt_on_lost
+OVERLOAD: dict[Overload, int] = {"wait": 0, "drop": 1, "stop": 2}  # enum qt_overload
+
+
+@dataclass(frozen=True)
+class Failures:
+    """What is done when things go wrong.
+
+    `on_lost`: a session whose connection is lost ends, is opened anew at its next transaction, or ends the run.
+    `statement_timeout_ns`: then a statement is killed on the target; 0 = never. `max_errors`: the run ends with the
+    error behind them; None = never. `overload`: the queue is full and events are overdue: wait, drop them, or end
+    the run.
+    `order_bound_ns`: a wait for another session's commit that nothing has moved for so long is broken.
+    """
+
+    on_lost: Lost = "end"
+    statement_timeout_ns: int = 0
+    max_errors: int | None = None
+    overload: Overload = "wait"
+    order_bound_ns: int = 2_000_000_000
 
 
 @dataclass(frozen=True)
 class ReplayOptions:
-    """Everything that can be set. `speed` is an exact factor, None = as fast as it goes.
+    """Everything that can be set.
 
     `lead_ns`: sessions whose connect the tape did not see are opened this long before their first event.
-    `queue_bytes`: memory of events that wait to be sent. `slice_ns`: how often outcomes are written.
+    `queue_bytes`: memory of events that wait to be sent. `slice_ns`: how often outcomes are written. `init`: statements
+    that every connection begins with. `verify`: keep checksums of result rows. `start_at_ns`: when, since 1970, the
+    first event is due; None = as soon as all is ready.
     """
 
     target: Target
     output: Path
-    speed: Fraction | None = Fraction(1)
+    pace: Pace = field(default_factory=Pace)
+    selection: Selection = field(default_factory=Selection)
+    copies: Copies = field(default_factory=Copies)
+    forcing: Forcing = field(default_factory=Forcing)
+    failures: Failures = field(default_factory=Failures)
+    commit_order: bool = False
+    verify: bool = False
+    start_at_ns: int | None = None
+    init: tuple[str, ...] = ()
     charset: str = "utf8mb4"
     drain_ns: int = 60_000_000_000
     lead_ns: int = 2_000_000_000
@@ -40,21 +75,38 @@ class ReplayOptions:
 
     def rules(self) -> Rules:
         """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""
-        return Rules(self.speed, self.allow_writes, self.allow_statements, self.lead_ns)
+        return Rules(
+            self.pace,
+            self.allow_writes,
+            self.allow_statements,
+            self.lead_ns,
+            self.selection,
+            self.copies,
+            self.forcing,
+            self.commit_order,
+        )
 
     def permissions(self) -> Permissions:
         """Return what concerns the pre-flight."""
         return Permissions(self.target_is_disposable, self.partial_ok)
 
     @property
-    def init(self) -> str | None:
-        """Return the statement that every connection begins with."""
-        return None if self.allow_writes else READ_ONLY
+    def first_statements(self) -> str | None:
+        """Return what every connection begins with, a statement a line: reads only is told to the server first."""
+        parts = [*(() if self.allow_writes else (READ_ONLY,)), *(" ".join(text.split("\n")) for text in self.init)]
+        return "\n".join(parts) or None
 
     def as_json(self) -> dict[str, Any]:
         """Return run.json's `parameters`."""
         return {
-            "speed": speed_text(self.speed),
+            **self.pace.as_json(),
+            "selection": self.selection.as_json(),
+            **self.copies.as_json(),
+            **self.forcing.as_json(),
+            **asdict(self.failures),
+            "order": "commit" if self.commit_order else "time",
+            "verify": self.verify,
+            "start_at_ns": self.start_at_ns,
             "charset": self.charset,
             "drain_ns": self.drain_ns,
             "lead_ns": self.lead_ns,
@@ -66,7 +118,7 @@ class ReplayOptions:
             "target_is_disposable": self.target_is_disposable,
             "allow_statements": sorted(self.allow_statements),
             "partial_ok": self.partial_ok,
-            "init": self.init,
+            "init": self.first_statements,
         }
 
 

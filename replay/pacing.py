@@ -4,13 +4,81 @@
 A speed is an exact fraction: 1.5 is 3/2, and half speed doubles every offset. No clock is read here.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any, Literal
 
 from ..errors import InputError
 
 # Numerator and denominator of a speed: with 64-bit offsets every product fits DuckDB's HUGEINT.
 LARGEST_TERM = 10**9
 LARGEST_NS = 2**63 - 1
+
+
+Kind = Literal["schedule", "think", "none"]
+KINDS: dict[Kind, int] = {"schedule": 0, "think": 1, "none": 2}  # enum qt_pace
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the tape's times become the replay's. Times in nanoseconds.
+
+    `schedule`: every event at its time (open loop). `think`: as long after the answer before as on the tape (closed
+    loop). `none`: as fast as sessions allow. `connect_speed` scales when sessions begin, `think_speed` what happens
+    inside them; None = `speed`. `max_idle_ns`: stretches in which no session does anything are cut to this.
+    `ramp_ns`: the speed rises from nothing to its own in this time.
+    """
+
+    kind: Kind = "schedule"
+    speed: Fraction = Fraction(1)
+    connect_speed: Fraction | None = None
+    think_speed: Fraction | None = None
+    max_idle_ns: int | None = None
+    ramp_ns: int = 0
+
+    @classmethod
+    def of(cls, speed: Fraction | None) -> "Pace":
+        """Return the schedule at one speed; None is no pace at all."""
+        return cls("none") if speed is None else cls(speed=speed)
+
+    @property
+    def paced(self) -> bool:
+        """Whether anything is due."""
+        return self.kind != "none"
+
+    @property
+    def apart(self) -> bool:
+        """Whether sessions begin at another speed than they think."""
+        return (self.connect_speed or self.speed) != (self.think_speed or self.speed)
+
+    def due_sql(self, zero_ns: int) -> str:
+        """Return when an event is due, from the run's zero, in terms of `start_ns` and its session's `base_ns`."""
+        think = self.think_speed or self.speed
+        if self.apart:
+            begin = f"greatest(base_ns - {zero_ns}::BIGINT, 0)"
+            inside = "greatest(start_ns - base_ns, 0)"
+            due = f"({due_sql(begin, self.connect_speed or self.speed)} + {due_sql(inside, think)})"
+        else:
+            due = due_sql(f"greatest(start_ns - {zero_ns}::BIGINT, 0)", think)
+        if not self.ramp_ns:
+            return due
+        # The speed grows like time: after t of the ramp R, t^2 / 2R of the plan is done; behind it all is R/2 later.
+        half = self.ramp_ns // 2
+        return (
+            f"list_transform([{due}], lambda x: CASE WHEN x < {half} THEN sqrt(2.0 * {self.ramp_ns} * x)::BIGINT"
+            f" ELSE x + {half} END)[1]"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what run.json keeps of it."""
+        return {
+            "pace": self.kind,
+            "speed": speed_text(self.speed) if self.paced else "max",
+            "connect_speed": speed_text(self.connect_speed) if self.connect_speed else None,
+            "think_speed": speed_text(self.think_speed) if self.think_speed else None,
+            "max_idle_ns": self.max_idle_ns,
+            "ramp_ns": self.ramp_ns,
+        }
 
 
 def parse_speed(text: str) -> Fraction | None:

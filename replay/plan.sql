@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is done with an event: NULL = it is sent, else the reason why it is not (column `reason` of window_events).
 -- Variables: flag_bits (name -> bit), danger_names (code -> name), danger_shift, allowed (names of dangers asked for),
--- allow_writes, commands and classes (name -> number for the engine).
+-- allow_writes, commands and classes (name -> number for the engine), copies.
 
 CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
 
@@ -38,7 +38,9 @@ END;
 CREATE OR REPLACE TEMP MACRO hold(command, class, flags, db, stmt) AS CASE
     WHEN has_flag(flags, 'system') THEN 'system'
     WHEN command = 'query' THEN hold_text(class, flags)
-    WHEN command IN ('quit', 'ping', 'reset_connection') THEN NULL
+    WHEN command IN ('quit', 'ping', 'reset_connection', 'change_user', 'set_option') THEN NULL
+    WHEN command = 'process_kill'
+        THEN CASE WHEN list_contains(getvariable('allowed'), 'kill') THEN NULL ELSE 'danger:kill' END
     WHEN command = 'connect' THEN 'own_connect'
     WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
     -- A log's Execute is the statement with its values: sent as text.
@@ -50,4 +52,12 @@ END;
 
 -- Filtered is what the safety of reads only leaves out; skipped is what can't or must not be replayed at all.
 CREATE OR REPLACE TEMP MACRO held_status(reason) AS
-    CASE WHEN reason IN ('write', 'ddl', 'admin') THEN 'filtered' ELSE 'skipped' END;
+    CASE WHEN reason IN ('write', 'ddl', 'admin') OR starts_with(reason, 'filter:') THEN 'filtered' ELSE 'skipped' END;
+
+-- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
+CREATE OR REPLACE TEMP MACRO little_endian(params) AS
+    ('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
+        || substr(hex(params), 3, 2))::BIGINT::VARCHAR;
+
+-- Numbers of the copies of each event.
+CREATE OR REPLACE TEMP VIEW every_clone AS SELECT range::INTEGER AS clone FROM range(getvariable('copies')::BIGINT);

@@ -1,17 +1,40 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The events of one window that are sent, as the engine takes them.
--- Input: view window_events; macro due_of(start_ns).
+-- The events of one window that are sent, as the engine takes them, once for each copy of this round.
+-- Input: views window_events, session_bases, commit_order, threads (planner.py); variables round, amplify; macros due_of, shift_of.
+-- A KILL names the session that is meant instead of the tape's connection id.
+WITH sent AS (
+    SELECT w.*, c.clone,
+        due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
+        o.waits,
+        CASE
+            WHEN w.command = 'process_kill' THEN little_endian(w.params)
+            WHEN danger_of(w.flags) = 'kill'
+                THEN regexp_extract(w.statement::VARCHAR, '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1)::VARCHAR
+        END AS victim
+    FROM (SELECT * FROM window_events WHERE reason IS NULL) w
+    CROSS JOIN (SELECT clone FROM every_clone WHERE clone // getvariable('amplify') = getvariable('round')) c
+    LEFT JOIN session_bases b ON w.session = b.session
+    LEFT JOIN commit_order o ON w.session = o.session AND w.seq = o.seq
+)
 SELECT
-    session,
-    seq,
-    due_of(start_ns) AS due_ns,
-    getvariable('commands')[command]::INTEGER AS command,
-    coalesce(getvariable('classes')[class], -1)::INTEGER AS class,
-    flags,
-    db,
-    stmt,
-    CASE WHEN command = 'query' OR params IS NULL THEN statement END AS statement, -- what was prepared needs no text again
-    params
-FROM window_events
-WHERE reason IS NULL
-ORDER BY due_ns, session, seq
+    s.session + (s.clone::BIGINT << 40) AS session,
+    s.seq,
+    s.due_ns,
+    greatest(due_of(s.start_ns + coalesce(s.duration_ns, 0), s.start_ns) - due_of(s.start_ns, s.start_ns), 0) AS span_ns,
+    getvariable('commands')[CASE WHEN s.victim IS NULL THEN s.command ELSE 'process_kill' END]::INTEGER AS command,
+    coalesce(getvariable('classes')[s.class], -1)::INTEGER AS class,
+    s.flags,
+    account_of(s."user") AS account,
+    s.db,
+    CASE WHEN s.victim IS NULL THEN s.stmt ELSE t.session + (s.clone::BIGINT << 40) END AS stmt,
+    CASE
+        WHEN s.victim IS NOT NULL
+            THEN CASE WHEN regexp_matches(s.statement::VARCHAR, '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
+        WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
+    END AS statement,
+    s.params,
+    clock_of(s.class, s.statement, s.flags, s.tape_ns) AS clock_us,
+    forced_id(s.class, s.insert_id) AS insert_id,
+    s.waits
+FROM sent s
+ASOF LEFT JOIN threads t ON TRY_CAST(nullif(s.victim, '') AS BIGINT) = t.thread_id AND s.tape_ns >= t.first_ns

@@ -1,16 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which sessions are opened, when, and for how many events? One row for each that has something to send.
--- Input: table session_windows (plan_window.sql, with the number of the window); variable lead_ns; macro due_of(start_ns),
--- which gives nanoseconds from the run's zero.
-SELECT
-    session,
-    CASE WHEN connect_seen THEN due_of(connect_ns) ELSE due_of(first_ns) - getvariable('lead_ns') END AS open_due_ns,
-    events,
-    db,
-    NOT connect_seen AS opened_ahead,
-    due_of(last_ns) AS last_due_ns,
-    due_of(end_ns) AS close_due_ns
-FROM (
+-- Which sessions are opened, when, and for how many events? One row for each that has something to send, and each copy of it.
+-- Input: table session_windows (plan_window.sql, with the number of the window); view tape_sessions; variable lead_ns; macros
+-- due_of(start_ns, base_ns), which gives nanoseconds from the run's zero, shift_of, account_of.
+WITH each AS (
     SELECT
         session,
         sum(events)::BIGINT AS events,
@@ -19,8 +11,29 @@ FROM (
         max(end_ns) AS end_ns,
         arg_min(db, db_seq) AS db,
         min(connect_ns) AS connect_ns,
-        bool_or(connect_seen) AS connect_seen
+        bool_or(connect_seen) AS connect_seen,
+        CASE WHEN bool_or(connect_seen) THEN min(connect_ns) ELSE min(first_ns) END AS base_ns
     FROM session_windows
     GROUP BY session
+    HAVING sum(events) > 0
 )
-WHERE events > 0
+SELECT
+    e.session,
+    c.clone,
+    e.session + (c.clone::BIGINT << 40) AS engine_session,
+    shift_of(e.session, c.clone)
+        + CASE WHEN e.connect_seen THEN due_of(e.connect_ns, e.base_ns) ELSE due_of(e.first_ns, e.base_ns) - getvariable('lead_ns') END
+        AS open_due_ns,
+    e.events,
+    e.db,
+    NOT e.connect_seen AS opened_ahead,
+    account_of(t."user"::VARCHAR) AS account,
+    t.client_flags::BIGINT AS client_flags,
+    s.name AS charset,
+    shift_of(e.session, c.clone) + due_of(e.last_ns, e.base_ns) AS last_due_ns,
+    shift_of(e.session, c.clone) + due_of(e.end_ns, e.base_ns) AS close_due_ns,
+    e.base_ns
+FROM each e
+CROSS JOIN every_clone c
+LEFT JOIN tape_sessions t ON e.session = t.session
+LEFT JOIN charsets s ON s.id = TRY_CAST(t.charset AS INTEGER)

@@ -8,7 +8,7 @@ from typing import Literal
 from ..servers.facts import OWN_SCHEMAS, Facts
 from ..servers.target import Target
 from .machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
-from .plan import Plan
+from .rules import Plan
 
 Level = Literal["info", "warning", "refuse"]
 

@@ -15,7 +15,7 @@ from ..errors import InputError
 from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, write_json
 from ..servers.facts import Facts
 from .options import ReplayOptions
-from .plan import Plan
+from .rules import Plan
 
 
 class RunFolder:
@@ -99,5 +99,5 @@ def first_info(plan: Plan, options: ReplayOptions, facts: Facts) -> dict[str, An
         },
         "parameters": options.as_json(),
         "measuring_point": "client",
-        "plan": {"planned": plan.planned, "sessions": plan.sessions, "peak_sessions": plan.peak_sessions},
+        "plan": plan.as_json(),
     }

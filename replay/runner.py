@@ -12,27 +12,52 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from ..errors import InputError, QuerytapeError, RefusedError, TargetError
-from ..native.engine import Engine, EngineOptions, EngineStats
+from ..native.engine import EndedBy, Engine, EngineOptions, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import Folder, FolderError, open_folder
 from ..servers.facts import gather
 from ..signals import stop_on_signals
 from .accounting import account, summarise
+from .control import SpeedFile
 from .machine import measure
-from .options import ReplayOptions, RunSummary
-from .plan import Plan, feed_stream, make_plan, open_planner, plan_windows, session_stream, write_missing
+from .options import LOST, OVERLOAD, ReplayOptions, RunSummary
+from .pacing import KINDS
+from .plan import make_plan
+from .planner import feed_streams, open_planner, session_stream, write_missing
 from .preflight import Finding, check, check_tape, counted
+from .rules import Plan
 from .run_folder import RunFolder, first_info, new_run
 from .storage import open_storage, write_parquet
+from .tables import read_catalog
 from .ticks import Tick, TickLog, process_cpu_ns
 
 TICK_S = 1.0
+# What the engine adds to the books beside the events.
+OWN_COUNTS = (
+    "injected",
+    "attributes_dropped",
+    "bulk_expanded",
+    "sessions_reopened",
+    "timeouts",
+    "overload_waits",
+    "overload_drops",
+    "order_waits",
+    "order_broken",
+    "order_wait_ns",
+    "unforced",
+)
+ENDED_BY = {
+    EndedBy.ERRORS: "more statements failed than --max-errors allows",
+    EndedBy.LOSS: "a connection was lost (--on-lost stop)",
+    EndedBy.OVERLOAD: "the queue was full while events were overdue (--overload stop)",
+}
 
 
 class Watcher:
@@ -72,9 +97,11 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
     _refuse(check_tape(tape.info, options.permissions()))
     with new_run(options.output) as folder:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
+            options = replace(options, target=options.target.settled(con))
             facts = gather(con)
+            catalog = read_catalog(con) if rules.commit_order else None
         try:
-            plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning)
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning, catalog=catalog)
         except duckdb.Error as fault:
             raise InputError(f"{tape_path}: the tape can't be read: {fault}") from fault
         findings = check(plan, options.target, facts, measure(), options.permissions())
@@ -105,8 +132,9 @@ class Replay:
         self.folder = folder
         self.info = info
         self.watcher = watcher
-        self.engine = Engine(engine_options(options))
+        self.engine = Engine(engine_options(options, plan.order_tables))
         self.ticks = TickLog(folder.ticks)
+        self.speed = SpeedFile(folder.path, options.pace)
         self.stops = 0
         self.rows_written = 0
         self.threads_peak = 0
@@ -167,10 +195,10 @@ class Replay:
     def _feed(self) -> None:
         """Give the engine one window of the plan after the other."""
         with open_planner(self.plan) as con:
-            for window in list(plan_windows(con, self.plan)):
-                if self.stops:
+            for stream in feed_streams(con, self.plan):
+                if self.stops or self.engine.stats().ended_by:
                     break
-                self.engine.feed(feed_stream(con, self.plan, window))
+                self.engine.feed(stream)
         self.engine.feed_end()
 
     def _write(self) -> None:
@@ -213,6 +241,7 @@ class Replay:
         if stats.zero_real_ns == 0:
             self.watcher.opening(stats.sessions_open, self.plan)
             return
+        self.speed.look(self.engine, stats.now_ns)
         self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
 
     # ---- the end ----
@@ -232,8 +261,8 @@ class Replay:
         if self.rows_written < self.plan.planned:
             reason = "stopped" if self.stops else "not_fed"
             write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
-        own = {name: getattr(stats, name) for name in ("injected", "attributes_dropped", "bulk_expanded")}
-        books = account(self.plan.tape, run, self.folder.spill, own)
+        own = {name: getattr(stats, name) for name in OWN_COUNTS}
+        books = account(self.plan.tape, run, self.folder.spill, own, self.plan.rules.copies.total)
         totals = summarise(run, self.folder.spill)
         sessions = session_totals(run, self.folder.spill)
         self.info.update(
@@ -247,10 +276,12 @@ class Replay:
             },
             generator=generator(stats, self.threads_peak, process_cpu_ns() - self._cpu_before),
             clock_pairs=self.ticks.clock_pairs,
+            speed_changes=self.speed.changes,
             drain={"waited_ns": self._drained(totals["end_ns"]), "cut": stats.drain_cut},
             sessions=sessions,
         )
         self.folder.clean()
+        self.speed.clean()
         self.folder.write(self.info)
         return RunSummary(self.folder.path, self.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
 
@@ -260,6 +291,8 @@ class Replay:
         not_sent = f"{counted(books['not_sent'], 'event')} not sent"
         if self.stops:
             return f"stopped by the user after {at_s:.1f} s: {not_sent}"
+        if stats.ended_by:
+            return f"stopped after {at_s:.1f} s: {ENDED_BY[stats.ended_by]}; {not_sent}"
         if "feeder" in self._faults:
             return f"the tape could not be read to its end ({self._faults['feeder']}): {not_sent}"
         troubled = sessions["lost"] + sessions["failed"]
@@ -289,12 +322,12 @@ class Replay:
 
     def _drained(self, end_ns: int) -> int:
         """Return how long answers were waited for behind the last due time."""
-        return max(end_ns - self.plan.last_due_ns, 0) if self.options.speed is not None else 0
+        return max(end_ns - self.plan.last_due_ns, 0) if self.options.pace.paced else 0
 
 
-def engine_options(options: ReplayOptions) -> EngineOptions:
+def engine_options(options: ReplayOptions, order_tables: int = 0) -> EngineOptions:
     """Return the engine's options for a replay's."""
-    target = options.target
+    target, failures = options.target, options.failures
     return EngineOptions(
         host=target.address,
         socket=target.socket,
@@ -302,16 +335,35 @@ def engine_options(options: ReplayOptions) -> EngineOptions:
         user=target.user,
         password=target.password,
         db=target.db,
+        tls=target.tls.code,
+        tls_ca=target.tls.ca,
+        tls_cert=target.tls.cert,
+        tls_key=target.tls.key,
+        compress=target.compress,
         charset=options.charset,
-        init=options.init,
-        max_pace=options.speed is None,
+        init=options.first_statements,
+        accounts=options.forcing.numbered,
+        pace=KINDS[options.pace.kind],
+        zero_at_ns=_monotonic(options.start_at_ns),
         canaries=options.canaries,
         connect_timeout_s=options.connect_timeout_s,
         connect_rate=options.connect_rate,
         lead_ns=options.lead_ns,
         queue_bytes=options.queue_bytes,
         drain_ns=options.drain_ns,
+        verify=options.verify,
+        statement_timeout_ns=failures.statement_timeout_ns,
+        max_errors=-1 if failures.max_errors is None else failures.max_errors,
+        on_lost=LOST[failures.on_lost],
+        overload=OVERLOAD[failures.overload],
+        order_tables=order_tables,
+        order_bound_ns=failures.order_bound_ns,
     )
+
+
+def _monotonic(real_ns: int | None) -> int:
+    """Return a time of the wall clock on CLOCK_MONOTONIC; 0 = none."""
+    return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)
 
 
 def session_totals(run: Folder, spill: Path) -> dict[str, int]:

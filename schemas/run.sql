@@ -20,7 +20,8 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     warnings BIGINT,
     errno INTEGER,                -- 0 = no error
     error VARCHAR,
-    checksum VARCHAR
+    checksum VARCHAR,             -- of the result rows, with --verify; as on the tape
+    order_ns BIGINT               -- how long it waited for other sessions' commits; NULL = it did not
 );
 
 CREATE TABLE sessions (           -- sessions.parquet: one row for each session that was opened, or should have been

@@ -11,7 +11,7 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -20,6 +20,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ..errors import InputError, TargetError
+from .tls import Tls, is_encrypted
 
 DEFAULT_PORT = 3306
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
@@ -38,6 +39,8 @@ class Target:
     socket: str | None = None
     db: str | None = None
     password: str | None = field(default=None, repr=False)
+    tls: Tls = field(default_factory=Tls)
+    compress: bool = False
 
     @property
     def name(self) -> str:
@@ -48,7 +51,7 @@ class Target:
     def connect(self, timeout_s: int = 10) -> "Connection[Any]":
         """Open a control connection. Raises TargetError with what the server or the network said."""
         try:
-            return pymysql.connect(
+            con = pymysql.connect(
                 host=self.address,
                 port=self.port,
                 unix_socket=self.socket,
@@ -57,9 +60,18 @@ class Target:
                 charset="utf8mb4",
                 autocommit=True,
                 connect_timeout=timeout_s,
+                ssl=self.tls.context() if self.socket is None or self.tls.required else None,
             )
+            if self.tls.required and not is_encrypted(con):
+                con.close()
+                raise TargetError(f"{self.name} has no TLS, and --ssl-mode {self.tls.mode} asks for it")
+            return con
         except (pymysql.Error, OSError, RuntimeError) as fault:
             raise TargetError(f"can't connect to {self.name}: {fault_text(fault)}{_hint(fault)}") from fault
+
+    def settled(self, con: "Connection[Any]") -> "Target":
+        """Return it with a TLS mode that is on or off: PREFERRED is what the control connection came to."""
+        return replace(self, tls=self.tls.settled(is_encrypted(con)))
 
 
 def fault_text(fault: BaseException) -> str:
@@ -82,6 +94,8 @@ def parse_target(
     defaults_group: str | None = None,
     ask_password: bool = False,
     environ: Mapping[str, str] = os.environ,
+    tls: Tls | None = None,
+    compress: bool = False,
 ) -> Target:
     """Return the target of a URL; what it leaves open comes from the option file, then the environment.
 
@@ -106,6 +120,8 @@ def parse_target(
         socket=path,
         db=given.get("database") or None,
         password=password,
+        tls=tls or Tls.of(options),
+        compress=compress or "compress" in options,
     )
 
 

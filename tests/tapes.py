@@ -14,6 +14,12 @@ T0 = 1_700_000_000_000_000_000
 MS = 1_000_000
 SECOND = 1_000_000_000
 
+DIGESTS = """
+    SELECT digest, any_value(class) AS class, lower(any_value(statement)::VARCHAR) AS normalized,
+        any_value(statement) AS sample, max(octet_length(statement)) AS sample_bytes, NULL AS pt_id, count(*) AS events,
+        sum(duration_ns)::BIGINT AS duration_ns, min(start_ns) AS first_ns, max(start_ns) AS last_ns
+    FROM events WHERE digest IS NOT NULL GROUP BY digest ORDER BY digest
+"""
 SESSIONS = """
     SELECT session, min(thread_id) AS thread_id, arg_min("user", seq) AS "user", arg_min(host, seq) AS host,
         NULL AS port, arg_min(db, seq) AS db, min(start_ns) FILTER (command = 'connect') AS connect_ns,
@@ -84,6 +90,7 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
         total = con.execute("SELECT count(*) FROM events").fetchall()[0][0]
         entries = [_write_part(con, path, number, parts, total) for number in range(parts)]
         con.execute(f"COPY ({SESSIONS}) TO {sql_text(path / 'sessions.parquet')} (FORMAT parquet)")
+        con.execute(f"COPY ({DIGESTS}) TO {sql_text(path / 'digests.parquet')} (FORMAT parquet)")
         sessions, first, last = con.execute(
             "SELECT count(DISTINCT session), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM events"
         ).fetchall()[0]

@@ -69,8 +69,8 @@ static int64_t next_spawn_ns(struct show *sh, int64_t now)
         return e->start_ns + (int64_t)((double)sh->next * (double)QT_SECOND / (double)e->options.connect_rate);
     if (zero == 0)
         return QT_FOREVER;
-    if (!e->options.max_pace)
-        return zero + e->session[sh->next].open_due_ns - AHEAD_NS;
+    if (!qt_unpaced(e))
+        return qt_clock_of(e, e->session[sh->next].open_due_ns) - AHEAD_NS;
     if (sh->next >= atomic_load(&e->announced) || sh->next - sh->joined - sh->orphans >= e->session[sh->next].concurrency)
         return QT_FOREVER;
     return now;
@@ -120,8 +120,10 @@ static void set_zero(struct show *sh)
 {
     struct qt_engine *e = sh->e;
     struct timespec real;
-    int64_t now = qt_now(), ahead = e->options.max_pace || qt_stopping(e) ? 0 : WAKE_NS * (sh->next + 50);
+    int64_t now = qt_now(), ahead = qt_unpaced(e) || qt_stopping(e) ? 0 : WAKE_NS * (sh->next + 50);
 
+    if (e->options.zero_at_ns > now + ahead && !qt_stopping(e))
+        ahead = e->options.zero_at_ns - now;
     clock_gettime(CLOCK_REALTIME, &real);
     atomic_store(&e->zero_real_ns, real.tv_sec * QT_SECOND + real.tv_nsec + ahead);
     atomic_store(&e->zero_ns, now + ahead);
@@ -191,14 +193,14 @@ static void watch_drain(struct show *sh, int64_t now)
 
     if (!atomic_load(&e->feed_over) || sh->next < e->n_sessions || sh->stop_seen || atomic_load(&e->ending))
         return;
-    if (e->options.max_pace) {
+    if (qt_unpaced(e)) {
         uint64_t seen = progress(e);
         if (seen != sh->progress || sh->progress_ns == 0)
             sh->progress_ns = now;
         sh->progress = seen;
         sh->deadline_ns = sh->progress_ns + e->options.drain_ns;
     } else {
-        sh->last_due_ns = atomic_load(&e->zero_ns) + (last > opened ? last : opened);
+        sh->last_due_ns = qt_clock_of(e, last > opened ? last : opened);
         sh->deadline_ns = sh->last_due_ns + e->options.drain_ns;
         if (now < sh->last_due_ns)
             return;

@@ -2,6 +2,7 @@
 #include "clock.h"
 #include "connection.h"
 #include "prepared.h"
+#include "verify.h"
 
 #include <errno.h>
 #include <errmsg.h>
@@ -82,7 +83,18 @@ static int file_error(void *self, char *to, unsigned room)
     return 2; /* ENOENT: the connection goes on */
 }
 
-static int set_options(struct qt_link *link, const struct qt_engine_options *o)
+/* Always said: from 3.4 on the library verifies certificates where nobody says what to do. */
+static int set_tls(MYSQL *m, const struct qt_engine_options *o)
+{
+    my_bool on = o->tls != QT_TLS_OFF, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
+
+    return mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &on) || mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) ||
+           (on && o->tls_ca != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CA, o->tls_ca)) ||
+           (on && o->tls_cert != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CERT, o->tls_cert)) ||
+           (on && o->tls_key != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_KEY, o->tls_key));
+}
+
+static int set_options(struct qt_link *link, const struct qt_engine_options *o, const struct qt_login *login)
 {
     unsigned timeout = (unsigned)o->connect_timeout_s, yes = 1;
     unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
@@ -92,12 +104,25 @@ static int set_options(struct qt_link *link, const struct qt_engine_options *o)
 
     return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
            mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &yes) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
-           mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &off) ||
-           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &off) ||
-           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) ||
-           mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, o->charset) ||
+           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) || set_tls(m, o) ||
+           (o->compress && mysql_optionsv(m, MYSQL_OPT_COMPRESS, NULL)) ||
+           mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, login->charset != NULL ? login->charset : o->charset) ||
            mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||
            mysql_optionsv(m, MARIADB_OPT_IO_WAIT, wait_io);
+}
+
+/* Capabilities that change what a client gets: rows found or changed, several statements, names, time-outs. */
+static unsigned long flags_of(const struct qt_login *login)
+{
+    return CLIENT_MULTI_RESULTS | ((unsigned long)login->client_flags & (CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS |
+                                                                         CLIENT_IGNORE_SPACE | CLIENT_INTERACTIVE));
+}
+
+static void who(const struct qt_engine_options *o, const struct qt_login *login, const char **user, const char **password)
+{
+    int own = login->account < 0 || login->account >= o->n_accounts;
+    *user = own ? o->user : o->accounts[login->account].user;
+    *password = own ? o->password : o->accounts[login->account].password;
 }
 
 static size_t bytes_read(struct qt_link *link)
@@ -112,20 +137,24 @@ static size_t bytes_read(struct qt_link *link)
 
 static int run_init(struct qt_link *link, const char *init)
 {
-    struct qt_answer a;
-    if (init == NULL)
-        return 0;
-    if (qt_link_send(link, init, strlen(init), &a) == 0) {
-        qt_link_wait(link, -1);
-        qt_link_receive(link, &a);
+    struct qt_answer a = {.error = 0};
+    while (init != NULL && *init != 0 && a.error == 0) {
+        size_t len = strcspn(init, "\n");
+        if (len > 0 && qt_link_send(link, init, len, &a) == 0) {
+            qt_link_wait(link, -1);
+            qt_link_receive(link, &a);
+        }
+        init += len + (init[len] != 0);
     }
     return a.error;
 }
 
-int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const char *db)
+int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const struct qt_login *login)
 {
+    const char *user, *password;
     int error = 0;
 
+    who(o, login, &user, &password);
     link->fd = -1;
     link->bytes = 0;
     link->deadline_ns = qt_now() + o->connect_timeout_s * QT_SECOND;
@@ -134,16 +163,18 @@ int qt_link_open(struct qt_link *link, const struct qt_engine_options *o, const 
         return CR_OUT_OF_MEMORY;
     connecting = link;
     mysql_set_local_infile_handler(link->mysql, file_open, file_read, file_close, file_error, link);
-    if (set_options(link, o) != 0)
+    if (set_options(link, o, login) != 0)
         error = CR_UNKNOWN_ERROR;
-    else if (mysql_real_connect(link->mysql, o->host, o->user, o->password, db, (unsigned)o->port, o->socket,
-                                CLIENT_MULTI_RESULTS) == NULL)
+    else if (mysql_real_connect(link->mysql, o->host, user, password, login->db, (unsigned)o->port, o->socket,
+                                flags_of(login)) == NULL)
         error = (int)mysql_errno(link->mysql);
     connecting = NULL;
     if (error != 0)
         return error;
     link->fd = (int)mysql_get_socket(link->mysql);
     link->opened(link->self, link->fd);
+    if (link->verify)
+        qt_link_sum_binary(link);
     error = run_init(link, o->init);
     link->bytes = bytes_read(link);
     return error;
@@ -173,7 +204,11 @@ void qt_link_close(struct qt_link *link)
     link->fd = -1;
     qt_link_forget_all(link);
     free(link->error);
-    link->error = NULL;
+    free(link->row);
+    free(link->methods);
+    link->error = link->row = NULL;
+    link->methods = NULL;
+    link->row_room = 0;
 }
 
 void qt_link_finish(struct qt_link *link, struct qt_answer *a, int error, const char *text)
@@ -209,10 +244,17 @@ int qt_link_wait(struct qt_link *link, int timeout_ms) { return wait_io(link->fd
 static void drain_rows(struct qt_link *link, struct qt_answer *a)
 {
     MYSQL_RES *result = mysql_use_result(link->mysql);
+    unsigned columns = mysql_field_count(link->mysql);
+    MYSQL_ROW row;
     if (result == NULL)
         return;
-    while (mysql_fetch_row(result) != NULL)
+    if (link->verify)
+        qt_checksum_result(&a->sum, columns);
+    while ((row = mysql_fetch_row(result)) != NULL) {
         a->rows++;
+        if (link->verify)
+            qt_link_sum_row(link, row, mysql_fetch_lengths(result), columns, &a->sum);
+    }
     mysql_free_result(result);
 }
 
@@ -261,19 +303,43 @@ void qt_link_ping(struct qt_link *link, struct qt_answer *a)
     finish_short(link, a);
 }
 
-void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, struct qt_answer *a)
+void qt_link_set_option(struct qt_link *link, int option, struct qt_answer *a)
 {
     memset(a, 0, sizeof *a);
-    mysql_reset_connection(link->mysql);
+    mysql_set_server_option(link->mysql, option == 0 ? MYSQL_OPTION_MULTI_STATEMENTS_ON : MYSQL_OPTION_MULTI_STATEMENTS_OFF);
     finish_short(link, a);
-    if (a->error != 0)
-        return;
+}
+
+/* The server has forgotten all: character set and init statement come again. Reads only is a session setting: where it
+ * can't be made again, nothing more may be sent. */
+static void begin_anew(struct qt_link *link, const struct qt_engine_options *o, const char *charset, struct qt_answer *a)
+{
     qt_link_forget_all(link);
-    /* Reads only is a session setting: where it can't be made again, nothing more may be sent. */
-    if (mysql_set_character_set(link->mysql, o->charset) != 0 || run_init(link, o->init) != 0) {
+    if (mysql_set_character_set(link->mysql, charset != NULL ? charset : o->charset) != 0 || run_init(link, o->init) != 0) {
         a->error = (int)mysql_errno(link->mysql);
         a->lost = 1;
         a->done_ns = 0;
     }
     link->bytes = bytes_read(link);
+}
+
+void qt_link_reset(struct qt_link *link, const struct qt_engine_options *o, const char *charset, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_reset_connection(link->mysql);
+    finish_short(link, a);
+    if (a->error == 0)
+        begin_anew(link, o, charset, a);
+}
+
+void qt_link_change_user(struct qt_link *link, const struct qt_engine_options *o, const struct qt_login *login, struct qt_answer *a)
+{
+    const char *user, *password;
+
+    memset(a, 0, sizeof *a);
+    who(o, login, &user, &password);
+    mysql_change_user(link->mysql, user, password, login->db);
+    finish_short(link, a);
+    if (a->error == 0)
+        begin_anew(link, o, login->charset, a);
 }

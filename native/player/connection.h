@@ -4,11 +4,24 @@
 #ifndef QT_CONNECTION_H
 #define QT_CONNECTION_H
 
+#include "checksum.h"
 #include "error.h"
+
+/* Who opens a connection, and how. */
+struct qt_login {
+    int32_t account;        /* among options.accounts; -1 = options.user */
+    int64_t client_flags;   /* capabilities of the original client; 0 = unknown */
+    const char *charset;    /* NULL = options.charset */
+    const char *db;         /* NULL = none */
+};
 
 struct qt_link {
     struct st_mysql *mysql; /* NULL = closed */
     int fd;
+    int verify;             /* checksums of result rows are made */
+    struct st_mariadb_methods *methods; /* the library's with one of ours; owned; NULL = the library's */
+    char *row;              /* a row as it was on the wire; owned */
+    size_t row_room;
     size_t bytes;           /* received up to the last answer */
     int64_t deadline_ns;    /* of connecting */
     char *error;            /* text of the last error; owned */
@@ -29,10 +42,12 @@ struct qt_answer {
     int64_t rows, affected, bytes, warnings;
     int error;                 /* errno of the first failing result; its text: qt_link_error */
     int lost;                  /* the connection is of no use any more */
+    int binary;                /* the rows came in the binary protocol */
+    struct qt_checksum sum;    /* of the rows, where the link verifies */
 };
 
 /* Connects, sets character set and runs `init`. 0, or the client's or server's errno with the link still to be closed. */
-int qt_link_open(struct qt_link *, const struct qt_engine_options *, const char *db);
+int qt_link_open(struct qt_link *, const struct qt_engine_options *, const struct qt_login *);
 const char *qt_link_error(struct qt_link *); /* of the last command; "" = none */
 int64_t qt_link_thread_id(struct qt_link *);
 int qt_link_in_transaction(struct qt_link *);
@@ -51,6 +66,8 @@ void qt_link_finish(struct qt_link *, struct qt_answer *, int error, const char 
 void qt_link_select_db(struct qt_link *, const char *db, struct qt_answer *);
 void qt_link_ping(struct qt_link *, struct qt_answer *);
 /* Also sets character set and `init` anew, which the command undoes. */
-void qt_link_reset(struct qt_link *, const struct qt_engine_options *, struct qt_answer *);
+void qt_link_reset(struct qt_link *, const struct qt_engine_options *, const char *charset, struct qt_answer *);
+void qt_link_change_user(struct qt_link *, const struct qt_engine_options *, const struct qt_login *, struct qt_answer *);
+void qt_link_set_option(struct qt_link *, int option, struct qt_answer *); /* enum enum_mysql_set_option */
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD };
+enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET };
 enum { CONDUCTOR_STACK = 256 << 10 };
 
 static int check_options(const struct qt_engine_options *o, struct qt_error *err)
@@ -21,6 +21,8 @@ static int check_options(const struct qt_engine_options *o, struct qt_error *err
     if (o->connect_timeout_s < 1 || o->connect_rate < 1 || o->queue_bytes < 1 || o->drain_ns < 0 || o->canaries < 0)
         return qt_fail(err, QT_EINVALID, "connect_timeout_s, connect_rate and queue_bytes must be at least 1, drain_ns and "
                                          "canaries at least 0");
+    if (o->pace < QT_PACE_SCHEDULE || o->pace > QT_PACE_NONE || o->order_tables < 0 || o->n_accounts < 0)
+        return qt_fail(err, QT_EINVALID, "expected a pace, and order_tables and n_accounts of at least 0");
     return QT_OK;
 }
 
@@ -32,20 +34,53 @@ static int copy_text(const char **field)
     return text == NULL || *field != NULL;
 }
 
+static int copy_accounts(struct qt_engine_options *o)
+{
+    const struct qt_account *from = o->accounts;
+    struct qt_account *to;
+    int32_t n = o->n_accounts;
+
+    o->n_accounts = 0;
+    o->accounts = to = n > 0 ? calloc((size_t)n, sizeof *to) : NULL;
+    if (n > 0 && to == NULL)
+        return 0;
+    for (int32_t i = 0; i < n; i++) {
+        to[i] = from[i];
+        o->n_accounts = i + 1;
+        if (!(copy_text(&to[i].user) & copy_text(&to[i].password)))
+            return 0;
+    }
+    return 1;
+}
+
 static int copy_options(struct qt_engine_options *to, const struct qt_engine_options *from)
 {
     *to = *from;
     return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password) &
-           copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init);
+           copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init) & copy_text(&to->tls_ca) &
+           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_accounts(to);
+}
+
+static void free_text(const char *text) { free((void *)(uintptr_t)text); }
+
+static void free_secret(const char *text)
+{
+    if (text != NULL)
+        explicit_bzero((char *)(uintptr_t)text, strlen(text));
+    free_text(text);
 }
 
 static void free_options(struct qt_engine_options *o)
 {
-    const char *texts[] = {o->host, o->socket, o->user, o->db, o->charset, o->init, o->password};
-    if (o->password != NULL)
-        explicit_bzero((char *)(uintptr_t)o->password, strlen(o->password));
+    const char *texts[] = {o->host, o->socket, o->user, o->db, o->charset, o->init, o->tls_ca, o->tls_cert, o->tls_key};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free((void *)(uintptr_t)texts[i]);
+        free_text(texts[i]);
+    free_secret(o->password);
+    for (int32_t i = 0; i < o->n_accounts; i++) {
+        free_text(o->accounts[i].user);
+        free_secret(o->accounts[i].password);
+    }
+    free((void *)(uintptr_t)o->accounts);
 }
 
 struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct qt_error *err)
@@ -62,10 +97,13 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     pthread_mutex_init(&e->fd_lock, NULL);
     pthread_mutex_init(&e->feed_lock, NULL);
     pthread_mutex_init(&e->stats_lock, NULL);
+    pthread_mutex_init(&e->tempo.lock, NULL);
+    e->tempo.factor = 1;
     qt_out_init(e);
     atomic_store(&e->room_at, -1);
     atomic_store(&e->last_due_ns, INT64_MIN);
-    if (!copy_options(&e->options, options)) {
+    if (!copy_options(&e->options, options) ||
+        (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL)) {
         qt_engine_free(e);
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;
@@ -153,7 +191,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     struct qt_session *s = &e->session[e->n_sessions];
     int64_t due = qt_read_i64(r, OPEN_DUE, row);
     size_t len;
-    const char *db = qt_read_bytes(r, DB, row, &len);
+    const char *db = qt_read_bytes(r, DB, row, &len), *charset;
 
     if (e->n_sessions > 0 && due < s[-1].open_due_ns)
         return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
@@ -171,7 +209,16 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     s->planned = qt_read_i64(r, EVENTS, row);
     s->db = len > 0 ? db : NULL;
     s->ahead = qt_read_bool(r, AHEAD, row);
+    s->account = qt_read_null(r, ACCOUNT, row) ? -1 : qt_read_i32(r, ACCOUNT, row);
+    s->client_flags = qt_read_null(r, CLIENT_FLAGS, row) ? 0 : qt_read_i64(r, CLIENT_FLAGS, row);
+    charset = qt_read_bytes(r, CHARSET, row, &len);
+    if (len > 0 && (s->charset = qt_intern(e, charset, len)) == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a character set's name");
+    if (s->account < -1 || s->account >= e->options.n_accounts)
+        return qt_fail(err, QT_EINVALID, "session %lld: its account %d is not among the accounts", (long long)s->id, s->account);
+    s->tape_end_ns = s->clock_us = QT_NONE;
     s->fd = -1;
+    atomic_store(&s->target_id, -1);
     e->n_sessions++;
     e->n_ahead += due <= 0;
     return QT_OK;
@@ -198,7 +245,7 @@ int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct 
 
     if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
         return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
-    code = qt_rows_open(&r, in, "lllUb", err);
+    code = qt_rows_open(&r, in, "lllUbilU", err);
     while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
         code = add_batch(e, &r, err);
     qt_rows_close(&r);
@@ -260,5 +307,7 @@ void qt_engine_free(struct qt_engine *e)
     pthread_mutex_destroy(&e->fd_lock);
     pthread_mutex_destroy(&e->feed_lock);
     pthread_mutex_destroy(&e->stats_lock);
+    pthread_mutex_destroy(&e->tempo.lock);
+    qt_order_free(e->order);
     free(e);
 }

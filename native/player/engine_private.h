@@ -20,8 +20,10 @@
 #include "clock.h"
 
 #include <pthread.h>
+#include <string.h>
 
 #include "arrow_read.h"
+#include "checksum.h"
 #include "connection.h"
 #include "histogram.h"
 #include "stream.h"
@@ -39,7 +41,10 @@ enum qt_command {
     QT_COMMAND_INIT_DB = 8,
     QT_COMMAND_PING = 9,
     QT_COMMAND_RESET_CONNECTION = 10,
+    QT_COMMAND_CHANGE_USER = 11,
     QT_COMMAND_QUIT = 12,
+    QT_COMMAND_PROCESS_KILL = 18,
+    QT_COMMAND_SET_OPTION = 19,
     QT_COMMAND_BULK_EXECUTE = 24
 };
 
@@ -54,28 +59,38 @@ enum qt_reason {
     QT_UNSUPPORTED,
     QT_NOT_PREPARED, /* its statement was not prepared here: the PREPARE failed, or was not sent */
     QT_NO_CURSOR,    /* the target opened none for it */
-    QT_UNFIT         /* its parameters don't fit the statement as the target knows it */
+    QT_UNFIT,        /* its parameters don't fit the statement as the target knows it */
+    QT_TRANSACTION_LOST, /* its transaction went with the connection: sent alone it would be another one */
+    QT_OVERLOAD,     /* dropped: the queue was full and it was overdue */
+    QT_NO_VICTIM     /* whom it would kill is not connected */
 };
 
 /* A waiting event; the statement's bytes follow it, then its parameters. */
 struct qt_event {
     struct qt_event *next;
     int64_t seq, due_ns, fed_ns; /* due from zero, fed absolute */
+    int64_t span_ns;             /* it took so long on the tape */
+    int64_t clock_us, insert_id; /* to be set before it; QT_NONE = not */
     int64_t flags;
     const char *db;              /* interned: equal names are equal pointers; NULL = unknown or none */
     int64_t stmt;                /* number of its prepared statement in the session */
     size_t len;                  /* SIZE_MAX = it has no statement */
     size_t params_len;           /* 0 = it has none */
     char *params;                /* in the event's own memory, behind QT_PARAMS_ROOM free bytes */
+    const char *waits;           /* in the event's own memory; NULL = it neither waits nor commits */
     int32_t command, class;
+    int32_t account;             /* change_user: whom; -1 = the run's own */
+    int32_t dropped;             /* by the feeder: QT_OVERLOAD */
     char statement[];
 };
 
 struct qt_record {
     int64_t session, seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns;
-    int64_t rows, affected, bytes, warnings;
+    int64_t rows, affected, bytes, warnings, order_ns;
     char *error; /* owned; NULL = none */
+    struct qt_checksum sum; /* no results: none was made */
     int32_t error_code;
+    int32_t binary;  /* of the checksum: the rows came in the binary protocol */
     int32_t reason; /* enum qt_reason */
 };
 
@@ -89,16 +104,19 @@ struct qt_chunk {
 };
 
 /* Why a session's thread sleeps: qt_session.sleep. Whoever wants it awake swaps in QT_AWAKE and wakes the futex. */
-enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3 };
+enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3, QT_WAITS_FOR_ORDER = 4 };
+
+/* A session's number on the tape, and which copy of it this is. */
+#define QT_CLONE_SHIFT 40
 
 enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
 
 struct qt_session {
     struct qt_engine *engine;
     /* The plan. */
-    int64_t id, open_due_ns, planned;
-    const char *db;
-    int32_t ahead;
+    int64_t id, open_due_ns, planned, client_flags; /* client_flags 0 where unknown */
+    const char *db, *charset;    /* interned */
+    int32_t ahead, account;      /* account -1 = the run's own */
     int32_t concurrency;         /* max pace: sessions open on the tape when this one opened, itself included */
     int64_t fed;                 /* feeder's */
     /* The queue: the feeder pushes, newest first; the session's thread takes all and turns them round. */
@@ -106,8 +124,14 @@ struct qt_session {
     _Atomic uint32_t sleep;
     /* The session thread's own. */
     struct qt_event *ready;      /* taken from the inbox, oldest first */
-    int64_t taken, free_ns;
+    int64_t taken, free_ns;      /* free: able to send since */
+    int64_t answered_ns;         /* end of the answer before; when connected, before the first */
+    int64_t order_ns;            /* how long the event at hand waited for its turn */
+    int64_t tape_end_ns;         /* end of the event before, from zero; QT_NONE before the first */
+    int64_t clock_us;            /* forced now; QT_NONE = the target's own */
     const char *current_db;
+    int32_t failed_reopens;
+    int32_t account_now, in_tx;  /* in_tx: a transaction was open after the last answer */
     struct qt_chunk *chunk;
     struct qt_link link;
     int32_t broken;              /* enum qt_reason of every further event; 0 = none */
@@ -116,6 +140,7 @@ struct qt_session {
     int32_t error_code, in_transaction;
     char *error;
     _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
+    _Atomic int64_t target_id;   /* connection id on the target while it is open, else -1 */
     /* For the conductor. */
     _Atomic int32_t life;
     int32_t orphaned;            /* the system gave it no thread */
@@ -138,6 +163,14 @@ struct qt_canary {
     struct qt_engine *engine;
     pthread_t thread;
     int64_t first_ns;            /* absolute */
+};
+
+/* The plan's time against the clock: from `plan_ns` on, which is `real_ns` from zero, it runs `factor` times as fast. */
+struct qt_tempo {
+    pthread_mutex_t lock;
+    _Atomic uint32_t changes;    /* 0 = never changed: the plan's time is the clock's */
+    int64_t plan_ns, real_ns;
+    double factor;
 };
 
 struct qt_engine {
@@ -179,6 +212,11 @@ struct qt_engine {
 
     _Atomic int64_t settled;     /* sessions connected or failed */
     _Atomic int64_t spawned, open, opened, failed, lost, ended, drain_cut;
+    _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, order_waits, order_broken, order_wait_ns, failures,
+        unforced;
+    _Atomic int32_t ended_by;
+    struct qt_order *order;      /* NULL = sessions are not ordered */
+    struct qt_tempo tempo;
     _Atomic(struct qt_session *) ended_list;
     _Atomic int64_t ended_cpu_ns;
 
@@ -189,8 +227,11 @@ struct qt_engine {
 /* What a waiting event takes of the memory budget. */
 static inline int64_t qt_event_size(const struct qt_event *ev)
 {
-    return (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len) + ev->params_len);
+    return (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len) + ev->params_len +
+                     (ev->waits != NULL ? strlen(ev->waits) : 0));
 }
+
+static inline int qt_unpaced(const struct qt_engine *e) { return e->options.pace == QT_PACE_NONE; }
 
 static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop) != 0; }
 
@@ -217,6 +258,14 @@ static inline void qt_wake(struct qt_session *s)
         qt_futex_wake(&s->sleep, 1);
 }
 
+/* The engine ends itself: nothing more is sent. The first reason stays. */
+static inline void qt_end_by(struct qt_engine *e, int32_t why)
+{
+    int32_t none = QT_BY_NOTHING;
+    atomic_compare_exchange_strong(&e->ended_by, &none, why);
+    qt_engine_stop(e, 1);
+}
+
 /* engine.c */
 const char *qt_intern(struct qt_engine *, const char *name, size_t len); /* NULL when out of memory */
 struct qt_session *qt_find_session(struct qt_engine *, int64_t id);
@@ -232,8 +281,9 @@ void qt_canaries_end(struct qt_engine *);
 /* Why the command cannot be sent as things are, or QT_EXECUTED. */
 enum qt_reason qt_command_hindrance(struct qt_session *, const struct qt_event *);
 int qt_command_needs_schema(const struct qt_event *);
-/* Sends any but quit and takes its answer: 0, or 1 = nothing was sent, its parameters don't fit. */
-int qt_command_send(struct qt_session *, const struct qt_event *, struct qt_answer *);
+int qt_command_runs_sql(const struct qt_event *);
+/* Sends any but quit and takes its answer: QT_EXECUTED, or why nothing was sent. */
+enum qt_reason qt_command_send(struct qt_session *, const struct qt_event *, struct qt_answer *);
 
 /* queue.c: a session's thread (or, where it has none, the conductor) alone */
 struct qt_event *qt_session_take(struct qt_session *); /* the next waiting event, NULL = none just now */
@@ -244,6 +294,26 @@ struct qt_record *qt_note(struct qt_session *, const struct qt_event *, int64_t 
 void qt_session_refuse(struct qt_session *, struct qt_event *, enum qt_reason); /* not sent; the event is freed */
 int64_t qt_await_zero(struct qt_session *); /* zero is set even where the run is stopped before it */
 int64_t qt_sleep_until(struct qt_session *, int64_t until_ns); /* or until a stop; returns the time */
+/* One sleep, which may end early; none where the tempo has changed since `tempo_seen`. */
+void qt_nap(struct qt_session *, int64_t until_ns, uint32_t tempo_seen);
+
+/* pace.c */
+int64_t qt_clock_of(struct qt_engine *, int64_t plan_ns); /* absolute; after zero only */
+int64_t qt_due_of(struct qt_session *, const struct qt_event *); /* absolute; QT_NONE = nothing is due at this pace */
+int64_t qt_sleep_until_due(struct qt_session *, const struct qt_event *); /* returns the time */
+void qt_wake_sleepers(struct qt_engine *);
+
+/* ready.c: before an event is due its session is brought into the state that it needs. QT_EXECUTED, or why it can't be sent;
+ * then it was written down already. */
+enum qt_reason qt_make_ready(struct qt_session *, const struct qt_event *);
+/* The connection is of no use any more; 1 where it was us who cut it. *text becomes what is to be told. */
+int qt_session_lose(struct qt_session *, const struct qt_answer *, const char **text);
+
+/* commit_order.c */
+struct qt_order *qt_order_new(int32_t tables); /* NULL when out of memory */
+void qt_order_free(struct qt_order *);
+void qt_order_wait(struct qt_session *, const struct qt_event *); /* until its turn, a stop, or the bound */
+void qt_order_done(struct qt_engine *, const struct qt_event *);  /* it was answered, or never will be sent */
 
 /* outcomes.c */
 int qt_out_init(struct qt_engine *);

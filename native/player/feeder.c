@@ -12,10 +12,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SESSION, SEQ, DUE, COMMAND, CLASS, FLAGS, DB, STMT, STATEMENT, PARAMS };
+enum { SESSION, SEQ, DUE, SPAN, COMMAND, CLASS, FLAGS, ACCOUNT, DB, STMT, STATEMENT, PARAMS, CLOCK, INSERT_ID, WAITS };
 
-/* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. */
-static void await_room(struct qt_engine *e, int64_t size)
+/* The budget is full and what is to be fed should have been sent: the policy decides. 1 = the event is to be dropped. */
+static int overloaded(struct qt_engine *e, int64_t due_ns)
+{
+    if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_clock_of(e, due_ns) > qt_now())
+        return 0;
+    if (e->options.overload == QT_OVERLOAD_WAIT)
+        atomic_fetch_add(&e->overload_waits, 1);
+    if (e->options.overload == QT_OVERLOAD_STOP)
+        qt_end_by(e, QT_BY_OVERLOAD);
+    return e->options.overload == QT_OVERLOAD_DROP;
+}
+
+/* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. 1 = the event is to be dropped. */
+static int await_room(struct qt_engine *e, int64_t size, int64_t due_ns)
 {
     int64_t budget = e->options.queue_bytes, at = budget - size;
 
@@ -25,7 +37,9 @@ static void await_room(struct qt_engine *e, int64_t size)
     if (at < 0)
         at = 0;
     if (atomic_load(&e->queued) + size <= budget)
-        return;
+        return 0;
+    if (overloaded(e, due_ns))
+        return 1;
     atomic_store(&e->primed, 1);
     qt_ring(e);
     atomic_store(&e->room_at, at);
@@ -36,6 +50,7 @@ static void await_room(struct qt_engine *e, int64_t size)
         qt_futex_wait(&e->room_bell, seen, QT_FOREVER);
     }
     atomic_store(&e->room_at, -1);
+    return 0;
 }
 
 static void push(struct qt_session *s, struct qt_event *ev)
@@ -65,36 +80,56 @@ static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_sessio
     qt_ring(e);
 }
 
+static int64_t number(const struct qt_rows *r, int column, int64_t row)
+{
+    return qt_read_null(r, column, row) ? QT_NONE : qt_read_i64(r, column, row);
+}
+
 static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_event **out, struct qt_error *err)
 {
-    size_t len, db_len, params_len;
+    size_t len, db_len, params_len, waits_len;
     const char *params = qt_read_bytes(r, PARAMS, row, &params_len);
     const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
-    const char *db = qt_read_bytes(r, DB, row, &db_len);
+    const char *db = qt_read_bytes(r, DB, row, &db_len), *waits = qt_read_bytes(r, WAITS, row, &waits_len);
+    int64_t due = qt_read_i64(r, DUE, row);
+    int dropped = await_room(e, (int64_t)(sizeof(struct qt_event) + len + params_len + waits_len), due);
     struct qt_event *ev;
+    char *behind;
 
-    await_room(e, (int64_t)(sizeof *ev + len + params_len));
+    if (dropped) {
+        len = params_len = 0;
+        atomic_fetch_add(&e->overload_drops, 1);
+    }
     /* One byte more: the library looks for a NUL where a statement is empty. */
-    ev = malloc(sizeof *ev + len + 1 + QT_PARAMS_ROOM + params_len);
+    ev = malloc(sizeof *ev + len + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
     if (ev == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);
     *ev = (struct qt_event){
         .seq = qt_read_i64(r, SEQ, row),
-        .due_ns = qt_read_i64(r, DUE, row),
+        .due_ns = due,
+        .span_ns = qt_read_i64(r, SPAN, row),
         .fed_ns = qt_now(),
         .flags = qt_read_i64(r, FLAGS, row),
         .stmt = qt_read_null(r, STMT, row) ? -1 : qt_read_i64(r, STMT, row),
+        .clock_us = number(r, CLOCK, row),
+        .insert_id = number(r, INSERT_ID, row),
         .len = statement == NULL ? SIZE_MAX : len,
         .params_len = params_len,
         .params = ev->statement + len + 1 + QT_PARAMS_ROOM,
         .command = qt_read_i32(r, COMMAND, row),
         .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
+        .account = qt_read_null(r, ACCOUNT, row) ? -1 : qt_read_i32(r, ACCOUNT, row),
+        .dropped = dropped,
     };
     ev->statement[len] = 0;
     if (len > 0)
         memcpy(ev->statement, statement, len);
     if (params_len > 0)
         memcpy(ev->params, params, params_len);
+    behind = ev->params + params_len;
+    if (waits_len > 0)
+        ev->waits = memcpy(behind, waits, waits_len);
+    behind[waits_len] = 0;
     if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {
         free(ev);
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
@@ -116,7 +151,7 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     if (s->fed == s->planned)
         return qt_fail(err, QT_EINVALID, "session %lld: expected %lld events, found more", (long long)id,
                        (long long)s->planned);
-    if (e->options.max_pace)
+    if (qt_unpaced(e))
         announce(e, due, s);
     code = copy_event(e, r, row, &ev, err);
     if (code != QT_OK)
@@ -154,7 +189,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
     pthread_mutex_lock(&e->feed_lock);
-    code = qt_rows_open(&r, in, "llliilUlZZ", err);
+    code = qt_rows_open(&r, in, "lllliiliUlZZllU", err);
     while (code == QT_OK && !qt_stopping(e)) {
         code = qt_rows_next(&r, err);
         if (code != QT_OK || r.rows == 0)
@@ -171,7 +206,7 @@ int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
     if (atomic_load(&e->state) == QT_ENGINE_NEW)
         return qt_fail(err, QT_ESTATE, "the engine was not started");
     pthread_mutex_lock(&e->feed_lock);
-    if (e->options.max_pace)
+    if (qt_unpaced(e))
         announce(e, INT64_MAX, NULL);
     atomic_store(&e->primed, 1);
     atomic_store(&e->feed_over, 1);

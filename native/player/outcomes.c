@@ -21,7 +21,7 @@ static const struct qt_column_spec SPECS[] = {
     {"fed_ns", 'l', 1},        {"free_ns", 'l', 1},        {"sent_ns", 'l', 1},  {"first_ns", 'l', 1},
     {"done_ns", 'l', 1},       {"status", 'u', 0},         {"reason", 'u', 1},   {"rows_sent", 'l', 1},
     {"rows_affected", 'l', 1}, {"bytes_received", 'l', 1}, {"warnings", 'l', 1}, {"errno", 'i', 1},
-    {"error", 'u', 1},         {"checksum", 'u', 1},
+    {"error", 'u', 1},         {"checksum", 'u', 1},       {"order_ns", 'l', 1},
 };
 enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
 
@@ -29,7 +29,8 @@ static const char *const REASONS[] = {
     [QT_CONNECT_FAILED] = "connect_failed", [QT_CONNECTION_LOST] = "connection_lost", [QT_STOPPED] = "stopped",
     [QT_DRAIN_CUT] = "drain_cut",           [QT_SCHEMA_FAILED] = "schema_failed",     [QT_AFTER_QUIT] = "after_quit",
     [QT_UNSUPPORTED] = "unsupported",       [QT_NOT_PREPARED] = "not_prepared",       [QT_NO_CURSOR] = "no_cursor",
-    [QT_UNFIT] = "params_unfit",
+    [QT_UNFIT] = "params_unfit",            [QT_TRANSACTION_LOST] = "transaction_lost", [QT_OVERLOAD] = "overload",
+    [QT_NO_VICTIM] = "no_victim",
 };
 
 int qt_out_init(struct qt_engine *e)
@@ -159,14 +160,25 @@ static void make_utf8(char *text)
     }
 }
 
+static void put_checksum(struct qt_column *c, const struct qt_record *r)
+{
+    char text[QT_CHECKSUM_ROOM] = "";
+    if (r->sum.results > 0)
+        qt_checksum_text(&r->sum, r->binary ? "binary" : "text", text);
+    if (text[0] == 0)
+        qt_col_null(c);
+    else
+        qt_col_text(c, text);
+}
+
 static void put_record(struct qt_columns *cols, struct qt_record *r)
 {
     const int64_t times[] = {r->due_ns, r->fed_ns, r->free_ns, r->sent_ns, r->first_ns, r->done_ns};
     struct qt_column *c = cols->col;
 
-    qt_col_i64(c++, r->session);
+    qt_col_i64(c++, r->session & (((int64_t)1 << QT_CLONE_SHIFT) - 1));
     qt_col_i64(c++, r->seq);
-    qt_col_i32(c++, 0);
+    qt_col_i32(c++, (int32_t)(r->session >> QT_CLONE_SHIFT));
     for (int i = 0; i < 6; i++)
         put(c++, times[i]);
     qt_col_text(c++, r->reason == QT_EXECUTED ? "executed" : "not_sent");
@@ -188,7 +200,8 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
     } else {
         qt_col_null(c++);
     }
-    qt_col_null(c);
+    put_checksum(c++, r);
+    put(c, r->order_ns);
     free(r->error);
     r->error = NULL;
 }

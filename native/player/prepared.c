@@ -13,6 +13,7 @@
 #include "bytes.h"
 #include "clock.h"
 #include "values.h"
+#include "verify.h"
 
 #define COM_BULK ((enum enum_server_command)0xFA)
 #define CAN_BULK (1UL << 2) /* MARIADB_CLIENT_STMT_BULK_OPERATIONS among the extended capabilities */
@@ -137,6 +138,15 @@ static int opens_cursor(struct qt_link *link, MYSQL_STMT *stmt)
     return 1;
 }
 
+static void take_rows(struct qt_link *link, MYSQL_STMT *stmt, struct qt_answer *a)
+{
+    a->binary = 1;
+    qt_link_sum_into(link->verify ? &a->sum : NULL, mysql_stmt_field_count(stmt));
+    while (mysql_stmt_fetch(stmt) == 0)
+        a->rows++;
+    qt_link_sum_into(NULL, 0);
+}
+
 /* Takes the results of one execution to their end. */
 static void receive(struct qt_link *link, MYSQL_STMT *stmt, struct qt_answer *a)
 {
@@ -145,8 +155,9 @@ static void receive(struct qt_link *link, MYSQL_STMT *stmt, struct qt_answer *a)
         if (mysql_stmt_field_count(stmt) == 0)
             a->affected += (int64_t)mysql_stmt_affected_rows(stmt);
         else if (!opens_cursor(link, stmt))
-            while (mysql_stmt_fetch(stmt) == 0)
-                a->rows++;
+            take_rows(link, stmt, a);
+        else if (link->verify)
+            qt_checksum_result(&a->sum, mysql_stmt_field_count(stmt)), a->binary = 1;
         if (mysql_stmt_errno(stmt) != 0)
             break;
         a->warnings += mysql_warning_count(link->mysql);

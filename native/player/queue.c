@@ -54,7 +54,7 @@ struct qt_record *qt_note(struct qt_session *s, const struct qt_event *ev, int64
     *r = (struct qt_record){
         .session = s->id,
         .seq = ev->seq,
-        .due_ns = s->engine->options.max_pace ? QT_NONE : ev->due_ns,
+        .due_ns = qt_unpaced(s->engine) ? QT_NONE : ev->due_ns,
         .fed_ns = qt_from_zero(s->engine, ev->fed_ns),
         .free_ns = QT_NONE,
         .sent_ns = QT_NONE,
@@ -64,6 +64,7 @@ struct qt_record *qt_note(struct qt_session *s, const struct qt_event *ev, int64
         .affected = QT_NONE,
         .bytes = QT_NONE,
         .warnings = QT_NONE,
+        .order_ns = QT_NONE,
     };
     return r;
 }
@@ -74,6 +75,8 @@ void qt_session_refuse(struct qt_session *s, struct qt_event *ev, enum qt_reason
     if (r != NULL)
         r->reason = reason;
     qt_bump(&s->not_sent);
+    s->tape_end_ns = ev->due_ns + ev->span_ns;
+    qt_order_done(s->engine, ev);
     qt_event_free(s, ev);
 }
 
@@ -93,16 +96,22 @@ int64_t qt_await_zero(struct qt_session *s)
     return zero;
 }
 
+void qt_nap(struct qt_session *s, int64_t until_ns, uint32_t tempo_seen)
+{
+    struct qt_engine *e = s->engine;
+    if (until_ns - qt_now() > LONG_WAIT_NS)
+        qt_records_hand_over(s);
+    atomic_store(&s->sleep, QT_WAITS_FOR_TIME);
+    if (!qt_stopping(e) && atomic_load(&e->tempo.changes) == tempo_seen)
+        qt_futex_wait(&s->sleep, QT_WAITS_FOR_TIME, until_ns);
+    atomic_store(&s->sleep, QT_AWAKE);
+}
+
 int64_t qt_sleep_until(struct qt_session *s, int64_t until_ns)
 {
     int64_t now = qt_now();
-    if (until_ns - now > LONG_WAIT_NS)
-        qt_records_hand_over(s);
     while (now < until_ns && !qt_stopping(s->engine)) {
-        atomic_store(&s->sleep, QT_WAITS_FOR_TIME);
-        if (!qt_stopping(s->engine))
-            qt_futex_wait(&s->sleep, QT_WAITS_FOR_TIME, until_ns);
-        atomic_store(&s->sleep, QT_AWAKE);
+        qt_nap(s, until_ns, atomic_load(&s->engine->tempo.changes));
         now = qt_now();
     }
     return now;

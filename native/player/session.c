@@ -14,6 +14,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#define REOPENS 3 /* failed attempts one after the other before a session is given up */
+
 /* The link tells its socket, so that the conductor can shut it down. */
 static void socket_opened(void *self, int fd)
 {
@@ -36,15 +38,6 @@ static int socket_closing(struct qt_session *s)
     return cut;
 }
 
-static int is_cut(struct qt_session *s)
-{
-    int cut;
-    pthread_mutex_lock(&s->engine->fd_lock);
-    cut = s->cut;
-    pthread_mutex_unlock(&s->engine->fd_lock);
-    return cut;
-}
-
 static void keep_error(struct qt_session *s, int code, const char *text)
 {
     s->error_code = code;
@@ -52,28 +45,44 @@ static void keep_error(struct qt_session *s, int code, const char *text)
         s->error = strdup(text);
 }
 
-static void open_link(struct qt_session *s)
+/* `db`: the schema to begin with. 0, or 1 = it could not be opened. */
+static int open_link(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
+    uint64_t attributes = s->link.attributes_dropped, expanded = s->link.expanded;
     int code;
 
-    s->connect_ns = qt_now();
-    s->link = (struct qt_link){.opened = socket_opened, .self = s, .fd = -1};
-    code = qt_link_open(&s->link, &e->options, s->db);
+    s->link = (struct qt_link){.opened = socket_opened, .self = s, .fd = -1, .verify = e->options.verify,
+                               .attributes_dropped = attributes, .expanded = expanded};
+    code = qt_link_open(&s->link, &e->options, &(struct qt_login){s->account, s->client_flags, s->charset, db});
     if (code == 0) {
-        s->connected_ns = s->free_ns = qt_now();
-        s->current_db = s->db;
+        s->free_ns = s->answered_ns = qt_now();
+        s->current_db = db;
+        s->account_now = s->account;
+        s->clock_us = QT_NONE;
+        s->in_tx = 0;
         s->thread_id = qt_link_thread_id(&s->link);
-        atomic_fetch_add(&e->opened, 1);
+        atomic_store(&s->target_id, s->thread_id);
         atomic_fetch_add(&e->open, 1);
         if (e->options.init != NULL)
             qt_bump(&s->injected);
+        return 0;
+    }
+    keep_error(s, code, qt_link_error(&s->link));
+    socket_closing(s);
+    qt_link_close(&s->link);
+    return 1;
+}
+
+static void open_first(struct qt_session *s)
+{
+    s->connect_ns = qt_now();
+    if (open_link(s, s->db) == 0) {
+        s->connected_ns = s->free_ns;
+        atomic_fetch_add(&s->engine->opened, 1);
     } else {
         s->broken = QT_CONNECT_FAILED;
-        keep_error(s, code, qt_link_error(&s->link));
-        socket_closing(s);
-        qt_link_close(&s->link);
-        atomic_fetch_add(&e->failed, 1);
+        atomic_fetch_add(&s->engine->failed, 1);
     }
 }
 
@@ -81,6 +90,7 @@ static void close_link(struct qt_session *s)
 {
     if (s->link.mysql == NULL)
         return;
+    atomic_store(&s->target_id, -1);
     if (s->connected_ns != 0)
         s->in_transaction = s->broken ? -1 : qt_link_in_transaction(&s->link);
     socket_closing(s);
@@ -89,27 +99,39 @@ static void close_link(struct qt_session *s)
     atomic_fetch_sub(&s->engine->open, 1);
 }
 
-/* The connection is of no use any more; 1 where it was us who cut it. */
-static int lose(struct qt_session *s, struct qt_answer *a, const char **text)
+static int begins(const struct qt_event *ev, const char *word)
 {
-    struct qt_engine *e = s->engine;
-    int cut = is_cut(s);
-
-    if (cut) {
-        s->broken = qt_stopping(e) ? QT_STOPPED : QT_DRAIN_CUT;
-        *text = qt_stopping(e) ? "cut off: the run was stopped" : "cut off: no answer before the end of the drain";
-    } else {
-        s->broken = QT_CONNECTION_LOST;
-        atomic_fetch_add(&e->lost, 1);
-    }
-    keep_error(s, a->error, *text);
-    return cut;
+    return ev->len != SIZE_MAX && strncasecmp(ev->statement, word, strlen(word)) == 0;
 }
 
-static void count(struct qt_session *s, const struct qt_event *ev, const struct qt_record *r, int64_t sent_ns, int64_t done_ns)
+/* After a loss, where the connection is to be opened anew: what is left of its transaction is not sent. */
+static void reopen(struct qt_session *s, const struct qt_event *ev)
+{
+    int ended = ev->class == QT_CLASS_DDL || begins(ev, "commit") || begins(ev, "rollback");
+
+    if (s->in_tx && !ended && !begins(ev, "begin") && !begins(ev, "start transaction")) {
+        s->broken = QT_TRANSACTION_LOST;
+        return;
+    }
+    if (s->in_tx && ended && ev->class != QT_CLASS_DDL) {
+        s->in_tx = 0;
+        s->broken = QT_TRANSACTION_LOST;
+        return;
+    }
+    close_link(s);
+    if (open_link(s, s->current_db) == 0) {
+        s->broken = QT_EXECUTED;
+        s->failed_reopens = 0;
+        atomic_fetch_add(&s->engine->reopened, 1);
+    } else {
+        s->broken = ++s->failed_reopens < REOPENS ? QT_CONNECTION_LOST : QT_CONNECT_FAILED;
+    }
+}
+
+static void count(struct qt_session *s, const struct qt_event *ev, const struct qt_record *r, int64_t due, int64_t sent_ns,
+                  int64_t done_ns)
 {
     struct qt_engine *e = s->engine;
-    int64_t due = e->options.max_pace ? INT64_MIN : ev->due_ns + atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
     int64_t able = ev->fed_ns > s->free_ns ? ev->fed_ns : s->free_ns;
 
     qt_bump(&s->executed);
@@ -117,75 +139,57 @@ static void count(struct qt_session *s, const struct qt_event *ev, const struct 
         qt_bump(&s->reads);
     else if (ev->class == QT_CLASS_WRITE)
         qt_bump(&s->writes);
-    if (r->error_code != 0)
-        qt_bump(&s->errors);
     if (done_ns != 0)
         qt_histogram_note(&e->service, done_ns - sent_ns);
-    if (!e->options.max_pace)
+    if (due != QT_NONE)
         qt_histogram_note(&e->late, sent_ns - due);
     qt_histogram_note(&e->tool, sent_ns - (due > able ? due : able));
+    if (r->error_code == 0)
+        return;
+    qt_bump(&s->errors);
+    if (e->options.max_errors >= 0 && atomic_fetch_add(&e->failures, 1) >= e->options.max_errors)
+        qt_end_by(e, QT_BY_ERRORS);
 }
 
 /* Writes down what came back. */
-static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a, int64_t sent_ns, int64_t now_ns)
+static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a, int64_t due, int64_t sent_ns,
+                     int64_t now_ns)
 {
     struct qt_engine *e = s->engine;
     struct qt_record *r, spare;
     const char *text = a->error == 0 || s->link.mysql == NULL ? NULL : qt_link_error(&s->link);
 
-    if (a->lost && lose(s, a, &text))
+    if (a->lost && qt_session_lose(s, a, &text))
         atomic_fetch_add(&e->drain_cut, 1);
     r = qt_note(s, ev, now_ns);
     if (r == NULL)
         r = memset(&spare, 0, sizeof spare);
+    r->due_ns = due == QT_NONE ? QT_NONE : qt_from_zero(e, due);
     r->free_ns = qt_from_zero(e, s->free_ns);
     r->sent_ns = qt_from_zero(e, sent_ns);
     r->first_ns = qt_from_zero(e, a->first_ns);
     r->done_ns = qt_from_zero(e, a->done_ns);
+    r->order_ns = s->order_ns > 0 ? s->order_ns : QT_NONE;
     r->error_code = a->error;
     if (!a->lost) {
         r->bytes = a->bytes;
         r->rows = a->rows;
         r->affected = a->affected;
         r->warnings = a->warnings;
+        r->sum = a->sum;
+        r->binary = a->binary;
+        s->in_tx = s->link.mysql != NULL && qt_link_in_transaction(&s->link);
     }
     if (text != NULL && r != &spare)
         r->error = strdup(text);
-    count(s, ev, r, sent_ns, a->done_ns);
-    s->free_ns = now_ns;
+    count(s, ev, r, due, sent_ns, a->done_ns);
+    s->free_ns = s->answered_ns = now_ns;
+    s->tape_end_ns = ev->due_ns + ev->span_ns;
+    qt_order_done(e, ev);
 }
 
-/* A schema that differs is selected while the session is idle, so that it costs the event no lateness. 0 = it can be sent. */
-static int select_schema(struct qt_session *s, const struct qt_event *ev)
-{
-    struct qt_answer a;
-    struct qt_record *r;
-
-    if (ev->db == NULL || ev->db == s->current_db || !qt_command_needs_schema(ev))
-        return 0;
-    qt_link_select_db(&s->link, ev->db, &a);
-    qt_bump(&s->injected);
-    s->free_ns = qt_now();
-    if (a.error == 0) {
-        s->current_db = ev->db;
-        return 0;
-    }
-    if (a.lost) {
-        const char *text = qt_link_error(&s->link);
-        lose(s, &a, &text);
-        return s->broken;
-    }
-    r = qt_note(s, ev, s->free_ns);
-    if (r != NULL) {
-        r->reason = QT_SCHEMA_FAILED;
-        r->error_code = a.error;
-        r->error = strdup(qt_link_error(&s->link));
-    }
-    return QT_SCHEMA_FAILED;
-}
-
-/* Gives the event to the connection and waits for its answer. 1 = nothing could be sent. */
-static int send_event(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
+/* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
+static enum qt_reason send_event(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
 {
     if (ev->command != QT_COMMAND_QUIT)
         return qt_command_send(s, ev, a);
@@ -193,7 +197,7 @@ static int send_event(struct qt_session *s, const struct qt_event *ev, struct qt
     close_link(s);
     a->done_ns = s->closed_ns;
     s->broken = QT_AFTER_QUIT;
-    return 0;
+    return QT_EXECUTED;
 }
 
 /* Why nothing more may be sent, or 0. */
@@ -209,30 +213,37 @@ static enum qt_reason hindrance(struct qt_session *s)
 static void perform(struct qt_session *s, struct qt_event *ev)
 {
     struct qt_engine *e = s->engine;
-    int64_t zero = qt_await_zero(s), sent = 0;
     struct qt_answer answer;
-    enum qt_reason why = hindrance(s);
+    int64_t due, sent;
+    enum qt_reason why;
 
+    qt_await_zero(s);
+    s->order_ns = 0;
+    if (s->broken == QT_TRANSACTION_LOST)
+        s->broken = QT_CONNECTION_LOST;
+    if (s->broken == QT_CONNECTION_LOST && e->options.on_lost == QT_LOST_REOPEN && !qt_stopping(e))
+        reopen(s, ev);
+    why = ev->dropped ? QT_OVERLOAD : hindrance(s);
     if (why == QT_EXECUTED)
         why = qt_command_hindrance(s, ev);
-    if (why == QT_EXECUTED && select_schema(s, ev) == QT_SCHEMA_FAILED) {
+    if (why == QT_EXECUTED && (why = qt_make_ready(s, ev)) == QT_SCHEMA_FAILED) {
         qt_bump(&s->not_sent);
+        s->tape_end_ns = ev->due_ns + ev->span_ns;
+        qt_order_done(e, ev);
         qt_event_free(s, ev);
         return;
     }
-    if (why == QT_EXECUTED && !s->broken)
-        sent = e->options.max_pace ? qt_now() : qt_sleep_until(s, zero + ev->due_ns);
+    sent = why == QT_EXECUTED ? qt_sleep_until_due(s, ev) : 0;
+    due = qt_due_of(s, ev); /* only now: the tempo may have changed meanwhile */
     if (why == QT_EXECUTED)
         why = hindrance(s);
+    if (why == QT_EXECUTED)
+        why = send_event(s, ev, &answer);
     if (why != QT_EXECUTED) {
         qt_session_refuse(s, ev, why);
         return;
     }
-    if (send_event(s, ev, &answer) != 0) {
-        qt_session_refuse(s, ev, QT_UNFIT);
-        return;
-    }
-    conclude(s, ev, &answer, sent, answer.done_ns != 0 ? answer.done_ns : qt_now());
+    conclude(s, ev, &answer, due, sent, answer.done_ns != 0 ? answer.done_ns : qt_now());
     qt_event_free(s, ev);
 }
 
@@ -261,12 +272,14 @@ void *qt_session_run(void *arg)
     prctl(PR_SET_NAME, "qt-session", 0, 0, 0);
     pthread_getcpuclockid(pthread_self(), &s->cpu_clock);
     atomic_store(&s->life, QT_LIVE);
-    if (s->open_due_ns > 0 && !e->options.max_pace)
-        qt_sleep_until(s, qt_await_zero(s) + s->open_due_ns);
+    if (s->open_due_ns > 0 && !qt_unpaced(e)) {
+        qt_await_zero(s);
+        qt_sleep_until(s, qt_clock_of(e, s->open_due_ns));
+    }
     if (qt_stopping(e))
         s->broken = QT_STOPPED;
     else
-        open_link(s);
+        open_first(s);
     atomic_fetch_add(&e->settled, 1);
     qt_ring(e);
     while ((ev = qt_next_event(s)) != NULL)

@@ -58,6 +58,15 @@ void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
     out->sessions_opened = (uint64_t)atomic_load(&e->opened);
     out->sessions_failed = (uint64_t)atomic_load(&e->failed);
     out->sessions_lost = (uint64_t)atomic_load(&e->lost);
+    out->sessions_reopened = (uint64_t)atomic_load(&e->reopened);
+    out->timeouts = (uint64_t)atomic_load(&e->timeouts);
+    out->overload_waits = (uint64_t)atomic_load(&e->overload_waits);
+    out->overload_drops = (uint64_t)atomic_load(&e->overload_drops);
+    out->order_waits = (uint64_t)atomic_load(&e->order_waits);
+    out->order_broken = (uint64_t)atomic_load(&e->order_broken);
+    out->order_wait_ns = atomic_load(&e->order_wait_ns);
+    out->unforced = (uint64_t)atomic_load(&e->unforced);
+    out->ended_by = atomic_load(&e->ended_by);
     out->queued_bytes = (uint64_t)atomic_load(&e->queued);
     out->drain_cut = (uint64_t)atomic_load(&e->drain_cut);
     out->now_ns = zero == 0 ? -1 : qt_now() - zero;

@@ -149,7 +149,7 @@ static int answer_query(struct peer *p, const char *sql)
         write_result(p, 8);
         write_ok(p, 0, 0, 0);
     } else {
-        p->status = strcmp(sql, "BEGIN") == 0 ? 1 : p->status;
+        p->status = strcmp(sql, "BEGIN") == 0 ? 1 : strcmp(sql, "COMMIT") == 0 ? 2 : p->status;
         write_ok(p, 1, 0, 0);
     }
     return 1;

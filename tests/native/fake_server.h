@@ -4,7 +4,7 @@
  *   SELECT ...   one column, two rows           SLEEP n   OK after n ms
  *   ERROR        error 1064                     DROP      the connection is closed without an answer
  *   HANG         no answer at all               WARN      OK: 3 rows affected, 2 warnings
- *   CALL         two results and an OK          BEGIN     OK: in a transaction
+ *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
  *   anything else: OK, 1 row affected
  * USE of the schema `missing` fails with 1049. Everything received is kept. */
 #ifndef QT_FAKE_SERVER_H

@@ -5,12 +5,14 @@
 
 static const struct qt_column_spec SESSIONS[] = {
     {"session", 'l', 0}, {"open_due_ns", 'l', 0}, {"events", 'l', 0}, {"db", 'u', 1}, {"opened_ahead", 'b', 0},
+    {"account", 'i', 1}, {"client_flags", 'l', 1},  {"charset", 'u', 1},
 };
 static const struct qt_column_spec EVENTS[] = {
-    {"session", 'l', 0}, {"seq", 'l', 0},   {"due_ns", 'l', 0}, {"command", 'i', 0},
-    {"class", 'i', 0},   {"flags", 'l', 0}, {"db", 'u', 1},     {"stmt", 'l', 1},
-    {"statement", 'z', 1}, {"params", 'z', 1},
+    {"session", 'l', 0}, {"seq", 'l', 0},     {"due_ns", 'l', 0}, {"span_ns", 'l', 0},   {"command", 'i', 0},
+    {"class", 'i', 0},   {"flags", 'l', 0},   {"account", 'i', 1}, {"db", 'u', 1},       {"stmt", 'l', 1},
+    {"statement", 'z', 1}, {"params", 'z', 1}, {"clock_us", 'l', 1}, {"insert_id", 'l', 1}, {"waits", 'u', 1},
 };
+enum { SESSION, SEQ, DUE, SPAN, COMMAND, CLASS, FLAGS, ACCOUNT, DB, STMT, STATEMENT, PARAMS, CLOCK, INSERT_ID, WAITS };
 
 /* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
 struct wide {
@@ -91,9 +93,11 @@ void replay_init(struct replay *r)
         .queue_bytes = 1 << 20,
         .drain_ns = 5000 * MS,
         .stack_bytes = 1 << 20,
+        .max_errors = -1,
+        .order_bound_ns = 1000 * MS,
     };
-    CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 5), QT_OK);
-    CHECK_INT(qt_columns_init(&r->events, EVENTS, 10), QT_OK);
+    CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 8), QT_OK);
+    CHECK_INT(qt_columns_init(&r->events, EVENTS, 15), QT_OK);
 }
 
 void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t events, const char *db)
@@ -107,49 +111,65 @@ void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t e
     else
         qt_col_text(&c[3], db);
     qt_col_bool(&c[4], open_due_ns <= 0);
+    for (int i = 5; i < 8; i++)
+        qt_col_null(&c[i]);
+}
+
+static void put_text(struct qt_column *c, const char *text)
+{
+    if (text == NULL)
+        qt_col_null(c);
+    else
+        qt_col_text(c, text);
+}
+
+static void put_bytes(struct qt_column *c, const char *bytes, size_t len)
+{
+    if (bytes == NULL)
+        qt_col_null(c);
+    else
+        qt_col_bytes(c, bytes, len);
+}
+
+static void put_number(struct qt_column *c, int64_t n)
+{
+    if (n == NO_VALUE)
+        qt_col_null(c);
+    else
+        qt_col_i64(c, n);
+}
+
+void replay_put(struct replay *r, const struct planned *e)
+{
+    struct qt_column *c = r->events.col;
+    qt_col_i64(&c[SESSION], e->session);
+    qt_col_i64(&c[SEQ], e->seq);
+    qt_col_i64(&c[DUE], e->due_ns);
+    qt_col_i64(&c[SPAN], e->span_ns);
+    qt_col_i32(&c[COMMAND], e->command);
+    qt_col_i32(&c[CLASS], e->sql != NULL && strncmp(e->sql, "SELECT", 6) == 0 ? QT_CLASS_READ : QT_CLASS_WRITE);
+    qt_col_i64(&c[FLAGS], e->flags);
+    qt_col_null(&c[ACCOUNT]);
+    put_text(&c[DB], e->db);
+    put_number(&c[STMT], e->stmt == 0 ? NO_VALUE : e->stmt);
+    put_bytes(&c[STATEMENT], e->sql, e->len);
+    put_bytes(&c[PARAMS], e->params, e->params_len);
+    put_number(&c[CLOCK], e->clock_us == 0 ? NO_VALUE : e->clock_us);
+    put_number(&c[INSERT_ID], e->insert_id == 0 ? NO_VALUE : e->insert_id);
+    put_text(&c[WAITS], e->waits);
 }
 
 void replay_full_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
                        const char *db, const char *bytes, size_t len)
 {
-    struct qt_column *c = r->events.col;
-    qt_col_i64(&c[0], session);
-    qt_col_i64(&c[1], seq);
-    qt_col_i64(&c[2], due_ns);
-    qt_col_i32(&c[3], command);
-    qt_col_i32(&c[4], bytes != NULL && strncmp(bytes, "SELECT", 6) == 0 ? QT_CLASS_READ : QT_CLASS_WRITE);
-    qt_col_i64(&c[5], flags);
-    if (db == NULL)
-        qt_col_null(&c[6]);
-    else
-        qt_col_text(&c[6], db);
-    qt_col_null(&c[7]);
-    if (bytes == NULL)
-        qt_col_null(&c[8]);
-    else
-        qt_col_bytes(&c[8], bytes, len);
-    qt_col_null(&c[9]);
+    replay_put(r, &(struct planned){.session = session, .seq = seq, .due_ns = due_ns, .command = command, .flags = flags,
+                                    .db = db, .sql = bytes, .len = len});
 }
 
 void replay_stmt_event(struct replay *r, int64_t seq, int command, int64_t stmt, const char *sql, const char *params, size_t len)
 {
-    struct qt_column *c = r->events.col;
-    qt_col_i64(&c[0], 1);
-    qt_col_i64(&c[1], seq);
-    qt_col_i64(&c[2], seq);
-    qt_col_i32(&c[3], command);
-    qt_col_i32(&c[4], QT_CLASS_WRITE);
-    qt_col_i64(&c[5], 0);
-    qt_col_null(&c[6]);
-    qt_col_i64(&c[7], stmt);
-    if (sql == NULL)
-        qt_col_null(&c[8]);
-    else
-        qt_col_text(&c[8], sql);
-    if (params == NULL)
-        qt_col_null(&c[9]);
-    else
-        qt_col_bytes(&c[9], params, len);
+    replay_put(r, &(struct planned){.session = 1, .seq = seq, .due_ns = seq, .command = command, .stmt = stmt, .sql = sql,
+                                    .len = sql == NULL ? 0 : strlen(sql), .params = params, .params_len = len});
 }
 
 void replay_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, const char *sql)
@@ -216,6 +236,8 @@ static void keep(struct replay *r, const struct ArrowArray *b, int64_t row)
     text(b, 9, row, o->status, sizeof o->status);
     text(b, 10, row, o->reason, sizeof o->reason);
     text(b, 16, row, o->text, sizeof o->text);
+    text(b, 17, row, o->checksum, sizeof o->checksum);
+    o->order_ns = number(b, 18, row);
 }
 
 static void pull(struct replay *r)

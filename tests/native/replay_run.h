@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "checksum.h"
 #include "fake_server.h"
 #include "stream.h"
 
@@ -13,7 +14,8 @@
 
 struct outcome {
     int64_t session, seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns, rows, affected, bytes, warnings, error;
-    char status[16], reason[24], text[128];
+    int64_t order_ns;
+    char status[16], reason[24], text[128], checksum[48];
 };
 
 struct replay {
@@ -30,8 +32,16 @@ struct replay {
     struct qt_error fed_error;
 };
 
+struct planned {
+    int64_t session, seq, due_ns, span_ns, flags, stmt, clock_us, insert_id; /* 0 = none for the last three */
+    int command;
+    const char *db, *sql, *params, *waits; /* NULL = none */
+    size_t len, params_len;
+};
+
 void replay_init(struct replay *); /* with a fake server and generous options */
 void replay_session(struct replay *, int64_t id, int64_t open_due_ns, int64_t events, const char *db);
+void replay_put(struct replay *, const struct planned *);
 void replay_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, const char *sql);
 void replay_full_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
                        const char *db, const char *bytes, size_t len); /* bytes NULL = none */

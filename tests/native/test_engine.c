@@ -9,7 +9,7 @@ static void answers_are_counted_in_order(void)
     struct outcome *o;
 
     replay_init(&r);
-    r.options.max_pace = 1;
+    r.options.pace = QT_PACE_NONE;
     replay_session(&r, 5, 0, 4, NULL);
     replay_event(&r, 5, 1, 0, "SELECT 1");
     replay_event(&r, 5, 2, 1, "ERROR");
@@ -135,7 +135,7 @@ static void commands_are_sent_or_refused(void)
     replay_session(&r, 1, 0, 5, NULL);
     replay_full_event(&r, 1, 1, 0, 9, 0, NULL, NULL, 0);
     replay_full_event(&r, 1, 2, 1, 10, 0, NULL, NULL, 0);
-    replay_full_event(&r, 1, 3, 2, 11, 0, NULL, "x", 1);
+    replay_full_event(&r, 1, 3, 2, 14, 0, NULL, "x", 1);
     replay_full_event(&r, 1, 4, 3, 12, 0, NULL, NULL, 0);
     replay_event(&r, 1, 5, 4, "too late");
     replay_run(&r);
@@ -160,7 +160,7 @@ static void events_beyond_the_budget_pass(void)
     memset(big, 'x', sizeof big);
     replay_init(&r);
     r.options.queue_bytes = 1000;
-    r.options.max_pace = 1;
+    r.options.pace = QT_PACE_NONE;
     replay_session(&r, 1, 0, 50, NULL);
     replay_session(&r, 2, 0, 50, NULL);
     for (int64_t i = 0; i < 100; i++)
@@ -176,7 +176,7 @@ static void max_pace_keeps_the_tapes_concurrency(void)
     struct replay r;
 
     replay_init(&r);
-    r.options.max_pace = 1;
+    r.options.pace = QT_PACE_NONE;
     for (int64_t i = 0; i < 40; i++) {
         replay_session(&r, i + 1, i * 1000 * MS, 2, NULL);
         replay_event(&r, i + 1, 1, i * 1000 * MS + 1, "SLEEP 5");

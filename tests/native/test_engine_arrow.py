@@ -11,14 +11,15 @@ from querytape.native.errors import NativeFault
 
 SESSIONS = """
     SELECT i AS session, 0::BIGINT AS open_due_ns, 3::BIGINT AS events, NULL::VARCHAR AS db,
-           true AS opened_ahead
+           true AS opened_ahead, NULL::INTEGER AS account, NULL::BIGINT AS client_flags, NULL::VARCHAR AS charset
     FROM range(1, 6) t(i)
 """
 EVENTS = """
-    SELECT 1 + i % 5 AS session, 1 + i // 5 AS seq, i * 1000 AS due_ns, 1::INTEGER AS command,
+    SELECT 1 + i % 5 AS session, 1 + i // 5 AS seq, i * 1000 AS due_ns, 0::BIGINT AS span_ns, 1::INTEGER AS command,
            CASE WHEN i % 2 = 0 THEN 0 END::INTEGER AS class, 0::BIGINT AS flags,
-           CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
-           NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params
+           NULL::INTEGER AS account, CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
+           NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params,
+           NULL::BIGINT AS clock_us, NULL::BIGINT AS insert_id, NULL::VARCHAR AS waits
     FROM range(15) t(i)
 """
 
@@ -41,7 +42,7 @@ def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
 def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
     """A plan from DuckDB goes in, outcomes and sessions come out, nothing is missing."""
     plan, run = connect(), duckdb.connect()
-    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, max_pace=True)) as engine:
+    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, pace=2)) as engine:
         engine.sessions(plan.sql(SESSIONS))
         engine.start()
 

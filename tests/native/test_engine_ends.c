@@ -138,7 +138,7 @@ static void the_drain_works_in_max_pace(void)
     struct replay r;
 
     replay_init(&r);
-    r.options.max_pace = 1;
+    r.options.pace = QT_PACE_NONE;
     r.options.drain_ns = 200 * MS;
     replay_session(&r, 1, 0, 8, NULL);
     for (int64_t i = 1; i <= 7; i++)
@@ -310,7 +310,7 @@ static void outcomes_wait_for_their_reader(void)
 
     replay_init(&r);
     r.no_reading = 1;
-    r.options.max_pace = 1;
+    r.options.pace = QT_PACE_NONE;
     replay_session(&r, 1, 0, 3000, NULL);
     for (int64_t i = 1; i <= 3000; i++)
         replay_event(&r, 1, i, i, "x");

@@ -9,7 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.errors import InputError
-from querytape.replay.plan import Plan, Rules, feed_stream, make_plan, open_planner, plan_windows, session_stream
+from querytape.replay.pacing import Pace
+from querytape.replay.plan import make_plan
+from querytape.replay.planner import feed_stream, open_planner, plan_windows, session_stream
+from querytape.replay.rules import Plan, Rules
 from querytape.schemas import COMMANDS, DANGERS, open_folder, sql_text
 
 from tests.tapes import MS, SECOND, T0, flag_bits, make_tape
@@ -87,7 +90,9 @@ ACTIONS = [
     ({"command": "close_stmt", "stmt": 2}, "write", None),
     ({"command": "close_stmt"}, "not_prepared", "not_prepared"),
     ({"command": "connect"}, "own_connect", "own_connect"),
-    ({"command": "change_user"}, "unsupported_command", "unsupported_command"),
+    ({"command": "change_user", "db": "shop"}, None, None),
+    ({"command": "set_option", "params": b"C\x00\x00"}, None, None),
+    ({"command": "process_kill", "params": b"C\x01\x00\x00\x00"}, "danger:kill", "danger:kill"),
     ({"command": "shutdown"}, "unsupported_command", "unsupported_command"),
     ({"command": "binlog_dump"}, "unsupported_command", "unsupported_command"),
     ({"command": "init_db", "db": "shop"}, None, None),
@@ -168,11 +173,11 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
         {"statement": "BEGIN", "class": "transaction", "start_ns": T0 + 1503, "session": 2},
         {"command": "quit", "start_ns": T0 + 2500, "session": 2},
     ]
-    plan = planned(tmp_path, events, Rules(speed=Fraction(3, 2)))
+    plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(3, 2))))
     assert fed(plan) == [
-        (2, 1, 0, COMMANDS["query"], 0, 0, "shop", None, b"SELECT '\xff\x00'", None),
-        (2, 2, 668, COMMANDS["query"], 2, 0, None, None, b"BEGIN", None),
-        (2, 3, 1333, COMMANDS["quit"], -1, 0, None, None, None, None),
+        (2, 1, 0, 0, COMMANDS["query"], 0, 0, None, "shop", None, b"SELECT '\xff\x00'", None, None, None, None),
+        (2, 2, 668, 0, COMMANDS["query"], 2, 0, None, None, None, b"BEGIN", None, None, None, None),
+        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, None, None, None, None, None, None, None, None),
     ]
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 
@@ -187,13 +192,13 @@ def test_sessions(tmp_path: Path) -> None:
         {"statement": "INSERT", "class": "write", "session": 3, "start_ns": T0 + SECOND},
         {"statement": "SELECT 1", "session": 4, "start_ns": T0 + 9 * SECOND},
     ]
-    plan = planned(tmp_path, events, Rules(speed=Fraction(2), lead_ns=100 * MS))
+    plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(2)), lead_ns=100 * MS))
     with open_planner(plan) as con:
         rows = session_stream(con, plan).fetchall()
     assert rows == [
-        (1, -100 * MS, 2, "a", True),
-        (2, 1500 * MS, 1, "b", False),
-        (4, 4400 * MS, 1, None, True),
+        (1, -100 * MS, 2, "a", True, None, None, None),
+        (2, 1500 * MS, 1, "b", False, None, None, None),
+        (4, 4400 * MS, 1, None, True, None, None, None),
     ]
     assert (plan.sessions, plan.peak_sessions) == (3, 1)
     assert plan.schemas == {"a": 1, "b": 2}
@@ -202,7 +207,7 @@ def test_sessions(tmp_path: Path) -> None:
 def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
     """At --speed max every session is open at the same time."""
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
-    assert planned(tmp_path, events, Rules(speed=None)).peak_sessions == 7
+    assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 
 
 def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from querytape.replay.machine import Machine, measure
-from querytape.replay.plan import Plan, Rules
 from querytape.replay.preflight import Finding, Permissions, check
+from querytape.replay.rules import Plan, Rules
 from querytape.replay.sandbox import Server
 from querytape.schemas import Folder
 from querytape.servers.facts import Facts, count_replicas, gather, identity_of, other_users, seen_whole

@@ -16,7 +16,7 @@ import duckdb
 import pytest
 from querytape.errors import InputError, QuerytapeError, RefusedError, TargetError
 from querytape.replay import ReplayOptions, Target, Watcher, replay
-from querytape.replay.plan import feed_stream
+from querytape.replay.planner import feed_stream
 from querytape.replay.sandbox import Server
 from querytape.schemas import open_folder
 
@@ -132,7 +132,7 @@ def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.Monke
             raise duckdb.IOException("IO Error: bad page")
         return real(*args)
 
-    monkeypatch.setattr("querytape.replay.runner.feed_stream", breaking)
+    monkeypatch.setattr("querytape.replay.planner.feed_stream", breaking)
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(20)], parts=5)
     summary = replay(tape, options(shop, tmp_path / "t.run"))
     executed, _, _, not_sent = books(summary)

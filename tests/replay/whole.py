@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 from querytape.replay import ReplayOptions, RunSummary, parse_target
+from querytape.replay.pacing import Pace
 from querytape.replay.sandbox import Server
 from querytape.schemas import open_folder
 
@@ -15,6 +16,8 @@ from tests.tapes import MS
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
     """Return options for a private server that may be written to."""
     target = parse_target(server.url("shop"), environ={})
+    if "speed" in more:
+        more["pace"] = Pace.of(more.pop("speed"))
     return ReplayOptions(
         target, output, **{"allow_writes": True, "target_is_disposable": True, "lead_ns": 100 * MS, **more}
     )

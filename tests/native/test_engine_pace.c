@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Think times, a tempo that changes while it runs, a start at a set time. */
+#include "check.h"
+#include "clock.h"
+#include "replay_run.h"
+
+static void event(struct replay *r, int64_t seq, int64_t due_ns, int64_t span_ns, const char *sql)
+{
+    replay_put(r, &(struct planned){.session = 1, .seq = seq, .due_ns = due_ns, .span_ns = span_ns, .command = 1,
+                                    .sql = sql, .len = strlen(sql)});
+}
+
+/* Closed loop: a slow answer moves all that follows in its session, and makes nothing late. */
+static void think_times_are_kept(void)
+{
+    struct replay r;
+    struct outcome *o;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_THINK;
+    replay_session(&r, 1, -5, 4, NULL);
+    event(&r, 1, 20 * MS, 10 * MS, "SLEEP 100"); /* 10 ms on the tape */
+    event(&r, 2, 50 * MS, 5 * MS, "a");          /* 20 ms after the answer */
+    event(&r, 3, 55 * MS, 0, "b");               /* at once */
+    event(&r, 4, 50 * MS, 0, "c");               /* overlapped on the tape: at once */
+    replay_run(&r);
+    o = r.outcome;
+    CHECK(o[0].sent_ns >= 20 * MS);
+    CHECK_INT(o[1].due_ns, o[0].done_ns + 20 * MS);
+    CHECK(o[1].sent_ns >= o[1].due_ns && o[1].sent_ns < o[1].due_ns + 50 * MS);
+    CHECK_INT(o[2].due_ns, o[1].done_ns);
+    CHECK_INT(o[3].due_ns, o[2].done_ns);
+    replay_free(&r);
+}
+
+static void twice_as_fast(struct replay *r)
+{
+    if (!r->stopped)
+        CHECK_INT(qt_engine_tempo(r->engine, 4, NULL), QT_OK);
+    r->stopped = 1;
+}
+
+/* Who sleeps already wakes earlier; a factor that makes no sense, or a pace that has no times, is refused. */
+static void the_tempo_changes(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.each_slice = twice_as_fast;
+    replay_session(&r, 1, -5, 2, NULL);
+    replay_session(&r, 2, 1500 * MS, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    event(&r, 2, 2000 * MS, 0, "b");
+    replay_event(&r, 2, 1, 1600 * MS, "c");
+    replay_run(&r);
+    CHECK(replay_find(&r, 1, 2)->sent_ns >= 500 * MS && replay_find(&r, 1, 2)->sent_ns < 1200 * MS);
+    CHECK(replay_find(&r, 2, 1)->sent_ns >= 400 * MS && replay_find(&r, 2, 1)->sent_ns < 1100 * MS);
+    CHECK(replay_find(&r, 1, 2)->due_ns < 1000 * MS);
+    CHECK_INT(qt_engine_tempo(r.engine, 0, NULL), QT_EINVALID);
+    replay_free(&r);
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    replay_run(&r);
+    CHECK_INT(qt_engine_tempo(r.engine, 2, NULL), QT_ESTATE);
+    replay_free(&r);
+}
+
+/* The run's zero waits for its time; nothing is sent before. */
+static void zero_comes_at_its_time(void)
+{
+    struct replay r;
+    int64_t at = qt_now() + 300 * MS;
+
+    replay_init(&r);
+    r.options.zero_at_ns = at;
+    replay_session(&r, 1, -5, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    replay_run(&r);
+    CHECK(r.server.entry[0].at_ns >= at);
+    CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
+    replay_free(&r);
+}
+
+/* The clock and insert ids are set before the statements that want them, once where it does not change, and given back. */
+static void clock_and_ids_are_forced(void)
+{
+    static const char *const SEEN[] = {"SET timestamp=5.000001,insert_id=9", "a", "b", "SET insert_id=11", "c",
+                                       "SET timestamp=DEFAULT", "d"};
+    struct planned e = {.session = 1, .command = 1, .len = 1};
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, 4, NULL);
+    for (int i = 0; i < 4; i++) {
+        static const char *const SQL[] = {"a", "b", "c", "d"};
+        e.seq = i + 1;
+        e.sql = SQL[i];
+        e.clock_us = i < 3 ? 5000001 : 0;
+        e.insert_id = i == 0 ? 9 : i == 2 ? 11 : 0;
+        replay_put(&r, &e);
+    }
+    replay_run(&r);
+    for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
+        CHECK_TEXT(r.server.entry[i].bytes, SEEN[i]);
+    CHECK_INT(r.stats.injected, 3);
+    CHECK_INT(r.stats.unforced, 0);
+    replay_free(&r);
+}
+
+int main(void)
+{
+    RUN(think_times_are_kept);
+    RUN(the_tempo_changes);
+    RUN(zero_comes_at_its_time);
+    RUN(clock_and_ids_are_forced);
+    return 0;
+}

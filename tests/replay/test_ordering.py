@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--order commit as a plan: which commits each event waits for."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.rules import Rules
+from querytape.replay.tables import Catalog, join_pairs, tables_of
+
+from tests.replay.planning import fed, planned
+from tests.tapes import MS, T0
+
+ORDERED = Rules(allow_writes=True, commit_order=True)
+CATALOG = Catalog(frozenset({"a", "b", "c"}), frozenset({"v"}))
+
+
+def event(session: int, start_ms: int, end_ms: int, sql: str) -> dict[str, Any]:
+    """Return an event; its class follows from its first word."""
+    word = sql.split()[0].lower()
+    kinds = {"select": "read", "begin": "transaction", "commit": "transaction", "create": "ddl"}
+    return {
+        "session": session,
+        "start_ns": T0 + start_ms * MS,
+        "duration_ns": (end_ms - start_ms) * MS,
+        "statement": sql,
+        "class": kinds.get(word, "write"),
+        "digest": f"{abs(hash(sql)) % 2**64:016x}",
+    }
+
+
+def waits(tmp_path: Path, events: list[dict[str, Any]], catalog: Catalog = CATALOG) -> list[str | None]:
+    """Return what each event waits for and is, in the order of the list."""
+    plan = planned(tmp_path, events, ORDERED, catalog=catalog)
+    rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
+    places: dict[int, int] = {}
+    found = []
+    for given in events:
+        places[given["session"]] = places.get(given["session"], 0) + 1
+        found.append(rows[given["session"], places[given["session"]]])
+    return found
+
+
+def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
+    """Who touches a waits for commits on a alone; a commit that had not ended before is not waited for."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 10, "update a set x = 1"),
+            event(2, 0, 20, "update b set x = 1"),
+            event(3, 15, 16, "select * from a"),
+            event(3, 17, 18, "select * from b"),
+            event(3, 30, 31, "select * from a join b"),
+            event(3, 40, 41, "select 1"),
+        ],
+    )
+    a, b = ("2", "3") if found[0] == ";2:1" else ("3", "2")
+    assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, f"{min(a, b)}:1 {max(a, b)}:1", None]
+
+
+def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
+    """Its COMMIT is one commit on each of its tables; its statements are none, and what it only read neither."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 1, "begin"),
+            event(1, 2, 3, "update a set x = 1"),
+            event(1, 4, 5, "select * from b"),
+            event(1, 6, 9, "commit"),
+            event(2, 7, 8, "select * from a"),
+            event(2, 10, 11, "select * from a"),
+            event(2, 12, 13, "select * from b"),
+        ],
+    )
+    assert found[:3] == [None, None, None]
+    assert found[3] is not None
+    assert found[3].startswith(";")
+    assert found[4:] == [None, found[3][1:], None]
+
+
+def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
+    """A CALL, or a view, waits for every commit; everyone waits for what a CALL committed."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 1, "update a set x = 1"),
+            event(1, 2, 3, "update b set x = 1"),
+            event(2, 4, 5, "call p()"),
+            event(3, 6, 7, "select * from c"),
+            event(3, 8, 9, "select * from v"),
+        ],
+    )
+    assert found[2] is not None
+    assert found[2].split(";")[0] == "0:2"
+    assert found[3:] == ["1:1", "0:3"]
+
+
+def brute_force(events: list[dict[str, Any]]) -> dict[int, set[int]]:
+    """Return for each autocommitted event which earlier ones on its table had certainly ended before it began."""
+    table = [next(word for word in e["statement"].split() if word in "abc") for e in events]
+    found: dict[int, set[int]] = {}
+    for n, e in enumerate(events):
+        found[n] = {
+            m
+            for m, other in enumerate(events)
+            if other["class"] == "write"
+            and table[m] == table[n]
+            and other["start_ns"] + other["duration_ns"] + 1000 <= e["start_ns"]
+        }
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_are_those_of_a_stupid_search(tmp_path: Path, seed: int) -> None:
+    """How many commits each waits for, and that numbers follow the ends, as looking at all pairs says."""
+    rng = random.Random(seed)
+    events, clock = [], dict.fromkeys(range(1, 6), 0)
+    for _ in range(120):
+        session = rng.randint(1, 5)
+        start = clock[session] + rng.randint(0, 6)
+        clock[session] = start + rng.randint(1, 20)
+        sql = rng.choice(["update {} set x = 1", "select * from {}"]).format(rng.choice("abc"))
+        events.append(event(session, start, clock[session], sql))
+    found = waits(tmp_path, events)
+    for n, wanted in brute_force(events).items():
+        before = (found[n] or "").split(";")[0]
+        assert (int(before.split(":")[1]) if before else 0) == len(wanted)
+
+
+def test_tables_of_statements() -> None:
+    """Every word that is a table counts; foreign keys join tables; routines, views and triggers hide what they touch."""
+    catalog = Catalog(frozenset({"orders", "items", "log"}), frozenset({"audit"}), join_pairs([("items", "orders")]))
+    table = [
+        ("select * from `orders` o, shop.log", "read", {"items", "log"}),
+        ("update items set orders = ?", "write", {"items"}),
+        ("select ?", "read", set()),
+        ("call refresh(?)", "write", None),
+        ("insert into audit values (?+)", "write", None),
+        ("set names utf8", "session", set()),
+        ("commit", "transaction", set()),
+        ("start transaction with consistent snapshot", "transaction", None),
+    ]
+    for text, kind, want in table:
+        found = tables_of(text, kind, catalog)
+        assert (None if found is None else set(found)) == want, text
+
+
+def test_groups_of_foreign_keys() -> None:
+    """Pairs in any order make one group."""
+    found = join_pairs([("d", "c"), ("a", "b"), ("c", "b"), ("x", "y")])
+    assert len({found[name] for name in "abcd"}) == 1
+    assert found["x"] == found["y"] != found["a"]
