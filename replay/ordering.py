@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """--order commit: which commits each event waits for, worked out from the tape before anything is sent.
 
-A commit is a COMMIT with what its transaction wrote, a write outside of one, or DDL. Commits of a table are numbered by
-their end on the tape. An event waits for as many commits of each of its tables as had certainly ended before it began.
+A commit is a COMMIT or ROLLBACK with what its transaction wrote or locked, a write outside of one, or DDL. Commits of a
+table are numbered; an event waits for the first so many on each of its tables (ordering.sql says which).
 Table 0 is every table: for statements of which it is not known what they touch. Table 1 holds the commits of such
 statements: everything waits for those.
 """
+
+import re
 
 import duckdb
 
@@ -16,6 +18,10 @@ from .storage import question, write_parquet
 from .tables import Catalog, created, tables_of
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
+OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
+TOLERANCE_NS = 1_000_000  # who captures sees an answer at most this much earlier than what it waited for
+WHOLE_SECONDS_NS = 1_000_000_000
+LOCKING_READ = re.compile(r"\bfor (update|share)\b|\block in share mode\b")
 
 
 def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, max_rows: int | None = None) -> None:
@@ -36,15 +42,13 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     none = f"(SELECT {columns} LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none
     con.execute(f"CREATE OR REPLACE TEMP VIEW transactions AS FROM {source}")
-    con.execute(f"SET VARIABLE precision_ns = {_precision(plan)}")
+    con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
+    precision = int(plan.tape.info.get("precision_ns") or 0)
+    con.execute(f"SET VARIABLE precision_ns = {precision}")
+    con.execute(f"SET VARIABLE whole_seconds = {precision >= WHOLE_SECONDS_NS}")
+    con.execute(f"SET VARIABLE tolerance_ns = {max(precision, TOLERANCE_NS)}")
     write_parquet(con, question("ordering.sql"), plan.order)
     con.execute("DROP TABLE order_events")
-
-
-def _precision(plan: Plan) -> int:
-    """Return by how much two times must differ to be an order; a log of whole seconds is taken as it lies."""
-    given = int(plan.tape.info.get("precision_ns") or 0)
-    return given if given < 1_000_000_000 else 0
 
 
 def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog) -> int:
@@ -59,10 +63,11 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
             rows.append((digest, UNKNOWN))
         else:
             rows += [(digest, numbers.setdefault(name, FIRST + len(numbers))) for name in sorted(found)]
-    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR)")
+    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, locks BOOLEAN)")
     con.execute("CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER)")
     if digests:
-        con.executemany("INSERT INTO known_digests VALUES (?)", [(digest,) for digest, _, _ in digests])
+        locks = [(digest, bool(LOCKING_READ.search(text))) for digest, text, _ in digests]
+        con.executemany("INSERT INTO known_digests VALUES (?, ?)", locks)
     if rows:
         con.executemany("INSERT INTO digest_tables VALUES (?, ?)", rows)
     return FIRST + len(numbers)

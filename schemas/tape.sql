@@ -19,7 +19,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     statement BLOB,               -- byte for byte what the client sent; NULL where the command has none or the source does not show it
     stmt BIGINT,                  -- prepared statement, numbered in its session
     params BLOB,                  -- what the command carries besides its text: bound values, long data, a file, ...: params.md
-    insert_id BIGINT,             -- SET insert_id the source gives
+    insert_id BIGINT,             -- the first id that an INSERT or REPLACE generated: SET insert_id of the source, or its answer
     last_insert_id BIGINT,        -- SET last_insert_id the source gives
     file INTEGER NOT NULL,        -- which source file (tape.json: files), from 0
     "offset" BIGINT NOT NULL,     -- byte offset of the event in that file, uncompressed

@@ -3,6 +3,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,7 @@ class Relay:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._lock = threading.Lock()
         self._segments: list[tuple[Dialogue, Segment]] = []
+        self._stamps_us: list[int] = []
         self._threads: list[threading.Thread] = []
         self.port = self._listener.getsockname()[1]
         self._start(self._accept)
@@ -37,7 +39,7 @@ class Relay:
 
     def write(self, path: Path) -> Path:
         """Write what passed, in its order."""
-        return write_pcap(path, self._segments)
+        return write_pcap(path, self._segments, stamps_us=self._stamps_us)
 
     def _start(self, run: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=run, args=args, daemon=True)
@@ -63,6 +65,7 @@ class Relay:
             before = len(dialogue.segments)
             yield
             self._segments += [(dialogue, segment) for segment in dialogue.segments[before:]]
+            self._stamps_us += [time.time_ns() // 1000] * (len(dialogue.segments) - before)
 
     def _pass_on(self, source: socket.socket, target: socket.socket, dialogue: Dialogue, way: int) -> None:
         while data := self._take(source):

@@ -26,6 +26,12 @@ static void times(struct qt_event *out, const struct qt_wire_event *e)
         out->duration_ns = e->reply_last_ns > out->start_ns ? e->reply_last_ns - out->start_ns : 0;
 }
 
+/* An UPDATE answers with an id as well, where LAST_INSERT_ID(expr) gave it one. */
+static int generates_ids(const struct qt_statement *s)
+{
+    return s->text_len > 8 && (memcmp(s->text, "insert ", 7) == 0 || memcmp(s->text, "replace ", 8) == 0);
+}
+
 static int on_event(void *self, void *connection, const struct qt_wire_event *e)
 {
     struct qt_packets *s = self;
@@ -43,7 +49,7 @@ static int on_event(void *self, void *connection, const struct qt_wire_event *e)
     out.db = e->db;
     out.stmt = e->stmt;
     out.params = e->params;
-    out.last_insert_id = -1; /* of the tape: what a SET in the source gives; this one is of the answer */
+    out.last_insert_id = -1; /* of the tape: what a SET in the source gives; the answer's is what an INSERT generated */
     out.file = s->file < 0 ? 0 : s->file;
     out.offset = e->packet;
     out.rows_sent = e->rows_sent;
@@ -60,6 +66,7 @@ static int on_event(void *self, void *connection, const struct qt_wire_event *e)
         if (code != QT_OK)
             return code;
         qt_event_say(&out, e->statement, &what);
+        out.insert_id = generates_ids(&what) ? e->last_insert_id : -1;
         if (what.redacted != NULL) /* what a redacted statement was given may be what was redacted */
             out.params = (struct qt_span){NULL, 0};
     }

@@ -197,8 +197,12 @@ def write_pcap(
     nano: bool = False,
     version: int = 4,
     step_us: int = 100,
+    stamps_us: Sequence[int] | None = None,
 ) -> Path:
-    """Write a capture file: dialogues one after the other, or segments in the order given, 100 us apart."""
+    """Write a capture file: dialogues one after the other, or segments in the order given, 100 us apart.
+
+    `stamps_us`: when each of them came, since 1970, instead.
+    """
     pairs: list[tuple[Dialogue, Segment]] = []
     for item in conversations:
         pairs += [item] if isinstance(item, tuple) else [(item, segment) for segment in item.segments]
@@ -206,10 +210,10 @@ def write_pcap(
     for at, (dialogue, segment) in enumerate(pairs):
         body = tcp(segment, dialogue.client_port)
         number, frame = link_layer(link, ip4(body, segment.way) if version == 4 else ip6(body, segment.way), version)
-        when = at * step_us
+        when = stamps_us[at] if stamps_us else 1_718_000_000_000_000 + at * step_us
         fraction = (when % 1_000_000) * (1000 if nano else 1)
         kept = frame[: len(frame) - segment.cut]
-        seconds = 1_718_000_000 + when // 1_000_000
+        seconds = when // 1_000_000
         out += struct.pack(endian + "IIII", seconds, fraction, len(kept), len(frame)) + kept
     magic = 0xA1B23C4D if nano else 0xA1B2C3D4
     path.write_bytes(struct.pack(endian + "IHHiIII", magic, 2, 4, 0, 0, 262144, number) + out)
