@@ -19,7 +19,6 @@ from .tables import Catalog, created, tables_of
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
-TOLERANCE_NS = 1_000_000  # who captures sees an answer at most this much earlier than what it waited for
 WHOLE_SECONDS_NS = 1_000_000_000
 LOCKING_READ = re.compile(r"\bfor (update|share)\b|\block in share mode\b")
 
@@ -38,7 +37,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
             " class, digest, tx_seq FROM window_events"
             " WHERE reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
         )
-    columns = "NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS last_seq, false AS committed"
+    columns = "NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS end_seq"
     none = f"(SELECT {columns} LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none
     con.execute(f"CREATE OR REPLACE TEMP VIEW transactions AS FROM {source}")
@@ -46,13 +45,12 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     precision = int(plan.tape.info.get("precision_ns") or 0)
     con.execute(f"SET VARIABLE precision_ns = {precision}")
     con.execute(f"SET VARIABLE whole_seconds = {precision >= WHOLE_SECONDS_NS}")
-    con.execute(f"SET VARIABLE tolerance_ns = {max(precision, TOLERANCE_NS)}")
     write_parquet(con, question("ordering.sql"), plan.order)
     con.execute("DROP TABLE order_events")
 
 
 def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog) -> int:
-    """Fill digest_tables (digest, table_no) and return how many numbers there are."""
+    """Fill digest_tables (digest, table_no) and return how many places there are: two for each table."""
     digests = con.execute(f"SELECT digest, normalized, class FROM {plan.tape.source('digests')}").fetchall()
     known = Catalog(catalog.tables | created(text for _, text, _ in digests), catalog.opaque, catalog.together)
     numbers: dict[str, int] = {}
@@ -70,4 +68,4 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
         con.executemany("INSERT INTO known_digests VALUES (?, ?)", locks)
     if rows:
         con.executemany("INSERT INTO digest_tables VALUES (?, ?)", rows)
-    return FIRST + len(numbers)
+    return 2 * (FIRST + len(numbers))

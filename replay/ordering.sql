@@ -1,30 +1,31 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What does each event wait for, and which commit is it? session, seq, waits: "table:count ...;table:number ...".
+-- What does each event wait for, and which commit is it? session, seq, waits: "place:count ...;place:number ...".
 -- Input: tables order_events (what is sent, with its transaction), digest_tables, known_digests with `locks` (ordering.py: table 0
--- all, 1 unknown); view transactions; variables precision_ns, whole_seconds, overlap_ns, tolerance_ns.
+-- all, 1 unknown); view transactions; variables precision_ns, whole_seconds, overlap_ns.
 --
--- A commit has its moment, by which the commits of a table are numbered: for COMMIT and ROLLBACK their start (locks go between that
--- and their end), for a write of its own its end (its locks come after its start).
+-- A commit has its moment: for COMMIT and ROLLBACK their start (locks go between that and their end), for a write of its own its end
+-- (its locks come after its start). Commits of a table are numbered by it (kind 0), statements that took locks inside a transaction by
+-- their end (kind 1); place = 2 * table + kind.
 --   a plain read      waits for commits whose moment lay before its start
---   what takes locks  waits for those whose moment lay before its end (and tolerance_ns), for it may have waited for their locks; but
---                     only for lower numbers than its own transaction's: of two that wanted the same lock, the first to commit had it
---                     first. Where it took longer than overlap_ns: as a plain read
+--   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only for lower
+--                     numbers than its own transaction's: of two that wanted the same lock, the first to commit had it first. Where it
+--                     took longer than overlap_ns: as a plain read. And it waits for statements of kind 1 that had ended before its
+--                     start: locks of gaps let two transactions by in one order and not in the other.
 --   a commit          waits for lower numbers alone, before its start
--- A log of whole seconds tells the order of the ends and nothing of the beginnings (whole_seconds): there every moment is an end, the
--- tolerance is a second, and what lay before a start is what lay before the end of its session's event before.
--- A statement waits for commits of lower numbers than its own transaction's, and so on down: the plan has no circles.
+-- A log of whole seconds tells the order of the ends and nothing of the beginnings (whole_seconds): there every moment is an end, and what
+-- lay before a start is what lay before the end of its session's event before.
+-- Every wait goes back in time, from a statement's end or a commit's moment: the plan has no circles.
 WITH timed AS ( -- sure_ns: what ended before this had ended before the event began
     SELECT *, CASE
         WHEN getvariable('whole_seconds') THEN coalesce(lag(end_ns) OVER (PARTITION BY session ORDER BY seq), 0)
         ELSE start_ns - getvariable('precision_ns')
         END AS sure_ns
     FROM order_events
-), ends AS ( -- the COMMIT or ROLLBACK of each transaction, where it is sent
+), ends AS ( -- the event that ends each transaction, where it is sent
     SELECT x.session, x.first_seq, e.seq, e.sure_ns,
         CASE WHEN getvariable('whole_seconds') THEN e.end_ns ELSE e.start_ns END AS moment_ns
     FROM transactions x
-    JOIN timed e ON e.session = x.session AND e.seq = x.last_seq
-    WHERE e.class IN ('transaction', 'session')
+    JOIN timed e ON e.session = x.session AND e.seq = x.end_seq
 ), touched AS ( -- which tables each statement touches; one whose digest nobody knows may touch any
     SELECT e.session, e.seq, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq,
         CASE
@@ -46,51 +47,59 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     FROM touched t
     JOIN ends c ON t.session = c.session AND t.tx_seq = c.first_seq
     WHERE t.table_no IS NOT NULL AND t.locks AND t.class <> 'ddl'
-), commits AS (
-    SELECT session, seq, table_no, moment_ns,
-        row_number() OVER (PARTITION BY table_no ORDER BY moment_ns, session, seq) AS number
+), marks AS ( -- kind 0: commits; kind 1: statements of transactions that took locks
+    SELECT session, seq, table_no, 0 AS kind, moment_ns FROM released
+    UNION ALL BY NAME
+    SELECT session, seq, table_no, 1 AS kind, end_ns AS moment_ns
+    FROM touched
+    WHERE table_no IS NOT NULL AND locks AND commit_seq IS DISTINCT FROM seq
+), numbered AS (
+    SELECT session, seq, table_no, kind, moment_ns,
+        row_number() OVER (PARTITION BY table_no, kind ORDER BY moment_ns, session, seq) AS number
     FROM (
-        FROM released
+        FROM marks
         UNION ALL BY NAME
-        SELECT DISTINCT ON (session, seq) session, seq, moment_ns, 0 AS table_no
-        FROM released
+        SELECT DISTINCT ON (session, seq, kind) session, seq, kind, moment_ns, 0 AS table_no
+        FROM marks
         WHERE EXISTS (FROM touched WHERE table_no = 1)
     )
-), limits AS ( -- up to when commits are waited for
-    SELECT session, seq, commit_seq, table_no,
+), limits AS ( -- up to when they are waited for
+    SELECT session, seq, commit_seq, table_no, 0 AS kind,
         CASE
-            WHEN locks AND end_ns - start_ns <= getvariable('overlap_ns') THEN end_ns + getvariable('tolerance_ns')
+            WHEN locks AND end_ns - start_ns <= getvariable('overlap_ns') THEN end_ns
             ELSE sure_ns
         END AS until_ns
     FROM touched
     WHERE table_no IS NOT NULL
     UNION ALL BY NAME
-    SELECT session, seq, seq AS commit_seq, table_no, sure_ns AS until_ns
-    FROM released
-    WHERE NOT own
+    SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, sure_ns AS until_ns FROM released WHERE NOT own
+    UNION ALL BY NAME
+    SELECT session, seq, NULL AS commit_seq, table_no, 1 AS kind, sure_ns AS until_ns FROM touched
+    WHERE table_no IS NOT NULL AND locks
 ), asked AS ( -- who knows nothing waits for all; everyone waits for those who know nothing
-    SELECT session, seq, any_value(commit_seq) AS commit_seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no,
+    SELECT session, seq, any_value(commit_seq) AS commit_seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no, kind,
         max(until_ns) AS until_ns
     FROM limits
-    GROUP BY session, seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END
+    GROUP BY session, seq, kind, CASE WHEN table_no = 1 THEN 0 ELSE table_no END
     UNION ALL BY NAME
-    SELECT session, seq, any_value(commit_seq) AS commit_seq, 1 AS table_no, max(until_ns) AS until_ns
+    SELECT session, seq, any_value(commit_seq) AS commit_seq, 1 AS table_no, kind, max(until_ns) AS until_ns
     FROM limits
-    WHERE table_no > 1 AND EXISTS (FROM released WHERE table_no = 1)
-    GROUP BY session, seq
+    WHERE table_no > 1 AND EXISTS (FROM marks WHERE table_no = 1)
+    GROUP BY session, seq, kind
 ), counted AS (
-    SELECT a.session, a.seq, a.table_no, least(c.number, coalesce(o.number - 1, c.number)) AS number
+    SELECT a.session, a.seq, a.table_no * 2 + a.kind AS place, least(c.number, coalesce(o.number - 1, c.number)) AS number
     FROM asked a
-    ASOF JOIN commits c ON a.table_no = c.table_no AND a.until_ns >= c.moment_ns
-    LEFT JOIN commits o ON a.session = o.session AND a.commit_seq = o.seq AND a.table_no = o.table_no
+    ASOF JOIN numbered c ON a.table_no = c.table_no AND a.kind = c.kind AND a.until_ns >= c.moment_ns
+    LEFT JOIN numbered o
+        ON a.session = o.session AND a.commit_seq = o.seq AND a.table_no = o.table_no AND a.kind = o.kind
 ), waiting AS (
-    SELECT session, seq, string_agg(table_no || ':' || number, ' ' ORDER BY table_no) AS waits
+    SELECT session, seq, string_agg(place || ':' || number, ' ' ORDER BY place) AS waits
     FROM counted
     WHERE number > 0
     GROUP BY session, seq
 ), done AS (
-    SELECT session, seq, string_agg(table_no || ':' || number, ' ' ORDER BY table_no) AS marks
-    FROM commits
+    SELECT session, seq, string_agg((table_no * 2 + kind) || ':' || number, ' ' ORDER BY table_no, kind) AS marks
+    FROM numbered
     GROUP BY session, seq
 )
 SELECT session, seq, coalesce(w.waits, '') || coalesce(';' || d.marks, '') AS waits

@@ -1,11 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The events of one window that are sent, as the engine takes them, once for each copy of this round.
 -- Input: views window_events, session_bases, commit_order, threads (planner.py); variables round, amplify; macros due_of, shift_of.
--- A KILL names the session that is meant instead of the tape's connection id.
+-- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits a deadlock's victim is rolled
+-- back where it was on the tape.
 WITH sent AS (
     SELECT w.*, c.clone,
         due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
         o.waits,
+        getvariable('commit_order') AND coalesce(w.errno = 1213, false) AS undone,
         CASE
             WHEN w.command = 'process_kill' THEN little_endian(w.params)
             WHEN danger_of(w.flags) = 'kill'
@@ -21,18 +23,20 @@ SELECT
     s.seq,
     s.due_ns,
     greatest(due_of(s.start_ns + coalesce(s.duration_ns, 0), s.start_ns) - due_of(s.start_ns, s.start_ns), 0) AS span_ns,
-    getvariable('commands')[CASE WHEN s.victim IS NULL THEN s.command ELSE 'process_kill' END]::INTEGER AS command,
-    coalesce(getvariable('classes')[s.class], -1)::INTEGER AS class,
+    getvariable('commands')[
+        CASE WHEN s.undone THEN 'query' WHEN s.victim IS NULL THEN s.command ELSE 'process_kill' END]::INTEGER AS command,
+    coalesce(getvariable('classes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
     s.flags,
     account_of(s."user") AS account,
     s.db,
     CASE WHEN s.victim IS NULL THEN s.stmt ELSE t.session + (s.clone::BIGINT << 40) END AS stmt,
     CASE
+        WHEN s.undone THEN 'ROLLBACK'::BLOB
         WHEN s.victim IS NOT NULL
             THEN CASE WHEN regexp_matches(s.statement::VARCHAR, '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
     END AS statement,
-    s.params,
+    CASE WHEN NOT s.undone THEN s.params END AS params,
     clock_of(s.class, s.statement, s.flags, s.tape_ns) AS clock_us,
     forced_id(s.class, s.insert_id) AS insert_id,
     s.waits

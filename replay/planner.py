@@ -34,6 +34,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE copies = {rules.copies.total}")
     con.execute(f"SET VARIABLE amplify = {rules.copies.amplify}")
     con.execute("SET VARIABLE round = 0")
+    con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
     con.execute(f"SET VARIABLE from_ns = {rules.selection.from_ns or 0}")
     con.execute(question("plan.sql"))
     con.execute("CREATE TEMP TABLE held_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")

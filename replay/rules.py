@@ -13,7 +13,7 @@ from .forcing import Forcing
 from .pacing import Pace
 from .selection import Selection
 
-NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flags", "db", "stmt")
+NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flags", "db", "stmt", "errno")
 
 
 @dataclass(frozen=True)

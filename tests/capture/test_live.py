@@ -15,17 +15,15 @@ from querytape.native.errors import NativeFault
 from querytape.native.packets import open_packets
 from querytape.replay.sandbox import Server
 
-from ..conftest import skip_loudly
+from ..live import may_capture
 
 STATEMENTS = 29
 
 
-@pytest.fixture
-def may_capture(request: pytest.FixtureRequest) -> None:
+@pytest.fixture(name="may_capture")
+def _may_capture(request: pytest.FixtureRequest) -> None:
     """Skips where this user may not listen on an interface."""
-    code = "from querytape.native.packets import open_packets; open_packets([], interface='lo').close()"
-    if subprocess.run([sys.executable, "-c", code], capture_output=True).returncode:
-        skip_loudly(request, "no permission to capture on lo: live capture is not tested")
+    may_capture(request)
 
 
 def drive(server: Server) -> None:
