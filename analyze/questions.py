@@ -9,7 +9,19 @@ from typing import Any
 
 import duckdb
 
-REPORT = ("accounting", "lateness", "totals", "digests", "pairs", "errors", "error_counts", "rows", "timeline")
+REPORT = (
+    "accounting",
+    "lateness",
+    "totals",
+    "digests",
+    "pairs",
+    "errors",
+    "error_counts",
+    "rows",
+    "results",
+    "compared",
+    "timeline",
+)
 INSPECT = (
     "inspect_totals",
     "inspect_commands",

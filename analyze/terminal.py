@@ -35,7 +35,7 @@ def show(report: Report, console: Console, top: int = 10) -> None:
     _totals(report, console)
     _digests(report, console, top)
     _errors(report, console, top)
-    _rows(report, console, top)
+    _results(report, console, top)
 
 
 def _verdict_line(report: Report, console: Console) -> None:
@@ -188,20 +188,19 @@ def _errors(report: Report, console: Console, top: int) -> None:
     console.print(table)
 
 
-def _rows(report: Report, console: Console, top: int) -> None:
-    rows = report.answers["rows"]
-    if not report.compares:
-        return
+def _results(report: Report, console: Console, top: int) -> None:
+    rows, (known,) = report.answers["results"], report.answers["compared"]
+    reference = "A" if report.compares else "the tape"
+    checked = f"{count(known['rows'])} events by rows, {count(known['checksums'])} by checksum"
     if not rows:
-        console.print("\n[bold]Rows[/]  every event answered in both runs sent and changed the same number of rows")
+        same = "every answer is the same as in" if known["rows"] else "nothing could be compared with"
+        console.print(f"\n[bold]Results[/]  {same} {reference} ({checked})")
         return
-    table = new_table("\nOther numbers of rows in B", "digest", "events", "sent differ", "more sent", "affected differ")
+    title = f"\nOther results than in {reference} ({checked})"
+    table = new_table(title, "what differs", "statement", "why it may", "events", "more rows", left=3)
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
     for row in rows[:top]:
-        table.add_row(
-            row["digest"],
-            count(row["events"]),
-            count(row["sent_differ"]),
-            count(row["more_sent"]),
-            count(row["affected_differ"]),
-        )
+        text = escape(printable(texts.get(row["digest"], row["digest"]) or "", 30))
+        more = count(row["more_sent"]) if row["kind"] == "rows" else ""
+        table.add_row(row["kind"], text, row["known"] or "", count(row["events"]), more)
     console.print(table)
