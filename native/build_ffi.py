@@ -14,7 +14,7 @@ from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
 # One part each; headers are included by name alone.
-FOLDERS = ("base", "sql", "sources", "slowlog", "logs", "packets", "player")
+FOLDERS = ("base", "sql", "sources", "slowlog", "logs", "packets", "player", "nullserver")
 
 
 def declarations() -> str:

@@ -332,6 +332,15 @@ void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
 void qt_engine_stop(struct qt_engine *, int32_t how);
 void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */
 
+/* ---- the null server (nullserver/) --------------------------------------------------------------------------- */
+
+struct qt_null_server;
+/* Listens on a free port of the loopback, or on a unix socket, and answers anything at once or after delay_ns. */
+struct qt_null_server *qt_null_start(const char *socket_path, int32_t threads, int64_t delay_ns, struct qt_error *);
+int32_t qt_null_port(const struct qt_null_server *); /* 0 on a unix socket */
+uint64_t qt_null_answers(struct qt_null_server *);   /* so far; any thread */
+void qt_null_stop(struct qt_null_server *);          /* ends connections as well, and frees; NULL is fine */
+
 /* ---- streams ---------------------------------------------------------------------------------------------- */
 
 /* Pulls a stream to its end and throws the rows away: for measuring a parser alone. */
