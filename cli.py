@@ -16,6 +16,8 @@ COMMANDS = {
     "inspect": ".cli_inspect:inspect_command",
     "replay": ".cli_replay:replay_command",
     "speed": ".cli_speed:speed_command",
+    "calibrate": ".cli_calibrate:calibrate_command",
+    "null-server": ".cli_calibrate:null_server_command",
     "report": ".cli_report:report_command",
     "tape": ".cli_tape:tape_group",
     "export": ".cli_export:export_command",

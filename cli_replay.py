@@ -183,6 +183,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
         connect_rate=given["connect_rate"],
         queue_bytes=given["queue_memory"],
         canaries=given["canaries"],
+        sample_ns=given["sample_every"],
         allow_writes=given["allow_writes"],
         target_is_disposable=given["target_is_disposable"] or sandbox,
         allow_statements=frozenset(given["allow_statements"]),
@@ -212,6 +213,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
     if not books["balanced"]:
         found.append("  THE ACCOUNTING DOES NOT BALANCE: this run can't be trusted; please report it as a bug")
+    found += [f"  warning: {text}" for text in info["generator"].get("warnings", ())]
     if info["partial"]:
         found.append(f"  PARTIAL: {info['partial']}")
     return found

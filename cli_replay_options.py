@@ -290,6 +290,14 @@ FAILURES = Section(
         ),
         _o("--drain", type=Duration(), default="60s", show_default=True, help="Wait this long for the last answers."),
         _o(
+            "--sample",
+            "sample_every",
+            type=Duration(),
+            default="1s",
+            show_default=True,
+            help="How often the target's counters are kept; 0s: never.",
+        ),
+        _o(
             "--canaries",
             type=click.IntRange(0, 64),
             default=0,

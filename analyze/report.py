@@ -143,6 +143,8 @@ def trust(report: Report) -> list[tuple[str, str]]:
             found.append(("problem", f"Run {letter} is partial: {info['partial']}."))
         if info.get("accounting") and not info["accounting"].get("balanced", True):
             found.append(("problem", f"The books of run {letter} don't balance: events are missing from it."))
+        for text in info.get("generator", {}).get("warnings", ()):
+            found.append(("warning", f"Run {letter}: {text}."))
         found += _lateness_sentences(report, letter)
     if not report.compares:
         found.append(

@@ -45,3 +45,15 @@ def summarise(run: Folder, spill: Path) -> dict[str, Any]:
             f"SELECT errno, count(*) FROM {source} WHERE errno <> 0 GROUP BY errno ORDER BY count(*) DESC, errno"
         ).fetchall()
     return {"end_ns": end or 0, "late_p50_ns": p50, "late_p99_ns": p99, "errors": dict(errors)}
+
+
+def session_totals(run: Folder, spill: Path) -> dict[str, int]:
+    """Return run.json's `sessions`, from the run's own table."""
+    with open_storage(spill) as con:
+        row = con.execute(
+            "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
+            " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
+            " count(*) FILTER (connected_ns IS NOT NULL AND errno <> 0),"
+            f" count(*) FILTER (in_transaction) FROM {run.source('sessions')}"
+        ).fetchall()[0]
+    return dict(zip(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), row, strict=True))

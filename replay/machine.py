@@ -6,6 +6,9 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..native.engine import EngineStats
+from ..servers.target import Target
+
 # Beside the sessions: DuckDB, parts being written, libraries.
 SPARE_FILES = 64
 SPARE_THREADS = 32
@@ -90,3 +93,19 @@ def _number(path: Path) -> int | None:
     except OSError:
         return None
     return int(text) if text.isdigit() else None
+
+
+def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, int]:
+    """Return run.json's `generator`: what replaying cost this machine."""
+    return {
+        "cpu_ns": cpu_ns,
+        "engine_cpu_ns": stats.engine_cpu_ns,
+        "threads_peak": threads_peak,
+        "cores": len(os.sched_getaffinity(0)),
+        "rss_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def is_local(target: Target) -> bool:
+    """Whether the target runs on this machine, so that this machine's counters are its own."""
+    return target.socket is not None or (target.address or "").startswith("127.") or target.address == "::1"

@@ -45,7 +45,8 @@ class ReplayOptions:
 
     `lead_ns`: sessions whose connect the tape did not see are opened this long before their first event.
     `queue_bytes`: memory of events that wait to be sent. `slice_ns`: how often outcomes are written. `init`: statements
-    that every connection begins with. `verify`: keep checksums of result rows. `start_at_ns`: when, since 1970, the
+    that every connection begins with. `verify`: keep checksums of result rows.
+    `sample_ns`: how often the target's counters are kept; 0 = never. `start_at_ns`: when, since 1970, the
     first event is due; None = as soon as all is ready.
     """
 
@@ -72,6 +73,7 @@ class ReplayOptions:
     allow_statements: frozenset[str] = frozenset()
     partial_ok: bool = False
     slice_ns: int = 3_000_000_000
+    sample_ns: int = 1_000_000_000
 
     def rules(self) -> Rules:
         """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""
@@ -114,6 +116,7 @@ class ReplayOptions:
             "connect_timeout_s": self.connect_timeout_s,
             "queue_bytes": self.queue_bytes,
             "canaries": self.canaries,
+            "sample_ns": self.sample_ns,
             "allow_writes": self.allow_writes,
             "target_is_disposable": self.target_is_disposable,
             "allow_statements": sorted(self.allow_statements),

@@ -6,8 +6,6 @@ writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every f
 main     counters once a second, Ctrl-C
 """
 
-import os
-import resource
 import threading
 import time
 from collections.abc import Callable
@@ -21,12 +19,13 @@ import duckdb
 from ..errors import InputError, QuerytapeError, RefusedError, TargetError
 from ..native.engine import EndedBy, Engine, EngineOptions, EngineStats
 from ..native.errors import NativeFault
-from ..schemas import Folder, FolderError, open_folder
+from ..schemas import FolderError, open_folder
 from ..servers.facts import gather
 from ..signals import stop_on_signals
-from .accounting import account, summarise
+from .accounting import account, session_totals, summarise
 from .control import SpeedFile
-from .machine import measure
+from .limits import last_calibration
+from .machine import generator, is_local, measure
 from .options import LOST, OVERLOAD, ReplayOptions, RunSummary
 from .pacing import KINDS
 from .plan import make_plan
@@ -34,6 +33,8 @@ from .planner import feed_streams, open_planner, session_stream, write_missing
 from .preflight import Finding, check, check_tape, counted
 from .rules import Plan
 from .run_folder import RunFolder, first_info, new_run
+from .sampling import Sampler
+from .saturation import warnings
 from .storage import open_storage, write_parquet
 from .tables import read_catalog
 from .ticks import Tick, TickLog, process_cpu_ns
@@ -135,6 +136,7 @@ class Replay:
         self.engine = Engine(engine_options(options, plan.order_tables))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
+        self.sampler = Sampler(folder.path, options.target, options.sample_ns, is_local(options.target))
         self.stops = 0
         self.rows_written = 0
         self.threads_peak = 0
@@ -152,7 +154,9 @@ class Replay:
                 self.engine.start()
                 for worker in workers:
                     worker.start()
+                self.sampler.start()
                 stats = self._watch(workers[1])
+                self.sampler.stop()
             for worker in workers:
                 worker.join()
             self._raise_fault()
@@ -209,6 +213,7 @@ class Replay:
                 until = time.monotonic_ns() + self.options.slice_ns
                 self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
                 self.ticks.flush(con)
+                self.sampler.flush(con)
                 number += 1
                 if time.monotonic_ns() < until:
                     break
@@ -254,6 +259,7 @@ class Replay:
             con.unregister("results")
             stream.close()
             self.ticks.gather(con, self.folder.open().source("ticks"))
+            self.sampler.flush(con)
 
     def _finish(self, stats: EngineStats) -> RunSummary:
         """Say what was never sent, close the books and complete run.json."""
@@ -279,7 +285,9 @@ class Replay:
             speed_changes=self.speed.changes,
             drain={"waited_ns": self._drained(totals["end_ns"]), "cut": stats.drain_cut},
             sessions=sessions,
+            sampling_problem=self.sampler.problem,
         )
+        self.info["generator"]["warnings"] = warnings(self.info, last_calibration())
         self.folder.clean()
         self.speed.clean()
         self.folder.write(self.info)
@@ -364,26 +372,3 @@ def engine_options(options: ReplayOptions, order_tables: int = 0) -> EngineOptio
 def _monotonic(real_ns: int | None) -> int:
     """Return a time of the wall clock on CLOCK_MONOTONIC; 0 = none."""
     return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)
-
-
-def session_totals(run: Folder, spill: Path) -> dict[str, int]:
-    """Return run.json's `sessions`, from the run's own table."""
-    with open_storage(spill) as con:
-        row = con.execute(
-            "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
-            " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
-            " count(*) FILTER (connected_ns IS NOT NULL AND errno <> 0),"
-            f" count(*) FILTER (in_transaction) FROM {run.source('sessions')}"
-        ).fetchall()[0]
-    return dict(zip(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), row, strict=True))
-
-
-def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, int]:
-    """Return run.json's `generator`: what replaying cost this machine."""
-    return {
-        "cpu_ns": cpu_ns,
-        "engine_cpu_ns": stats.engine_cpu_ns,
-        "threads_peak": threads_peak,
-        "cores": len(os.sched_getaffinity(0)),
-        "rss_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
-    }

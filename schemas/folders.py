@@ -89,7 +89,7 @@ class Folder:
 
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
-    "run": ("outcomes", "sessions", "ticks"),
+    "run": ("outcomes", "sessions", "ticks", "samples", "texts"),
 }
 
 

@@ -54,3 +54,16 @@ CREATE TABLE ticks (              -- ticks.parquet: the run as its live line saw
     queued_bytes BIGINT NOT NULL, -- memory of waiting events
     cpu_ns BIGINT NOT NULL        -- CPU time of the whole process
 );
+
+CREATE TABLE samples (            -- samples/part-*.parquet: the target's and this machine's counters; a value is kept when it changed
+    real_ns BIGINT NOT NULL,      -- the wall clock: nanoseconds since the epoch; ticks are its whole seconds
+    source VARCHAR NOT NULL,      -- status (SHOW GLOBAL STATUS), processlist, host (/proc, where the target is local), sampler
+    name VARCHAR NOT NULL,
+    value DOUBLE NOT NULL
+);
+
+CREATE TABLE texts (              -- texts/part-*.parquet: what the target says in prose
+    real_ns BIGINT NOT NULL,
+    name VARCHAR NOT NULL,        -- innodb_status
+    text VARCHAR NOT NULL
+);

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What went on meanwhile: counters of the target and of this machine, beside the run."""
+
+from pathlib import Path
+
+import pytest
+from querytape.replay import replay
+from querytape.replay.sampling import host
+from querytape.replay.sandbox import Server
+
+from tests.replay.whole import books, options, query
+from tests.tapes import MS, T0, make_tape
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
+    """Ticks on whole tenths of the wall clock; Com_select rises by what was sent; only what changed is kept again."""
+    events = [{"statement": "SELECT COUNT(*) FROM log", "db": "shop", "start_ns": T0 + n * 10 * MS} for n in range(200)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", sample_ns=100 * MS))
+    assert books(summary)[0] == 200
+    assert summary.info["sampling_problem"] is None
+    samples = f"read_parquet('{summary.path}/samples/*.parquet')"
+    ticks = [row[0] for row in query(f"SELECT DISTINCT real_ns FROM {samples} ORDER BY 1")]
+    assert len(ticks) > 10
+    assert all(at % (100 * MS) < 60 * MS for at in ticks)
+    (first, last) = query(
+        f"SELECT min(value), max(value) FROM {samples} WHERE source = 'status' AND name = 'Com_select'"
+    )[0]
+    assert last - first > 100
+    repeated = query(
+        f"SELECT count(*) FROM (SELECT value = lag(value) OVER (PARTITION BY source, name ORDER BY real_ns) AS same"
+        f" FROM {samples}) WHERE same"
+    )
+    assert repeated == [(0,)]
+    sources = {row[0] for row in query(f"SELECT DISTINCT source FROM {samples}")}
+    assert sources == {"status", "processlist", "host", "sampler"}
+    texts = query(f"SELECT name, text FROM read_parquet('{summary.path}/texts/*.parquet')")
+    assert texts[0][0] == "innodb_status"
+    assert "INNODB MONITOR OUTPUT" in texts[0][1]
+
+
+def test_what_this_machine_has(tmp_path: Path) -> None:
+    """Counters of /proc, from a made one; what is missing is left out."""
+    (tmp_path / "net").mkdir()
+    (tmp_path / "stat").write_text("cpu  10 0 5 100 7 1 2 3\ncpu0 1 2 3 4\nintr 99 1 2\nctxt 77\nprocs_running 4\n")
+    (tmp_path / "diskstats").write_text("8 0 sda 1 2 30 4 5 6 70 8 9 10 11\n7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\n")
+    (tmp_path / "net" / "dev").write_text(
+        "Inter-| Receive\n face |bytes\n  eth0: 100 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0\n"
+    )
+    found = {name: value for _, name, value in host(tmp_path)}
+    assert found["cpu user"] == 10
+    assert found["cpu iowait"] == 7
+    assert (found["ctxt"], found["interrupts"], found["procs_running"]) == (77, 99, 4)
+    assert (found["disk sda read_bytes"], found["disk sda written_bytes"]) == (30 * 512, 70 * 512)
+    assert not any("loop0" in name for name in found)
+    assert (found["net eth0 received_bytes"], found["net eth0 sent_bytes"]) == (100, 200)
+    assert list(host(tmp_path / "nowhere")) == []
+
+
+@pytest.mark.mariadb
+def test_it_can_be_left_out(shop: Server, tmp_path: Path) -> None:
+    """Nothing is sampled, and no second connection is made, where it is not wanted."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    summary = replay(tape, options(shop, tmp_path / "a.run", sample_ns=0))
+    assert not (summary.path / "samples").exists()
+    assert summary.info["sampling_problem"] is None
