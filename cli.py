@@ -15,6 +15,7 @@ COMMANDS = {
     "capture": ".cli_capture:capture_group",
     "inspect": ".cli_inspect:inspect_command",
     "replay": ".cli_replay:replay_command",
+    "sweep": ".cli_sweep:sweep_command",
     "speed": ".cli_speed:speed_command",
     "calibrate": ".cli_calibrate:calibrate_command",
     "null-server": ".cli_calibrate:null_server_command",

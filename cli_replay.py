@@ -176,6 +176,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
         commit_order=given["order"] == "commit",
         verify=given["verify"],
         start_at_ns=given["start_at"],
+        stop_after_ns=given["duration"],
         init=given["init"],
         charset=given["charset"],
         drain_ns=given["drain"],

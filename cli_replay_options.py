@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import update_wrapper
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +168,7 @@ PACE = Section(
         _o("--think-speed", type=Speed(), help="Factor for what happens inside sessions."),
         _o("--max-idle", type=Duration(), help="Cut stretches in which nothing runs to this."),
         _o("--ramp", type=Duration(), default="0s", help="Let the speed rise from nothing in this time."),
+        _o("--duration", type=Duration(), help="Send nothing more after this long."),
         _o("--start-at", type=Moment(), metavar="TIME", help="When the first event is due (UTC)."),
         _o("--lead", type=Duration(), default="2s", show_default=True, help="Open sessions this long ahead."),
         _o("--connect-rate", type=click.IntRange(1), default=500, show_default=True, help="Connects a second ahead."),
@@ -314,6 +316,26 @@ def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:
     for section in reversed(SECTIONS):
         command = section.add(command)
     return command
+
+
+def sweep_sections(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the sections that make sense without a pace; the other options have their defaults."""
+    shown = (TARGET, FIDELITY, SAFETY, FAILURES)
+    hidden: dict[str, Any] = {}
+    for section in (PACE, SELECTION):
+        for names, settings in section.options:
+            option = Sectioned(list(names), **settings)
+            value = settings.get("default")
+            value = value if value is None else option.type.convert(value, option, None)
+            hidden[str(option.name)] = () if settings.get("multiple") else value
+
+    def whole(*args: Any, **given: Any) -> Any:
+        return command(*args, **{**hidden, **given})
+
+    found: Callable[..., Any] = update_wrapper(whole, command)
+    for section in reversed(shown):
+        found = section.add(found)
+    return found
 
 
 def pace_of(given: dict[str, Any]) -> Pace:

@@ -39,8 +39,8 @@ def label(value: float) -> str:
     return f"{value:g}"
 
 
-def line_chart(title: str, unit: str, series: list[Series]) -> str:
-    """Return one chart as an `<svg>` element. x is in seconds from the run's start."""
+def line_chart(title: str, unit: str, series: list[Series], axis: str = "s", over: str = "time") -> str:
+    """Return one chart as an `<svg>` element. x is in seconds from the run's start, or what `axis` and `over` say."""
     xs = [x for line in series for x, _ in line.points]
     ys = [y for line in series for _, y in line.points if y is not None]
     if not xs or not ys:
@@ -57,7 +57,7 @@ def line_chart(title: str, unit: str, series: list[Series]) -> str:
 
     parts = [
         f"<svg viewBox='0 0 {WIDTH} {HEIGHT}' role='img' class='chart'>",
-        f"<title>{escape(title)} ({escape(unit)}) over time</title>",
+        f"<title>{escape(title)} ({escape(unit)}) over {escape(over)}</title>",
     ]
     for value in y_ticks:
         _, y = at(0, value)
@@ -66,14 +66,14 @@ def line_chart(title: str, unit: str, series: list[Series]) -> str:
     for value in x_ticks:
         if value <= x_top:
             x, _ = at(value, 0)
-            parts.append(f"<text class='x' x='{x:.1f}' y='{HEIGHT - 8}'>{label(value)}s</text>")
+            parts.append(f"<text class='x' x='{x:.1f}' y='{HEIGHT - 8}'>{label(value)}{escape(axis)}</text>")
     for line in series:
-        parts += _path(line, at)
+        parts += _path(line, at, axis)
     parts.append("</svg>")
     return "".join(parts)
 
 
-def _path(line: Series, at: Callable[[float, float], tuple[float, float]]) -> list[str]:
+def _path(line: Series, at: Callable[[float, float], tuple[float, float]], axis: str) -> list[str]:
     """Return a series as a path broken at gaps, and a dot with a tooltip for each point."""
     steps, dots, pen = [], [], "M"
     for x, y in line.points:
@@ -83,7 +83,7 @@ def _path(line: Series, at: Callable[[float, float], tuple[float, float]]) -> li
         px, py = at(x, y)
         steps.append(f"{pen}{px:.1f} {py:.1f}")
         pen = "L"
-        tip = f"{line.name}: {y:,.3g} at {x:g} s"
+        tip = f"{line.name}: {y:,.3g} at {x:g} {axis}".rstrip()
         dots.append(
             f"<circle class='{line.css}' cx='{px:.1f}' cy='{py:.1f}' r='2.4'><title>{escape(tip)}</title></circle>"
         )

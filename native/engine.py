@@ -66,6 +66,7 @@ class EngineOptions:
     on_lost: int = 0
     overload: int = 0
     order_tables: int = 0
+    max_open: int = 0
     order_bound_ns: int = 2_000_000_000
 
 

@@ -256,7 +256,7 @@ struct qt_engine_options {
     int32_t on_lost;            /* enum qt_on_lost */
     int32_t overload;           /* enum qt_overload: when the queue is full and events are overdue */
     int32_t order_tables;       /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
-    int32_t reserved;
+    int32_t max_open;           /* QT_PACE_NONE: so many sessions at once; 0 = as many as on the tape */
     int64_t order_bound_ns;     /* an ordered wait that nothing has moved for this long is broken */
 };
 

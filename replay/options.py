@@ -46,6 +46,7 @@ class ReplayOptions:
     `lead_ns`: sessions whose connect the tape did not see are opened this long before their first event.
     `queue_bytes`: memory of events that wait to be sent. `slice_ns`: how often outcomes are written. `init`: statements
     that every connection begins with. `verify`: keep checksums of result rows.
+    `at_once`: so many sessions at a time, without a pace; 0 = as on the tape. `stop_after_ns`: send nothing more then.
     `sample_ns`: how often the target's counters are kept; 0 = never. `start_at_ns`: when, since 1970, the
     first event is due; None = as soon as all is ready.
     """
@@ -58,6 +59,8 @@ class ReplayOptions:
     forcing: Forcing = field(default_factory=Forcing)
     failures: Failures = field(default_factory=Failures)
     commit_order: bool = False
+    at_once: int = 0
+    stop_after_ns: int | None = None
     verify: bool = False
     start_at_ns: int | None = None
     init: tuple[str, ...] = ()
@@ -86,6 +89,7 @@ class ReplayOptions:
             self.copies,
             self.forcing,
             self.commit_order,
+            self.at_once,
         )
 
     def permissions(self) -> Permissions:
@@ -108,6 +112,8 @@ class ReplayOptions:
             **asdict(self.failures),
             "order": "commit" if self.commit_order else "time",
             "verify": self.verify,
+            "at_once": self.at_once,
+            "stop_after_ns": self.stop_after_ns,
             "start_at_ns": self.start_at_ns,
             "charset": self.charset,
             "drain_ns": self.drain_ns,

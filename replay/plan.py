@@ -58,7 +58,9 @@ def make_plan(
         if rules.commit_order:
             order_commits(con, plan, catalog or Catalog(), max_rows)
         if rules.pace.apart:
-            _sort_feed(con, plan, max_rows)
+            _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.copies.loop)
+        elif rules.at_once:
+            _sort_feed(con, plan, max_rows, "session, seq", 1)
     return plan
 
 
@@ -180,7 +182,7 @@ def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     write_parquet(con, question("plan_sessions.sql"), plan.session_list)
     source = f"read_parquet({sql_text(plan.session_list)})"
     plan.sessions, plan.last_due_ns = con.execute(f"SELECT count(*), max(last_due_ns) FROM {source}").fetchall()[0]
-    plan.peak_sessions = plan.sessions
+    plan.peak_sessions = min(plan.sessions, plan.rules.at_once or plan.sessions)
     if plan.rules.pace.paced:
         plan.peak_sessions = con.execute(
             "SELECT max(open)::BIGINT FROM (SELECT sum(step) OVER (ORDER BY at_ns, step DESC ROWS UNBOUNDED PRECEDING)"
@@ -189,16 +191,20 @@ def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         ).fetchall()[0][0]
 
 
-def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
-    """Where sessions begin at another speed than they think, the tape's order is not that of the due times."""
+def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None, order: str, rounds: int) -> None:
+    """Write all that is fed where the tape's order is not the one wanted.
+
+    Sessions that begin at another speed than they think are due in another order; where only so many are open at once,
+    events of the others must not fill the queue.
+    """
     parts: list[Path] = []
-    for turn in range(plan.rules.copies.loop):
+    for turn in range(rounds):
         con.execute(f"SET VARIABLE round = {turn}")
         for window in plan_windows(con, plan, max_rows):
             show_feed(con, plan, window)
             parts.append(plan.spill / f"feed-{len(parts):05d}.parquet")
             write_parquet(con, "FROM window_feed", parts[-1])
     listed = ", ".join(sql_text(part) for part in parts if part.exists())
-    write_parquet(con, f"FROM read_parquet([{listed}]) ORDER BY due_ns, session, seq", plan.sorted_feed)
+    write_parquet(con, f"FROM read_parquet([{listed}]) ORDER BY {order}", plan.sorted_feed)
     for part in parts:
         part.unlink(missing_ok=True)

@@ -164,7 +164,10 @@ def feed_stream(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> A
 def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
     """Yield all that is to be fed, a stream after the other; each is to be read before the next."""
     if plan.sorted_feed.exists():
-        yield con.sql(f"FROM read_parquet({sql_text(plan.sorted_feed)})")
+        rounds = plan.rules.copies.loop if plan.rules.at_once else 1
+        for turn in range(rounds):
+            columns = f"* REPLACE (session + ({turn}::BIGINT << 40) AS session)"
+            yield con.sql(f"SELECT {columns} FROM read_parquet({sql_text(plan.sorted_feed)})")
         return
     for turn in range(plan.rules.copies.loop):
         con.execute(f"SET VARIABLE round = {turn}")

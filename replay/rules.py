@@ -18,7 +18,10 @@ NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flag
 
 @dataclass(frozen=True)
 class Rules:
-    """Everything that the plan depends on. `commit_order`: sessions wait for each other's commits."""
+    """Everything that the plan depends on. `commit_order`: sessions wait for each other's commits.
+
+    `at_once`: so many sessions at a time, one after the other; 0 = as on the tape.
+    """
 
     pace: Pace = field(default_factory=Pace)
     allow_writes: bool = False
@@ -28,12 +31,15 @@ class Rules:
     copies: Copies = field(default_factory=Copies)
     forcing: Forcing = field(default_factory=Forcing)
     commit_order: bool = False
+    at_once: int = 0
 
     def __post_init__(self) -> None:
         unknown = sorted(self.allowed - (DANGERS.keys() - {"none"}))
         if unknown:
             known = ", ".join(name for name in DANGERS if name != "none")
             raise InputError(f"--allow-statement {unknown[0]}: expected one of {known}")
+        if self.at_once and (self.pace.paced or self.copies.amplify > 1 or self.commit_order):
+            raise InputError("sessions at once: only without a pace, an order, and --amplify")
         if self.commit_order and self.copies.total > 1:
             raise InputError(
                 "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"

@@ -138,6 +138,7 @@ class Replay:
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, is_local(options.target))
         self.stops = 0
+        self.timed_out = False
         self.rows_written = 0
         self.threads_peak = 0
         self._cpu_before = process_cpu_ns()
@@ -200,7 +201,7 @@ class Replay:
         """Give the engine one window of the plan after the other."""
         with open_planner(self.plan) as con:
             for stream in feed_streams(con, self.plan):
-                if self.stops or self.engine.stats().ended_by:
+                if self.stops or self.timed_out or self.engine.stats().ended_by:
                     break
                 self.engine.feed(stream)
         self.engine.feed_end()
@@ -247,6 +248,10 @@ class Replay:
             self.watcher.opening(stats.sessions_open, self.plan)
             return
         self.speed.look(self.engine, stats.now_ns)
+        limit = self.options.stop_after_ns
+        if limit is not None and stats.now_ns >= limit:
+            self.timed_out = True
+            self.engine.stop(1)
         self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
 
     # ---- the end ----
@@ -265,7 +270,7 @@ class Replay:
         """Say what was never sent, close the books and complete run.json."""
         run = self.folder.open()
         if self.rows_written < self.plan.planned:
-            reason = "stopped" if self.stops else "not_fed"
+            reason = "stopped" if self.stops or self.timed_out else "not_fed"
             write_missing(self.plan, run.source("outcomes"), self.folder.outcomes / "part-end", reason)
         own = {name: getattr(stats, name) for name in OWN_COUNTS}
         books = account(self.plan.tape, run, self.folder.spill, own, self.plan.rules.copies.total)
@@ -365,6 +370,7 @@ def engine_options(options: ReplayOptions, order_tables: int = 0) -> EngineOptio
         on_lost=LOST[failures.on_lost],
         overload=OVERLOAD[failures.overload],
         order_tables=order_tables,
+        max_open=options.at_once,
         order_bound_ns=failures.order_bound_ns,
     )
 

@@ -61,7 +61,7 @@ static void spawn(struct show *sh)
 static int64_t next_spawn_ns(struct show *sh, int64_t now)
 {
     struct qt_engine *e = sh->e;
-    int64_t zero = atomic_load(&e->zero_ns);
+    int64_t zero = atomic_load(&e->zero_ns), most;
 
     if (sh->next == e->n_sessions || qt_stopping(e))
         return QT_FOREVER;
@@ -71,7 +71,8 @@ static int64_t next_spawn_ns(struct show *sh, int64_t now)
         return QT_FOREVER;
     if (!qt_unpaced(e))
         return qt_clock_of(e, e->session[sh->next].open_due_ns) - AHEAD_NS;
-    if (sh->next >= atomic_load(&e->announced) || sh->next - sh->joined - sh->orphans >= e->session[sh->next].concurrency)
+    most = e->options.max_open > 0 ? e->options.max_open : e->session[sh->next].concurrency;
+    if (sh->next >= atomic_load(&e->announced) || sh->next - sh->joined - sh->orphans >= most)
         return QT_FOREVER;
     return now;
 }

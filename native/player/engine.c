@@ -259,6 +259,8 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
     if (atomic_load(&e->state) != QT_ENGINE_NEW)
         return qt_fail(err, QT_ESTATE, "the engine was started already");
     e->start_ns = qt_now();
+    if (qt_unpaced(e) && e->options.max_open > 0 && e->n_ahead > e->options.max_open)
+        e->n_ahead = e->options.max_open;
     atomic_store(&e->state, QT_ENGINE_OPENING);
     error = qt_thread_start(&e->conductor, CONDUCTOR_STACK, qt_conductor_run, e);
     if (error != 0) {
