@@ -12,6 +12,7 @@ from .parameters import Duration
 from .replay.calibration import Level, calibrate
 from .replay.limits import cache_file
 from .replay.live import count, duration
+from .replay.machine import raise_file_limit
 
 
 class Numbers(click.ParamType[tuple[int, ...]]):
@@ -78,6 +79,7 @@ def calibrate_command(sessions: tuple[int, ...]) -> None:
 @click.option("--until-eof", is_flag=True, help="End when standard input does, not at Ctrl-C.")
 def null_server_command(threads: int, delay: int, until_eof: bool) -> None:
     """Listen on a free port of 127.0.0.1 and answer every command with OK: what is measured then is the client."""
+    raise_file_limit()
     with NullServer(threads=threads, delay_ns=delay) as server:
         click.echo(f"port {server.port}")
         sys.stdout.flush()

@@ -84,7 +84,8 @@ class SectionedCommand(click.Command):
         """Write the sections in the order in which their options were given."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            if (record := param.get_help_record(ctx)) is not None:
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
+            if record is not None:
                 sections.setdefault(getattr(param, "section", "") or "Options", []).append(record)
         for title, records in sections.items():
             with formatter.section(title):

@@ -27,7 +27,8 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
             f"Point selects on {connections} connections over TCP",
             Side(
                 "querytape",
-                f"querytape replay point{connections}.tape --target {server.url('sbtest')} --speed max -o x.run",
+                f"querytape replay point{connections}.tape --target {server.url('sbtest')} --pace none --sample 0s"
+                " -o x.run",
                 _our_side(tape, server, work / "x.run"),
             ),
             Side(
@@ -58,7 +59,7 @@ def _our_side(tape: Path, server: Server, run: Path) -> Callable[[], Figures]:
 
 
 def _our_figures(tape: Path, server: Server, run: Path) -> Figures:
-    info = replay(tape, server, "sbtest", run, "--speed", "max")
+    info = replay(tape, server, "sbtest", run, "--pace", "none", "--sample", "0s")
     executed = info["accounting"]["executed"]
     return {
         "queries/s": executed / (info["elapsed_ns"] / 1e9),

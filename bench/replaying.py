@@ -19,9 +19,14 @@ def capture(log: Path, tape: Path) -> None:
 
 def replay(tape: Path, server: Server, db: str, run: Path, *options: str) -> dict[str, Any]:
     """Replay a tape and return its run.json. Raises RuntimeError unless every event of it was executed."""
+    return replay_url(tape, server.url(db), run, *options)
+
+
+def replay_url(tape: Path, url: str, run: Path, *options: str) -> dict[str, Any]:
+    """Replay a tape against any target, as `replay`."""
     shutil.rmtree(run, ignore_errors=True)
     run_program(
-        *(sys.executable, "-m", "querytape", "replay", str(tape), "--target", server.url(db), "-o", str(run)),
+        *(sys.executable, "-m", "querytape", "replay", str(tape), "--target", url, "-o", str(run)),
         *options,
     )
     info: dict[str, Any] = json.loads((run / "run.json").read_text(encoding="utf-8"))
