@@ -77,7 +77,7 @@ def _accounting(report: Report, console: Console) -> None:
 def _lateness(report: Report, console: Console) -> None:
     rows = report.answers["lateness"]
     if not rows:
-        console.print("\n[bold]Lateness[/]  none: at --speed max nothing is due")
+        console.print("\n[bold]Lateness[/]  none: at --pace none nothing is due")
         return
     table = new_table("\nSent later than due, by cause", "run", "cause", "p50", "p99", "max", "over 1 ms", left=2)
     for row in rows:

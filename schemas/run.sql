@@ -6,7 +6,7 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     session BIGINT NOT NULL,      -- as on the tape
     seq BIGINT NOT NULL,          -- as on the tape
     clone INTEGER NOT NULL,       -- 0, or which copy when amplified
-    due_ns BIGINT,                -- when it should have been sent; NULL for --speed max, and where status is filtered or skipped
+    due_ns BIGINT,                -- when it should have been sent; NULL for --pace none, and where status is filtered or skipped
     fed_ns BIGINT,                -- when the engine had it waiting in its session's queue
     free_ns BIGINT,               -- when its session was able to send: connected, the previous answer read, order satisfied
     sent_ns BIGINT,               -- when it was given to the connection
