@@ -5,7 +5,7 @@
 --   connect  its connection was not there yet (a session's first event)
 --   feeder   it was not in its session's queue yet (the memory budget was full)
 --   tool     everything was ready: the replayer itself, and the machine's own wake-ups
--- The parts of one event add up to its lateness. Input: outcome. Nothing at --speed max.
+-- The parts of one event add up to its lateness. Input: outcome. Nothing at --pace none.
 WITH sent AS (
     SELECT run, session, seq, due_ns, fed_ns, free_ns, sent_ns, order_ns,
         seq = min(seq) OVER (PARTITION BY run, session) AS is_first

@@ -6,7 +6,7 @@
 --   .read analyze/totals.sql
 --
 -- outcome: one row for each outcome of each run (run is 'a' or 'b'), with what the tape says of its event.
---   service_ns = sent to last byte; response_ns = due to last byte (NULL at --speed max); ok = answered without an error
+--   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error
 CREATE OR REPLACE TEMP VIEW event AS
 SELECT session, seq, command, class, digest, db, start_ns, duration_ns, rows_sent, rows_affected, warnings, checksum, errno
 FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');

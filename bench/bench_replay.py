@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast `--speed max` goes, and what a query costs it, beside sysbench sending the same queries over TCP."""
+"""How fast `--pace none` goes, and what a query costs it, beside sysbench sending the same queries over TCP."""
 
 import re
 from collections.abc import Callable, Iterator

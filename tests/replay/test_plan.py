@@ -205,7 +205,7 @@ def test_sessions(tmp_path: Path) -> None:
 
 
 def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
-    """At --speed max every session is open at the same time."""
+    """At --pace none every session is open at the same time."""
     events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
     assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
 
