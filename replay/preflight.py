@@ -39,6 +39,7 @@ def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: P
         *_source(plan, facts),
         *_neighbours(plan, facts),
         *(_writes(plan, facts, allowed) if plan.rules.allow_writes else ()),
+        *_users(plan, target),
         *_schemas(plan, target, facts),
         *_connections(plan, target, facts),
         *_machine(plan, target, machine),
@@ -147,6 +148,18 @@ def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]
         )
     if facts.read_only:
         yield Finding("warning", "the target is read_only: writes will fail unless the account may do more")
+
+
+def _users(plan: Plan, target: Target) -> Iterator[Finding]:
+    """Who of the tape's users has an account of their own, where that is wanted."""
+    accounts = plan.rules.forcing.accounts
+    others = sorted(set(plan.users) - set(accounts))
+    if accounts and others:
+        yield Finding(
+            "warning", f"users of the tape without an account: {names(others)}: they are {target.user!r} here"
+        )
+    if unknown := sorted(set(accounts) - set(plan.users)):
+        yield Finding("warning", f"accounts of users who are not on the tape: {names(unknown)}")
 
 
 def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from ..errors import InputError, QuerytapeError, RefusedError, TargetError
 from ..native.engine import EndedBy, Engine, EngineOptions, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import FolderError, open_folder
+from ..servers.accounts import log_in_as
 from ..servers.facts import gather
 from ..signals import stop_on_signals
 from .accounting import account, session_totals, summarise
@@ -101,6 +102,8 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
             options = replace(options, target=options.target.settled(con))
             facts = gather(con)
             catalog = read_catalog(con) if rules.commit_order else None
+        for account in options.forcing.accounts.values():
+            log_in_as(options.target, account)
         try:
             plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning, catalog=catalog)
         except duckdb.Error as fault:

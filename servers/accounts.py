@@ -2,11 +2,11 @@
 """Accounts for the tape's users, from a file: their passwords are on no tape and no command line."""
 
 import configparser
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import InputError
-from .target import option_value
+from .target import Target, option_value
 
 
 @dataclass(frozen=True)
@@ -40,3 +40,8 @@ def read_accounts(path: Path) -> dict[str, Account]:
         password = parser[name].get("password")
         found[name] = Account(parser[name].get("user", name), None if password is None else option_value(password))
     return found
+
+
+def log_in_as(target: Target, account: Account) -> None:
+    """Log in once, so that a wrong password is known before anything is sent. Raises TargetError."""
+    replace(target, user=account.user, password=account.password).connect().close()

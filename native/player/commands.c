@@ -8,6 +8,7 @@
 
 #include "prepared.h"
 
+#define KILL_WAIT_MS 5000 /* no stop ends this wait */
 #define LONG_WAIT_MS 500 /* before a wait longer than this, records are handed over */
 
 static void nobody(void *self, int fd)
@@ -27,10 +28,8 @@ static void kill_statement(struct qt_session *s)
 
     atomic_fetch_add(&e->timeouts, 1);
     if (qt_link_open(&link, &e->options, &(struct qt_login){.account = s->account_now}) == 0 &&
-        qt_link_send(&link, sql, (size_t)len, &a) == 0) {
-        qt_link_wait(&link, -1);
+        qt_link_send(&link, sql, (size_t)len, &a) == 0 && qt_link_wait(&link, KILL_WAIT_MS))
         qt_link_receive(&link, &a);
-    }
     qt_link_close(&link);
 }
 

@@ -178,15 +178,19 @@ static void close_feed(struct show *sh)
     wake_all(e, sh->next);
 }
 
-static uint64_t progress(struct qt_engine *e)
+/* Changes while something comes, or a session is at its think time. */
+static uint64_t progress(struct qt_engine *e, int64_t now)
 {
     uint64_t sum = 0;
-    for (int64_t i = 0; i < e->n_sessions; i++)
+    for (int64_t i = 0; i < e->n_sessions; i++) {
         sum += atomic_load_explicit(&e->session[i].executed, memory_order_relaxed);
+        if (!qt_unpaced(e) && atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_TIME)
+            return (uint64_t)now;
+    }
     return sum;
 }
 
-/* When the drain is over. In max pace nothing is ever due: it is over when nothing came for as long. */
+/* When the drain is over. Without a schedule nothing tells the end: it is over when nothing came for as long. */
 static void watch_drain(struct show *sh, int64_t now)
 {
     struct qt_engine *e = sh->e;
@@ -194,8 +198,8 @@ static void watch_drain(struct show *sh, int64_t now)
 
     if (!atomic_load(&e->feed_over) || sh->next < e->n_sessions || sh->stop_seen || atomic_load(&e->ending))
         return;
-    if (qt_unpaced(e)) {
-        uint64_t seen = progress(e);
+    if (e->options.pace != QT_PACE_SCHEDULE) {
+        uint64_t seen = progress(e, now);
         if (seen != sh->progress || sh->progress_ns == 0)
             sh->progress_ns = now;
         sh->progress = seen;

@@ -33,6 +33,25 @@ static void think_times_are_kept(void)
     replay_free(&r);
 }
 
+/* The schedule's end is no end for think times: a session that thinks for longer than the drain is not cut off. */
+static void thinking_is_not_cut(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_THINK;
+    r.options.drain_ns = 200 * MS;
+    replay_session(&r, 1, -5, 3, NULL);
+    event(&r, 1, 0, 0, "SLEEP 500");
+    event(&r, 2, 600 * MS, 0, "a");
+    event(&r, 3, 1200 * MS, 0, "b");
+    replay_run(&r);
+    CHECK_INT(r.stats.executed, 3);
+    CHECK_INT(r.stats.drain_cut, 0);
+    CHECK(replay_find(&r, 1, 3)->sent_ns >= 1700 * MS);
+    replay_free(&r);
+}
+
 static void twice_as_fast(struct replay *r)
 {
     if (!r->stopped)
@@ -114,6 +133,7 @@ static void clock_and_ids_are_forced(void)
 int main(void)
 {
     RUN(think_times_are_kept);
+    RUN(thinking_is_not_cut);
     RUN(the_tempo_changes);
     RUN(zero_comes_at_its_time);
     RUN(clock_and_ids_are_forced);

@@ -131,6 +131,9 @@ def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
         assert summary.errors == {}
         found = sorted(any_shop.execute("SELECT name, db FROM shop2.who"))
         assert found == [("app2", "shop2"), ("app2", "shop2"), ("batch", "shop2"), ("root", "shop2")]
+        wrong = Forcing(accounts={"app": Account("app2", "no")})
+        with pytest.raises(TargetError, match="app2@"):
+            replay(tape, options(any_shop, tmp_path / "b.run", forcing=wrong))
         assert "pw app2" not in (tmp_path / "a.run" / "run.json").read_text()
     finally:
         any_shop.execute("DROP DATABASE shop2")
