@@ -42,13 +42,13 @@ static void thinking_is_not_cut(void)
     r.options.pace = QT_PACE_THINK;
     r.options.drain_ns = 200 * MS;
     replay_session(&r, 1, -5, 3, NULL);
-    event(&r, 1, 0, 0, "SLEEP 500");
+    event(&r, 1, 0, 0, "SLEEP 150");
     event(&r, 2, 600 * MS, 0, "a");
     event(&r, 3, 1200 * MS, 0, "b");
     replay_run(&r);
     CHECK_INT(r.stats.executed, 3);
     CHECK_INT(r.stats.drain_cut, 0);
-    CHECK(replay_find(&r, 1, 3)->sent_ns >= 1700 * MS);
+    CHECK(replay_find(&r, 1, 3)->sent_ns >= 1350 * MS);
     replay_free(&r);
 }
 
