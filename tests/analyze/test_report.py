@@ -147,6 +147,39 @@ def test_row_differences_are_found(tmp_path: Path) -> None:
     assert (row["digest"], row["events"], row["more_sent"]) == (D1, 1, 3)
 
 
+def test_results_are_classed(tmp_path: Path) -> None:
+    """What differs is named by its kind, with the reason that its statement may have; equal ones are counted."""
+    texts = {
+        f"{n:016x}": text for n, text in enumerate(("select a", "select now(?)", "select a from t limit ?", "update t"))
+    }
+    events = [{"statement": b"x", "digest": digest, "class": "read", "flags": 0} for digest in texts for _ in range(2)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    write_digests(tape, texts)
+    one, other, turned = "text:01:aa", "text:02:bb", "text:03:aa"
+    a = [{"rows_sent": 2, "checksum": one} for _ in range(6)] + [{"rows_affected": 1, "warnings": 0} for _ in range(2)]
+    b = [
+        {"rows_sent": 5, "checksum": other},  # rows
+        {"rows_sent": 2, "checksum": turned},  # order
+        {"rows_sent": 2, "checksum": other},  # data, and it asks the time
+        {"rows_sent": 2, "checksum": one},
+        {"rows_sent": 2, "checksum": "binary:09:cc"},  # another protocol: not comparable
+        {"rows_sent": 2, "checksum": other},  # data, without an order
+        {"rows_affected": 2, "warnings": 0},
+        {"rows_affected": 1, "warnings": 3},
+    ]
+    answers = build(tape, [make_run(tmp_path / "a.run", tape, a), make_run(tmp_path / "b.run", tape, b)]).answers
+    found = {(row["kind"], row["known"], row["events"], row["first_seq"]) for row in answers["results"]}
+    assert found == {
+        ("rows", None, 1, 1),
+        ("order", None, 1, 2),
+        ("data", "asks the time", 1, 3),
+        ("data", "LIMIT without ORDER BY", 1, 6),
+        ("affected", None, 1, 7),
+        ("warnings", None, 1, 8),
+    }
+    assert answers["compared"] == [{"rows": 6, "checksums": 5}]
+
+
 HOSTILE = "select '</script><script>alert(1)</script>' \x1b[31m [bold]x[/] \u202e <img src=x onerror=alert(2)>"
 
 
