@@ -207,6 +207,11 @@ SELECTION = Section(
             metavar="NAME",
             help="Events of this class: read, write, ...",
         ),
+        _o(
+            "--resume",
+            type=click.Path(path_type=Path, exists=True, file_okay=False),
+            help="Go on with what this interrupted run did not come to.",
+        ),
         _o("--amplify", type=click.IntRange(1), default=1, help="So many sessions for each one of the tape."),
         _o(
             "--amplify-shift",
@@ -370,6 +375,7 @@ def selection_of(given: dict[str, Any], first_ns: int) -> Selection:
         classes=given["classes"],
         from_ns=at(given["from_at"]),
         to_ns=at(given["to_at"]),
+        resume=given["resume"],
     )
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import duckdb
 
 from ..errors import InputError
-from ..schemas import Folder, select_list, sql_text
+from ..schemas import Folder, FolderError, open_folder, select_list, sql_text
 from .ordering import order_commits
 from .planner import define_due, open_planner, plan_windows, show_feed, show_window
 from .rules import Plan, Rules
 from .storage import question, write_parquet
 from .tables import Catalog
-from .transactions import find_transactions
+from .transactions import find_resumed, find_transactions
 
 
 def make_plan(
@@ -38,6 +38,8 @@ def make_plan(
     with open_planner(plan) as con:
         if rules.selection.by_event or rules.commit_order:
             find_transactions(con, plan)
+        if rules.selection.resume:
+            find_resumed(con, plan, _interrupted(rules.selection.resume))
         if rules.pace.max_idle_ns is not None:
             _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
         for number, window in enumerate(plan_windows(con, plan, max_rows)):
@@ -62,6 +64,13 @@ def make_plan(
         elif rules.at_once:
             _sort_feed(con, plan, max_rows, "session, seq", 1)
     return plan
+
+
+def _interrupted(path: Path) -> Folder:
+    try:
+        return open_folder("run", path)
+    except FolderError as fault:
+        raise InputError(f"--resume: {fault}") from fault
 
 
 def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, most_ns: int, max_rows: int | None) -> None:

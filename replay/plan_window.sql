@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does one window hold of each session? One row a session; later windows add theirs.
--- Input: view window_events; variable from_ns. Times are still the tape's.
+-- Input: view window_events. Times are still the tape's.
 SELECT
     session,
     min(seq) AS min_seq,
@@ -8,7 +8,7 @@ SELECT
     bool_or(previous > seq) AS disordered,
     count(*) FILTER (reason IS NULL) AS events,
     min(start_ns) FILTER (reason IS NULL) AS first_ns,
-    min(start_ns) FILTER (reason IS NULL AND start_ns >= getvariable('from_ns')) AS timed_ns, -- what is before is state
+    min(start_ns) FILTER (reason IS NULL AND NOT is_early) AS timed_ns,
     max(start_ns) FILTER (reason IS NULL) AS last_ns,
     max(start_ns + coalesce(duration_ns, 0)) FILTER (reason IS NULL) AS end_ns,
     min(seq) FILTER (db IS NOT NULL) AS db_seq,

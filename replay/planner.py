@@ -35,7 +35,6 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE amplify = {rules.copies.amplify}")
     con.execute("SET VARIABLE round = 0")
     con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
-    con.execute(f"SET VARIABLE from_ns = {rules.selection.from_ns or 0}")
     con.execute(question("plan.sql"))
     con.execute("CREATE TEMP TABLE held_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
     if plan.held_statements.exists():
@@ -96,15 +95,26 @@ def _squeezed(plan: Plan, events: str) -> str:
 
 
 def _chosen(plan: Plan) -> str:
-    """Add what the selection asks: is_chosen, is_needed (its session has something selected later on), tx_*."""
+    """Add what the selection asks: is_chosen, is_needed (its session may have something selected later on), tx_*.
+
+    is_done: an interrupted run had it; is_early: sent only because it makes the state of what is selected.
+    """
     choice = plan.rules.selection
     columns, joins = ["t.*"], ["window_tape t"]
-    if choice.by_session or choice.by_time:
+    if choice.by_session or choice.by_time or choice.resume:
         joins.append("LEFT JOIN chosen_sessions c ON t.session = c.session")
         columns += [
             "c.session IS NOT NULL AS is_chosen",
             f"coalesce(c.last_ns >= {choice.from_ns or 0}, false) AS is_needed",
         ]
+    early = [] if choice.from_ns is None else [f"t.start_ns < {choice.from_ns}"]
+    if plan.resumed.exists():
+        joins.append(f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session")
+        early.append("coalesce(t.seq < r.from_seq, false)")
+        columns.append("coalesce(t.seq < r.from_seq, false) AS is_done")
+    else:
+        columns.append("false AS is_done")
+    columns.append(f"({' OR '.join(early) or 'false'}) AS is_early")
     if plan.transactions.exists():
         joins.append(
             f"ASOF LEFT JOIN read_parquet({sql_text(plan.transactions)}) x"
@@ -124,11 +134,11 @@ def _chosen(plan: Plan) -> str:
 def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     rules, forcing = plan.rules, plan.rules.forcing
     choice = rules.selection
-    if choice.by_session or choice.by_time:
+    if choice.by_session or choice.by_time or choice.resume:
         con.execute(f"CREATE TEMP TABLE chosen_sessions AS {choice.sessions_sql(plan.tape.source('sessions'))}")
     con.execute(
         "CREATE TEMP MACRO left_out(session, command, class, digest, db, flags, start_ns, is_chosen, is_needed, tx_seq,"
-        f" tx_start_ns, tx_chosen) AS {choice.left_out_sql()}"
+        f" tx_start_ns, tx_chosen, is_done) AS {choice.left_out_sql()}"
     )
     con.execute(f"CREATE TEMP MACRO schema_of(db) AS {forcing.schema_sql('db')}")
     con.execute(f"CREATE TEMP MACRO account_of(name) AS {forcing.account_sql('name')}")

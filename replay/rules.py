@@ -40,6 +40,8 @@ class Rules:
             raise InputError(f"--allow-statement {unknown[0]}: expected one of {known}")
         if self.at_once and (self.pace.paced or self.copies.amplify > 1 or self.commit_order):
             raise InputError("sessions at once: only without a pace, an order, and --amplify")
+        if self.selection.resume and self.copies.total > 1:
+            raise InputError("--resume: a run with --amplify or --loop can't be resumed")
         if self.commit_order and self.copies.total > 1:
             raise InputError(
                 "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"
@@ -86,6 +88,11 @@ class Plan:
     def transactions(self) -> Path:
         """The tape's transactions, where the rules need them."""
         return self.spill / "transactions.parquet"
+
+    @property
+    def resumed(self) -> Path:
+        """Where each session of an interrupted run goes on."""
+        return self.spill / "resumed.parquet"
 
     @property
     def order(self) -> Path:

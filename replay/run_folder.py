@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A run's folder while it is written: made private, described from the first moment, complete only at the end."""
 
-import hashlib
-import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +10,7 @@ from typing import Any
 
 from .. import __version__
 from ..errors import InputError
-from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, write_json
+from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, tape_id, write_json
 from ..servers.facts import Facts
 from .options import ReplayOptions
 from .rules import Plan
@@ -60,12 +58,6 @@ def new_run(path: Path) -> Iterator[RunFolder]:
     finally:
         if not (path / "run.json").exists():
             shutil.rmtree(path, ignore_errors=True)
-
-
-def tape_id(info: dict[str, Any]) -> str:
-    """Return what tells a tape from others: SHA-256 of its lists of parts and files."""
-    text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def first_info(plan: Plan, options: ReplayOptions, facts: Facts) -> dict[str, Any]:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 from ..errors import InputError
@@ -19,7 +20,8 @@ class Selection:
     """What to keep: lists are alternatives, all that are given must hold. Times in nanoseconds since 1970.
 
     `users`, `sessions`, `sample` (a share, the same sessions each time) and `max_sessions` choose sessions; `dbs`,
-    `digests`, `classes`, `from_ns` (the first kept) and `to_ns` (the first not) choose events.
+    `digests`, `classes`, `from_ns` (the first kept) and `to_ns` (the first not) choose events. `resume`: a run that was
+    interrupted; only what it did not come to.
     """
 
     users: tuple[str, ...] = ()
@@ -31,6 +33,7 @@ class Selection:
     classes: tuple[str, ...] = ()
     from_ns: int | None = None
     to_ns: int | None = None
+    resume: Path | None = None
 
     def __post_init__(self) -> None:
         if wrong := [name for name in self.classes if name not in CLASSES]:
@@ -48,7 +51,7 @@ class Selection:
     @property
     def by_event(self) -> bool:
         """Whether events inside sessions are left out: then transactions must be known."""
-        return bool(self.dbs or self.digests or self.classes) or self.by_time
+        return bool(self.dbs or self.digests or self.classes or self.resume) or self.by_time
 
     @property
     def by_time(self) -> bool:
@@ -88,6 +91,8 @@ class Selection:
         cases = []
         if self.by_session:
             cases.append("WHEN NOT is_chosen THEN 'filter:session'")
+        if self.resume:
+            cases.append(f"WHEN is_done AND NOT ({state} AND is_needed) THEN 'filter:resumed'")
         if self.by_time:
             early = "false" if self.from_ns is None else f"{state} AND start_ns < {self.from_ns} AND is_needed"
             cases.append(f"WHEN NOT ({self.time_sql('coalesce(tx_start_ns, start_ns)')} OR {early}) THEN 'filter:time'")
@@ -100,7 +105,8 @@ class Selection:
     def as_json(self) -> dict[str, Any]:
         """Return what was asked for."""
         given = {name: value for name, value in asdict(self).items() if value not in ((), None)}
-        return given | ({"sample": str(self.sample)} if self.sample is not None else {})
+        texts = {name: str(given[name]) for name in ("sample", "resume") if name in given}
+        return given | texts
 
 
 def _place(column: str) -> str:

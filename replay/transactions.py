@@ -3,7 +3,8 @@
 
 import duckdb
 
-from ..schemas import sql_text
+from ..errors import InputError
+from ..schemas import Folder, sql_text, tape_id
 from .rules import Plan
 from .storage import question, write_parquet
 
@@ -26,3 +27,25 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     write_parquet(con, query, plan.transactions)
     con.execute("DROP TABLE found")
     con.execute("DROP TABLE wanted")
+
+
+def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:
+    """Write `plan.resumed`: session, from_seq; a transaction that was cut off begins again.
+
+    Raises InputError where the run is another tape's, or has nothing left to do.
+    """
+    theirs = run.info.get("tape", {}).get("id")
+    if theirs != tape_id(plan.tape.info):
+        raise InputError(f"--resume {run.path}: it is a run of another tape: {run.info.get('tape', {}).get('path')}")
+    if run.info.get("finished") and not run.info.get("accounting", {}).get("not_sent"):
+        raise InputError(f"--resume {run.path}: it came to its end")
+    none = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS last_seq LIMIT 0)"
+    source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none
+    write_parquet(
+        con,
+        "SELECT d.session, CASE WHEN d.next <= x.last_seq THEN x.first_seq ELSE d.next END AS from_seq FROM ("
+        " SELECT session, coalesce(max(seq) FILTER (status = 'executed' AND done_ns IS NOT NULL), 0) + 1 AS next"
+        f" FROM {run.source('outcomes')} GROUP BY session) d"
+        f" ASOF LEFT JOIN {source} x ON d.session = x.session AND d.next >= x.first_seq",
+        plan.resumed,
+    )

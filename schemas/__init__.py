@@ -2,7 +2,17 @@
 """The contract between the stages: columns, codes and folders of tapes and runs."""
 
 from .codes import CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
-from .folders import TABLES, Folder, FolderError, make_private, open_folder, publish, sql_text, write_json
+from .folders import (
+    TABLES,
+    Folder,
+    FolderError,
+    make_private,
+    open_folder,
+    publish,
+    sql_text,
+    tape_id,
+    write_json,
+)
 from .tables import FORMAT_VERSION, columns, ddl, select_list
 
 __all__ = [
@@ -22,5 +32,6 @@ __all__ = [
     "publish",
     "select_list",
     "sql_text",
+    "tape_id",
     "write_json",
 ]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tapes and runs as folders: opening them, their versions, and writing files so that a kill leaves no half file."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -113,3 +114,9 @@ def open_folder(kind: str, path: Path) -> Folder:
             " install a newer querytape"
         )
     return Folder(kind, path, info)
+
+
+def tape_id(info: dict[str, Any]) -> str:
+    """Return what tells a tape from others: SHA-256 of its lists of parts and files."""
+    text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

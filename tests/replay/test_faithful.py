@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from querytape.replay.forcing import Forcing
 from querytape.replay.options import Failures
 from querytape.replay.pacing import Pace
 from querytape.replay.sandbox import Server
+from querytape.replay.selection import Selection
 from querytape.servers.accounts import Account
 from querytape.servers.tls import Tls
 
@@ -325,3 +327,39 @@ def test_options_are_kept(shop: Server, tmp_path: Path) -> None:
     )
     kept = replay(tape, given).info["parameters"]
     assert (kept["pace"], kept["verify"], kept["order"], kept["on_lost"]) == ("think", True, "time", "end")
+
+
+def test_an_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
+    """Two runs together send each event once; a transaction that was cut off is sent whole again, with its session's state."""
+    note = "INSERT INTO log (session, seq) VALUES ({}, {})"
+    events = []
+    for n in range(40):
+        for session in (1, 2):
+            sql = "SET @a = 5" if n == 0 else note.format(session, n)
+            kind = "session" if n == 0 else "write"
+            events.append(
+                {"session": session, "statement": sql, "class": kind, "start_ns": T0 + n * 100 * MS, "db": "shop"}
+            )
+    for n, sql in enumerate(
+        ["SET @b = 7", "BEGIN", note.format(3, "@b"), "SELECT SLEEP(0.1)", note.format(3, 8), "COMMIT"]
+    ):
+        kind = {0: "session", 1: "transaction", 5: "transaction", 3: "read"}.get(n, "write")
+        start = T0 + (n * 1000 + 100) * MS
+        events.append({"session": 3, "statement": sql, "class": kind, "start_ns": start, "db": "shop"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    first = replay(tape, options(shop, tmp_path / "a.run", stop_after_ns=2 * SECOND))
+    assert books(first)[3] > 10
+    selection = Selection(resume=tmp_path / "a.run")
+    second = replay(tape, options(shop, tmp_path / "b.run", selection=selection, pace=Pace(speed=Fraction(4))))
+    _, filtered, skipped, not_sent = books(second)
+    assert (skipped, not_sent) == (0, 0)
+    assert second.info["accounting"]["reasons"] == {"filtered": {"filter:resumed": filtered}}
+    assert filtered > 20
+    found = shop.execute("SELECT session, seq FROM shop.log ORDER BY session, seq")
+    assert found == (*((s, n) for s in (1, 2) for n in range(1, 40)), (3, 7), (3, 8))
+    assert min(row[0] for row in outcomes(second.path, "due_ns") if row[0] is not None) == 0
+    with pytest.raises(InputError, match="came to its end"):
+        replay(tape, options(shop, tmp_path / "c.run", selection=Selection(resume=tmp_path / "b.run")))
+    other = make_tape(tmp_path / "o.tape", events[:5])
+    with pytest.raises(InputError, match="another tape"):
+        replay(other, options(shop, tmp_path / "d.run", selection=selection))
