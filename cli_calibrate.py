@@ -74,7 +74,7 @@ def calibrate_command(sessions: tuple[int, ...]) -> None:
     short_help="A server that answers anything at once.",
     epilog="\b\nExample:\n  querytape null-server --delay 1ms",
 )
-@click.option("--threads", type=click.IntRange(1, 64), default=1, show_default=True)
+@click.option("--threads", type=click.IntRange(1, 64), default=1, show_default=True, help="Threads that answer.")
 @click.option("--delay", type=Duration(), default="0s", help="Wait this long before each answer.")
 @click.option("--until-eof", is_flag=True, help="End when standard input does, not at Ctrl-C.")
 def null_server_command(threads: int, delay: int, until_eof: bool) -> None:

@@ -103,10 +103,10 @@ def _chosen(plan: Plan) -> str:
     columns, joins = ["t.*"], ["window_tape t"]
     if choice.by_session or choice.by_time or choice.resume:
         joins.append("LEFT JOIN chosen_sessions c ON t.session = c.session")
-        columns += [
-            "c.session IS NOT NULL AS is_chosen",
-            f"coalesce(c.last_ns >= {choice.from_ns or 0}, false) AS is_needed",
-        ]
+        later = f"c.last_ns >= {choice.from_ns or 0}"
+        if plan.resumed.exists():
+            later += " AND c.events >= coalesce(r.from_seq, 0)"
+        columns += ["c.session IS NOT NULL AS is_chosen", f"coalesce({later}, false) AS is_needed"]
     early = [] if choice.from_ns is None else [f"t.start_ns < {choice.from_ns}"]
     if plan.resumed.exists():
         joins.append(f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session")

@@ -70,9 +70,9 @@ class Selection:
         return " AND ".join(parts) or "true"
 
     def sessions_sql(self, source: str) -> str:
-        """Return a query of the chosen sessions: session, last_ns."""
+        """Return a query of the chosen sessions: session, last_ns, events."""
         few = "" if self.max_sessions is None else f" ORDER BY {_place('session')}, session LIMIT {self.max_sessions}"
-        return f"SELECT session, last_ns FROM {source} WHERE {self.session_sql()}{few}"
+        return f"SELECT session, last_ns, events FROM {source} WHERE {self.session_sql()}{few}"
 
     def event_sql(self) -> str:
         """Return a condition on an event's own columns, time aside."""
