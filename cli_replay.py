@@ -185,6 +185,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
         queue_bytes=given["queue_memory"],
         canaries=given["canaries"],
         sample_ns=given["sample_every"],
+        summaries=given["summaries"],
         allow_writes=given["allow_writes"],
         target_is_disposable=given["target_is_disposable"] or sandbox,
         allow_statements=frozenset(given["allow_statements"]),

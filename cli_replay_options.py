@@ -305,6 +305,7 @@ FAILURES = Section(
             show_default=True,
             help="How often the target's counters are kept; 0s: never.",
         ),
+        _o("--summaries", is_flag=True, help="Keep pt-mysql-summary and pt-summary at the end, where installed."),
         _o(
             "--canaries",
             type=click.IntRange(0, 64),

@@ -77,6 +77,7 @@ class ReplayOptions:
     partial_ok: bool = False
     slice_ns: int = 3_000_000_000
     sample_ns: int = 1_000_000_000
+    summaries: bool = False
 
     def rules(self) -> Rules:
         """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""

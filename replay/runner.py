@@ -17,18 +17,18 @@ from typing import Any
 import duckdb
 
 from ..errors import InputError, QuerytapeError, RefusedError, TargetError
-from ..native.engine import EndedBy, Engine, EngineOptions, EngineStats
+from ..native.engine import EndedBy, Engine, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import FolderError, open_folder
 from ..servers.accounts import log_in_as
-from ..servers.facts import gather
+from ..servers.facts import ask, gather
 from ..signals import stop_on_signals
 from .accounting import account, session_totals, summarise
 from .control import SpeedFile
+from .engine_setup import engine_options
 from .limits import last_calibration
 from .machine import generator, is_local, measure
-from .options import LOST, OVERLOAD, ReplayOptions, RunSummary
-from .pacing import KINDS
+from .options import ReplayOptions, RunSummary
 from .plan import make_plan
 from .planner import feed_streams, open_planner, session_stream, write_missing
 from .preflight import Finding, check, check_tape, counted
@@ -39,6 +39,7 @@ from .saturation import warnings
 from .storage import open_storage, write_parquet
 from .tables import read_catalog
 from .ticks import Tick, TickLog, process_cpu_ns
+from .toolkit import keep_summaries
 
 TICK_S = 1.0
 # What the engine adds to the books beside the events.
@@ -54,6 +55,10 @@ OWN_COUNTS = (
     "order_broken",
     "order_wait_ns",
     "unforced",
+)
+# Variables that change by themselves.
+MOVING = frozenset(
+    {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "gtid_binlog_state", "rand_seed1"}
 )
 ENDED_BY = {
     EndedBy.ERRORS: "more statements failed than --max-errors allows",
@@ -294,6 +299,8 @@ class Replay:
             drain={"waited_ns": self._drained(totals["end_ns"]), "cut": stats.drain_cut},
             sessions=sessions,
             sampling_problem=self.sampler.problem,
+            variables_changed=self._changed_variables(),
+            summaries=self._summaries(),
         )
         self.info["generator"]["warnings"] = warnings(self.info, last_calibration())
         self.folder.clean()
@@ -328,6 +335,22 @@ class Replay:
             return str(fault)
         return None
 
+    def _changed_variables(self) -> dict[str, list[str | None]] | None:
+        """Return the target's variables that are not what they were: [before, after]; None where it can't be asked."""
+        before: dict[str, str] = self.info["target"]["variables"]
+        try:
+            with closing(self.options.target.connect(self.options.connect_timeout_s)) as con:
+                after = {str(name): str(value) for name, value in ask(con, "SHOW GLOBAL VARIABLES") or ()}
+        except TargetError:
+            return None
+        names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+        return {name: [before.get(name), after.get(name)] for name in names if name not in MOVING}
+
+    def _summaries(self) -> list[str]:
+        if not self.options.summaries:
+            return []
+        return keep_summaries(self.folder.path, self.options.target, is_local(self.options.target))
+
     def _first_error(self) -> str:
         with open_storage(self.folder.spill) as con:
             found = con.execute(
@@ -339,45 +362,3 @@ class Replay:
     def _drained(self, end_ns: int) -> int:
         """Return how long answers were waited for behind the last due time."""
         return max(end_ns - self.plan.last_due_ns, 0) if self.options.pace.paced else 0
-
-
-def engine_options(options: ReplayOptions, order_tables: int = 0) -> EngineOptions:
-    """Return the engine's options for a replay's."""
-    target, failures = options.target, options.failures
-    return EngineOptions(
-        host=target.address,
-        socket=target.socket,
-        port=target.port,
-        user=target.user,
-        password=target.password,
-        db=target.db,
-        tls=target.tls.code,
-        tls_ca=target.tls.ca,
-        tls_cert=target.tls.cert,
-        tls_key=target.tls.key,
-        compress=target.compress,
-        charset=options.charset,
-        init=options.first_statements,
-        accounts=options.forcing.numbered,
-        pace=KINDS[options.pace.kind],
-        zero_at_ns=_monotonic(options.start_at_ns),
-        canaries=options.canaries,
-        connect_timeout_s=options.connect_timeout_s,
-        connect_rate=options.connect_rate,
-        lead_ns=options.lead_ns,
-        queue_bytes=options.queue_bytes,
-        drain_ns=options.drain_ns,
-        verify=options.verify,
-        statement_timeout_ns=failures.statement_timeout_ns,
-        max_errors=-1 if failures.max_errors is None else failures.max_errors,
-        on_lost=LOST[failures.on_lost],
-        overload=OVERLOAD[failures.overload],
-        order_tables=order_tables,
-        max_open=options.at_once,
-        order_bound_ns=failures.order_bound_ns,
-    )
-
-
-def _monotonic(real_ns: int | None) -> int:
-    """Return a time of the wall clock on CLOCK_MONOTONIC; 0 = none."""
-    return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)

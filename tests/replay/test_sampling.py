@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What went on meanwhile: counters of the target and of this machine, beside the run."""
 
+import shutil
 from pathlib import Path
 
 import pytest
-from querytape.replay import replay
+from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.replay.sampling import host
 from querytape.replay.sandbox import Server
 
 from tests.replay.whole import books, options, query
 from tests.tapes import MS, T0, make_tape
+
+from ..conftest import ServerFactory, skip_loudly
 
 
 @pytest.mark.mariadb
@@ -66,3 +69,24 @@ def test_it_can_be_left_out(shop: Server, tmp_path: Path) -> None:
     summary = replay(tape, options(shop, tmp_path / "a.run", sample_ns=0))
     assert not (summary.path / "samples").exists()
     assert summary.info["sampling_problem"] is None
+
+
+@pytest.mark.mariadb
+def test_changes_and_summaries_are_kept(
+    mariadb_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A variable that changed meanwhile is named with both values; Percona Toolkit's words are in the run."""
+    if shutil.which("pt-mysql-summary") is None:
+        skip_loudly(request, "no pt-mysql-summary: summaries are not tested")
+    server = mariadb_factory()
+    server.execute("CREATE USER app IDENTIFIED BY 'a \"b'")
+    server.execute("GRANT ALL ON *.* TO app")
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SET GLOBAL table_open_cache = 777", "class": "admin"}])
+    target = parse_target(f"mysql://app@127.0.0.1:{server.port}", environ={"QUERYTAPE_PASSWORD": 'a "b'})
+    given = ReplayOptions(target, tmp_path / "a.run", allow_writes=True, target_is_disposable=True, summaries=True)
+    summary = replay(tape, given)
+    assert summary.info["variables_changed"]["table_open_cache"][1] == "777"
+    assert "pt-mysql-summary" in summary.info["summaries"]
+    text = (summary.path / "toolkit" / "pt-mysql-summary.txt").read_text()
+    assert server.version in text
+    assert 'a "b' not in text

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Percona Toolkit says of the machine and the server, kept in the run where it is installed and asked for."""
+
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from ..schemas import make_private
+from ..servers.target import Target
+
+AT_MOST_S = 120
+
+
+def keep_summaries(run: Path, target: Target, local: bool) -> list[str]:
+    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary only where the target is local."""
+    found = []
+    folder = run / "toolkit"
+    options = run / "spill" / "toolkit.cnf"
+    with suppress(FileExistsError):
+        make_private(folder)
+    descriptor = os.open(options, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(option_file(target))
+    for name, arguments in (("pt-mysql-summary", [f"--defaults-file={options}"]), ("pt-summary", [])):
+        program = shutil.which(name)
+        if program is None or (name == "pt-summary" and not local):
+            continue
+        try:
+            done = subprocess.run(
+                [program, *arguments], capture_output=True, timeout=AT_MOST_S, stdin=subprocess.DEVNULL
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        output = folder / f"{name}.txt"
+        output.touch(0o600)
+        output.write_bytes(done.stdout + done.stderr)
+        found.append(name)
+    options.unlink()
+    return found
+
+
+def option_file(target: Target) -> str:
+    """Return a [client] group for a target; a password is in quotes."""
+    quoted = (target.password or "").replace("\\", "\\\\").replace('"', '\\"')
+    where = [f"socket={target.socket}"] if target.socket else [f"host={target.address}", f"port={target.port}"]
+    return "\n".join(["[client]", f"user={target.user}", f'password="{quoted}"', *where, ""])
