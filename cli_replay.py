@@ -11,7 +11,6 @@ import click
 from rich.console import Console
 
 from .cli_replay_options import (
-    SectionedCommand,
     all_sections,
     copies_of,
     failures_of,
@@ -25,6 +24,7 @@ from .replay.live import HEADER, HEADER_EVERY, duration, line, progress
 from .replay.preflight import counted
 from .replay.sandbox import start_server
 from .schemas import open_folder
+from .sections import SectionedCommand
 from .servers.tls import Tls
 from .terminal import printable
 

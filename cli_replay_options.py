@@ -2,7 +2,6 @@
 """The options of `querytape replay`, in sections; each section makes one value of the replay stage."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import update_wrapper
 from pathlib import Path
@@ -18,6 +17,7 @@ from .replay.options import LOST, OVERLOAD, Failures
 from .replay.pacing import KINDS, Pace, parse_speed
 from .replay.selection import Selection
 from .schemas import CLASSES, DANGERS
+from .sections import Section, Sectioned, option
 from .servers.accounts import Account, read_accounts
 from .servers.tls import MODES
 
@@ -71,82 +71,46 @@ class Pair(click.ParamType[tuple[str, str]]):
         return left, right
 
 
-class Sectioned(click.Option):
-    """An option that knows under which title help shows it."""
-
-    section = ""
-
-
-class SectionedCommand(click.Command):
-    """A command whose help has a title over each section of its options."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections in the order in which their options were given."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
-            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
-            if record is not None:
-                sections.setdefault(getattr(param, "section", "") or "Options", []).append(record)
-        for title, records in sections.items():
-            with formatter.section(title):
-                formatter.write_dl(records)
-
-
-@dataclass(frozen=True)
-class Section:
-    """A title and its options, as `click.option` takes them."""
-
-    title: str
-    options: tuple[tuple[tuple[str, ...], dict[str, Any]], ...]
-
-    def add(self, command: Callable[..., Any]) -> Callable[..., Any]:
-        """Give a command these options; sections are shown in the order of their decorators."""
-        kind = type("Titled", (Sectioned,), {"section": self.title})
-        for names, settings in reversed(self.options):
-            command = click.option(*names, cls=kind, **settings)(command)
-        return command
-
-
-def _o(*names: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    return names, settings
-
-
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 TARGET = Section(
     "Target",
     (
-        _o(
+        option(
             "--target",
             required=True,
             metavar="URL",
             help="mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND], a private server.",
         ),
-        _o("-o", "--output", required=True, type=click.Path(path_type=Path), help="The run to write (a new folder)."),
-        _o(
+        option(
+            "-o", "--output", required=True, type=click.Path(path_type=Path), help="The run to write (a new folder)."
+        ),
+        option(
             "--defaults-file",
             type=click.Path(path_type=Path),
             help="Option file with a [client] group: user, password, ...",
         ),
-        _o("--defaults-group", metavar="NAME", help="A further group of it, which wins over [client]."),
-        _o(
+        option("--defaults-group", metavar="NAME", help="A further group of it, which wins over [client]."),
+        option(
             "--ask-password", is_flag=True, help="Ask for the password. Else QUERYTAPE_PASSWORD, MYSQL_PWD or the file."
         ),
-        _o(
+        option(
             "--ssl-mode",
             type=click.Choice(MODES, case_sensitive=False),
             help="As the mysql client's. Default: DISABLED.",
         ),
-        _o("--ssl-ca", type=FILE, help="The certificate to verify by."),
-        _o("--ssl-cert", type=FILE, help="Our own certificate."),
-        _o("--ssl-key", type=FILE, help="Its key."),
-        _o("--compress", is_flag=True, help="The compressed protocol."),
-        _o("--charset", default="utf8mb4", show_default=True, help="Character set where the tape has none."),
-        _o("--init", multiple=True, metavar="SQL", help="First statement of each connection; may be repeated."),
-        _o("--users", type=FILE, help="Log in as the tape's users: a section [user] for each, with password, user."),
-        _o("--map-user", multiple=True, type=Pair(), help="The tape's user a is b on the target."),
-        _o("--map-db", multiple=True, type=Pair(), help="The tape's schema a is b on the target."),
-        _o(
+        option("--ssl-ca", type=FILE, help="The certificate to verify by."),
+        option("--ssl-cert", type=FILE, help="Our own certificate."),
+        option("--ssl-key", type=FILE, help="Its key."),
+        option("--compress", is_flag=True, help="The compressed protocol."),
+        option("--charset", default="utf8mb4", show_default=True, help="Character set where the tape has none."),
+        option("--init", multiple=True, metavar="SQL", help="First statement of each connection; may be repeated."),
+        option(
+            "--users", type=FILE, help="Log in as the tape's users: a section [user] for each, with password, user."
+        ),
+        option("--map-user", multiple=True, type=Pair(), help="The tape's user a is b on the target."),
+        option("--map-db", multiple=True, type=Pair(), help="The tape's schema a is b on the target."),
+        option(
             "--sandbox-data",
             type=click.Path(path_type=Path, exists=True, file_okay=False),
             help="A stopped server's data folder, copied for sandbox.",
@@ -157,49 +121,53 @@ TARGET = Section(
 PACE = Section(
     "Pace",
     (
-        _o(
+        option(
             "--pace",
             type=click.Choice(list(KINDS)),
             default="schedule",
             show_default=True,
             help="Original times; think times; none.",
         ),
-        _o("--speed", type=Speed(), default="1", show_default=True, help="Factor: 0.5, 1, 2, 3/2; max is --pace none."),
-        _o("--connect-speed", type=Speed(), help="Factor for when sessions begin."),
-        _o("--think-speed", type=Speed(), help="Factor for what happens inside sessions."),
-        _o("--max-idle", type=Duration(), help="Cut stretches in which nothing runs to this."),
-        _o("--ramp", type=Duration(), default="0s", help="Let the speed rise from nothing in this time."),
-        _o("--duration", type=Duration(), help="Send nothing more after this long."),
-        _o("--start-at", type=Moment(), metavar="TIME", help="When the first event is due (UTC)."),
-        _o("--lead", type=Duration(), default="2s", show_default=True, help="Open sessions this long ahead."),
-        _o("--connect-rate", type=click.IntRange(1), default=500, show_default=True, help="Connects a second ahead."),
+        option(
+            "--speed", type=Speed(), default="1", show_default=True, help="Factor: 0.5, 1, 2, 3/2; max is --pace none."
+        ),
+        option("--connect-speed", type=Speed(), help="Factor for when sessions begin."),
+        option("--think-speed", type=Speed(), help="Factor for what happens inside sessions."),
+        option("--max-idle", type=Duration(), help="Cut stretches in which nothing runs to this."),
+        option("--ramp", type=Duration(), default="0s", help="Let the speed rise from nothing in this time."),
+        option("--duration", type=Duration(), help="Send nothing more after this long."),
+        option("--start-at", type=Moment(), metavar="TIME", help="When the first event is due (UTC)."),
+        option("--lead", type=Duration(), default="2s", show_default=True, help="Open sessions this long ahead."),
+        option(
+            "--connect-rate", type=click.IntRange(1), default=500, show_default=True, help="Connects a second ahead."
+        ),
     ),
 )
 
 SELECTION = Section(
     "What is replayed (whole transactions are kept or left out)",
     (
-        _o(
+        option(
             "--from",
             "from_at",
             type=Moment(relative=True),
             metavar="TIME",
             help="From this time on (UTC, or +10m from the start).",
         ),
-        _o("--to", "to_at", type=Moment(relative=True), metavar="TIME", help="Up to this time."),
-        _o(
+        option("--to", "to_at", type=Moment(relative=True), metavar="TIME", help="Up to this time."),
+        option(
             "--user",
             "users_only",
             multiple=True,
             metavar="NAME",
             help="Sessions of this user; may be repeated, as all below.",
         ),
-        _o("--session", "sessions_only", multiple=True, type=int, help="This session."),
-        _o("--sessions", "sample", type=Share(), help="A sample of the sessions, the same each time: 10%."),
-        _o("--max-sessions", type=click.IntRange(1), help="At most so many sessions, the same each time."),
-        _o("--db", "dbs", multiple=True, metavar="NAME", help="Events in this schema."),
-        _o("--digest", "digests", multiple=True, metavar="HEX", help="Events of this digest."),
-        _o(
+        option("--session", "sessions_only", multiple=True, type=int, help="This session."),
+        option("--sessions", "sample", type=Share(), help="A sample of the sessions, the same each time: 10%."),
+        option("--max-sessions", type=click.IntRange(1), help="At most so many sessions, the same each time."),
+        option("--db", "dbs", multiple=True, metavar="NAME", help="Events in this schema."),
+        option("--digest", "digests", multiple=True, metavar="HEX", help="Events of this digest."),
+        option(
             "--class",
             "classes",
             multiple=True,
@@ -207,64 +175,64 @@ SELECTION = Section(
             metavar="NAME",
             help="Events of this class: read, write, ...",
         ),
-        _o(
+        option(
             "--resume",
             type=click.Path(path_type=Path, exists=True, file_okay=False),
             help="Go on with what this interrupted run did not come to.",
         ),
-        _o("--amplify", type=click.IntRange(1), default=1, help="So many sessions for each one of the tape."),
-        _o(
+        option("--amplify", type=click.IntRange(1), default=1, help="So many sessions for each one of the tape."),
+        option(
             "--amplify-shift",
             type=Duration(),
             default="1s",
             show_default=True,
             help="The further ones begin up to this later.",
         ),
-        _o("--loop", type=click.IntRange(1), default=1, help="Replay the tape so many times."),
+        option("--loop", type=click.IntRange(1), default=1, help="Replay the tape so many times."),
     ),
 )
 
 FIDELITY = Section(
     "Order and results",
     (
-        _o(
+        option(
             "--order",
             type=click.Choice(["time", "commit"]),
             default="time",
             show_default=True,
             help="commit: wait for other sessions' commits, as on the tape.",
         ),
-        _o(
+        option(
             "--order-bound",
             type=Duration(),
             default="2s",
             show_default=True,
             help="Break a wait that nothing has moved for so long.",
         ),
-        _o(
+        option(
             "--now",
             type=click.Choice(["wall", "original"]),
             default="wall",
             show_default=True,
             help="original: NOW() is the tape's.",
         ),
-        _o(
+        option(
             "--insert-id",
             type=click.Choice(["target", "original"]),
             default="target",
             show_default=True,
             help="original: inserts get the tape's ids.",
         ),
-        _o("--verify", is_flag=True, help="Keep checksums of result rows."),
+        option("--verify", is_flag=True, help="Keep checksums of result rows."),
     ),
 )
 
 SAFETY = Section(
     "Safety",
     (
-        _o("--allow-writes", is_flag=True, help="Send writes and DDL as well. Default: reads only."),
-        _o("--target-is-disposable", is_flag=True, help="The target's data may be lost."),
-        _o(
+        option("--allow-writes", is_flag=True, help="Send writes and DDL as well. Default: reads only."),
+        option("--target-is-disposable", is_flag=True, help="The target's data may be lost."),
+        option(
             "--allow-statement",
             "allow_statements",
             multiple=True,
@@ -272,32 +240,34 @@ SAFETY = Section(
             metavar="NAME",
             help="Send this kind of dangerous statement as well.",
         ),
-        _o("--partial-ok", is_flag=True, help="Replay a tape that is not the whole workload."),
+        option("--partial-ok", is_flag=True, help="Replay a tape that is not the whole workload."),
     ),
 )
 
 FAILURES = Section(
     "When things go wrong",
     (
-        _o(
+        option(
             "--on-lost",
             type=click.Choice(list(LOST)),
             default="end",
             show_default=True,
             help="A lost connection: its session ends, is reopened at the next transaction, or the run stops.",
         ),
-        _o("--statement-timeout", type=Duration(), default="0s", help="Kill a statement on the target after this."),
-        _o("--max-errors", type=click.IntRange(0), help="Stop when more statements fail."),
-        _o("--queue-memory", type=Size(), default="256M", show_default=True, help="Memory of waiting events."),
-        _o(
+        option("--statement-timeout", type=Duration(), default="0s", help="Kill a statement on the target after this."),
+        option("--max-errors", type=click.IntRange(0), help="Stop when more statements fail."),
+        option("--queue-memory", type=Size(), default="256M", show_default=True, help="Memory of waiting events."),
+        option(
             "--overload",
             type=click.Choice(list(OVERLOAD)),
             default="wait",
             show_default=True,
             help="When it is full and events are overdue.",
         ),
-        _o("--drain", type=Duration(), default="60s", show_default=True, help="Wait this long for the last answers."),
-        _o(
+        option(
+            "--drain", type=Duration(), default="60s", show_default=True, help="Wait this long for the last answers."
+        ),
+        option(
             "--sample",
             "sample_every",
             type=Duration(),
@@ -305,8 +275,8 @@ FAILURES = Section(
             show_default=True,
             help="How often the target's counters are kept; 0s: never.",
         ),
-        _o("--summaries", is_flag=True, help="Keep pt-mysql-summary and pt-summary at the end, where installed."),
-        _o(
+        option("--summaries", is_flag=True, help="Keep pt-mysql-summary and pt-summary at the end, where installed."),
+        option(
             "--canaries",
             type=click.IntRange(0, 64),
             default=0,
@@ -331,10 +301,10 @@ def sweep_sections(command: Callable[..., Any]) -> Callable[..., Any]:
     hidden: dict[str, Any] = {}
     for section in (PACE, SELECTION):
         for names, settings in section.options:
-            option = Sectioned(list(names), **settings)
+            shape = Sectioned(list(names), **settings)
             value = settings.get("default")
-            value = value if value is None else option.type.convert(value, option, None)
-            hidden[str(option.name)] = () if settings.get("multiple") else value
+            value = value if value is None else shape.type.convert(value, shape, None)
+            hidden[str(shape.name)] = () if settings.get("multiple") else value
 
     def whole(*args: Any, **given: Any) -> Any:
         return command(*args, **{**hidden, **given})

@@ -12,7 +12,7 @@ import click
 
 from .analyze.sweep import Level, measure, page
 from .cli_replay import first_ns, options_of, target_of
-from .cli_replay_options import SectionedCommand, sweep_sections
+from .cli_replay_options import sweep_sections
 from .errors import InputError
 from .parameters import Duration
 from .recovery import complete_tape
@@ -21,6 +21,7 @@ from .replay.copies import MOST_CLONES, Copies
 from .replay.live import duration
 from .replay.pacing import Pace
 from .schemas import make_private, open_folder, publish
+from .sections import SectionedCommand
 
 FAST = 20_000  # statements a second that a level is given events for
 HEAD = " sessions  statements/s      p50      p95      p99   errors"

@@ -14,7 +14,7 @@ AT_MOST_S = 120
 
 
 def keep_summaries(run: Path, target: Target, local: bool) -> list[str]:
-    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary only where the target is local."""
+    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary where it is local."""
     found = []
     folder = run / "toolkit"
     options = run / "spill" / "toolkit.cnf"
