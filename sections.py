@@ -45,4 +45,5 @@ class Section:
 
 
 def option(*names: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return what `click.option` takes, for a section's list."""
     return names, settings
