@@ -12,12 +12,14 @@ from .recording import sysbench
 from .replaying import capture, replay
 
 QUERIES = 200_000
-CONNECTIONS = (8, 64)
+CONNECTIONS = (1, 8, 64, 512)
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     """Yield one pair for each number of connections."""
-    server = stack.enter_context(start_server("mariadb", config={"innodb-buffer-pool-size": "256M"}))
+    server = stack.enter_context(
+        start_server("mariadb", config={"innodb-buffer-pool-size": "256M", "max-connections": "600"})
+    )
     server.execute("CREATE DATABASE sbtest")
     run_program(*_sysbench(server, 1), "prepare")
     for connections in CONNECTIONS:
