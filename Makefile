@@ -9,8 +9,9 @@ extension := $(venv)/extension.stamp
 sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
 compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
+minutes ?= 60
 
-.PHONY: help setup servers demo test test-native lint format fuzz bench docs wheel clean
+.PHONY: help setup servers demo test test-native lint format fuzz bench soak docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +71,9 @@ fuzz: setup ## throw broken input at the parsers for a minute
 
 bench: setup ## measure against the peers; only=parser,replay,... picks
 	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))
+
+soak: setup ## replay for an hour (minutes=60) and see that memory stays flat
+	@$(bin)/python -m querytape.bench.soak --minutes $(minutes)
 
 docs: setup ## write docs/cli.md from the commands' help
 	@$(bin)/python docs/make_cli.py

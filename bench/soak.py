@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An hour of one replay against the null server: does its memory stay flat? `make soak minutes=60`."""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+
+from ..replay.calibration import null_server
+from ..replay.synthetic import make_even_tape
+
+SESSIONS, PER_SECOND = 200, 2_000
+EVERY_S = 5
+MOST_GROWTH = 0.10
+
+
+def resident_mb(pid: int) -> float | None:
+    """Return a process's resident memory, None once it is gone."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    except OSError:
+        return None
+    found = re.search(r"^VmRSS:\s+(\d+) kB", text, re.M)
+    return int(found[1]) / 1024 if found else None
+
+
+def main() -> int:
+    """Run it; 1 where memory grew by more than a tenth from the second quarter to the last, or the replay failed."""
+    parser = argparse.ArgumentParser(prog="make soak")
+    parser.add_argument("--minutes", type=int, default=60)
+    minutes = parser.parse_args().minutes
+    with tempfile.TemporaryDirectory(prefix="qt-soak-") as folder, null_server(1_000_000) as port:
+        tape, run = Path(folder) / "soak.tape", Path(folder) / "soak.run"
+        make_even_tape(tape, SESSIONS, PER_SECOND * 60, PER_SECOND)
+        command = [sys.executable, "-m", "querytape", "replay", str(tape), "--loop", str(minutes), "-o", str(run)]
+        began, sizes = time.monotonic(), []
+        with subprocess.Popen(
+            [*command, "--target", f"mysql://null@127.0.0.1:{port}"], stderr=subprocess.DEVNULL
+        ) as child:
+            while child.poll() is None:
+                time.sleep(EVERY_S)
+                if (size := resident_mb(child.pid)) is not None:
+                    sizes.append(size)
+                    print(f"{time.monotonic() - began:6.0f} s  {size:7.1f} MB", flush=True)
+    quarter = max(len(sizes) // 4, 1)
+    settled = sizes[quarter : 2 * quarter] or sizes
+    first, last = median(settled), median(sizes[-quarter:])
+    print(f"second quarter {first:.1f} MB, last quarter {last:.1f} MB: {last / first - 1:+.1%}")
+    return 1 if child.returncode != 0 or last > first * (1 + MOST_GROWTH) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
