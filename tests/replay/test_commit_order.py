@@ -74,7 +74,7 @@ def test_the_data_are_the_originals(
 def sysbench(server: Server, test: str, *more: str) -> None:
     """Run a sysbench command; it has to succeed."""
     connection = (f"--mysql-port={server.port}", "--mysql-host=127.0.0.1", "--mysql-user=root", "--mysql-ssl=off")
-    given = ("--tables=2", "--table-size=200", "--rand-seed=7", *more)
+    given = ("--tables=2", "--table-size=1000", "--rand-seed=7", *more)
     done = subprocess.run(["sysbench", test, *connection, *given], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
 
