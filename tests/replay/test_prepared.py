@@ -112,7 +112,7 @@ def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, t
     original, want = logged(recorder), contents(recorder)
     fresh_schema(recorder)
     target = parse_target(f"mysql://preparer@127.0.0.1:{recorder.port}/shop", environ={"QUERYTAPE_PASSWORD": "pw"})
-    given = options(recorder, tmp_path / "p.run", allow_statements=frozenset({"load_data"}))
+    given = options(recorder, tmp_path / "p.run", allow_statements=frozenset({"load_data"}), verify=True)
     summary = replay(tape, dataclasses.replace(given, target=target))
     executed, filtered, skipped, not_sent = books(summary)
     assert (filtered, skipped, not_sent) == (0, 1, 0), summary.info["accounting"]["reasons"]  # its connect
@@ -127,6 +127,12 @@ def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, t
     assert len(rows) == executed
     assert [row for row in rows if row[1] != row[2]] == []
     assert sum(row[1] for row in rows if row[0] == "fetch") == 18
+    sums = query(
+        f"SELECT e.command, e.checksum, o.checksum FROM '{tape}/events/*.parquet' e"
+        f" JOIN '{summary.path}/outcomes/*.parquet' o USING (session, seq) WHERE e.checksum IS NOT NULL"
+    )
+    assert {row[1].split(":")[0] for row in sums} == {"text", "binary"}
+    assert [row for row in sums if row[1] != row[2]] == []
 
 
 def test_no_file_of_this_machine_is_ever_sent(recorder: Server, tmp_path: Path) -> None:
