@@ -24,7 +24,7 @@ static void commits_come_first(void)
     struct replay r;
 
     begin(&r, 4, 1);
-    event(&r, 1, 1, "SLEEP 200", ";1:1");
+    event(&r, 1, 1, "SLEEP 800", ";1:1");
     event(&r, 2, 1, "SLEEP 50", ";1:2 2:1");
     event(&r, 3, 1, "both", "1:2");
     event(&r, 4, 1, "other", "2:1;2:2");
@@ -67,7 +67,7 @@ static void a_circle_is_broken(void)
     r.options.drain_ns = 4000 * MS;
     event(&r, 1, 1, "BEGIN", NULL);
     event(&r, 1, 2, "a", "1:1");
-    event(&r, 2, 1, "SLEEP 600", ";1:1");
+    event(&r, 2, 1, "SLEEP 1500", ";1:1");
     event(&r, 2, 2, "b", NULL);
     replay_run(&r);
     CHECK_INT(r.stats.order_broken, 1);

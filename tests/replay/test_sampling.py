@@ -27,7 +27,9 @@ def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
     samples = f"read_parquet('{summary.path}/samples/*.parquet')"
     ticks = [row[0] for row in query(f"SELECT DISTINCT real_ns FROM {samples} ORDER BY 1")]
     assert len(ticks) > 10
-    assert all(at % (100 * MS) < 60 * MS for at in ticks)
+    assert (
+        sorted(at % (100 * MS) for at in ticks)[len(ticks) // 2] < 60 * MS
+    )  # a busy machine may wake late now and then
     (first, last) = query(
         f"SELECT min(value), max(value) FROM {samples} WHERE source = 'status' AND name = 'Com_select'"
     )[0]
