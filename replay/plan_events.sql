@@ -5,7 +5,7 @@
 SELECT
     t.* REPLACE (schema_of(t.db) AS db),
     coalesce(
-        left_out(t.session, t.command, t.class, t.digest, t.db, t.flags, t.start_ns, t.is_chosen, t.is_needed, t.tx_seq,
+        left_out(t.session, t.command, t.class, t.digest, t.db, t.flags, t.tape_ns, t.is_chosen, t.is_needed, t.tx_seq,
             t.tx_start_ns, t.tx_chosen, t.is_done),
         hold(t.command, t.class, t.flags, t.db, t.stmt),
         CASE WHEN getvariable('commit_order') AND t.errno IN (1205, 1317, 1969, 3024, 3572) THEN 'original_failed' END,

@@ -107,7 +107,7 @@ def _chosen(plan: Plan) -> str:
         if plan.resumed.exists():
             later += " AND c.events >= coalesce(r.from_seq, 0)"
         columns += ["c.session IS NOT NULL AS is_chosen", f"coalesce({later}, false) AS is_needed"]
-    early = [] if choice.from_ns is None else [f"t.start_ns < {choice.from_ns}"]
+    early = [] if choice.from_ns is None else [f"t.tape_ns < {choice.from_ns}"]
     if plan.resumed.exists():
         joins.append(f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session")
         early.append("coalesce(t.seq < r.from_seq, false)")
@@ -137,7 +137,7 @@ def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     if choice.by_session or choice.by_time or choice.resume:
         con.execute(f"CREATE TEMP TABLE chosen_sessions AS {choice.sessions_sql(plan.tape.source('sessions'))}")
     con.execute(
-        "CREATE TEMP MACRO left_out(session, command, class, digest, db, flags, start_ns, is_chosen, is_needed, tx_seq,"
+        "CREATE TEMP MACRO left_out(session, command, class, digest, db, flags, tape_ns, is_chosen, is_needed, tx_seq,"
         f" tx_start_ns, tx_chosen, is_done) AS {choice.left_out_sql()}"
     )
     con.execute(f"CREATE TEMP MACRO schema_of(db) AS {forcing.schema_sql('db')}")

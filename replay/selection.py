@@ -94,8 +94,8 @@ class Selection:
         if self.resume:
             cases.append(f"WHEN is_done AND NOT ({state} AND is_needed) THEN 'filter:resumed'")
         if self.by_time:
-            early = "false" if self.from_ns is None else f"{state} AND start_ns < {self.from_ns} AND is_needed"
-            cases.append(f"WHEN NOT ({self.time_sql('coalesce(tx_start_ns, start_ns)')} OR {early}) THEN 'filter:time'")
+            early = "false" if self.from_ns is None else f"{state} AND tape_ns < {self.from_ns} AND is_needed"
+            cases.append(f"WHEN NOT ({self.time_sql('coalesce(tx_start_ns, tape_ns)')} OR {early}) THEN 'filter:time'")
         if self.dbs or self.digests or self.classes:
             own = self.event_sql() + (" OR class = 'transaction'" if not self.classes else "")
             whole = f"CASE WHEN tx_seq IS NULL THEN {own} ELSE tx_chosen END"

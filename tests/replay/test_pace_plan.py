@@ -12,6 +12,7 @@ from querytape.replay.forcing import Forcing
 from querytape.replay.pacing import Pace
 from querytape.replay.planner import open_planner, session_stream
 from querytape.replay.rules import Rules
+from querytape.replay.selection import Selection
 from querytape.servers.accounts import Account, read_accounts
 
 from tests.replay.planning import fed, held, planned
@@ -47,6 +48,14 @@ def test_silence_is_cut(tmp_path: Path) -> None:
         due = [when for (when,) in fed(plan, "due_ns")]
         assert due == [0, SECOND, 3 * SECOND, 4 * SECOND, 33 * SECOND, 34 * SECOND]
         assert plan.as_json()["cut_idle_ns"] == 17 * SECOND
+
+
+def test_silence_is_cut_inside_a_stretch_of_time(tmp_path: Path) -> None:
+    """--from and --to are the tape's own times, whatever silence was cut before them."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in (0, 50, 100, 101, 150, 200)]
+    selection = Selection(from_ns=T0 + 40 * SECOND, to_ns=T0 + 160 * SECOND)
+    plan = planned(tmp_path, events, Rules(Pace(max_idle_ns=2 * SECOND), selection=selection))
+    assert fed(plan, "seq", "due_ns") == [(2, 0), (3, 2 * SECOND), (4, 3 * SECOND), (5, 5 * SECOND)]
 
 
 def test_a_ramp_rises_to_the_speed(tmp_path: Path) -> None:
