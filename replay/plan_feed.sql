@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The events of one window that are sent, as the engine takes them, once for each copy of this round.
--- Input: views window_events, session_bases, commit_order, threads (planner.py); variables round, amplify; macros due_of, shift_of.
+-- Input: views window_events, session_bases, commit_order, window_kills (planner.py); variables round, amplify; macros due_of, shift_of.
 -- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits a deadlock's victim is rolled
 -- back where it was on the tape.
 WITH sent AS (
@@ -8,15 +8,13 @@ WITH sent AS (
         due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
         o.waits,
         getvariable('commit_order') AND coalesce(w.errno = 1213, false) AS undone,
-        CASE
-            WHEN w.command = 'process_kill' THEN little_endian(w.params)
-            WHEN danger_of(w.flags) = 'kill'
-                THEN regexp_extract(w.statement::VARCHAR, '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1)::VARCHAR
-        END AS victim
+        k.session IS NOT NULL AS kills,
+        k.victim
     FROM (SELECT * FROM window_events WHERE reason IS NULL) w
     CROSS JOIN (SELECT clone FROM every_clone WHERE clone // getvariable('amplify') = getvariable('round')) c
     LEFT JOIN session_bases b ON w.session = b.session
     LEFT JOIN commit_order o ON w.session = o.session AND w.seq = o.seq
+    LEFT JOIN window_kills k ON w.session = k.session AND w.seq = k.seq
 )
 SELECT
     s.session + (s.clone::BIGINT << 40) AS session,
@@ -24,15 +22,15 @@ SELECT
     s.due_ns,
     greatest(due_of(s.start_ns + coalesce(s.duration_ns, 0), s.start_ns) - due_of(s.start_ns, s.start_ns), 0) AS span_ns,
     getvariable('commands')[
-        CASE WHEN s.undone THEN 'query' WHEN s.victim IS NULL THEN s.command ELSE 'process_kill' END]::INTEGER AS command,
+        CASE WHEN s.undone THEN 'query' WHEN s.kills THEN 'process_kill' ELSE s.command END]::INTEGER AS command,
     coalesce(getvariable('classes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
     s.flags,
     account_of(s."user") AS account,
     s.db,
-    CASE WHEN s.victim IS NULL THEN s.stmt ELSE t.session + (s.clone::BIGINT << 40) END AS stmt,
+    CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,
     CASE
         WHEN s.undone THEN 'ROLLBACK'::BLOB
-        WHEN s.victim IS NOT NULL
+        WHEN s.kills
             THEN CASE WHEN regexp_matches(s.statement::VARCHAR, '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
     END AS statement,
@@ -41,4 +39,3 @@ SELECT
     forced_id(s.class, s.insert_id) AS insert_id,
     s.waits
 FROM sent s
-ASOF LEFT JOIN threads t ON TRY_CAST(nullif(s.victim, '') AS BIGINT) = t.thread_id AND s.tape_ns >= t.first_ns

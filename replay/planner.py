@@ -162,6 +162,9 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
     con.execute(f"CREATE OR REPLACE TEMP VIEW commit_order AS FROM {source}")
     threads = f"SELECT session, thread_id, first_ns FROM {plan.tape.source('sessions')} WHERE thread_id IS NOT NULL"
     con.execute(f"CREATE OR REPLACE TEMP VIEW threads AS {threads}")
+    nobody = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::BIGINT AS victim LIMIT 0"
+    kills = question("plan_kills.sql") if "kill" in plan.rules.allowed else nobody
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_kills AS {kills}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_feed AS {question('plan_feed.sql')}")
 
 

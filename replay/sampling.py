@@ -20,7 +20,7 @@ from pymysql.connections import Connection
 from ..errors import TargetError
 from ..schemas import columns
 from ..servers.facts import ask
-from ..servers.target import Target
+from ..servers.target import Target, fault_text
 from .storage import write_parquet
 
 ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
@@ -62,11 +62,13 @@ class Sampler:
             self.problem = str(fault)
             return
         number = 0
-        with suppress(pymysql.Error, OSError):
+        try:
             while not self._end.wait(self._until_next()):
                 self._tick(con, number)
                 number += 1
-        con.close()
+            con.close()
+        except (pymysql.Error, OSError) as fault:
+            self.problem = f"ended after {number:,} samples: {fault_text(fault)}"
 
     def _until_next(self) -> float:
         """Return seconds until the wall clock's next multiple of the interval."""

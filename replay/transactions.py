@@ -14,12 +14,15 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     listed = ", ".join(sql_text(file) for file in plan.files)
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet([{listed}])")
     con.execute(f"CREATE OR REPLACE TEMP TABLE found AS {question('transactions.sql')}")
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE wanted AS SELECT DISTINCT x.session, x.first_seq"
-        " FROM (SELECT session, seq FROM tape_events"
-        f"   WHERE class NOT IN ('transaction', 'session') AND {plan.rules.selection.event_sql()}) e"
-        " ASOF JOIN found x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
-    )
+    wanted = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq LIMIT 0"
+    if plan.rules.selection.by_event:
+        wanted = (
+            "SELECT DISTINCT x.session, x.first_seq"
+            " FROM (SELECT session, seq FROM tape_events"
+            f"   WHERE class NOT IN ('transaction', 'session') AND {plan.rules.selection.event_sql()}) e"
+            " ASOF JOIN found x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
+        )
+    con.execute(f"CREATE OR REPLACE TEMP TABLE wanted AS {wanted}")
     query = (
         "SELECT f.*, w.session IS NOT NULL AS is_chosen FROM found f"
         " LEFT JOIN wanted w ON f.session = w.session AND f.first_seq = w.first_seq ORDER BY f.session, f.first_seq"

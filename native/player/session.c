@@ -101,13 +101,14 @@ static void close_link(struct qt_session *s)
 
 static int begins(const struct qt_event *ev, const char *word)
 {
-    return ev->len != SIZE_MAX && strncasecmp(ev->statement, word, strlen(word)) == 0;
+    return ev->len != SIZE_MAX && strncasecmp(ev->statement + strspn(ev->statement, " \t\r\n"), word, strlen(word)) == 0;
 }
 
 /* After a loss, where the connection is to be opened anew: what is left of its transaction is not sent. */
 static void reopen(struct qt_session *s, const struct qt_event *ev)
 {
-    int ended = ev->class == QT_CLASS_DDL || begins(ev, "commit") || begins(ev, "rollback");
+    int ended = ev->class == QT_CLASS_DDL || begins(ev, "commit") ||
+                (begins(ev, "rollback") && !begins(ev, "rollback to") && !begins(ev, "rollback work to"));
 
     if (s->in_tx && !ended && !begins(ev, "begin") && !begins(ev, "start transaction")) {
         s->broken = QT_TRANSACTION_LOST;

@@ -2,11 +2,12 @@
 """What went on meanwhile: counters of the target and of this machine, beside the run."""
 
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from querytape.replay import ReplayOptions, parse_target, replay
-from querytape.replay.sampling import host
+from querytape.replay.sampling import Sampler, host
 from querytape.replay.sandbox import Server
 
 from tests.replay.whole import books, options, query
@@ -62,6 +63,23 @@ def test_what_this_machine_has(tmp_path: Path) -> None:
     assert not any("loop0" in name for name in found)
     assert (found["net eth0 received_bytes"], found["net eth0 sent_bytes"]) == (100, 200)
     assert list(host(tmp_path / "nowhere")) == []
+
+
+@pytest.mark.mariadb
+def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
+    """Where the sampler's own connection is lost, the run says so."""
+    sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, local=False)
+    before = {row[0] for row in shop.execute("SHOW PROCESSLIST")}
+    sampler.start()
+    until = time.monotonic() + 20
+    while sampler.problem is None and time.monotonic() < until:
+        time.sleep(0.2)
+        for number, _, _, _, command, *_ in shop.execute("SHOW PROCESSLIST"):
+            if number not in before and command == "Sleep":
+                shop.execute(f"KILL {number}")
+    sampler.stop()
+    assert sampler.problem is not None
+    assert sampler.problem.startswith("ended after")
 
 
 @pytest.mark.mariadb
