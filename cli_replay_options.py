@@ -252,7 +252,8 @@ FAILURES = Section(
             type=click.Choice(list(LOST)),
             default="end",
             show_default=True,
-            help="A lost connection: its session ends, is reopened at the next transaction, or the run stops.",
+            help="A lost connection: its session ends, is reopened at the next transaction (tried again every "
+            "second until the target is back), or the run stops.",
         ),
         option("--statement-timeout", type=Duration(), default="0s", help="Kill a statement on the target after this."),
         option("--max-errors", type=click.IntRange(0), help="Stop when more statements fail."),

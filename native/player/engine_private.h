@@ -130,7 +130,7 @@ struct qt_session {
     int64_t tape_end_ns;         /* end of the event before, from zero; QT_NONE before the first */
     int64_t clock_us;            /* forced now; QT_NONE = the target's own */
     const char *current_db;
-    int32_t failed_reopens;
+    int64_t reopen_ns;           /* after a failed attempt: when the next may be made */
     int32_t account_now, in_tx;  /* in_tx: a transaction was open after the last answer */
     struct qt_chunk *chunk;
     struct qt_link link;

@@ -14,7 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-#define REOPENS 3 /* failed attempts one after the other before a session is given up */
+#define REOPEN_EVERY_NS QT_SECOND /* a target that restarts is tried again until it is back */
 
 /* The link tells its socket, so that the conductor can shut it down. */
 static void socket_opened(void *self, int fd)
@@ -104,9 +104,11 @@ static int begins(const struct qt_event *ev, const char *word)
     return ev->len != SIZE_MAX && strncasecmp(ev->statement + strspn(ev->statement, " \t\r\n"), word, strlen(word)) == 0;
 }
 
-/* After a loss, where the connection is to be opened anew: what is left of its transaction is not sent. */
+/* After a loss, where the connection is to be opened anew: what is left of its transaction is not sent. Nothing is given up before it
+ * is due: the target may be back by then. */
 static void reopen(struct qt_session *s, const struct qt_event *ev)
 {
+    struct qt_engine *e = s->engine;
     int ended = ev->class == QT_CLASS_DDL || begins(ev, "commit") ||
                 (begins(ev, "rollback") && !begins(ev, "rollback to") && !begins(ev, "rollback work to"));
 
@@ -119,13 +121,18 @@ static void reopen(struct qt_session *s, const struct qt_event *ev)
         s->broken = QT_TRANSACTION_LOST;
         return;
     }
+    if (qt_unpaced(e))
+        qt_sleep_until(s, s->reopen_ns);
+    else
+        qt_sleep_until_due(s, ev);
+    if (qt_now() < s->reopen_ns || qt_stopping(e) || atomic_load(&e->ending))
+        return;
     close_link(s);
     if (open_link(s, s->current_db) == 0) {
         s->broken = QT_EXECUTED;
-        s->failed_reopens = 0;
-        atomic_fetch_add(&s->engine->reopened, 1);
+        atomic_fetch_add(&e->reopened, 1);
     } else {
-        s->broken = ++s->failed_reopens < REOPENS ? QT_CONNECTION_LOST : QT_CONNECT_FAILED;
+        s->reopen_ns = qt_now() + REOPEN_EVERY_NS;
     }
 }
 

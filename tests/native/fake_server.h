@@ -25,7 +25,7 @@ struct fake_entry {
 struct fake_server {
     int listen_fd, port;
     int silent;      /* never greets */
-    int refuses;     /* answers every login with error 1045 */
+    _Atomic int refuses; /* answers every login with error 1045 */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t idle;

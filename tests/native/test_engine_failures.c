@@ -32,6 +32,35 @@ static void sessions_are_reopened(void)
     replay_free(&r);
 }
 
+static void greet_again(struct replay *r)
+{
+    if (fake_now() - r->begun_ns > 700 * MS)
+        r->server.refuses = 0;
+    else if (fake_count(&r->server, 3, "DROP") > 0)
+        r->server.refuses = 1;
+}
+
+/* While the target is away what is due is not sent; nothing is given up before its time, and once it is back the rest is. */
+static void a_target_may_come_back(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.on_lost = QT_LOST_REOPEN;
+    r.each_slice = greet_again;
+    replay_session(&r, 1, -5, 4, NULL);
+    event(&r, 1, 1, "DROP");
+    replay_event(&r, 1, 2, 300 * MS, "a");
+    replay_event(&r, 1, 3, 3000 * MS, "b");
+    replay_event(&r, 1, 4, 3010 * MS, "c");
+    replay_run(&r);
+    CHECK_TEXT(replay_find(&r, 1, 2)->reason, "connection_lost");
+    CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
+    CHECK_TEXT(replay_find(&r, 1, 4)->status, "executed");
+    CHECK_INT(r.stats.sessions_reopened, 1);
+    replay_free(&r);
+}
+
 /* One loss ends the run, and says why. */
 static void a_loss_can_be_fatal(void)
 {
@@ -188,6 +217,7 @@ static void results_are_summed(void)
 int main(void)
 {
     RUN(sessions_are_reopened);
+    RUN(a_target_may_come_back);
     RUN(a_loss_can_be_fatal);
     RUN(slow_statements_are_killed);
     RUN(too_many_errors_end_it);
