@@ -10,8 +10,9 @@ sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
 compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 minutes ?= 60
+events ?= 50000000
 
-.PHONY: help setup servers demo test test-native lint format fuzz bench soak docs wheel clean
+.PHONY: help setup servers demo test test-native lint format fuzz bench soak volume docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -74,6 +75,9 @@ bench: setup ## measure against the peers; only=parser,replay,... picks
 
 soak: setup ## replay for an hour (minutes=60) and see that memory stays flat
 	@$(bin)/python -m querytape.bench.soak --minutes $(minutes)
+
+volume: setup ## replay a tape of 50 million events (events=50000000) and see that memory stays bounded
+	@$(bin)/python -m querytape.bench.volume --events $(events)
 
 docs: setup ## write docs/cli.md from the commands' help
 	@$(bin)/python docs/make_cli.py

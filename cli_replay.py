@@ -4,6 +4,7 @@
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,10 @@ def replay_command(tape: Path, **given: Any) -> int:
     complete_tape(tape)
     with ExitStack() as stack:
         target = target_of(given, stack)
-        summary = replay(tape, options_of(given, target, first_ns(tape)), LiveLines())
+        options = options_of(given, target, first_ns(tape))
+        if given["reads_to"]:
+            options = replace(options, reads_to=server_of(given["reads_to"], given))
+        summary = replay(tape, options, LiveLines())
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
@@ -145,10 +149,15 @@ def target_of(given: dict[str, Any], stack: ExitStack) -> Target:
         return parse_target(server.url(), environ={})
     if given["sandbox_data"] is not None:
         raise click.UsageError("--sandbox-data: only with --target sandbox")
+    return server_of(given["target"], given)
+
+
+def server_of(url: str, given: dict[str, Any]) -> Target:
+    """Return a server by its URL and the options that say how to log in."""
     files = {name: str(given[f"ssl_{name}"]) for name in ("ca", "cert", "key") if given[f"ssl_{name}"]}
     mode = given["ssl_mode"] or ("PREFERRED" if files else None)
     return parse_target(
-        given["target"],
+        url,
         given["defaults_file"],
         given["defaults_group"],
         given["ask_password"],

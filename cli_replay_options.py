@@ -83,6 +83,11 @@ TARGET = Section(
             help="mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND], a private server.",
         ),
         option(
+            "--reads-to",
+            metavar="URL",
+            help="A second server, with the same data, that answers reads outside transactions.",
+        ),
+        option(
             "-o", "--output", required=True, type=click.Path(path_type=Path), help="The run to write (a new folder)."
         ),
         option(

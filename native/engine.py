@@ -31,6 +31,17 @@ class EndedBy(IntEnum):
 
 
 @dataclass(frozen=True)
+class Address:
+    """A second target: struct qt_address; exactly one of host and socket."""
+
+    host: str | None = None
+    socket: str | None = None
+    port: int = 3306
+    user: str = "root"
+    password: str | None = None
+
+
+@dataclass(frozen=True)
 class EngineOptions:
     """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h.
 
@@ -68,6 +79,7 @@ class EngineOptions:
     order_tables: int = 0
     max_open: int = 0
     order_bound_ns: int = 2_000_000_000
+    reader: Address | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +108,7 @@ class EngineStats:
     order_broken: int
     order_wait_ns: int
     unforced: int
+    mirror_failed: int
     queued_bytes: int
     now_ns: int
     engine_cpu_ns: int
@@ -116,19 +129,28 @@ def _text(value: str) -> Any:
     return ffi.new("char[]", value.encode("utf-8", "surrogateescape"))
 
 
+def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
+    """Set the plain fields of a C struct; `keep` holds what they point to."""
+    for name, value in vars(options).items():
+        if isinstance(value, str):
+            keep.append(_text(value))
+            setattr(struct, name, keep[-1])
+        elif isinstance(value, int):
+            setattr(struct, name, value)
+
+
 class Engine:
     """One replay. `feed` may run in a thread of its own; every call releases the interpreter while it waits in C."""
 
     def __init__(self, options: EngineOptions) -> None:
         error = ffi.new("struct qt_error *")
         given = ffi.new("struct qt_engine_options *")
-        keep = []
-        for name, value in vars(options).items():
-            if isinstance(value, str):
-                keep.append(_text(value))
-                setattr(given, name, keep[-1])
-            elif value is not None and name != "accounts":
-                setattr(given, name, value)
+        keep: list[Any] = []
+        _fill(given, options, keep)
+        if options.reader is not None:
+            keep.append(ffi.new("struct qt_address *"))
+            given.reader = keep[-1]
+            _fill(given.reader, options.reader, keep)
         accounts = ffi.new("struct qt_account[]", max(len(options.accounts), 1))
         for place, (user, password) in enumerate(options.accounts):
             keep += [_text(user), _text(password or "")]

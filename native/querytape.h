@@ -61,6 +61,10 @@ enum qt_class {
 #define QT_F_KILLED 2048
 #define QT_F_UNBOUND 4096
 
+/* Bits that a plan adds for qt_engine_options.reader. */
+#define QT_PLAN_FOR_READER 1099511627776 /* outside a transaction it may be answered by the reader */
+#define QT_PLAN_FOR_BOTH 2199023255552  /* what it changes in its session the reader's connection needs as well */
+
 /* Danger codes, kept in bits 16-23 of `flags`: DANGERS in schemas/codes.py. */
 enum qt_danger {
     QT_DANGER_NONE = 0,
@@ -224,6 +228,15 @@ struct qt_account {
     const char *password;       /* may be NULL */
 };
 
+/* A second target; the rest is as in struct qt_engine_options. */
+struct qt_address {
+    const char *host;
+    const char *socket;
+    const char *user;
+    const char *password;
+    int32_t port;
+};
+
 struct qt_engine_options {
     /* The target. Exactly one of host and socket; host is best an address (resolved once by the caller). */
     const char *host;
@@ -258,6 +271,7 @@ struct qt_engine_options {
     int32_t order_tables;       /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
     int32_t max_open;           /* QT_PACE_NONE: so many sessions at once; 0 = as many as on the tape */
     int64_t order_bound_ns;     /* an ordered wait that nothing has moved for this long is broken */
+    const struct qt_address *reader; /* NULL, or a second target, of the same data, that answers reads outside transactions */
 };
 
 /* Counters since the start, unless said otherwise. Read from any thread. */
@@ -274,6 +288,7 @@ struct qt_engine_stats {
     uint64_t overload_drops;    /* events dropped for it */
     uint64_t order_waits, order_broken; /* events that waited for other sessions' commits; waits that were broken */
     int64_t order_wait_ns;      /* all such waits together */
+    uint64_t mirror_failed;     /* commands that change a session and failed on the reader alone */
     uint64_t unforced;          /* statements whose clock or insert id the target did not let be set */
     uint64_t queued_bytes;
     int64_t now_ns;             /* since the run's zero; negative before it */

@@ -3,7 +3,8 @@
 
 import time
 
-from ..native.engine import EngineOptions
+from ..native.engine import Address, EngineOptions
+from ..servers.target import Target
 from .options import LOST, OVERLOAD, ReplayOptions
 from .pacing import KINDS
 
@@ -42,7 +43,14 @@ def engine_options(options: ReplayOptions, order_tables: int = 0) -> EngineOptio
         order_tables=order_tables,
         max_open=options.at_once,
         order_bound_ns=failures.order_bound_ns,
+        reader=_address(options.reads_to),
     )
+
+
+def _address(target: Target | None) -> Address | None:
+    if target is None:
+        return None
+    return Address(target.address, target.socket, target.port, target.user, target.password)
 
 
 def _monotonic(real_ns: int | None) -> int:

@@ -48,11 +48,13 @@ class ReplayOptions:
     that every connection begins with. `verify`: keep checksums of result rows.
     `at_once`: so many sessions at a time, without a pace; 0 = as on the tape. `stop_after_ns`: send nothing more then.
     `sample_ns`: how often the target's counters are kept; 0 = never. `start_at_ns`: when, since 1970, the
-    first event is due; None = as soon as all is ready.
+    first event is due; None = as soon as all is ready. `reads_to`: a second target, with the same data, that answers
+    reads outside transactions.
     """
 
     target: Target
     output: Path
+    reads_to: Target | None = None
     pace: Pace = field(default_factory=Pace)
     selection: Selection = field(default_factory=Selection)
     copies: Copies = field(default_factory=Copies)
@@ -91,6 +93,7 @@ class ReplayOptions:
             self.forcing,
             self.commit_order,
             self.at_once,
+            self.reads_to is not None,
         )
 
     def permissions(self) -> Permissions:
@@ -129,6 +132,7 @@ class ReplayOptions:
             "allow_statements": sorted(self.allow_statements),
             "partial_ok": self.partial_ok,
             "init": self.first_statements,
+            "reads_to": self.reads_to.name if self.reads_to else None,
         }
 
 

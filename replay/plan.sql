@@ -54,6 +54,25 @@ END;
 CREATE OR REPLACE TEMP MACRO held_status(reason) AS
     CASE WHEN reason IN ('write', 'ddl', 'admin') OR starts_with(reason, 'filter:') THEN 'filtered' ELSE 'skipped' END;
 
+-- A statement without what stands in quotes; as text a BLOB has \x27 for ' and \x22 for ".
+CREATE OR REPLACE TEMP MACRO without_literals(statement) AS
+    regexp_replace(coalesce(statement::VARCHAR, ''), '\\x27.*?\\x27|\\x22.*?\\x22', '', 'g');
+
+-- Which target: bit 40 = a second one may answer it, bit 41 = it changes its session on both (QT_PLAN_FOR_READER, QT_PLAN_FOR_BOTH in
+-- native/querytape.h). A read that locks, or that depends on what its connection did or holds, stays where the writes are.
+CREATE OR REPLACE TEMP MACRO reads_here(statement) AS regexp_matches(without_literals(statement),
+    '(?i)\bfor\s+(update|share)\b|\block\s+in\s+share\b|\binto\s+(@|outfile|dumpfile)|(^|[^@])@[^@]|\b(get_lock|release_lock|release_all_locks|is_used_lock|is_free_lock|last_insert_id|found_rows|row_count|connection_id|nextval|lastval|setval)\s*\(');
+
+CREATE OR REPLACE TEMP MACRO side_flags(command, class, statement, stmt) AS CASE
+    WHEN NOT getvariable('split') THEN 0
+    WHEN command IN ('init_db', 'reset_connection', 'change_user', 'set_option') THEN 2199023255552
+    WHEN command = 'query' AND class = 'session' THEN 2199023255552
+    WHEN command IN ('long_data', 'reset_stmt', 'close_stmt') THEN 2199023255552
+    WHEN command = 'prepare' AND class = 'read' AND NOT reads_here(statement) THEN 2199023255552
+    WHEN command IN ('query', 'execute') AND class = 'read' AND NOT reads_here(statement) THEN 1099511627776
+    ELSE 0
+END;
+
 -- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
 CREATE OR REPLACE TEMP MACRO little_endian(params) AS
     ('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)

@@ -24,7 +24,7 @@ SELECT
     getvariable('commands')[
         CASE WHEN s.undone THEN 'query' WHEN s.kills THEN 'process_kill' ELSE s.command END]::INTEGER AS command,
     coalesce(getvariable('classes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
-    s.flags,
+    s.flags | side_flags(s.command, s.class, s.statement, s.stmt) AS flags,
     account_of(s."user") AS account,
     s.db,
     CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,

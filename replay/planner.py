@@ -35,6 +35,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE amplify = {rules.copies.amplify}")
     con.execute("SET VARIABLE round = 0")
     con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
+    con.execute(f"SET VARIABLE split = {rules.split}")
     con.execute(question("plan.sql"))
     con.execute("CREATE TEMP TABLE held_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
     if plan.held_statements.exists():

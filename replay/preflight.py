@@ -46,6 +46,19 @@ def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: P
     ]
 
 
+def check_reader(plan: Plan, reader: Target, facts: Facts, of_target: Facts) -> list[Finding]:
+    """Return the findings on the second target, which only reads."""
+    text = "--reads-to is the target itself: name another server, or leave it out"
+    is_same = bool(facts.identity) and facts.identity == of_target.identity
+    return [
+        Finding("info", f"reads outside transactions go to {reader.name}: {facts.version}"),
+        *([Finding("refuse", text)] if is_same else []),
+        *_source(plan, facts),
+        *_schemas(plan, reader, facts),
+        *_connections(plan, reader, facts),
+    ]
+
+
 def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:
     """Return what the tape itself says against a replay, before any work is done with it."""
     return list(_tape_findings(info, allowed))

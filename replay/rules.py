@@ -20,7 +20,8 @@ NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "flag
 class Rules:
     """Everything that the plan depends on. `commit_order`: sessions wait for each other's commits.
 
-    `at_once`: so many sessions at a time, one after the other; 0 = as on the tape.
+    `at_once`: so many sessions at a time, one after the other; 0 = as on the tape. `split`: reads may go to a second
+    target.
     """
 
     pace: Pace = field(default_factory=Pace)
@@ -32,6 +33,7 @@ class Rules:
     forcing: Forcing = field(default_factory=Forcing)
     commit_order: bool = False
     at_once: int = 0
+    split: bool = False
 
     def __post_init__(self) -> None:
         unknown = sorted(self.allowed - (DANGERS.keys() - {"none"}))

@@ -12,6 +12,7 @@ from .. import __version__
 from ..errors import InputError
 from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, tape_id, write_json
 from ..servers.facts import Facts
+from ..servers.target import Target
 from .options import ReplayOptions
 from .rules import Plan
 
@@ -60,9 +61,9 @@ def new_run(path: Path) -> Iterator[RunFolder]:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def first_info(plan: Plan, options: ReplayOptions, facts: Facts) -> dict[str, Any]:
+def first_info(plan: Plan, options: ReplayOptions, facts: Facts, reader: Facts | None = None) -> dict[str, Any]:
     """Return run.json as it is written before anything is sent."""
-    tape, target = plan.tape, options.target
+    tape = plan.tape
     counts = tape.info.get("counts") or {}
     return {
         "format_version": FORMAT_VERSION,
@@ -77,19 +78,24 @@ def first_info(plan: Plan, options: ReplayOptions, facts: Facts) -> dict[str, An
             "first_ns": tape.info.get("first_ns"),
             "last_ns": tape.info.get("last_ns"),
         },
-        "target": {
-            "name": target.name,
-            "host": target.host,
-            "port": target.port,
-            "socket": target.socket,
-            "user": target.user,
-            "db": target.db,
-            "version": facts.version,
-            "version_comment": facts.version_comment,
-            "variables": facts.variables,
-            "identity": facts.identity,
-        },
+        "target": _server(options.target, facts),
+        **({"reader": _server(options.reads_to, reader)} if options.reads_to and reader else {}),
         "parameters": options.as_json(),
         "measuring_point": "client",
         "plan": plan.as_json(),
+    }
+
+
+def _server(target: Target, facts: Facts) -> dict[str, Any]:
+    return {
+        "name": target.name,
+        "host": target.host,
+        "port": target.port,
+        "socket": target.socket,
+        "user": target.user,
+        "db": target.db,
+        "version": facts.version,
+        "version_comment": facts.version_comment,
+        "variables": facts.variables,
+        "identity": facts.identity,
     }

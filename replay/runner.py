@@ -21,7 +21,7 @@ from ..native.engine import EndedBy, Engine, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import FolderError, open_folder
 from ..servers.accounts import log_in_as
-from ..servers.facts import ask, gather
+from ..servers.facts import Facts, ask, gather
 from ..signals import stop_on_signals
 from .accounting import account, session_totals, summarise
 from .control import SpeedFile
@@ -31,7 +31,7 @@ from .machine import generator, is_local, measure
 from .options import ReplayOptions, RunSummary
 from .plan import make_plan
 from .planner import feed_streams, open_planner, session_stream, write_missing
-from .preflight import Finding, check, check_tape, counted
+from .preflight import Finding, check, check_reader, check_tape, counted
 from .rules import Plan
 from .run_folder import RunFolder, first_info, new_run
 from .sampling import Sampler
@@ -55,6 +55,7 @@ OWN_COUNTS = (
     "order_broken",
     "order_wait_ns",
     "unforced",
+    "mirror_failed",
 )
 # Variables that change by themselves.
 MOVING = frozenset(
@@ -106,6 +107,7 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             options = replace(options, target=options.target.settled(con))
             facts = gather(con)
+            reader = _reader(options)
             catalog = read_catalog(con) if rules.commit_order else None
         for account in options.forcing.accounts.values():
             log_in_as(options.target, account)
@@ -114,13 +116,23 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
         except duckdb.Error as fault:
             raise InputError(f"{tape_path}: the tape can't be read: {fault}") from fault
         findings = check(plan, options.target, facts, measure(), options.permissions())
+        if options.reads_to is not None and reader is not None:
+            findings += check_reader(plan, options.reads_to, reader, facts)
         for finding in findings:
             watcher.finding(finding)
         _refuse(findings)
         watcher.planned(plan)
-        info = first_info(plan, options, facts)
+        info = first_info(plan, options, facts, reader)
         folder.write(info)
         return Replay(plan, options, folder, info, watcher).run()
+
+
+def _reader(options: ReplayOptions) -> Facts | None:
+    """Return what is known of the second target. Raises TargetError where it can't be reached."""
+    if options.reads_to is None:
+        return None
+    with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
+        return gather(con)
 
 
 def _refuse(findings: list[Finding]) -> None:

@@ -21,7 +21,8 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     errno INTEGER,                -- 0 = no error
     error VARCHAR,
     checksum VARCHAR,             -- of the result rows, with --verify; as on the tape
-    order_ns BIGINT               -- how long it waited for other sessions' commits; NULL = it did not
+    order_ns BIGINT,              -- how long it waited for other sessions' commits; NULL = it did not
+    reader BOOLEAN                -- the second target (--reads-to) answered it; NULL where nothing was sent
 );
 
 CREATE TABLE sessions (           -- sessions.parquet: one row for each session that was opened, or should have been

@@ -24,10 +24,10 @@ static void kill_statement(struct qt_session *s)
     struct qt_link link = {.opened = nobody, .self = s, .fd = -1};
     struct qt_answer a;
     char sql[64];
-    int len = snprintf(sql, sizeof sql, "KILL QUERY %" PRId64, s->thread_id);
+    int len = snprintf(sql, sizeof sql, "KILL QUERY %" PRId64, s->side->thread_id);
 
     atomic_fetch_add(&e->timeouts, 1);
-    if (qt_link_open(&link, &e->options, &(struct qt_login){.account = s->account_now}) == 0 &&
+    if (qt_link_open(&link, qt_options_of(s), &(struct qt_login){.account = s->side->account_now}) == 0 &&
         qt_link_send(&link, sql, (size_t)len, &a) == 0 && qt_link_wait(&link, KILL_WAIT_MS))
         qt_link_receive(&link, &a);
     qt_link_close(&link);
@@ -38,37 +38,37 @@ static void await_answer(struct qt_session *s)
     int64_t limit = s->engine->options.statement_timeout_ns, left_ms = limit / 1000000;
 
     if (limit > 0 && left_ms <= LONG_WAIT_MS) {
-        if (qt_link_wait(&s->link, (int)left_ms))
+        if (qt_link_wait(&s->side->link, (int)left_ms))
             return;
         kill_statement(s);
-    } else if (qt_link_wait(&s->link, LONG_WAIT_MS)) {
+    } else if (qt_link_wait(&s->side->link, LONG_WAIT_MS)) {
         return;
     }
     qt_records_hand_over(s);
     if (left_ms > LONG_WAIT_MS) {
         left_ms -= LONG_WAIT_MS;
-        if (qt_link_wait(&s->link, left_ms > INT_MAX ? INT_MAX : (int)left_ms))
+        if (qt_link_wait(&s->side->link, left_ms > INT_MAX ? INT_MAX : (int)left_ms))
             return;
         kill_statement(s);
     }
-    qt_link_wait(&s->link, -1);
+    qt_link_wait(&s->side->link, -1);
 }
 
 static void query(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
 {
     if (ev->params_len > 0 && ev->params[0] == 'I') {
-        s->link.file = ev->params + 1;
-        s->link.file_len = ev->params_len - 1;
+        s->side->link.file = ev->params + 1;
+        s->side->link.file_len = ev->params_len - 1;
     } else if (ev->params_len > 0) {
-        s->link.attributes_dropped++;
+        s->side->link.attributes_dropped++;
     }
-    if (qt_link_send(&s->link, ev->statement, ev->len, a) == 0) {
+    if (qt_link_send(&s->side->link, ev->statement, ev->len, a) == 0) {
         await_answer(s);
-        qt_link_receive(&s->link, a);
+        qt_link_receive(&s->side->link, a);
     }
-    s->link.file = NULL;
+    s->side->link.file = NULL;
     if ((ev->flags & QT_F_USE) && a->error == 0)
-        s->current_db = ev->db;
+        s->side->current_db = ev->db;
 }
 
 /* What a session of this engine is doing, or itself, is ended: KILL with its connection id on the target. */
@@ -81,20 +81,20 @@ static enum qt_reason kill_session(struct qt_session *s, const struct qt_event *
 
     if (id < 0)
         return QT_NO_VICTIM;
-    if (qt_link_send(&s->link, sql, (size_t)len, a) == 0) {
+    if (qt_link_send(&s->side->link, sql, (size_t)len, a) == 0) {
         await_answer(s);
-        qt_link_receive(&s->link, a);
+        qt_link_receive(&s->side->link, a);
     }
     return QT_EXECUTED;
 }
 
 static int execute(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
 {
-    int code = qt_link_send_execute(&s->link, ev->stmt, ev->params, ev->params_len, a);
+    int code = qt_link_send_execute(&s->side->link, ev->stmt, ev->params, ev->params_len, a);
     if (code != 0)
         return code > 0;
     await_answer(s);
-    qt_link_receive_execute(&s->link, a);
+    qt_link_receive_execute(&s->side->link, a);
     return 0;
 }
 
@@ -123,14 +123,14 @@ enum qt_reason qt_command_hindrance(struct qt_session *s, const struct qt_event 
     case QT_COMMAND_LONG_DATA:
         if (ev->params_len == 0)
             return QT_UNFIT;
-        return qt_link_is_prepared(&s->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
+        return qt_link_is_prepared(&s->side->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_RESET_STMT:
     case QT_COMMAND_CLOSE_STMT:
-        return qt_link_is_prepared(&s->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
+        return qt_link_is_prepared(&s->side->link, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_FETCH:
         if (ev->params_len == 0)
             return QT_UNFIT;
-        return qt_link_has_cursor(&s->link, ev->stmt) ? QT_EXECUTED : QT_NO_CURSOR;
+        return qt_link_has_cursor(&s->side->link, ev->stmt) ? QT_EXECUTED : QT_NO_CURSOR;
     default:
         return QT_UNSUPPORTED;
     }
@@ -149,8 +149,8 @@ int qt_command_runs_sql(const struct qt_event *ev)
 /* The session has lost what it had set: character set and init statement were made again, the rest is forgotten here, too. */
 static void reset_done(struct qt_session *s, const char *db)
 {
-    s->current_db = db;
-    s->clock_us = QT_NONE;
+    s->side->current_db = db;
+    s->side->clock_us = QT_NONE;
     qt_bump(&s->injected); /* SET NAMES */
     if (s->engine->options.init != NULL)
         qt_bump(&s->injected);
@@ -160,7 +160,7 @@ static enum qt_reason fits(int unfit) { return unfit ? QT_UNFIT : QT_EXECUTED; }
 
 enum qt_reason qt_command_send(struct qt_session *s, const struct qt_event *ev, struct qt_answer *a)
 {
-    struct qt_link *link = &s->link;
+    struct qt_link *link = &s->side->link;
     const struct qt_login login = {ev->account, s->client_flags, s->charset, ev->db};
     if (is_text(ev)) {
         query(s, ev, a);
@@ -170,19 +170,19 @@ enum qt_reason qt_command_send(struct qt_session *s, const struct qt_event *ev, 
     case QT_COMMAND_INIT_DB:
         qt_link_select_db(link, ev->db, a);
         if (a->error == 0)
-            s->current_db = ev->db;
+            s->side->current_db = ev->db;
         break;
     case QT_COMMAND_PING:
         qt_link_ping(link, a);
         break;
     case QT_COMMAND_RESET_CONNECTION:
-        qt_link_reset(link, &s->engine->options, s->charset, a);
+        qt_link_reset(link, qt_options_of(s), s->charset, a);
         reset_done(s, NULL);
         break;
     case QT_COMMAND_CHANGE_USER:
-        qt_link_change_user(link, &s->engine->options, &login, a);
+        qt_link_change_user(link, qt_options_of(s), &login, a);
         if (a->error == 0)
-            s->account_now = ev->account;
+            s->side->account_now = ev->account;
         reset_done(s, ev->db);
         break;
     case QT_COMMAND_PROCESS_KILL:

@@ -189,12 +189,17 @@ const char *qt_link_error(struct qt_link *link)
 
 int64_t qt_link_thread_id(struct qt_link *link) { return (int64_t)mysql_thread_id(link->mysql); }
 
-int qt_link_in_transaction(struct qt_link *link)
+static unsigned server_status(struct qt_link *link)
 {
     unsigned status = 0;
-    mariadb_get_infov(link->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status);
-    return (status & SERVER_STATUS_IN_TRANS) != 0;
+    if (link->mysql != NULL)
+        mariadb_get_infov(link->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return status;
 }
+
+int qt_link_in_transaction(struct qt_link *link) { return (server_status(link) & SERVER_STATUS_IN_TRANS) != 0; }
+
+int qt_link_autocommits(struct qt_link *link) { return (server_status(link) & SERVER_STATUS_AUTOCOMMIT) != 0; }
 
 void qt_link_close(struct qt_link *link)
 {

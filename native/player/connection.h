@@ -51,6 +51,7 @@ int qt_link_open(struct qt_link *, const struct qt_engine_options *, const struc
 const char *qt_link_error(struct qt_link *); /* of the last command; "" = none */
 int64_t qt_link_thread_id(struct qt_link *);
 int qt_link_in_transaction(struct qt_link *);
+int qt_link_autocommits(struct qt_link *);
 void qt_link_close(struct qt_link *); /* says quit, where the connection still stands */
 
 /* One statement: send, wait for the answer's first byte, receive. send and receive fill `answer`;

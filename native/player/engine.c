@@ -18,6 +18,8 @@ static int check_options(const struct qt_engine_options *o, struct qt_error *err
         return qt_fail(err, QT_EINVALID, "expected either host or socket");
     if (o->user == NULL || o->charset == NULL)
         return qt_fail(err, QT_EINVALID, "expected user and charset");
+    if (o->reader != NULL && ((o->reader->host == NULL) == (o->reader->socket == NULL) || o->reader->user == NULL))
+        return qt_fail(err, QT_EINVALID, "expected of the reader either host or socket, and a user");
     if (o->connect_timeout_s < 1 || o->connect_rate < 1 || o->queue_bytes < 1 || o->drain_ns < 0 || o->canaries < 0)
         return qt_fail(err, QT_EINVALID, "connect_timeout_s, connect_rate and queue_bytes must be at least 1, drain_ns and "
                                          "canaries at least 0");
@@ -61,6 +63,23 @@ static int copy_options(struct qt_engine_options *to, const struct qt_engine_opt
            copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_accounts(to);
 }
 
+/* What connections to the reader are opened with: the other options stay those of the target. */
+static int copy_reader(struct qt_engine *e)
+{
+    const struct qt_address *reader = e->options.reader;
+    struct qt_engine_options *to = &e->reader_options;
+
+    if (reader == NULL)
+        return 1;
+    *to = e->options;
+    to->host = reader->host;
+    to->socket = reader->socket;
+    to->port = reader->port;
+    to->user = reader->user;
+    to->password = reader->password;
+    return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password);
+}
+
 static void free_text(const char *text) { free((void *)(uintptr_t)text); }
 
 static void free_secret(const char *text)
@@ -83,6 +102,14 @@ static void free_options(struct qt_engine_options *o)
     free((void *)(uintptr_t)o->accounts);
 }
 
+static void free_reader(struct qt_engine_options *o)
+{
+    free_text(o->host);
+    free_text(o->socket);
+    free_text(o->user);
+    free_secret(o->password);
+}
+
 struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct qt_error *err)
 {
     struct qt_engine *e;
@@ -102,7 +129,7 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     qt_out_init(e);
     atomic_store(&e->room_at, -1);
     atomic_store(&e->last_due_ns, INT64_MIN);
-    if (!copy_options(&e->options, options) ||
+    if (!copy_options(&e->options, options) || !copy_reader(e) ||
         (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL)) {
         qt_engine_free(e);
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
@@ -216,7 +243,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
         return qt_fail(err, QT_ENOMEM, "out of memory for a character set's name");
     if (s->account < -1 || s->account >= e->options.n_accounts)
         return qt_fail(err, QT_EINVALID, "session %lld: its account %d is not among the accounts", (long long)s->id, s->account);
-    s->tape_end_ns = s->clock_us = QT_NONE;
+    s->tape_end_ns = QT_NONE;
     s->fd = -1;
     atomic_store(&s->target_id, -1);
     e->n_sessions++;
@@ -305,6 +332,7 @@ void qt_engine_free(struct qt_engine *e)
     free(e->session);
     free(e->by_id);
     qt_out_free(e);
+    free_reader(&e->reader_options);
     free_options(&e->options);
     pthread_mutex_destroy(&e->fd_lock);
     pthread_mutex_destroy(&e->feed_lock);

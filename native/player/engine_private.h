@@ -90,6 +90,7 @@ struct qt_record {
     char *error; /* owned; NULL = none */
     struct qt_checksum sum; /* no results: none was made */
     int32_t error_code;
+    int32_t reader;  /* it was the reader that answered */
     int32_t binary;  /* of the checksum: the rows came in the binary protocol */
     int32_t reason; /* enum qt_reason */
 };
@@ -111,6 +112,15 @@ enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR
 
 enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
 
+/* A connection of a session, and what is known of its state there. */
+struct qt_side {
+    struct qt_link link;
+    const char *current_db;
+    int64_t clock_us;            /* forced now; QT_NONE = the target's own */
+    int64_t thread_id;
+    int32_t account_now;
+};
+
 struct qt_session {
     struct qt_engine *engine;
     /* The plan. */
@@ -128,15 +138,15 @@ struct qt_session {
     int64_t answered_ns;         /* end of the answer before; when connected, before the first */
     int64_t order_ns;            /* how long the event at hand waited for its turn */
     int64_t tape_end_ns;         /* end of the event before, from zero; QT_NONE before the first */
-    int64_t clock_us;            /* forced now; QT_NONE = the target's own */
-    const char *current_db;
     int64_t reopen_ns;           /* after a failed attempt: when the next may be made */
-    int32_t account_now, in_tx;  /* in_tx: a transaction was open after the last answer */
+    int32_t pinned;              /* it has temporary tables or locks: nothing goes to the reader */
+    int32_t in_tx;               /* a transaction was open after the target's last answer */
     struct qt_chunk *chunk;
-    struct qt_link link;
+    struct qt_side sides[2];     /* the target, and the reader where there is one */
+    struct qt_side *side;        /* in use just now */
     int32_t broken;              /* enum qt_reason of every further event; 0 = none */
     /* Results; the thread's until it ended. */
-    int64_t connect_ns, connected_ns, closed_ns, thread_id;
+    int64_t connect_ns, connected_ns, closed_ns;
     int32_t error_code, in_transaction;
     char *error;
     _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
@@ -175,6 +185,7 @@ struct qt_tempo {
 
 struct qt_engine {
     struct qt_engine_options options; /* texts are ours */
+    struct qt_engine_options reader_options; /* where options.reader says so; address, user and password are ours */
     struct qt_session *session;
     int64_t n_sessions, n_ahead; /* the first n_ahead are opened before zero */
     struct qt_session **by_id;   /* open addressing; by_id_mask + 1 slots */
@@ -213,7 +224,7 @@ struct qt_engine {
     _Atomic int64_t settled;     /* sessions connected or failed */
     _Atomic int64_t spawned, open, opened, failed, lost, ended, drain_cut;
     _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, order_waits, order_broken, order_wait_ns, failures,
-        unforced;
+        unforced, mirror_failed;
     _Atomic int32_t ended_by;
     struct qt_order *order;      /* NULL = sessions are not ordered */
     struct qt_tempo tempo;
@@ -308,6 +319,13 @@ void qt_wake_sleepers(struct qt_engine *);
 enum qt_reason qt_make_ready(struct qt_session *, const struct qt_event *);
 /* The connection is of no use any more; 1 where it was us who cut it. *text becomes what is to be told. */
 int qt_session_lose(struct qt_session *, const struct qt_answer *, const char **text);
+
+/* sides.c: reads may be answered by a second target, the reader */
+const struct qt_engine_options *qt_options_of(const struct qt_session *); /* what the side in use is connected with */
+void qt_take_side(struct qt_session *, int reader);
+int qt_goes_to_reader(struct qt_session *, const struct qt_event *);
+/* After an answer: what changes the session's state is done on the reader as well, and counted as injected. */
+void qt_mirror(struct qt_session *, const struct qt_event *);
 
 /* commit_order.c */
 struct qt_order *qt_order_new(int32_t tables); /* NULL when out of memory */

@@ -21,7 +21,7 @@ static const struct qt_column_spec SPECS[] = {
     {"fed_ns", 'l', 1},        {"free_ns", 'l', 1},        {"sent_ns", 'l', 1},  {"first_ns", 'l', 1},
     {"done_ns", 'l', 1},       {"status", 'u', 0},         {"reason", 'u', 1},   {"rows_sent", 'l', 1},
     {"rows_affected", 'l', 1}, {"bytes_received", 'l', 1}, {"warnings", 'l', 1}, {"errno", 'i', 1},
-    {"error", 'u', 1},         {"checksum", 'u', 1},       {"order_ns", 'l', 1},
+    {"error", 'u', 1},         {"checksum", 'u', 1},       {"order_ns", 'l', 1},    {"reader", 'b', 1},
 };
 enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
 
@@ -201,7 +201,11 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
         qt_col_null(c++);
     }
     put_checksum(c++, r);
-    put(c, r->order_ns);
+    put(c++, r->order_ns);
+    if (r->reason == QT_EXECUTED)
+        qt_col_bool(c, r->reader);
+    else
+        qt_col_null(c);
     free(r->error);
     r->error = NULL;
 }

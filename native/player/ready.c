@@ -35,7 +35,7 @@ int qt_session_lose(struct qt_session *s, const struct qt_answer *a, const char 
 /* Something that was injected lost the connection. */
 static enum qt_reason lost(struct qt_session *s, const struct qt_answer *a)
 {
-    const char *text = qt_link_error(&s->link);
+    const char *text = qt_link_error(&s->side->link);
     qt_session_lose(s, a, &text);
     return (enum qt_reason)s->broken;
 }
@@ -45,13 +45,13 @@ static enum qt_reason select_schema(struct qt_session *s, const struct qt_event 
     struct qt_answer a;
     struct qt_record *r;
 
-    if (ev->db == NULL || ev->db == s->current_db || !qt_command_needs_schema(ev))
+    if (ev->db == NULL || ev->db == s->side->current_db || !qt_command_needs_schema(ev))
         return QT_EXECUTED;
-    qt_link_select_db(&s->link, ev->db, &a);
+    qt_link_select_db(&s->side->link, ev->db, &a);
     qt_bump(&s->injected);
     s->free_ns = qt_now();
     if (a.error == 0) {
-        s->current_db = ev->db;
+        s->side->current_db = ev->db;
         return QT_EXECUTED;
     }
     if (a.lost)
@@ -60,7 +60,7 @@ static enum qt_reason select_schema(struct qt_session *s, const struct qt_event 
     if (r != NULL) {
         r->reason = QT_SCHEMA_FAILED;
         r->error_code = a.error;
-        r->error = strdup(qt_link_error(&s->link));
+        r->error = strdup(qt_link_error(&s->side->link));
     }
     return QT_SCHEMA_FAILED;
 }
@@ -72,18 +72,18 @@ static enum qt_reason force(struct qt_session *s, const struct qt_event *ev)
     size_t at = 4;
     struct qt_answer a;
 
-    if ((ev->clock_us == s->clock_us && ev->insert_id == QT_NONE) || !qt_command_runs_sql(ev))
+    if ((ev->clock_us == s->side->clock_us && ev->insert_id == QT_NONE) || !qt_command_runs_sql(ev))
         return QT_EXECUTED;
-    if (ev->clock_us == QT_NONE && s->clock_us != QT_NONE)
+    if (ev->clock_us == QT_NONE && s->side->clock_us != QT_NONE)
         at += (size_t)snprintf(sql + at, sizeof sql - at, "timestamp=DEFAULT");
-    else if (ev->clock_us != s->clock_us)
+    else if (ev->clock_us != s->side->clock_us)
         at += (size_t)snprintf(sql + at, sizeof sql - at, "timestamp=%" PRId64 ".%06" PRId64, ev->clock_us / 1000000,
                                ev->clock_us % 1000000);
     if (ev->insert_id != QT_NONE)
         at += (size_t)snprintf(sql + at, sizeof sql - at, "%sinsert_id=%" PRId64, at > 4 ? "," : "", ev->insert_id);
-    if (qt_link_send(&s->link, sql, at, &a) == 0) {
-        qt_link_wait(&s->link, -1);
-        qt_link_receive(&s->link, &a);
+    if (qt_link_send(&s->side->link, sql, at, &a) == 0) {
+        qt_link_wait(&s->side->link, -1);
+        qt_link_receive(&s->side->link, &a);
     }
     qt_bump(&s->injected);
     s->free_ns = qt_now();
@@ -92,7 +92,7 @@ static enum qt_reason force(struct qt_session *s, const struct qt_event *ev)
     if (a.error != 0)
         atomic_fetch_add(&s->engine->unforced, 1);
     else
-        s->clock_us = ev->clock_us;
+        s->side->clock_us = ev->clock_us;
     return QT_EXECUTED;
 }
 

@@ -40,7 +40,7 @@ static void put_session(struct qt_engine *e, struct qt_column *c, struct qt_sess
     if (s->connected_ns == 0)
         qt_col_null(c++);
     else
-        qt_col_i64(c++, s->thread_id);
+        qt_col_i64(c++, s->sides[0].thread_id);
     qt_col_i64(c++, (int64_t)atomic_load(&s->executed));
     qt_col_i64(c++, (int64_t)atomic_load(&s->injected));
     if (s->connected_ns == 0 || s->in_transaction < 0)

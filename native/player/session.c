@@ -45,33 +45,55 @@ static void keep_error(struct qt_session *s, int code, const char *text)
         s->error = strdup(text);
 }
 
-/* `db`: the schema to begin with. 0, or 1 = it could not be opened. */
-static int open_link(struct qt_session *s, const char *db)
+/* On the side in use; `db`: the schema to begin with. 0, or 1 = it could not be opened. */
+static int open_side(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
-    uint64_t attributes = s->link.attributes_dropped, expanded = s->link.expanded;
+    uint64_t attributes = s->side->link.attributes_dropped, expanded = s->side->link.expanded;
     int code;
 
-    s->link = (struct qt_link){.opened = socket_opened, .self = s, .fd = -1, .verify = e->options.verify,
+    s->side->link = (struct qt_link){.opened = socket_opened, .self = s, .fd = -1, .verify = e->options.verify,
                                .attributes_dropped = attributes, .expanded = expanded};
-    code = qt_link_open(&s->link, &e->options, &(struct qt_login){s->account, s->client_flags, s->charset, db});
+    code = qt_link_open(&s->side->link, qt_options_of(s), &(struct qt_login){s->account, s->client_flags, s->charset, db});
     if (code == 0) {
-        s->free_ns = s->answered_ns = qt_now();
-        s->current_db = db;
-        s->account_now = s->account;
-        s->clock_us = QT_NONE;
-        s->in_tx = 0;
-        s->thread_id = qt_link_thread_id(&s->link);
-        atomic_store(&s->target_id, s->thread_id);
-        atomic_fetch_add(&e->open, 1);
+        s->side->current_db = db;
+        s->side->account_now = s->account;
+        s->side->clock_us = QT_NONE;
+        s->side->thread_id = qt_link_thread_id(&s->side->link);
         if (e->options.init != NULL)
             qt_bump(&s->injected);
         return 0;
     }
-    keep_error(s, code, qt_link_error(&s->link));
+    keep_error(s, code, qt_link_error(&s->side->link));
     socket_closing(s);
-    qt_link_close(&s->link);
+    qt_link_close(&s->side->link);
     return 1;
+}
+
+/* The target, then the reader where there is one. */
+static int open_link(struct qt_session *s, const char *db)
+{
+    struct qt_engine *e = s->engine;
+    int failed;
+
+    qt_take_side(s, 0);
+    failed = open_side(s, db);
+    if (!failed && e->options.reader != NULL) {
+        qt_take_side(s, 1);
+        failed = open_side(s, db);
+        qt_take_side(s, 0);
+        if (failed) {
+            socket_closing(s);
+            qt_link_close(&s->side->link);
+        }
+    }
+    if (failed)
+        return 1;
+    s->free_ns = s->answered_ns = qt_now();
+    s->in_tx = 0;
+    atomic_store(&s->target_id, s->side->thread_id);
+    atomic_fetch_add(&e->open, 1);
+    return 0;
 }
 
 static void open_first(struct qt_session *s)
@@ -88,13 +110,15 @@ static void open_first(struct qt_session *s)
 
 static void close_link(struct qt_session *s)
 {
-    if (s->link.mysql == NULL)
+    qt_take_side(s, 0);
+    if (s->side->link.mysql == NULL)
         return;
     atomic_store(&s->target_id, -1);
     if (s->connected_ns != 0)
-        s->in_transaction = s->broken ? -1 : qt_link_in_transaction(&s->link);
+        s->in_transaction = s->broken ? -1 : qt_link_in_transaction(&s->side->link);
     socket_closing(s);
-    qt_link_close(&s->link);
+    qt_link_close(&s->sides[1].link);
+    qt_link_close(&s->side->link);
     s->closed_ns = qt_now();
     atomic_fetch_sub(&s->engine->open, 1);
 }
@@ -128,7 +152,7 @@ static void reopen(struct qt_session *s, const struct qt_event *ev)
     if (qt_now() < s->reopen_ns || qt_stopping(e) || atomic_load(&e->ending))
         return;
     close_link(s);
-    if (open_link(s, s->current_db) == 0) {
+    if (open_link(s, s->side->current_db) == 0) {
         s->broken = QT_EXECUTED;
         atomic_fetch_add(&e->reopened, 1);
     } else {
@@ -165,7 +189,7 @@ static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_
 {
     struct qt_engine *e = s->engine;
     struct qt_record *r, spare;
-    const char *text = a->error == 0 || s->link.mysql == NULL ? NULL : qt_link_error(&s->link);
+    const char *text = a->error == 0 || s->side->link.mysql == NULL ? NULL : qt_link_error(&s->side->link);
 
     if (a->lost && qt_session_lose(s, a, &text))
         atomic_fetch_add(&e->drain_cut, 1);
@@ -186,14 +210,17 @@ static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_
         r->warnings = a->warnings;
         r->sum = a->sum;
         r->binary = a->binary;
-        s->in_tx = s->link.mysql != NULL && qt_link_in_transaction(&s->link);
+        s->in_tx = qt_link_in_transaction(&s->sides[0].link);
     }
+    r->reader = s->side == &s->sides[1];
     if (text != NULL && r != &spare)
         r->error = strdup(text);
     count(s, ev, r, due, sent_ns, a->done_ns);
     s->free_ns = s->answered_ns = now_ns;
     s->tape_end_ns = ev->due_ns + ev->span_ns;
     qt_order_done(e, ev);
+    if (a->error == 0)
+        qt_mirror(s, ev);
 }
 
 /* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
@@ -232,6 +259,8 @@ static void perform(struct qt_session *s, struct qt_event *ev)
     if (s->broken == QT_CONNECTION_LOST && e->options.on_lost == QT_LOST_REOPEN && !qt_stopping(e))
         reopen(s, ev);
     why = ev->dropped ? QT_OVERLOAD : hindrance(s);
+    if (e->options.reader != NULL && why == QT_EXECUTED)
+        qt_take_side(s, qt_goes_to_reader(s, ev));
     if (why == QT_EXECUTED)
         why = qt_command_hindrance(s, ev);
     if (why == QT_EXECUTED && (why = qt_make_ready(s, ev)) == QT_SCHEMA_FAILED) {
@@ -276,6 +305,7 @@ void *qt_session_run(void *arg)
     struct qt_engine *e = s->engine;
     struct qt_event *ev;
 
+    s->side = &s->sides[0];
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
     prctl(PR_SET_NAME, "qt-session", 0, 0, 0);
     pthread_getcpuclockid(pthread_self(), &s->cpu_clock);

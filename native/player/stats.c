@@ -27,8 +27,8 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
         out->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
         int32_t life = atomic_load(&s->life);
         if (life == QT_ENDED) { /* nobody writes its link any more */
-            out->attributes_dropped += s->link.attributes_dropped;
-            out->bulk_expanded += s->link.expanded;
+            out->attributes_dropped += s->sides[0].link.attributes_dropped + s->sides[1].link.attributes_dropped;
+            out->bulk_expanded += s->sides[0].link.expanded + s->sides[1].link.expanded;
         }
         if (life == QT_LIVE)
             out->engine_cpu_ns += clock_of(s->cpu_clock);
@@ -65,6 +65,7 @@ void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
     out->order_waits = (uint64_t)atomic_load(&e->order_waits);
     out->order_broken = (uint64_t)atomic_load(&e->order_broken);
     out->order_wait_ns = atomic_load(&e->order_wait_ns);
+    out->mirror_failed = (uint64_t)atomic_load(&e->mirror_failed);
     out->unforced = (uint64_t)atomic_load(&e->unforced);
     out->ended_by = atomic_load(&e->ended_by);
     out->queued_bytes = (uint64_t)atomic_load(&e->queued);

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay import Plan, RunSummary, Watcher, parse_target, replay
+from querytape.replay import Plan, RunSummary, Tick, Watcher, parse_target, replay
 from querytape.replay.options import Failures
 from querytape.replay.sandbox import Server
 
@@ -164,9 +164,15 @@ def test_a_table_is_dropped(target: Server, tmp_path: Path) -> None:
 def test_the_wall_clock_steps(target: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that jumps an hour in the middle: due times do not, and the run keeps both clocks."""
     real = time.time_ns
-    jumped_at = real() + 3 * SECOND
-    monkeypatch.setattr(time, "time_ns", lambda: real() + (3600 * SECOND if real() > jumped_at else 0))
-    summary = run(target, tmp_path, 0.1, lambda: None)
+    stepped = threading.Event()
+    monkeypatch.setattr(time, "time_ns", lambda: real() + (3600 * SECOND if stepped.is_set() else 0))
+
+    class Clock(Watcher):
+        def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+            if tick.at_ns > 2 * SECOND:
+                stepped.set()
+
+    summary = replay(tape_of(tmp_path), options(target, tmp_path / "a.run"), Clock())
     assert books(summary)[0] == SESSIONS * EVENTS
     steps = [
         b[1] - a[1] - (b[0] - a[0])
