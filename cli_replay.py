@@ -4,13 +4,13 @@
 import sys
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 from rich.console import Console
 
+from .capture.tools.derive import Choice, derive
 from .cli_replay_options import (
     all_sections,
     copies_of,
@@ -27,7 +27,10 @@ from .replay.sandbox import start_server
 from .schemas import open_folder
 from .sections import SectionedCommand
 from .servers.tls import Tls
+from .target_slowlog import slow_log_beside
 from .terminal import printable
+
+SLOWLOG_MOST = 8 << 30
 
 
 class LiveLines(Watcher):
@@ -103,6 +106,8 @@ Examples:
       --defaults-file ~/.my.cnf -o s.run
   querytape replay shop.tape --target mysql://root@127.0.0.1:3307/shop \\
       --allow-writes --target-is-disposable --order commit -o w.run
+  querytape replay web.tape jobs.tape --target mysql://app@10.0.0.7/shop \\
+      -o both.run
   querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o peak.run \\
       --from '2026-11-20 12:00' --to '2026-11-20 12:30' --amplify 2
 
@@ -119,26 +124,41 @@ Names for --allow-statement:
   plugins, flush, table_maintenance, instance, set_session_unsafe, lock_tables
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
+@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE...")
 @all_sections
-def replay_command(tape: Path, **given: Any) -> int:
+def replay_command(tapes: tuple[Path, ...], **given: Any) -> int:
     """Replay a TAPE against a server, one thread and connection for each original one, at the original times.
+
+    Several tapes are merged first, each session for itself, into one beside the run (x.run: x.tape), which is kept.
 
     Only reads are sent unless --allow-writes. What speaks against the target is said before anything is sent. Ctrl-C
     once stops sending and keeps the run as partial; twice ends it now. `querytape speed RUN 2` changes the speed
     meanwhile. Exit code 1: refused, partial, or unbalanced.
     """
-    complete_tape(tape)
+    for each in tapes:
+        complete_tape(each)
+    tape = one_tape(tapes, given["output"])
     with ExitStack() as stack:
         target = target_of(given, stack)
         options = options_of(given, target, first_ns(tape))
-        if given["reads_to"]:
-            options = replace(options, reads_to=server_of(given["reads_to"], given))
-        summary = replay(tape, options, LiveLines())
+        lines = LiveLines()
+        if given["target_slowlog"]:
+            stack.enter_context(slow_log_beside(target, options.output, SLOWLOG_MOST, lines.say))
+        summary = replay(tape, options, lines)
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
     return 0 if summary.complete else 1
+
+
+def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
+    """Return the tape, or what several come to."""
+    if len(tapes) == 1:
+        return tapes[0]
+    merged = output.with_name(f"{output.name.removesuffix('.run')}.tape")
+    info = derive(list(tapes), merged, Choice())
+    click.echo(f"{merged}: {info['counts']['events']:,} events of {len(tapes)} tapes", err=True)
+    return merged
 
 
 def target_of(given: dict[str, Any], stack: ExitStack) -> Target:
@@ -177,6 +197,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
     return ReplayOptions(
         target=target,
         output=given["output"],
+        reads_to=server_of(given["reads_to"], given) if given["reads_to"] else None,
         pace=pace_of(given),
         selection=selection_of(given, tape_first_ns),
         copies=copies_of(given),
@@ -195,6 +216,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
         canaries=given["canaries"],
         sample_ns=given["sample_every"],
         summaries=given["summaries"],
+        host_metrics=given["host_metrics"],
         allow_writes=given["allow_writes"],
         target_is_disposable=given["target_is_disposable"] or sandbox,
         allow_statements=frozenset(given["allow_statements"]),

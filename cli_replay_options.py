@@ -123,6 +123,11 @@ TARGET = Section(
     ),
 )
 
+BESIDE = Section(
+    "Beside it",
+    (option("--target-slowlog", is_flag=True, help="Keep the target's own slow log of the run: RUN/target.tape."),),
+)
+
 PACE = Section(
     "Pace",
     (
@@ -281,7 +286,12 @@ FAILURES = Section(
             show_default=True,
             help="How often the target's counters are kept; 0s: never.",
         ),
-        option("--summaries", is_flag=True, help="Keep pt-mysql-summary and pt-summary at the end, where installed."),
+        option(
+            "--host-metrics",
+            metavar="ssh://USER@HOST",
+            help="Keep the counters of the target's machine, too, where it is not this one.",
+        ),
+        option("--summaries", is_flag=True, help="Keep pt-mysql-summary, pt-summary, pt-config-diff, where installed."),
         option(
             "--canaries",
             type=click.IntRange(0, 64),
@@ -291,7 +301,7 @@ FAILURES = Section(
     ),
 )
 
-SECTIONS = (TARGET, PACE, SELECTION, FIDELITY, SAFETY, FAILURES)
+SECTIONS = (TARGET, PACE, SELECTION, FIDELITY, SAFETY, FAILURES, BESIDE)
 
 
 def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:

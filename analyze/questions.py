@@ -21,6 +21,7 @@ REPORT = (
     "results",
     "compared",
     "timeline",
+    "server_times",
 )
 INSPECT = (
     "inspect_totals",

@@ -81,6 +81,11 @@ def _ask(desk: Desk, tape: Folder, runs: list[Folder]) -> tuple[dict[str, list[R
         tape=str(tape.path), a=str(runs[0].path), errors_known="errno" in knows, margin=MARGIN, margin_ns=MARGIN_NS
     )
     desk.con.execute("SET VARIABLE b = CAST($1 AS VARCHAR)", [str(runs[1].path) if len(runs) > 1 else None])
+    logs = [run.path / "target.tape" for run in runs]
+    desk.set(tape_in_server=tape.info.get("measuring_point") == "server")
+    for letter, log in zip("ab", [*logs, None], strict=False):
+        given = str(log) if log is not None and any((log / "events").glob("part-*.parquet")) else None
+        desk.con.execute(f"SET VARIABLE {letter}_log = CAST($1 AS VARCHAR)", [given])
     desk.run("prelude")
     n, longest = desk.con.execute("SELECT count(DISTINCT digest), max(done_ns) FROM outcome").fetchall()[0]
     bin_ns = max(1, -(-(longest or 1) // (BINS * 1_000_000_000))) * 1_000_000_000

@@ -36,6 +36,7 @@ def show(report: Report, console: Console, top: int = 10) -> None:
     _digests(report, console, top)
     _errors(report, console, top)
     _results(report, console, top)
+    _server_times(report, console, top)
 
 
 def _verdict_line(report: Report, console: Console) -> None:
@@ -204,3 +205,20 @@ def _results(report: Report, console: Console, top: int) -> None:
         more = count(row["more_sent"]) if row["kind"] == "rows" else ""
         table.add_row(row["kind"], text, row["known"] or "", count(row["events"]), more)
     console.print(table)
+
+
+def _server_times(report: Report, console: Console, top: int) -> None:
+    """Show what the servers' own logs say, side by side: times of one measuring point."""
+    rows = report.answers["server_times"]
+    if not rows:
+        return
+    sides = [side for side in ("tape", "a", "b") if any(row[f"{side}_n"] is not None for row in rows)]
+    console.print("\n[bold]In the server, by its own slow log[/] (ranked against each other only)")
+    heads = [f"{name} {side if side == 'tape' else side.upper()}" for name in ("p50", "p95") for side in sides]
+    console.print(f"[dim]{'':22}{''.join(f'{head:>9}' for head in heads)}[/]")
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    for row in rows[:top]:
+        cells = [duration(row[f"{side}_{name}_ns"]) for name in ("p50", "p95") for side in sides]
+        console.print(f"{row['digest']:22}{''.join(f'{cell:>9}' for cell in cells)}", no_wrap=True)
+        text = escape(printable(texts.get(row["digest"]) or "", 76))
+        console.print(f"  [dim]{text}[/]", no_wrap=True)

@@ -48,8 +48,9 @@ class ReplayOptions:
     that every connection begins with. `verify`: keep checksums of result rows.
     `at_once`: so many sessions at a time, without a pace; 0 = as on the tape. `stop_after_ns`: send nothing more then.
     `sample_ns`: how often the target's counters are kept; 0 = never. `start_at_ns`: when, since 1970, the
-    first event is due; None = as soon as all is ready. `reads_to`: a second target, with the same data, that answers
-    reads outside transactions.
+    first event is due; None = as soon as all is ready. `host_metrics`: the target's machine as ssh://user@host, where
+    it is another; its counters are kept as well. `reads_to`: a second target, with the same data, that answers reads
+    outside transactions.
     """
 
     target: Target
@@ -80,6 +81,7 @@ class ReplayOptions:
     slice_ns: int = 3_000_000_000
     sample_ns: int = 1_000_000_000
     summaries: bool = False
+    host_metrics: str | None = None
 
     def rules(self) -> Rules:
         """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""
@@ -127,6 +129,7 @@ class ReplayOptions:
             "queue_bytes": self.queue_bytes,
             "canaries": self.canaries,
             "sample_ns": self.sample_ns,
+            "host_metrics": self.host_metrics,
             "allow_writes": self.allow_writes,
             "target_is_disposable": self.target_is_disposable,
             "allow_statements": sorted(self.allow_statements),

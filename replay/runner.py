@@ -26,6 +26,7 @@ from ..signals import stop_on_signals
 from .accounting import account, session_totals, summarise
 from .control import SpeedFile
 from .engine_setup import engine_options
+from .hosts import Host, SshHost
 from .limits import last_calibration
 from .machine import generator, is_local, measure
 from .options import ReplayOptions, RunSummary
@@ -121,10 +122,11 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
         for finding in findings:
             watcher.finding(finding)
         _refuse(findings)
+        host = _host(options)
         watcher.planned(plan)
         info = first_info(plan, options, facts, reader)
         folder.write(info)
-        return Replay(plan, options, folder, info, watcher).run()
+        return Replay(plan, options, folder, info, watcher, host).run()
 
 
 def _reader(options: ReplayOptions) -> Facts | None:
@@ -133,6 +135,13 @@ def _reader(options: ReplayOptions) -> Facts | None:
         return None
     with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
         return gather(con)
+
+
+def _host(options: ReplayOptions) -> Host | None:
+    """Return the target's machine, None where it can't be seen. Raises TargetError where ssh does not get there."""
+    if options.sample_ns and options.host_metrics:
+        return SshHost(options.host_metrics)
+    return Host() if options.sample_ns and is_local(options.target) else None
 
 
 def _refuse(findings: list[Finding]) -> None:
@@ -146,7 +155,13 @@ class Replay:
     """A replay that has passed its pre-flight. `run` is called once."""
 
     def __init__(
-        self, plan: Plan, options: ReplayOptions, folder: RunFolder, info: dict[str, Any], watcher: Watcher
+        self,
+        plan: Plan,
+        options: ReplayOptions,
+        folder: RunFolder,
+        info: dict[str, Any],
+        watcher: Watcher,
+        host: Host | None = None,
     ) -> None:
         self.plan = plan
         self.options = options
@@ -156,7 +171,7 @@ class Replay:
         self.engine = Engine(engine_options(options, plan.order_tables))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
-        self.sampler = Sampler(folder.path, options.target, options.sample_ns, is_local(options.target))
+        self.sampler = Sampler(folder.path, options.target, options.sample_ns, host)
         self.stops = 0
         self.timed_out = False
         self.rows_written = 0
@@ -361,7 +376,9 @@ class Replay:
     def _summaries(self) -> list[str]:
         if not self.options.summaries:
             return []
-        return keep_summaries(self.folder.path, self.options.target, is_local(self.options.target))
+        servers = {"source": self.plan.tape.info.get("server"), **{k: self.info.get(k) for k in ("target", "reader")}}
+        sides = {name: server["variables"] for name, server in servers.items() if server and server.get("variables")}
+        return keep_summaries(self.folder.path, self.options.target, is_local(self.options.target), sides)
 
     def _first_error(self) -> str:
         with open_storage(self.folder.spill) as con:

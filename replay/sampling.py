@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What went on meanwhile: the target's counters and this machine's, on ticks aligned to the wall clock.
+"""What went on meanwhile: the target's counters and its machine's, on ticks aligned to the wall clock.
 
 One thread and one connection of its own. Only values that changed are kept; the first tick has all. What a tick took is
 kept as well (`sampler`, `cost_ns`), so that it can be seen that it does not disturb.
@@ -8,7 +8,6 @@ kept as well (`sampler`, `cost_ns`), so that it can be seen that it does not dis
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,21 +20,20 @@ from ..errors import TargetError
 from ..schemas import columns
 from ..servers.facts import ask
 from ..servers.target import Target, fault_text
+from .hosts import Host, Values
 from .storage import write_parquet
 
 ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
-CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-Values = Iterator[tuple[str, str, float]]  # source, name, value
 
 
 class Sampler:
     """Samples until it is stopped. `flush` and `gather` may be called from another thread."""
 
-    def __init__(self, folder: Path, target: Target, interval_ns: int, local: bool) -> None:
+    def __init__(self, folder: Path, target: Target, interval_ns: int, host: Host | None) -> None:
         self._folder = folder
         self._target = target
         self._interval_ns = interval_ns
-        self._local = local
+        self._host = host  # the target's machine, None where it cannot be seen
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._lock = threading.Lock()
@@ -54,6 +52,8 @@ class Sampler:
         self._end.set()
         if self._thread.is_alive():
             self._thread.join(10)
+        if self._host is not None:
+            self._host.close()
 
     def _run(self) -> None:
         try:
@@ -76,7 +76,7 @@ class Sampler:
 
     def _tick(self, con: "Connection[Any]", number: int) -> None:
         real_ns, began = time.time_ns(), time.monotonic_ns()
-        found = [*status(con), *processes(con), *(host() if self._local else ())]
+        found = [*status(con), *processes(con), *self._host_values()]
         found.append(("sampler", "cost_ns", float(time.monotonic_ns() - began)))
         rows = []
         for source, name, value in found:
@@ -89,6 +89,18 @@ class Sampler:
         with self._lock:
             self._waiting["samples"] += rows
             self._waiting["texts"] += texts
+
+    def _host_values(self) -> list[tuple[str, str, float]]:
+        """Return the machine's counters; one that is lost is told, and not asked again."""
+        if self._host is None:
+            return []
+        try:
+            return list(self._host.read())
+        except TargetError as fault:
+            self.problem = str(fault)
+            self._host.close()
+            self._host = None
+            return []
 
     def flush(self, con: duckdb.DuckDBPyConnection) -> None:
         """Write what was sampled since the last flush as one part of each table."""
@@ -121,34 +133,3 @@ def processes(con: "Connection[Any]") -> Values:
         yield "processlist", f"command {command}", float(n)
     for state, n in Counter(str(row[6]) for row in rows if row[6]).items():
         yield "processlist", f"state {state}", float(n)
-
-
-def host(proc: Path = Path("/proc")) -> Values:
-    """Yield this machine's counters since its start: CPU in ticks, switches, interrupts, disk and network bytes."""
-    for line in _lines(proc / "stat"):
-        word, *values = line.split()
-        if word == "cpu":
-            for name, value in zip(CPU_FIELDS, values, strict=False):
-                yield "host", f"cpu {name}", float(value)
-        elif word in ("ctxt", "procs_running", "procs_blocked"):
-            yield "host", word, float(values[0])
-        elif word == "intr":
-            yield "host", "interrupts", float(values[0])
-    for line in _lines(proc / "diskstats"):
-        part = line.split()
-        if len(part) > 9 and not part[2].startswith(("loop", "ram")):
-            yield "host", f"disk {part[2]} read_bytes", float(part[5]) * 512
-            yield "host", f"disk {part[2]} written_bytes", float(part[9]) * 512
-    for line in _lines(proc / "net" / "dev"):
-        name, colon, rest = line.partition(":")
-        if colon:
-            part = rest.split()
-            yield "host", f"net {name.strip()} received_bytes", float(part[0])
-            yield "host", f"net {name.strip()} sent_bytes", float(part[8])
-
-
-def _lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="ascii", errors="replace").splitlines()
-    except OSError:
-        return []

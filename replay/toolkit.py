@@ -4,6 +4,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from ..servers.target import Target
 AT_MOST_S = 120
 
 
-def keep_summaries(run: Path, target: Target, local: bool) -> list[str]:
-    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary where it is local."""
+def keep_summaries(run: Path, target: Target, local: bool, sides: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary where it is local.
+
+    `sides`: variables of up to three servers (source, target, reader), which pt-config-diff compares with the target's.
+    """
     found = []
     folder = run / "toolkit"
     options = run / "spill" / "toolkit.cnf"
@@ -38,7 +42,31 @@ def keep_summaries(run: Path, target: Target, local: bool) -> list[str]:
         output.write_bytes(done.stdout + done.stderr)
         found.append(name)
     options.unlink()
+    return found + _differences(folder, sides)
+
+
+def _differences(folder: Path, sides: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Write how each server's variables differ from the target's, where pt-config-diff is installed."""
+    program = shutil.which("pt-config-diff")
+    others = [name for name in sides if name != "target" and sides[name]]
+    if program is None or not others:
+        return []
+    for name, variables in sides.items():
+        lines = (f"{key}\t{' '.join(value.split())}\n" for key, value in sorted(variables.items()))
+        _write(folder / f"{name}-variables.txt", "Variable_name\tValue\n" + "".join(lines))
+    found = []
+    for name in others:
+        files = [f"{name}-variables.txt", "target-variables.txt"]
+        with suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run([program, *files], cwd=folder, capture_output=True, timeout=AT_MOST_S, text=True)
+            _write(folder / f"pt-config-diff-{name}.txt", done.stdout + done.stderr)
+            found.append(f"pt-config-diff-{name}")
     return found
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(0o600)
+    path.write_text(text, encoding="utf-8")
 
 
 def option_file(target: Target) -> str:

@@ -6,6 +6,7 @@ look -> plan -> remember -> set -> wait (time, disk, rate, Ctrl-C) -> take back 
 
 import os
 import secrets
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -40,7 +41,10 @@ RECONNECTS = 20
 
 @dataclass(frozen=True)
 class RecordOptions:
-    """How long and how much: `duration_s`; `max_disk` bytes of log; `max_rate` bytes a second for 5 s on end."""
+    """How long and how much: `duration_s`; `max_disk` bytes of log; `max_rate` bytes a second for 5 s on end.
+
+    `enough`: set by another thread, it ends the recording. `begun`: set here, once the log is on.
+    """
 
     duration_s: float = 600.0
     max_disk: int = 8 << 30
@@ -48,6 +52,8 @@ class RecordOptions:
     method: str = "auto"
     restore_file: Path | None = None
     say: Callable[[str], None] = field(default=lambda text: None)
+    enough: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Event = field(default_factory=threading.Event)
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,7 @@ def record(target: Target, plan: Plan, options: RecordOptions, work: Path) -> Re
         keep_quiet(con)
         for change in plan.changes:
             set_global(con, change.name, change.wanted)
+        options.begun.set()
         ended = wait(con, plan, options)
     except KeyboardInterrupt:
         ended = "stopped by hand"
@@ -165,7 +172,8 @@ def wait(con: "Connection[Any]", plan: Plan, options: RecordOptions) -> str:
     sizes: list[int] = []
     first = table_bytes(con, plan.method) if plan.log_file is None else 0
     while (elapsed := time.monotonic() - began) < options.duration_s:
-        time.sleep(min(1.0, options.duration_s - elapsed))
+        if options.enough.wait(min(1.0, options.duration_s - elapsed)):
+            return "that is enough"
         sizes.append(_size(con, plan) - first)
         rate = (sizes[-1] - sizes[-1 - RATE_SECONDS]) / RATE_SECONDS if len(sizes) > RATE_SECONDS else 0.0
         elapsed = time.monotonic() - began

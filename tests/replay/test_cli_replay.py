@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from querytape.analyze import build
 from querytape.cli_replay import replay_command
+from querytape.errors import InputError
 from querytape.replay.sandbox import Server
 from querytape.schemas import DANGERS
 
@@ -57,3 +59,22 @@ def test_replay(mariadb: Server, tmp_path: Path) -> None:
     )
     assert "   time   open    q/s" in found.stderr
     assert "lateness: p50" in found.stdout
+
+
+@pytest.mark.mariadb
+def test_several_tapes(mariadb: Server, tmp_path: Path) -> None:
+    """They are merged beside the run: the sessions of both, each for itself; the run is one of the merged tape."""
+    for name in ("a", "b"):
+        events = [{"statement": f"SELECT '{name}', {n}", "start_ns": T0 + n * 10 * MS} for n in range(5)]
+        make_tape(tmp_path / f"{name}.tape", events)
+    tapes = [str(tmp_path / "a.tape"), str(tmp_path / "b.tape")]
+    arguments = [*tapes, "--target", mariadb.url(), "-o", str(tmp_path / "both.run"), "--lead", "100ms"]
+    found = CliRunner().invoke(replay_command, arguments, standalone_mode=False)
+    assert found.return_value == 0
+    assert "both.tape: 10 events of 2 tapes" in found.output
+    assert "10 events = 10 executed" in found.output
+    assert "2 opened" in found.output
+    report = build(tmp_path / "both.tape", [tmp_path / "both.run"])
+    assert sum(row["events"] for row in report.answers["accounting"]) == 10
+    again = CliRunner().invoke(replay_command, arguments)
+    assert isinstance(again.exception, InputError)
