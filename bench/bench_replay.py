@@ -14,8 +14,8 @@ from .pairs import Figures, MissingError, Pair, Ran, Side, run_program
 from .recording import sysbench
 from .replaying import capture, replay_url
 
-QUERIES = 200_000
-TRANSACTIONS = 6_000  # of oltp_read_write: 20 queries each
+QUERIES = 200_000  # on one connection a quarter
+TRANSACTIONS = 6_000  # of oltp_read_write: 20 queries each; on one connection a quarter
 SLAP_QUERIES = 5_000  # of each client
 POINT, WRITE = "oltp_point_select", "oltp_read_write"
 CPU_NOTE = "CPU us a query: the peer's whole process; ours the engine's threads. The whole process is below it."
@@ -42,7 +42,7 @@ class Case:
 
     def peer(self, server: Server) -> tuple[str, ...]:
         """Return sysbench's command line but for its last word."""
-        events = QUERIES if self.script == POINT else TRANSACTIONS
+        events = (QUERIES if self.script == POINT else TRANSACTIONS) // (4 if self.connections == 1 else 1)
         base = sysbench(server, self.script, self.connections, f"--events={events}", "--time=0")
         if self.script == WRITE:
             base += ("--tables=8", "--mysql-ignore-errors=1213,1020,1205,1062")
