@@ -7,7 +7,7 @@ import click
 from rich.console import Console
 
 from . import __version__
-from .analyze import as_json, build, render, show
+from .analyze import Settings, as_json, build, render, show
 from .errors import InputError
 from .recovery import complete_tape
 
@@ -45,7 +45,7 @@ def report_command(
     if len(runs) > 2:
         raise click.UsageError("expected one or two runs")
     complete_tape(tape)
-    report = build(tape, list(runs), samples, memory)
+    report = build(tape, runs[:1], runs[1:], Settings(samples=samples, memory=memory))
     to_stdout = json_file is not None and str(json_file) == "-"
     if not to_stdout:
         show(report, Console(width=None if Console().is_terminal else 80, highlight=False), top)

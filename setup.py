@@ -54,6 +54,9 @@ setup(
         "Jinja2>=3.1",
         "sqlparse>=0.5",
         "PyMySQL[rsa]>=1.1",
+        "numpy>=1.26,<3",
+        "scipy>=1.13,<2",
+        "vl-convert-python>=1.7,<2",
     ],
     extras_require={
         "dev": [

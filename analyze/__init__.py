@@ -7,7 +7,18 @@ One question is one `.sql` file here and one word in questions.py.
 from .as_json import as_json
 from .html import render
 from .inspect import Portrait, portrait, portrait_json, show_portrait
-from .report import Report, build
+from .report import Report, Settings, build
 from .terminal import show
 
-__all__ = ["Portrait", "Report", "as_json", "build", "portrait", "portrait_json", "render", "show", "show_portrait"]
+__all__ = [
+    "Portrait",
+    "Report",
+    "Settings",
+    "as_json",
+    "build",
+    "portrait",
+    "portrait_json",
+    "render",
+    "show",
+    "show_portrait",
+]

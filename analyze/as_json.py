@@ -22,7 +22,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
         "runs": [
             {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
-            for run in report.runs
+            for run in [*report.a, *report.b]
         ],
         "verdicts": {word: report.count(word) for word in words} if report.compares else None,
         "trust": [{"level": level, "text": text} for level, text in report.trust],

@@ -3,18 +3,18 @@
 -- With two runs the reference is a; with one it is the tape, where the tape knows error numbers at all (else no rows).
 -- Input: outcome, variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
 WITH compared AS (
-    SELECT b.digest, a.errno AS before, b.errno AS after, b.error, b.session, b.seq
+    SELECT b.digest, a.errno AS before, b.errno AS after, a.error AS error_before, b.error, b.session, b.seq
     FROM outcome AS a
-    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone
+    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round
     WHERE a.run = 'a' AND a.status = 'executed' AND b.status = 'executed'
     UNION ALL
-    SELECT digest, tape_errno, errno, error, session, seq
+    SELECT digest, tape_errno, errno, NULL, error, session, seq
     FROM outcome
     WHERE run = 'a' AND status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known')
         AND tape_errno IS NOT NULL
 )
 SELECT what, digest, before, after, count(*) AS events,
-    arg_min(error, (session, seq)) AS error,
+    arg_min(error, (session, seq)) AS error, arg_min(error_before, (session, seq)) AS error_before,
     arg_min(session, (session, seq)) AS first_session, arg_min(seq, (session, seq)) AS first_seq
 FROM (
     SELECT *,

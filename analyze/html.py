@@ -13,7 +13,6 @@ from .numbers import count, duration, percent, ratio
 from .questions import Row
 from .report import Report
 from .terminal import TOTALS
-from .verdict import MARGIN, MARGIN_NS
 
 FORMATTED_MOST = 10_000  # sqlparse stalls on very long statements: those are shown as they are
 SHOWN_MOST = 100_000
@@ -101,6 +100,6 @@ def render(report: Report, version: str) -> str:
         totals=totals(report),
         shares=shares,
         percent=percent,
-        margin=round(MARGIN * 100),
-        margin_us=MARGIN_NS // 1000,
+        margin=round(report.margin.ratio * 100),
+        margin_us=report.margin.ns // 1000,
     )

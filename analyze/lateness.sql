@@ -8,7 +8,7 @@
 -- The parts of one event add up to its lateness. Input: outcome. Nothing at --pace none.
 WITH sent AS (
     SELECT run, session, seq, due_ns, fed_ns, free_ns, sent_ns, order_ns,
-        seq = min(seq) OVER (PARTITION BY run, session) AS is_first
+        seq = min(seq) OVER (PARTITION BY run, round, session) AS is_first
     FROM outcome
     WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
 ), parts AS (

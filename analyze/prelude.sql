@@ -1,14 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The tables that every question here reads. By hand, in the duckdb shell, from the checkout (b may be left out):
---   SET VARIABLE tape = 'shop.tape'; SET VARIABLE a = 'a.run'; SET VARIABLE b = 'b.run';
---   SET VARIABLE margin = 0.2; SET VARIABLE margin_ns = 50000; SET VARIABLE z = 3.3; SET VARIABLE bin_ns = 1000000000;
+-- The tables that every question here reads. By hand, in the duckdb shell, from the checkout; b may be NULL, and both may have
+-- several runs, the rounds of a comparison:
+--   SET VARIABLE tape = 'shop.tape'; SET VARIABLE a = ['old.run']; SET VARIABLE b = ['new.run'];
+--   SET VARIABLE skip_ns = 0; SET VARIABLE bin_ns = 1000000000;
 --   .read analyze/prelude.sql
+--   .read analyze/pair.sql
 --   .read analyze/totals.sql
 --
--- outcome: one row for each outcome of each run (run is 'a' or 'b'), with what the tape says of its event.
---   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error
+-- outcome: one row for each outcome of each run (run is 'a' or 'b', round counts from 1), with what the tape says of its event.
+--   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error, after
+--   the first skip_ns (a warm-up that is left out)
 CREATE OR REPLACE TEMP VIEW event AS
-SELECT session, seq, command, class, digest, db, start_ns, duration_ns, rows_sent, rows_affected, warnings, checksum, errno
+SELECT session, seq, command, class, digest, "user", db, start_ns, duration_ns, rows_sent, rows_affected, warnings, checksum, errno
 FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');
 
 -- Why a statement may come to another result each time, or NULL.
@@ -25,23 +28,29 @@ END;
 CREATE OR REPLACE TEMP TABLE digest_texts AS
 SELECT digest, normalized, known_reason(normalized) AS known FROM read_parquet(getvariable('tape') || '/digests.parquet');
 
+CREATE OR REPLACE TEMP MACRO round_of(runs, filename) AS
+    list_position(runs, regexp_replace(filename, '/outcomes/[^/]*$', ''))::INTEGER;
+
 CREATE OR REPLACE TEMP VIEW every_outcome AS
-SELECT 'a' AS run, NULL::BIGINT AS order_ns WHERE false -- older runs have no such column
+SELECT 'a' AS run, NULL::BIGINT AS order_ns, NULL::BOOLEAN AS reader WHERE false -- older runs have no such columns
 UNION ALL BY NAME
-SELECT 'a' AS run, * FROM read_parquet(getvariable('a') || '/outcomes/part-*.parquet')
+SELECT 'a' AS run, round_of(getvariable('a'), filename) AS round, * EXCLUDE (filename)
+FROM read_parquet(list_transform(getvariable('a'), lambda run: run || '/outcomes/part-*.parquet'),
+    union_by_name = true, filename = true)
 UNION ALL BY NAME
-SELECT 'b' AS run, *
-FROM read_parquet(coalesce(getvariable('b'), getvariable('a')) || '/outcomes/part-*.parquet')
+SELECT 'b' AS run, round_of(getvariable('b'), filename) AS round, * EXCLUDE (filename)
+FROM read_parquet(list_transform(coalesce(getvariable('b'), getvariable('a')), lambda run: run || '/outcomes/part-*.parquet'),
+    union_by_name = true, filename = true)
 WHERE getvariable('b') IS NOT NULL;
 
 CREATE OR REPLACE TEMP TABLE outcome AS
 SELECT
-    o.run, o.session, o.seq, o.clone, o.due_ns, o.fed_ns, o.free_ns, o.sent_ns, o.first_ns, o.done_ns, o.status, o.reason,
+    o.run, o.round, o.session, o.seq, o.clone, o.due_ns, o.fed_ns, o.free_ns, o.sent_ns, o.done_ns, o.status, o.reason,
     o.rows_sent, o.rows_affected, o.warnings, o.checksum, o.order_ns, o.errno, o.error,
     o.done_ns - o.sent_ns AS service_ns,
     o.done_ns - o.due_ns AS response_ns,
-    o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AS ok,
-    e.command, e.class, e.digest, e.db,
+    o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AND o.sent_ns >= getvariable('skip_ns') AS ok,
+    e.class, e.digest, e."user", e.db, e.start_ns,
     e.duration_ns AS tape_ns, e.errno AS tape_errno, e.rows_sent AS tape_rows_sent,
     e.rows_affected AS tape_rows_affected, e.warnings AS tape_warnings, e.checksum AS tape_checksum,
     split_part(o.checksum, ':', 1) AS protocol, split_part(o.checksum, ':', 3) AS row_set,

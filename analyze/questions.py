@@ -21,6 +21,12 @@ REPORT = (
     "results",
     "compared",
     "timeline",
+    "stalls",
+    "slowness",
+    "groups",
+    "counters",
+    "series",
+    "rounds",
     "server_times",
 )
 INSPECT = (
@@ -52,6 +58,10 @@ class Desk:
         for name, value in variables.items():
             self.con.execute(f"SET VARIABLE {name} = $1", [value])
 
+    def set_list(self, name: str, values: list[str]) -> None:
+        """Set a variable to a list of texts; NULL where it is empty."""
+        self.con.execute(f"SET VARIABLE {name} = CAST($1 AS VARCHAR[])", [values or None])
+
     def run(self, name: str) -> None:
         """Run a file that only makes tables."""
         self.con.execute(text(name))
@@ -61,6 +71,10 @@ class Desk:
         cursor = self.con.execute(text(name))
         names = [column[0] for column in cursor.description or []]
         return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+
+    def columns(self, name: str) -> dict[str, Any]:
+        """Return a question's answer as NumPy columns."""
+        return dict(self.con.execute(text(name)).fetchnumpy())
 
     def close(self) -> None:
         """Close the connection and remove what it spilled."""

@@ -1,64 +1,107 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts a report together: the questions' rows, the verdicts, and the sentences that say how far to trust them."""
+"""Puts a report together: the questions' rows, the verdicts, and how far to trust them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import exp
 from pathlib import Path
 
 from ..errors import InputError
 from ..schemas import Folder, open_folder
 from .masking import mask
-from .points import taken
 from .questions import REPORT, Desk, Row, open_desk
-from .verdict import ERRORS, FASTER, MARGIN, MARGIN_NS, SLOWER, judge, z_for
+from .shifts import Shift, bootstrap_quantile, measure
+from .trust import doubt, trust
+from .verdict import ERRORS, FASTER, SLOWER, Case, Margin, Verdict, judge_all
 
 BINS = 240
-VERSION = 1
+VERSION = 2
 
 
 @dataclass
 class Report:
-    """Everything a report shows. `answers` holds the rows of each question by its name."""
+    """Everything a report shows. `answers` holds the rows of each question by its name.
+
+    `a` is the reference, `b` what is judged: each the rounds of one side, in order; b is empty where nothing is
+    compared. `left_out`: rounds without a partner on the other side.
+    """
 
     tape: Folder
-    runs: list[Folder]
+    a: list[Folder]
+    b: list[Folder]
     answers: dict[str, list[Row]]
+    margin: Margin = field(default_factory=Margin)
     digests: list[Row] = field(default_factory=list)
     trust: list[tuple[str, str]] = field(default_factory=list)  # (level, sentence): problem, warning, information
     bin_ns: int = 1_000_000_000
+    skip_ns: int = 0
     samples: bool = False
+    left_out: int = 0
 
     @property
     def compares(self) -> bool:
-        """Whether there are two runs, so that differences can be ranked."""
-        return len(self.runs) == 2
+        """Whether there are two sides, so that differences can be ranked."""
+        return bool(self.b)
+
+    @property
+    def runs(self) -> list[Folder]:
+        """The first round of each side."""
+        return [side[0] for side in (self.a, self.b) if side]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds both sides have."""
+        return min(len(self.a), len(self.b)) if self.b else len(self.a)
 
     def count(self, word: str) -> int:
         """How many digests got this verdict."""
         return sum(1 for digest in self.digests if digest["verdict"] == word)
 
 
-def build(tape_path: Path, run_paths: list[Path], samples: bool = False, memory: str = "1500MB") -> Report:
-    """Ask every question about a tape and one or two runs.
+@dataclass(frozen=True)
+class Settings:
+    """How a report is made: literal values shown, what counts as a difference, a warm-up left out, memory."""
+
+    samples: bool = False
+    margin: Margin = field(default_factory=Margin)
+    skip_ns: int = 0
+    memory: str = "1500MB"
+
+
+def build(
+    tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path] = (), settings: Settings | None = None
+) -> Report:
+    """Ask every question about a tape and the rounds of one side or two.
 
     Raises FolderError where one of them isn't what it is given as, InputError where they don't belong together or a run
     has no outcome.
     """
+    settings = settings or Settings()
     tape = open_folder("tape", tape_path)
-    runs = [open_folder("run", path) for path in run_paths]
-    check(tape, runs)
-    desk = open_desk(memory)
+    a, b = ([open_folder("run", path) for path in paths] for paths in (a_paths, b_paths))
+    check(tape, [*a, *b])
+    rounds = min(len(a), len(b)) if b else len(a)
+    left_out = len(a) + len(b) - (2 * rounds if b else rounds)
+    a, b = a[:rounds], b[:rounds]
+    desk = open_desk(settings.memory)
     try:
-        answers, bin_ns = _ask(desk, tape, runs)
-        texts = _texts(desk, tape, samples)
+        report = Report(tape, a, b, {}, settings.margin, skip_ns=settings.skip_ns, samples=settings.samples)
+        report.left_out = left_out
+        prepare(desk, report)
+        report.answers = {name: desk.ask(name) for name in REPORT}
+        texts = _texts(desk, tape, settings.samples)
+        shifts = measure(desk.columns("blocks"), tails := desk.columns("tails"), settings.margin.log)
+        intervals = bootstrap_quantile(tails)
     finally:
         desk.close()
-    report = Report(tape, runs, answers, bin_ns=bin_ns, samples=samples)
-    if not samples:
+    if not settings.samples:
         for question in ("errors", "error_counts"):
-            for row in answers[question]:
-                row["error"] = mask(row["error"])
-    report.digests = merge_digests(answers, texts, report.compares)
+            for row in report.answers[question]:
+                for name in ("error", "error_before"):
+                    if name in row:
+                        row[name] = mask(row[name])
     report.trust = trust(report)
+    report.digests = merge_digests(report, texts, shifts, intervals)
     return report
 
 
@@ -75,22 +118,37 @@ def check(tape: Folder, runs: list[Folder]) -> None:
             )
 
 
-def _ask(desk: Desk, tape: Folder, runs: list[Folder]) -> tuple[dict[str, list[Row]], int]:
-    knows = tape.info.get("knows", [])
+def prepare(desk: Desk, report: Report) -> None:
+    """Set the variables and make the tables that the questions read."""
+    tape, sides = report.tape, {"a": report.a, "b": report.b}
     desk.set(
-        tape=str(tape.path), a=str(runs[0].path), errors_known="errno" in knows, margin=MARGIN, margin_ns=MARGIN_NS
+        tape=str(tape.path),
+        errors_known="errno" in tape.info.get("knows", []),
+        skip_ns=report.skip_ns,
+        tape_in_server=tape.info.get("measuring_point") == "server",
     )
-    desk.con.execute("SET VARIABLE b = CAST($1 AS VARCHAR)", [str(runs[1].path) if len(runs) > 1 else None])
-    logs = [run.path / "target.tape" for run in runs]
-    desk.set(tape_in_server=tape.info.get("measuring_point") == "server")
-    for letter, log in zip("ab", [*logs, None], strict=False):
-        given = str(log) if log is not None and any((log / "events").glob("part-*.parquet")) else None
+    for letter, side in sides.items():
+        desk.set_list(letter, [str(run.path) for run in side])
+        logs = [run.path / "target.tape" for run in side]
+        given = next((str(log) for log in logs if any((log / "events").glob("part-*.parquet"))), None)
         desk.con.execute(f"SET VARIABLE {letter}_log = CAST($1 AS VARCHAR)", [given])
     desk.run("prelude")
-    n, longest = desk.con.execute("SELECT count(DISTINCT digest), max(done_ns) FROM outcome").fetchall()[0]
-    bin_ns = max(1, -(-(longest or 1) // (BINS * 1_000_000_000))) * 1_000_000_000
-    desk.set(z=z_for(n), bin_ns=bin_ns)
-    return {name: desk.ask(name) for name in REPORT}, bin_ns
+    desk.run("pair")
+    _show_samples(desk, sides)
+    longest = desk.con.execute("SELECT max(done_ns) FROM outcome").fetchall()[0][0]
+    report.bin_ns = max(1, -(-(longest or 1) // (BINS * 1_000_000_000))) * 1_000_000_000
+    desk.set(bin_ns=report.bin_ns)
+
+
+def _show_samples(desk: Desk, sides: dict[str, list[Folder]]) -> None:
+    """Make the view `sampled`: counters of every run, with the time from its zero."""
+    parts = [
+        f"SELECT '{letter}' AS run, {number} AS round, real_ns, real_ns - {run.info.get('started_ns') or 0} AS at_ns,"
+        f" source, name, value FROM {run.source('samples')}"
+        for letter, side in sides.items()
+        for number, run in enumerate(side, 1)
+    ]
+    desk.con.execute(f"CREATE OR REPLACE TEMP VIEW sampled AS {' UNION ALL '.join(parts)}")
 
 
 def _texts(desk: Desk, tape: Folder, samples: bool) -> dict[str, Row]:
@@ -102,9 +160,11 @@ def _texts(desk: Desk, tape: Folder, samples: bool) -> dict[str, Row]:
     }
 
 
-def merge_digests(answers: dict[str, list[Row]], texts: dict[str, Row], compares: bool) -> list[Row]:
+def merge_digests(
+    report: Report, texts: dict[str, Row], shifts: dict[str, Shift], intervals: dict[str, tuple[float, float]]
+) -> list[Row]:
     """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
-    found: dict[str, Row] = {}
+    answers, found = report.answers, dict[str, Row]()
     for row in answers["digests"]:
         text = texts.get(row["digest"], {"class": row["class"], "text": "", "sample": None})
         entry = found.setdefault(row["digest"], {"digest": row["digest"], **text, "a": None, "b": None, "pair": None})
@@ -115,14 +175,33 @@ def merge_digests(answers: dict[str, list[Row]], texts: dict[str, Row], compares
     for row in answers["errors"]:
         if row["what"] in ("new", "changed"):
             new_errors[row["digest"]] = new_errors.get(row["digest"], 0) + row["events"]
+    cases = [Case(d, entry["pair"], shifts.get(d), new_errors.get(d, 0)) for d, entry in found.items()]
+    verdicts = judge_all(cases, report.margin, doubt(report)) if report.compares else {}
     for digest, entry in found.items():
-        if compares:
-            verdict = judge(entry["pair"], new_errors.get(digest, 0))
-            entry["verdict"], entry["why"] = verdict.word, verdict.why
-        else:
-            entry["verdict"], entry["why"] = "", ""
-        entry["new_errors"] = new_errors.get(digest, 0)
+        verdict, shift = verdicts.get(digest, Verdict("", "")), shifts.get(digest)
+        entry.update(
+            verdict=verdict.word,
+            why=verdict.why,
+            p=verdict.p,
+            new_errors=new_errors.get(digest, 0),
+            shift=_shift_row(shift, intervals.get(digest)) if shift else None,
+        )
     return sorted(found.values(), key=_weight, reverse=True)
+
+
+def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> Row:
+    """Return a digest's shifts as ratios."""
+    test = shift.rounds or shift.middle
+    return {
+        "ratio": exp(test.shift) if test else None,
+        "low": exp(test.low) if test else None,
+        "high": exp(test.high) if test else None,
+        "paired": shift.paired,
+        "p95_low": p95[0] if p95 else None,
+        "p95_high": p95[1] if p95 else None,
+        "detectable": shift.detectable,
+        "noise": None if shift.noise is None else exp(shift.noise) - 1,
+    }
 
 
 def _weight(entry: Row) -> tuple[int, int]:
@@ -131,61 +210,3 @@ def _weight(entry: Row) -> tuple[int, int]:
     pair, a = entry["pair"], entry["a"]
     lost = abs(pair["lost_ns"]) if pair else (a or entry["b"] or {}).get("total_ns") or 0
     return order, lost
-
-
-def trust(report: Report) -> list[tuple[str, str]]:
-    """Return (level, sentence) on how far this report can be trusted, worst first."""
-    found: list[tuple[str, str]] = []
-    for warning in report.tape.info.get("warnings", []):
-        found.append(("warning", f"The tape is not the whole workload: {warning['text']}."))
-    for letter, run in zip("AB", report.runs, strict=False):
-        info = run.info
-        if not info.get("finished"):
-            found.append(
-                ("problem", f"Run {letter} was killed: it has what was written until then, and no accounting.")
-            )
-        if info.get("partial"):
-            found.append(("problem", f"Run {letter} is partial: {info['partial']}."))
-        if info.get("accounting") and not info["accounting"].get("balanced", True):
-            found.append(("problem", f"The books of run {letter} don't balance: events are missing from it."))
-        for text in info.get("generator", {}).get("warnings", ()):
-            found.append(("warning", f"Run {letter}: {text}."))
-        found += _lateness_sentences(report, letter)
-    if not report.compares:
-        found.append(
-            (
-                "information",
-                f"One run: the tape's durations were taken {taken(report.tape.info)}, the run's in the client; they"
-                " can't be ranked against each other. Give a second run for a comparison.",
-            )
-        )
-    speeds = {str(run.info.get("parameters", {}).get("speed")) for run in report.runs}
-    if len(speeds) > 1:
-        found.append(
-            ("warning", f"The runs went at different speeds ({', '.join(sorted(speeds))}): their loads differ.")
-        )
-    return sorted(found, key=lambda entry: ("problem", "warning", "information").index(entry[0]))
-
-
-def _lateness_sentences(report: Report, letter: str) -> list[tuple[str, str]]:
-    rows = {row["cause"]: row for row in report.answers["lateness"] if row["run"] == letter.lower()}
-    found: list[tuple[str, str]] = []
-    tool, session = rows.get("tool"), rows.get("session")
-    if tool and tool["p99_ns"] > 5_000_000:
-        found.append(
-            (
-                "warning",
-                f"In run {letter} the replayer itself was late by {tool['p99_ns'] / 1e6:.1f} ms at p99:"
-                " this machine is too busy.",
-            )
-        )
-    if session and session["events"] and session["over_1ms"] > 0.05 * session["events"]:
-        share = 100 * session["over_1ms"] / session["events"]
-        found.append(
-            (
-                "warning",
-                f"In run {letter} {share:.0f} % of the events waited for their session's previous answer:"
-                " the target is slower than the original there, and service times alone hide it; see response times.",
-            )
-        )
-    return found

@@ -10,7 +10,7 @@ WITH compared AS (
         b.rows_affected AS affected_b, a.warnings AS warnings_a, b.warnings AS warnings_b, a.checksum AS sum_a,
         b.checksum AS sum_b, a.protocol AS protocol_a, b.protocol AS protocol_b, a.row_set AS set_a, b.row_set AS set_b
     FROM outcome AS a
-    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND b.ok
+    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round AND b.ok
     WHERE a.run = 'a' AND a.ok
     UNION ALL
     SELECT digest, session, seq, tape_rows_sent, rows_sent, tape_rows_affected, rows_affected, tape_warnings, warnings,

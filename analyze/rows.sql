@@ -8,7 +8,7 @@ SELECT b.digest,
     sum(b.rows_affected - a.rows_affected)::BIGINT AS more_affected,
     arg_min(b.session, (b.session, b.seq)) AS first_session, arg_min(b.seq, (b.session, b.seq)) AS first_seq
 FROM outcome AS a
-JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND b.ok
+JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round AND b.ok
 WHERE a.run = 'a' AND a.ok
     AND (a.rows_sent IS DISTINCT FROM b.rows_sent OR a.rows_affected IS DISTINCT FROM b.rows_affected)
 GROUP BY b.digest

@@ -1,13 +1,15 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How did it go over time? Per run and bin of bin_ns (variable), by the time of the answer:
---   per_second, p95_ns (service time), busy (statements in the server on average: service time per second), errors
+-- How did it go over time? Per run, round and bin of bin_ns (variable), by the time of the answer:
+--   per_second, p50_ns, p95_ns, p99_ns (service time), busy (statements in the server on average: service time per second), errors
 -- Input: outcome.
-SELECT run, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
+SELECT run, round, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
     count(*) / (getvariable('bin_ns') / 1e9) AS per_second,
+    quantile_disc(service_ns, 0.5) FILTER (ok) AS p50_ns,
     quantile_disc(service_ns, 0.95) FILTER (ok) AS p95_ns,
+    quantile_disc(service_ns, 0.99) FILTER (ok) AS p99_ns,
     sum(service_ns) / getvariable('bin_ns') AS busy,
     count(*) FILTER (errno <> 0) AS errors
 FROM outcome
 WHERE done_ns IS NOT NULL
-GROUP BY run, bin
-ORDER BY run, bin
+GROUP BY run, round, bin
+ORDER BY run, round, bin

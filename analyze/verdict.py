@@ -1,24 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a digest slower, and is it real? From the paired times of two runs.
+"""Is a digest slower, and is it real? A word for each digest from its shifts.
 
-One run each can't measure its own variance, so the rules ask for more than a small p-value: an interval that leaves the
-margin, an absolute difference that somebody would notice, and agreement of the parts of the run (a stall hits one part,
-a regression all of them). docs/report.md explains them with examples.
+slower        the middle of its times lies beyond the margin, false discoveries over all digests corrected for, and
+              somebody would notice; or its slow end (p95) does, beyond twice the margin
+faster        likewise the other way
+same          its interval lies inside the margin, or the difference is one that nobody would notice
+unstable      neither: the interval crosses the margin
+cannot tell   too few events in both runs, or the runs themselves can't carry a claim
+errors        statements fail that did not, or otherwise: nothing is said about their times
+docs/report.md explains it with examples.
 """
 
 from dataclasses import dataclass
-from statistics import NormalDist
+from math import exp, log1p
 from typing import Any
 
-MARGIN = 0.2  # ratios within 1/1.2 .. 1.2 are not called: machines differ by more than 10 % from run to run
-MARGIN_NS = 50_000
-FEWEST_PAIRS = 30
-FEWEST_SLICES = 3
-AGREEMENT = 0.75
-TAIL_AGREEMENT = 0.65  # quantiles of a part are noisier than its median
-TAIL_RATIO = 1.8
-TAIL_NS = 1_000_000
-ERROR_RATE = 0.01  # of a false call in the whole report, shared by its digests
+from scipy.stats import false_discovery_control
+
+from .shifts import Shift, Test
+
+FEWEST_EVENTS = 30
+FALSE_DISCOVERIES = 0.1  # among digests that lie just at the margin; those that did not change lie far below it
+TAIL_NS_FACTOR = 4  # the slow end has to be slower by so many times what is noticed in the middle
 
 SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
     "slower",
@@ -28,47 +31,107 @@ SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
     "cannot tell",
     "errors changed",
 )
+WORDS = (SLOWER, ERRORS, FASTER, SAME, UNSTABLE, CANNOT_TELL)
+
+
+@dataclass(frozen=True)
+class Margin:
+    """What counts as a difference: more than `ratio` (0.1 = 10 %), and more than `ns`."""
+
+    ratio: float = 0.1
+    ns: int = 50_000
+
+    @property
+    def log(self) -> float:
+        """The ratio as a logarithm."""
+        return log1p(self.ratio)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A word and the reason for it, in a few words."""
+    """A word and the reason for it, in a few words; `p` after correction, where there was a test."""
 
     word: str
     why: str
+    p: float | None = None
 
 
-def z_for(digests: int) -> float:
-    """Return the normal quantile that keeps ERROR_RATE over so many digests (Bonferroni, two-sided)."""
-    return NormalDist().inv_cdf(1 - ERROR_RATE / (2 * max(1, digests)))
+@dataclass(frozen=True)
+class Case:
+    """What is known of one digest: its row of pairs.sql, its shifts, how many errors are new."""
+
+    digest: str
+    pair: dict[str, Any] | None
+    shift: Shift | None
+    new_errors: int
 
 
-def judge(pair: dict[str, Any] | None, new_errors: int) -> Verdict:
-    """Return the verdict on one digest from its row of pairs.sql (None = no event answered in both runs)."""
-    if new_errors:
-        return Verdict(ERRORS, f"{new_errors:,} new error{'s' if new_errors > 1 else ''}")
-    if pair is None or pair["n"] < FEWEST_PAIRS:
-        n = 0 if pair is None else pair["n"]
-        return Verdict(CANNOT_TELL, f"{n} pairs; {FEWEST_PAIRS} are needed")
-    difference = pair["median_b_ns"] - pair["median_a_ns"]
-    if pair["ratio_low"] > 1 + MARGIN and difference >= MARGIN_NS:
-        return _if_agreed(pair, "slower", Verdict(SLOWER, f"median x{pair['ratio']:.2f}"))
-    if pair["ratio_high"] < 1 / (1 + MARGIN) and -difference >= MARGIN_NS:
-        return _if_agreed(pair, "faster", Verdict(FASTER, f"median x{pair['ratio']:.2f}"))
-    if pair["slices"] and pair["tail_ns"] >= TAIL_NS and pair["tail_ratio"] >= TAIL_RATIO:
-        return _if_agreed(pair, "tail_slower", Verdict(SLOWER, f"tail: p90 x{pair['tail_ratio']:.1f}"))
-    if pair["ratio_low"] >= 1 / (1 + MARGIN) and pair["ratio_high"] <= 1 + MARGIN:
+def judge_all(cases: list[Case], margin: Margin, doubt: str | None = None) -> dict[str, Verdict]:
+    """Return the verdict on each digest. `doubt`: why the runs can't carry any claim; None = they can."""
+    testable = [case for case in cases if not case.new_errors and _hindrance(case, doubt) is None]
+    slower = _corrected([_p(case.shift, "p_above") for case in testable])
+    faster = _corrected([_p(case.shift, "p_below") for case in testable])
+    tail = _corrected([_tail_p(case.shift) for case in testable])
+    found = {}
+    for case in cases:
+        if case.new_errors:
+            found[case.digest] = Verdict(ERRORS, f"{case.new_errors:,} new error{'s' if case.new_errors > 1 else ''}")
+        elif (why := _hindrance(case, doubt)) is not None:
+            found[case.digest] = Verdict(CANNOT_TELL, why)
+    for case, up, down, end in zip(testable, slower, faster, tail, strict=True):
+        found[case.digest] = _judge(case, margin, up, down, end)
+    return found
+
+
+def _hindrance(case: Case, doubt: str | None) -> str | None:
+    """Return why nothing can be said of a digest, None where something can."""
+    if doubt is not None:
+        return doubt
+    events = case.shift.events if case.shift else 0
+    if events < FEWEST_EVENTS:
+        return f"{events} events in both; {FEWEST_EVENTS} are needed"
+    if case.shift is None or case.shift.middle is None:
+        return "all of them at once: no time to compare over"
+    return None
+
+
+def _judge(case: Case, margin: Margin, up: float, down: float, end: float) -> Verdict:
+    shift, pair = case.shift, case.pair or {}
+    assert shift is not None
+    middle = shift.middle
+    assert middle is not None
+    ratio, difference = exp(middle.shift), _difference(pair, middle)
+    if up <= FALSE_DISCOVERIES and difference >= margin.ns:
+        return Verdict(SLOWER, f"x{ratio:.2f}", up)
+    if down <= FALSE_DISCOVERIES and -difference >= margin.ns:
+        return Verdict(FASTER, f"x{ratio:.2f}", down)
+    if shift.tail and end <= FALSE_DISCOVERIES and shift.tail_ns >= TAIL_NS_FACTOR * margin.ns:
+        return Verdict(SLOWER, f"p95 x{exp(shift.tail.shift):.1f}", end)
+    test = shift.rounds or middle
+    if -margin.log < test.low and test.high < margin.log:
         return Verdict(SAME, "within the margin")
-    if abs(difference) < MARGIN_NS:
-        return Verdict(SAME, "differs by less than 50 us")
+    if abs(difference) < margin.ns:
+        return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
     return Verdict(UNSTABLE, "its interval crosses the margin")
 
 
-def _if_agreed(pair: dict[str, Any], which: str, verdict: Verdict) -> Verdict:
-    """A difference counts only where the parts of the run agree on it."""
-    if pair["slices"] < FEWEST_SLICES:
-        return verdict if which != "tail_slower" else Verdict(UNSTABLE, "too short to tell a stall from a tail")
-    wanted = TAIL_AGREEMENT if which == "tail_slower" else AGREEMENT
-    if pair[which] >= wanted * pair["slices"]:
-        return verdict
-    return Verdict(UNSTABLE, f"in {pair[which]} of {pair['slices']} parts of the run only")
+def _difference(pair: dict[str, Any], middle: Test) -> float:
+    """Return how much more the middle of B is in ns; of unpaired digests from A's level."""
+    if pair.get("median_a_ns") is not None:
+        return float(pair["median_a_ns"]) * (exp(middle.shift) - 1)
+    return float("inf") if middle.shift > 0 else float("-inf")
+
+
+def _p(shift: Shift | None, name: str) -> float:
+    """Return the greater p of the blocks' and the rounds' test: an effect has to be beyond both variances."""
+    tests = [test for test in (shift and shift.middle, shift and shift.rounds) if test]
+    return max((float(getattr(test, name)) for test in tests), default=1.0)
+
+
+def _tail_p(shift: Shift | None) -> float:
+    return shift.tail.p_above if shift and shift.tail else 1.0
+
+
+def _corrected(found: list[float]) -> list[float]:
+    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995)."""
+    return [float(p) for p in false_discovery_control(found, method="bh")] if found else []

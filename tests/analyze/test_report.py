@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.analyze import as_json, build, render, show
+from querytape.analyze import Settings, as_json, build, render, show
 from querytape.analyze.masking import mask
 from querytape.errors import InputError
 from querytape.schemas import FolderError
@@ -112,7 +112,7 @@ def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
     for side in range(2):
         outcomes = [{"errno": pair[side], "error": "Duplicate entry 'bob@x.y' for key 'a'"} for pair in numbers]
         runs.append(make_run(tmp_path / f"{side}.run", tape, outcomes))
-    report = build(tape, runs)
+    report = build(tape, runs[:1], runs[1:])
     assert [(row["what"], row["before"], row["after"]) for row in report.answers["errors"]] == [
         ("new", 0, 1062),
         ("changed", 1054, 1062),
@@ -122,7 +122,7 @@ def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
     assert report.digests[0]["verdict"] == "errors changed"
     shown = terminal_text(report) + render(report, "1") + as_json(report)
     assert "bob@x.y" not in shown
-    assert "bob@x.y" in as_json(build(tape, runs, samples=True))
+    assert "bob@x.y" in as_json(build(tape, runs[:1], runs[1:], Settings(samples=True)))
 
 
 def test_errors_of_one_run_need_a_tape_that_knows_them(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_row_differences_are_found(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 3)
     a = make_run(tmp_path / "a.run", tape, [{"rows_sent": 1}, {"rows_sent": 2}, {"rows_sent": 3}])
     b = make_run(tmp_path / "b.run", tape, [{"rows_sent": 1}, {"rows_sent": 5}, {"rows_sent": 3}])
-    (row,) = build(tape, [a, b]).answers["rows"]
+    (row,) = build(tape, [a], [b]).answers["rows"]
     assert (row["digest"], row["events"], row["more_sent"]) == (D1, 1, 3)
 
 
@@ -167,7 +167,7 @@ def test_results_are_classed(tmp_path: Path) -> None:
         {"rows_affected": 2, "warnings": 0},
         {"rows_affected": 1, "warnings": 3},
     ]
-    answers = build(tape, [make_run(tmp_path / "a.run", tape, a), make_run(tmp_path / "b.run", tape, b)]).answers
+    answers = build(tape, [make_run(tmp_path / "a.run", tape, a)], [make_run(tmp_path / "b.run", tape, b)]).answers
     found = {(row["kind"], row["known"], row["events"], row["first_seq"]) for row in answers["results"]}
     assert found == {
         ("rows", None, 1, 1),
@@ -211,7 +211,7 @@ def test_hostile_text_is_only_text(tmp_path: Path) -> None:
     write_digests(tape, {D1: HOSTILE, D2: "select " + "x" * 1_000_000}, {D1: HOSTILE.encode() + b"\xff\xfe", D2: b"y"})
     outcomes = [{"errno": 1064, "error": HOSTILE} for _ in events]
     run = make_run(tmp_path / "a.run", tape, outcomes, target={"name": HOSTILE, "version": HOSTILE}, partial=HOSTILE)
-    report = build(tape, [run, run], samples=True)
+    report = build(tape, [run], [run], Settings(samples=True))
     text = terminal_text(report)
     assert "\x1b" not in text
     assert max(map(len, text.splitlines())) <= 80
@@ -231,7 +231,7 @@ def test_literals_only_with_samples(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"x", "digest": D1, "class": "read", "flags": 0}])
     write_digests(tape, {D1: "select ?"}, {D1: b"SELECT 'hunter2'"})
     run = make_run(tmp_path / "a.run", tape, [{}])
-    plain, full = build(tape, [run]), build(tape, [run], samples=True)
+    plain, full = build(tape, [run]), build(tape, [run], settings=Settings(samples=True))
     assert "hunter2" not in render(plain, "1") + as_json(plain) + terminal_text(plain)
     assert "hunter2" in render(full, "1")
     assert "hunter2" in as_json(full)
@@ -242,7 +242,7 @@ def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> N
     tape = tape_of(tmp_path / "t.tape", 2, warnings=[{"kind": "hole", "text": "a hole"}])
     a = make_run(tmp_path / "a.run", tape, [{}], finished=False, accounting=None, partial=None)
     b = make_run(tmp_path / "b.run", tape, [{}], partial="stopped by the user", accounting={"balanced": False})
-    report = build(tape, [a, b])
+    report = build(tape, [a], [b])
     sentences = " ".join(sentence for _, sentence in report.trust)
     for words in ("Run A was killed", "stopped by the user", "don't balance", "a hole"):
         assert words in sentences

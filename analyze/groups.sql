@@ -1,0 +1,31 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- The same by schema, user, class of statement, table and session: where does the time go, on which side more? `kind` says which;
+-- the 50 with the most time of each. Tables are those that the normalised text names. Input: outcome, digest_texts.
+WITH named AS (
+    SELECT digest, unnest(list_distinct(
+        regexp_extract_all(normalized, '\b(?:from|join|update|into|table)\s+`?([\w$.]+)', 1))) AS name
+    FROM digest_texts
+), long AS (
+    SELECT 'schema' AS kind, coalesce(db, '-') AS name, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
+    UNION ALL SELECT 'user', coalesce("user", '-'), run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
+    UNION ALL SELECT 'class', class, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed' AND class IS NOT NULL
+    UNION ALL SELECT 'session', session::VARCHAR, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
+    UNION ALL
+    SELECT 'table', t.name, o.run, o.ok, o.errno, o.status, o.service_ns
+    FROM outcome AS o JOIN named AS t USING (digest) WHERE o.status = 'executed'
+), sums AS (
+    SELECT kind, name, run, count(*) AS n, count(*) FILTER (errno <> 0) AS errors, sum(service_ns) FILTER (ok)::BIGINT AS total_ns,
+        quantile_disc(service_ns, 0.5) FILTER (ok) AS p50_ns, quantile_disc(service_ns, 0.95) FILTER (ok) AS p95_ns,
+        quantile_disc(service_ns, 0.99) FILTER (ok) AS p99_ns
+    FROM long
+    GROUP BY ALL
+), places AS (
+    SELECT kind, name, row_number() OVER (PARTITION BY kind ORDER BY max(total_ns) DESC NULLS LAST, name) AS place
+    FROM sums
+    GROUP BY kind, name
+)
+SELECT s.*
+FROM sums AS s
+JOIN places AS p USING (kind, name)
+WHERE p.place <= 50
+ORDER BY list_position(['schema', 'user', 'table', 'class', 'session'], kind), p.place, run

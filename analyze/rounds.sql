@@ -1,0 +1,23 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How did each round of each side go? Throughput, quantiles, and how its times lie to the first round of a (geometric mean over the
+-- events of the digests' medians): the machine's own variance, seen at a glance. Input: outcome.
+WITH levels AS (
+    SELECT run, round, digest, count(*) AS n, avg(ln(greatest(service_ns, 1))) AS level
+    FROM outcome WHERE ok AND digest IS NOT NULL GROUP BY ALL
+), against AS (
+    SELECT l.run, l.round, exp(sum(l.n * (l.level - f.level)) / sum(l.n)) AS slowness
+    FROM levels AS l
+    JOIN levels AS f ON f.run = 'a' AND f.round = 1 AND l.digest = f.digest
+    GROUP BY l.run, l.round
+)
+SELECT o.run, o.round, count(*) FILTER (o.status = 'executed') AS executed,
+    count(*) FILTER (o.status = 'executed' AND o.errno <> 0) AS errors,
+    count(*) FILTER (o.done_ns IS NOT NULL) / nullif((max(o.done_ns) - min(o.sent_ns)) / 1e9, 0) AS per_second,
+    quantile_disc(o.service_ns, 0.5) FILTER (o.ok) AS p50_ns,
+    quantile_disc(o.service_ns, 0.95) FILTER (o.ok) AS p95_ns,
+    quantile_disc(o.service_ns, 0.99) FILTER (o.ok) AS p99_ns,
+    any_value(a.slowness) AS slowness
+FROM outcome AS o
+LEFT JOIN against AS a USING (run, round)
+GROUP BY o.run, o.round
+ORDER BY o.round, o.run
