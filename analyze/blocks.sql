@@ -23,11 +23,11 @@ WITH sides AS (
     GROUP BY s.digest
     HAVING count(*) = 2 AND coalesce(any_value(p.n), 0) < 0.5 * min(s.n)
 )
-SELECT digest, round, block, n, shift, level_a, true AS paired
+SELECT digest::VARCHAR AS digest, round, block, n, shift, level_a, true AS paired
 FROM paired
 WHERE digest NOT IN (FROM few)
 UNION ALL
-SELECT a.digest, a.round, a.block, least(a.n, b.n), b.level - a.level, a.level, false
+SELECT a.digest::VARCHAR, a.round, a.block, least(a.n, b.n), b.level - a.level, a.level, false
 FROM sides AS a
 JOIN sides AS b ON b.run = 'b' AND a.digest = b.digest AND a.round = b.round AND a.block = b.block
 WHERE a.run = 'a' AND a.digest IN (FROM few)

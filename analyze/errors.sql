@@ -1,17 +1,17 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which errors are new, gone, changed or the same, comparing the reference with the run under test, event by event?
 -- With two runs the reference is a; with one it is the tape, where the tape knows error numbers at all (else no rows).
--- Input: outcome, variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
+-- Input: outcome, tape_event, variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
 WITH compared AS (
     SELECT b.digest, a.errno AS before, b.errno AS after, a.error AS error_before, b.error, b.session, b.seq
     FROM outcome AS a
     JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round
     WHERE a.run = 'a' AND a.status = 'executed' AND b.status = 'executed'
     UNION ALL
-    SELECT digest, tape_errno, errno, NULL, error, session, seq
-    FROM outcome
-    WHERE run = 'a' AND status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known')
-        AND tape_errno IS NOT NULL
+    SELECT o.digest, t.errno, o.errno, NULL, o.error, o.session, o.seq
+    FROM outcome AS o
+    JOIN tape_event AS t USING (session, seq)
+    WHERE o.run = 'a' AND o.status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known') AND t.errno IS NOT NULL
 )
 SELECT what, digest, before, after, count(*) AS events,
     arg_min(error, (session, seq)) AS error, arg_min(error_before, (session, seq)) AS error_before,

@@ -1,22 +1,21 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- The same by schema, user, class of statement, table and session: where does the time go, on which side more? `kind` says which;
 -- the 50 with the most time of each. Tables are those that the normalised text names. Input: outcome, digest_texts.
-WITH named AS (
+WITH named AS MATERIALIZED (
     SELECT digest, unnest(list_distinct(
         regexp_extract_all(normalized, '\b(?:from|join|update|into|table)\s+`?([\w$.]+)', 1))) AS name
     FROM digest_texts
 ), long AS (
-    SELECT 'schema' AS kind, coalesce(db, '-') AS name, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
-    UNION ALL SELECT 'user', coalesce("user", '-'), run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
-    UNION ALL SELECT 'class', class, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed' AND class IS NOT NULL
+    SELECT 'schema' AS kind, coalesce(db::VARCHAR, '-') AS name, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
+    UNION ALL SELECT 'user', coalesce("user"::VARCHAR, '-'), run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
+    UNION ALL SELECT 'class', class::VARCHAR, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed' AND class IS NOT NULL
     UNION ALL SELECT 'session', session::VARCHAR, run, ok, errno, status, service_ns FROM outcome WHERE status = 'executed'
     UNION ALL
     SELECT 'table', t.name, o.run, o.ok, o.errno, o.status, o.service_ns
     FROM outcome AS o JOIN named AS t USING (digest) WHERE o.status = 'executed'
 ), sums AS (
     SELECT kind, name, run, count(*) AS n, count(*) FILTER (errno <> 0) AS errors, sum(service_ns) FILTER (ok)::BIGINT AS total_ns,
-        quantile_disc(service_ns, 0.5) FILTER (ok) AS p50_ns, quantile_disc(service_ns, 0.95) FILTER (ok) AS p95_ns,
-        quantile_disc(service_ns, 0.99) FILTER (ok) AS p99_ns
+        quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p
     FROM long
     GROUP BY ALL
 ), places AS (
@@ -24,7 +23,7 @@ WITH named AS (
     FROM sums
     GROUP BY kind, name
 )
-SELECT s.*
+SELECT s.kind, s.name, s.run, s.n, s.errors, s.total_ns, s.p[1] AS p50_ns, s.p[2] AS p95_ns, s.p[3] AS p99_ns
 FROM sums AS s
 JOIN places AS p USING (kind, name)
 WHERE p.place <= 50

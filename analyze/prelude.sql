@@ -7,12 +7,28 @@
 --   .read analyze/pair.sql
 --   .read analyze/totals.sql
 --
--- outcome: one row for each outcome of each run (run is 'a' or 'b', round counts from 1), with what the tape says of its event.
+-- tape_event: the tape's events as they are, which one run alone is compared with.
+-- every_outcome: the runs' outcomes as they are, with run ('a' or 'b') and round, which counts from 1.
+-- outcome: one row for each of them, with what the tape says of its event.
 --   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error, after
 --   the first skip_ns (a warm-up that is left out)
+-- Names that repeat are kept as numbers: a report of 20 million outcomes fits into little memory.
+CREATE OR REPLACE TEMP VIEW tape_event AS FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');
+DROP TABLE IF EXISTS outcome;
+DROP TABLE IF EXISTS pair;
+DROP TYPE IF EXISTS digest_name;
+DROP TYPE IF EXISTS short_name;
+CREATE TYPE digest_name AS ENUM (SELECT DISTINCT digest FROM tape_event WHERE digest IS NOT NULL ORDER BY 1);
+CREATE TYPE short_name AS ENUM (
+    SELECT DISTINCT name FROM (
+        SELECT unnest([class, "user", db]) AS name FROM (SELECT DISTINCT class, "user", db FROM tape_event)
+        UNION ALL SELECT unnest(['a', 'b', 'executed', 'filtered', 'skipped', 'not_sent']))
+    WHERE name IS NOT NULL ORDER BY 1);
+
 CREATE OR REPLACE TEMP VIEW event AS
-SELECT session, seq, command, class, digest, "user", db, start_ns, duration_ns, rows_sent, rows_affected, warnings, checksum, errno
-FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');
+SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, "user"::short_name AS "user", db::short_name AS db,
+    start_ns
+FROM tape_event;
 
 -- Why a statement may come to another result each time, or NULL.
 CREATE OR REPLACE TEMP MACRO known_reason(text) AS CASE
@@ -26,10 +42,12 @@ CREATE OR REPLACE TEMP MACRO known_reason(text) AS CASE
 END;
 
 CREATE OR REPLACE TEMP TABLE digest_texts AS
-SELECT digest, normalized, known_reason(normalized) AS known FROM read_parquet(getvariable('tape') || '/digests.parquet');
+SELECT TRY_CAST(digest AS digest_name) AS digest, normalized, known_reason(normalized) AS known
+FROM read_parquet(getvariable('tape') || '/digests.parquet')
+WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 
-CREATE OR REPLACE TEMP MACRO round_of(runs, filename) AS
-    list_position(runs, regexp_replace(filename, '/outcomes/[^/]*$', ''))::INTEGER;
+CREATE OR REPLACE TEMP MACRO round_of(runs, filename) AS CASE WHEN len(runs) = 1 THEN 1
+    ELSE list_position(runs, regexp_replace(filename, '/outcomes/[^/]*$', '')) END::INTEGER;
 
 CREATE OR REPLACE TEMP VIEW every_outcome AS
 SELECT 'a' AS run, NULL::BIGINT AS order_ns, NULL::BOOLEAN AS reader WHERE false -- older runs have no such columns
@@ -43,17 +61,17 @@ FROM read_parquet(list_transform(coalesce(getvariable('b'), getvariable('a')), l
     union_by_name = true, filename = true)
 WHERE getvariable('b') IS NOT NULL;
 
-CREATE OR REPLACE TEMP TABLE outcome AS
+CREATE TABLE outcome AS
 SELECT
-    o.run, o.round, o.session, o.seq, o.clone, o.due_ns, o.fed_ns, o.free_ns, o.sent_ns, o.done_ns, o.status, o.reason,
-    o.rows_sent, o.rows_affected, o.warnings, o.checksum, o.order_ns, o.errno, o.error,
+    o.run::short_name AS run, o.round, o.session, o.seq, o.clone, o.sent_ns, o.done_ns, o.status::short_name AS status,
+    o.rows_sent, o.rows_affected, o.warnings, o.checksum, o.errno, o.error,
     o.done_ns - o.sent_ns AS service_ns,
     o.done_ns - o.due_ns AS response_ns,
     o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AND o.sent_ns >= getvariable('skip_ns') AS ok,
-    e.class, e.digest, e."user", e.db, e.start_ns,
-    e.duration_ns AS tape_ns, e.errno AS tape_errno, e.rows_sent AS tape_rows_sent,
-    e.rows_affected AS tape_rows_affected, e.warnings AS tape_warnings, e.checksum AS tape_checksum,
-    split_part(o.checksum, ':', 1) AS protocol, split_part(o.checksum, ':', 3) AS row_set,
-    split_part(e.checksum, ':', 1) AS tape_protocol, split_part(e.checksum, ':', 3) AS tape_row_set
+    e.class, e.digest, e."user", e.db, e.start_ns
 FROM every_outcome AS o
 LEFT JOIN event AS e USING (session, seq);
+
+-- How a checksum says which protocol its rows came in, and their sum whatever their order: NAME:IN ORDER:AS A SET.
+CREATE OR REPLACE TEMP MACRO protocol_of(checksum) AS regexp_extract(checksum, '^[^:]*');
+CREATE OR REPLACE TEMP MACRO set_of(checksum) AS regexp_extract(checksum, '[^:]*$');

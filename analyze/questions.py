@@ -17,7 +17,6 @@ REPORT = (
     "pairs",
     "errors",
     "error_counts",
-    "rows",
     "results",
     "compared",
     "timeline",
@@ -89,4 +88,5 @@ def open_desk(memory: str = "1500MB") -> Desk:
     con.execute(f"SET memory_limit = '{memory}'")
     con.execute(f"SET temp_directory = '{folder.name}/spill'")
     con.execute("SET enable_progress_bar = false")
+    con.execute("SET preserve_insertion_order = false")
     return Desk(con, folder)

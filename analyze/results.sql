@@ -4,25 +4,26 @@
 --   data      as many rows, other ones (checksums)            order     the same rows in another order
 --   warnings  another number of warnings
 -- `known`: why that may be so on two servers that are both right; NULL = no such reason is in the statement.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: outcome, digest_texts.
+-- With two runs the reference is a; with one it is the tape, where it knows. Input: outcome, tape_event, digest_texts.
 WITH compared AS (
     SELECT b.digest, b.session, b.seq, a.rows_sent AS sent_a, b.rows_sent AS sent_b, a.rows_affected AS affected_a,
         b.rows_affected AS affected_b, a.warnings AS warnings_a, b.warnings AS warnings_b, a.checksum AS sum_a,
-        b.checksum AS sum_b, a.protocol AS protocol_a, b.protocol AS protocol_b, a.row_set AS set_a, b.row_set AS set_b
+        b.checksum AS sum_b
     FROM outcome AS a
     JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round AND b.ok
     WHERE a.run = 'a' AND a.ok
     UNION ALL
-    SELECT digest, session, seq, tape_rows_sent, rows_sent, tape_rows_affected, rows_affected, tape_warnings, warnings,
-        tape_checksum, checksum, tape_protocol, protocol, tape_row_set, row_set
-    FROM outcome
-    WHERE run = 'a' AND ok AND getvariable('b') IS NULL AND coalesce(tape_errno, 0) = 0
+    SELECT o.digest, o.session, o.seq, t.rows_sent, o.rows_sent, t.rows_affected, o.rows_affected, t.warnings, o.warnings,
+        t.checksum, o.checksum
+    FROM outcome AS o
+    JOIN tape_event AS t USING (session, seq)
+    WHERE o.run = 'a' AND o.ok AND getvariable('b') IS NULL AND coalesce(t.errno, 0) = 0
 ), judged AS (
     SELECT digest, session, seq, sent_a, sent_b, CASE
         WHEN sent_a <> sent_b THEN 'rows'
         WHEN affected_a <> affected_b THEN 'affected'
-        WHEN protocol_a = protocol_b AND set_a <> set_b THEN 'data'
-        WHEN protocol_a = protocol_b AND sum_a <> sum_b THEN 'order'
+        WHEN protocol_of(sum_a) = protocol_of(sum_b) AND set_of(sum_a) <> set_of(sum_b) THEN 'data'
+        WHEN protocol_of(sum_a) = protocol_of(sum_b) AND sum_a <> sum_b THEN 'order'
         WHEN warnings_a <> warnings_b THEN 'warnings'
         END AS kind
     FROM compared

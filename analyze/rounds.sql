@@ -9,15 +9,15 @@ WITH levels AS (
     FROM levels AS l
     JOIN levels AS f ON f.run = 'a' AND f.round = 1 AND l.digest = f.digest
     GROUP BY l.run, l.round
-)
-SELECT o.run, o.round, count(*) FILTER (o.status = 'executed') AS executed,
+), sums AS (
+    SELECT o.run, o.round, count(*) FILTER (o.status = 'executed') AS executed,
     count(*) FILTER (o.status = 'executed' AND o.errno <> 0) AS errors,
     count(*) FILTER (o.done_ns IS NOT NULL) / nullif((max(o.done_ns) - min(o.sent_ns)) / 1e9, 0) AS per_second,
-    quantile_disc(o.service_ns, 0.5) FILTER (o.ok) AS p50_ns,
-    quantile_disc(o.service_ns, 0.95) FILTER (o.ok) AS p95_ns,
-    quantile_disc(o.service_ns, 0.99) FILTER (o.ok) AS p99_ns,
-    any_value(a.slowness) AS slowness
-FROM outcome AS o
-LEFT JOIN against AS a USING (run, round)
-GROUP BY o.run, o.round
-ORDER BY o.round, o.run
+    quantile_disc(o.service_ns, [0.5, 0.95, 0.99]) FILTER (o.ok) AS p
+    FROM outcome AS o
+    GROUP BY o.run, o.round
+)
+SELECT run, round, executed, errors, per_second, p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns, slowness
+FROM sums
+LEFT JOIN against USING (run, round)
+ORDER BY round, run

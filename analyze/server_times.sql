@@ -28,7 +28,7 @@ SELECT digest,
     any_value(p95_ns) FILTER (side = 'b') AS b_p95_ns,
     max(total_ns) AS total_ns
 FROM sums
-WHERE digest IN (FROM (SELECT digest FROM digest_texts))
+WHERE digest IN (SELECT digest::VARCHAR FROM digest_texts)
 GROUP BY digest
 HAVING count(*) > 1
 ORDER BY max(total_ns) DESC, digest

@@ -143,7 +143,7 @@ def test_row_differences_are_found(tmp_path: Path) -> None:
     tape = tape_of(tmp_path / "t.tape", 3)
     a = make_run(tmp_path / "a.run", tape, [{"rows_sent": 1}, {"rows_sent": 2}, {"rows_sent": 3}])
     b = make_run(tmp_path / "b.run", tape, [{"rows_sent": 1}, {"rows_sent": 5}, {"rows_sent": 3}])
-    (row,) = build(tape, [a], [b]).answers["rows"]
+    (row,) = build(tape, [a], [b]).answers["results"]
     assert (row["digest"], row["events"], row["more_sent"]) == (D1, 1, 3)
 
 
