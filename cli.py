@@ -20,6 +20,8 @@ COMMANDS = {
     "calibrate": ".cli_calibrate:calibrate_command",
     "null-server": ".cli_calibrate:null_server_command",
     "report": ".cli_report:report_command",
+    "compare": ".cli_compare:compare_command",
+    "sql": ".cli_sql:sql_command",
     "tape": ".cli_tape:tape_group",
     "export": ".cli_export:export_command",
     "fingerprint": ".cli_fingerprint:fingerprint_command",

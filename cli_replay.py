@@ -216,6 +216,7 @@ def options_of(given: dict[str, Any], target: Target, tape_first_ns: int) -> Rep
         canaries=given["canaries"],
         sample_ns=given["sample_every"],
         summaries=given["summaries"],
+        plans=given["plans"],
         host_metrics=given["host_metrics"],
         allow_writes=given["allow_writes"],
         target_is_disposable=given["target_is_disposable"] or sandbox,

@@ -291,6 +291,12 @@ FAILURES = Section(
             metavar="ssh://USER@HOST",
             help="Keep the counters of the target's machine, too, where it is not this one.",
         ),
+        option(
+            "--plans/--no-plans",
+            default=True,
+            show_default=True,
+            help="Keep EXPLAIN of the costliest statements when the run is over.",
+        ),
         option("--summaries", is_flag=True, help="Keep pt-mysql-summary, pt-summary, pt-config-diff, where installed."),
         option(
             "--canaries",

@@ -2,12 +2,13 @@
 """`querytape report`."""
 
 from pathlib import Path
+from typing import Any
 
 import click
-from rich.console import Console
 
-from . import __version__
-from .analyze import Settings, as_json, build, render, show
+from .analyze import build
+from .cli_outputs import give, output_options, settings_of
+from .compare import PLAN, ComparePlan, is_comparison, runs_of
 from .errors import InputError
 from .recovery import complete_tape
 
@@ -19,51 +20,37 @@ Examples:
   querytape report shop.tape old.run new.run
   querytape report shop.tape old.run new.run --html report.html
   querytape report shop.tape new.run --json - | jq .verdicts
+  querytape report upgrade.compare --fail-on 'slower > 0 or new_errors > 0'
+
+\b
+Exit codes: 0, 1 (a fault), 2 (usage), 3 (--fail-on holds).
+Names for --fail-on: slower, faster, unstable, cannot_tell, new_errors,
+  gone_errors, different_results, stalls, problems, p50_ratio, p95_ratio,
+  p99_ratio, throughput_ratio; ratios are B over A.
 """,
 )
-@click.argument("tape", type=click.Path(path_type=Path))
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="RUN [RUN2]")
-@click.option("--html", type=click.Path(path_type=Path), help="Write the report as one self-contained HTML file.")
-@click.option(
-    "--json",
-    "json_file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="Write it as JSON; - is standard output.",
-)
-@click.option("--samples", is_flag=True, help="Show literal values: a sample of each digest, whole error messages.")
-@click.option("--top", default=10, show_default=True, help="How many digests to show on the terminal.")
-@click.option("--memory", default="1500MB", show_default=True, help="Memory for the analysis.")
-def report_command(
-    tape: Path, runs: tuple[Path, ...], html: Path | None, json_file: Path | None, samples: bool, top: int, memory: str
-) -> None:
-    """Compare two runs of a tape, or show what one run did.
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE RUN [RUN2]")
+@output_options
+def report_command(paths: tuple[Path, ...], **given: Any) -> int:
+    """Compare two runs of a tape, or show what one run did; or the folder of a comparison.
 
     With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
     their times can be ranked. With one run the tape's own times stand beside it for information: they were taken in
     the server.
     """
-    if len(runs) > 2:
-        raise click.UsageError("expected one or two runs")
+    settings = settings_of(given)
+    tape, a, b = sides_of(paths)
     complete_tape(tape)
-    report = build(tape, runs[:1], runs[1:], Settings(samples=samples, memory=memory))
-    to_stdout = json_file is not None and str(json_file) == "-"
-    if not to_stdout:
-        show(report, Console(width=None if Console().is_terminal else 80, highlight=False), top)
-    if html is not None:
-        write(html, render(report, __version__))
-        click.echo(f"\nHTML report: {html.absolute()}", err=to_stdout)
-    if json_file is not None:
-        text = as_json(report)
-        if to_stdout:
-            click.echo(text, nl=False)
-        else:
-            write(json_file, text)
+    return give(build(tape, a, b, settings), given)
 
 
-def write(path: Path, text: str) -> None:
-    """Write a report readable by its owner alone. Raises InputError where that can't be done."""
-    try:
-        path.write_text(text, encoding="utf-8", errors="backslashreplace")
-        path.chmod(0o600)
-    except OSError as fault:
-        raise InputError(f"{path}: can't be written: {fault.strerror}") from fault
+def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:
+    """Return tape, runs of A and of B. Raises InputError for a comparison without rounds."""
+    if len(paths) == 1 and is_comparison(paths[0]):
+        runs = runs_of(paths[0])
+        if not runs["a"] or not runs["b"]:
+            raise InputError(f"{paths[0]}: no round is complete yet")
+        return ComparePlan.read(paths[0] / PLAN).tape, runs["a"], runs["b"]
+    if len(paths) not in (2, 3):
+        raise click.UsageError("expected a tape and one or two runs, or the folder of a comparison")
+    return paths[0], [paths[1]], list(paths[2:])

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-UNITS = {"ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
+UNITS = {"us": 1_000, "ms": 1_000_000, "s": 1_000_000_000, "m": 60_000_000_000, "h": 3_600_000_000_000}
 SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 ZONE = re.compile(r"^([+-])(\d{2}):?(\d{2})$")
 
@@ -22,10 +22,25 @@ class Duration(click.ParamType[int]):
         """Return nanoseconds."""
         if isinstance(value, int):
             return value
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)(ms|s|m|h)?", str(value).strip())
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)?", str(value).strip())
         if found is None:
             self.fail(f"{value!r}: expected a duration such as 500ms, 60s or 2m", param, ctx)
         return int(Fraction(found[1]) * UNITS[found[2] or "s"])
+
+
+class Share(click.ParamType[float]):
+    """`10%` or `0.1`, as a fraction."""
+
+    name = "share"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the fraction."""
+        if isinstance(value, float):
+            return value
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)(%?)", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r}: expected a share such as 10% or 0.1", param, ctx)
+        return float(found[1]) / (100 if found[2] else 1)
 
 
 class Size(click.ParamType[int]):

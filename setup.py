@@ -55,6 +55,7 @@ setup(
         "sqlparse>=0.5",
         "PyMySQL[rsa]>=1.1",
         "numpy>=1.26,<3",
+        "tomli-w>=1.0,<2",
         "scipy>=1.13,<2",
         "vl-convert-python>=1.7,<2",
     ],

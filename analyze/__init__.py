@@ -7,18 +7,26 @@ One question is one `.sql` file here and one word in questions.py.
 from .as_json import as_json
 from .html import render
 from .inspect import Portrait, portrait, portrait_json, show_portrait
+from .markdown import as_markdown
 from .report import Report, Settings, build
+from .specs import write_charts
+from .tables import write_tables
 from .terminal import show
+from .verdict import Margin
 
 __all__ = [
+    "Margin",
     "Portrait",
     "Report",
     "Settings",
     "as_json",
+    "as_markdown",
     "build",
     "portrait",
     "portrait_json",
     "render",
     "show",
     "show_portrait",
+    "write_charts",
+    "write_tables",
 ]

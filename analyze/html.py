@@ -1,58 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report as one HTML file that opens from disk: no network, every text escaped by the template."""
+"""The report as one HTML file that opens from disk: no network; every text is escaped or set as text."""
 
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-import sqlparse
+import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from .charts import Series, line_chart
+from .headline import headline
 from .masking import printable
 from .numbers import count, duration, percent, ratio
-from .questions import Row
+from .page_data import page_data
 from .report import Report
-from .terminal import TOTALS
-
-FORMATTED_MOST = 10_000  # sqlparse stalls on very long statements: those are shown as they are
-SHOWN_MOST = 100_000
-
-CHARTS = (
-    ("Throughput", "per_second", "statements/s", 1.0),
-    ("Service time, p95", "p95_ns", "ms", 1e6),
-    ("Statements in the server", "busy", "on average", 1.0),
-    ("Errors", "errors", "per bin", 1.0),
-)
+from .specs import charts
+from .terminal import TOTALS, baseline
+from .verdict import WORDS
 
 
-def pretty(sql: str) -> str:
-    """Return a statement laid out for reading, or as it is where it is too long for that."""
-    if len(sql) > FORMATTED_MOST:
-        return printable_lines(sql[:SHOWN_MOST])
-    return printable_lines(str(sqlparse.format(sql, reindent=True, keyword_case="upper")))
-
-
-def printable_lines(text: str) -> str:
-    """Return a text whose only control characters are its newlines."""
-    return "\n".join(printable(line) for line in text.split("\n"))
-
-
-def charts(report: Report) -> list[tuple[str, Markup]]:
-    """Return (title, SVG) of each chart."""
-    seconds = report.bin_ns / 1e9
-    found = []
-    for title, column, unit, size in CHARTS:
-        series = []
-        for letter in "ab"[: len(report.runs)]:
-            rows = [row for row in report.answers["timeline"] if row["run"] == letter]
-            points = [
-                (row["bin"] * seconds, None if row[column] is None else row[column] / size)
-                for row in rows
-                if row["bin"] >= 0
-            ]
-            series.append(Series(letter.upper(), f"line-{letter}", points))
-        found.append((f"{title}, {unit}", Markup(line_chart(title, unit, series))))
-    return found
+@cache
+def chart_library() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script, fit to stand in a script element."""
+    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
 
 
 def totals(report: Report) -> list[dict[str, Any]]:
@@ -72,10 +42,13 @@ def totals(report: Report) -> list[dict[str, Any]]:
     return found
 
 
-def sample_text(entry: Row) -> str:
-    """Return a digest's sample as text, bad bytes shown as such."""
-    sample = entry.get("sample")
-    return printable_lines(bytes(sample[:SHOWN_MOST]).decode("utf-8", "backslashreplace")) if sample else ""
+def groups(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Return {kind: rows with both sides} of groups.sql."""
+    found: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in report.answers["groups"]:
+        entry = found.setdefault(row["kind"], {}).setdefault(row["name"], {"name": row["name"], "a": {}, "b": {}})
+        entry[row["run"]] = row
+    return {kind: list(rows.values()) for kind, rows in found.items()}
 
 
 def render(report: Report, version: str) -> str:
@@ -87,19 +60,29 @@ def render(report: Report, version: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(
-        duration=duration, count=count, ratio=ratio, pretty=pretty, printable=printable, sample=sample_text
-    )
+    environment.filters.update(duration=duration, count=count, ratio=ratio, printable=printable)
     shares: dict[str, int] = {}
     for row in report.answers["accounting"]:
         shares[row["run"]] = shares.get(row["run"], 0) + row["events"]
+    found = headline(report)
     return environment.get_template("report.html.j2").render(
         report=report,
         version=version,
-        charts=charts(report),
+        answer=found[0] if found else None,
+        sentence=found[1] if found else None,
+        words=WORDS,
+        baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),
+        groups=groups(report),
+        chart_titles=[(name, title) for name, title, _ in charts(report)],
         shares=shares,
         percent=percent,
-        margin=round(report.margin.ratio * 100),
-        margin_us=report.margin.ns // 1000,
+        style=Markup(_template("report.css")),
+        script=Markup(_template("report.js")),
+        library=Markup(chart_library()),
+        data=Markup(page_data(report)),
     )
+
+
+def _template(name: str) -> str:
+    return (files(__package__) / "templates" / name).read_text(encoding="utf-8")

@@ -28,6 +28,8 @@ REPORT = (
     "rounds",
     "server_times",
 )
+# What the page of each digest, and the heat map, draw.
+PAGES = ("distribution", "digest_timeline", "heat")
 INSPECT = (
     "inspect_totals",
     "inspect_commands",

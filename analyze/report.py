@@ -8,8 +8,10 @@ from pathlib import Path
 
 from ..errors import InputError
 from ..schemas import Folder, open_folder
+from .access import different_variables, plans_of
 from .masking import mask
-from .questions import REPORT, Desk, Row, open_desk
+from .overtime import sentences
+from .questions import PAGES, REPORT, Desk, Row, open_desk
 from .shifts import Shift, bootstrap_quantile, measure
 from .trust import doubt, trust
 from .verdict import ERRORS, FASTER, SLOWER, Case, Margin, Verdict, judge_all
@@ -37,6 +39,10 @@ class Report:
     skip_ns: int = 0
     samples: bool = False
     left_out: int = 0
+    plans: dict[str, Row] = field(default_factory=dict)  # see access.plans_of
+    variables: list[Row] = field(default_factory=list)  # of the servers, where they differ
+    course: list[tuple[str, str]] = field(default_factory=list)  # (run, sentence): what happened over time
+    pages: dict[str, list[Row]] = field(default_factory=dict)  # rows for the digests' own pages, by question
 
     @property
     def compares(self) -> bool:
@@ -92,6 +98,8 @@ def build(
         texts = _texts(desk, tape, settings.samples)
         shifts = measure(desk.columns("blocks"), tails := desk.columns("tails"), settings.margin.log)
         intervals = bootstrap_quantile(tails)
+        report.plans = plans_of(desk, {"a": a, "b": b})
+        report.pages = {name: desk.ask(name) for name in PAGES}
     finally:
         desk.close()
     if not settings.samples:
@@ -101,6 +109,10 @@ def build(
                     if name in row:
                         row[name] = mask(row[name])
     report.trust = trust(report)
+    report.course = sentences(report.answers["slowness"], report.answers["stalls"])
+    if report.compares:
+        target_a, target_b = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
+        report.variables = different_variables(target_a, target_b)
     report.digests = merge_digests(report, texts, shifts, intervals)
     return report
 

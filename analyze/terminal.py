@@ -7,19 +7,23 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from .headline import NO, UNKNOWN, YES, headline
 from .masking import printable
-from .numbers import count, duration, percent, ratio
+from .numbers import count, duration, ratio
 from .points import taken
 from .questions import Row
 from .report import Report
-from .verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from .verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WORDS
 
-COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow"}
+COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
+ANSWERS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
+SHOWN_COUNTERS, SHOWN_VARIABLES = 5, 5
+COUNTER_WEIGHT = 0.4  # half as many again
 LEVELS = {"problem": "red", "warning": "yellow", "information": "dim"}
 
 
 def show(report: Report, console: Console, top: int = 10) -> None:
-    """Print the report."""
+    """Print the report: what it comes to first, what carries it after that."""
     names = [f"{letter} = {printable(str(run.path))}" for letter, run in zip("AB", report.runs, strict=False)]
     console.print(f"[bold]{escape(printable(str(report.tape.path)))}[/]  {escape('  '.join(names))}")
     for letter, run in zip("AB", report.runs, strict=False):
@@ -27,33 +31,61 @@ def show(report: Report, console: Console, top: int = 10) -> None:
         console.print(
             f"  {letter}: {escape(printable(str(target.get('name'))))}  {escape(printable(str(target.get('version'))))}"
         )
-    _verdict_line(report, console)
-    for level, sentence in report.trust:
-        console.print(f"[{LEVELS[level]}]{level}:[/] {escape(printable(sentence))}")
-    _accounting(report, console)
-    _lateness(report, console)
+    _headline(report, console)
+    _trust(report, console)
+    _rounds(report, console)
     _totals(report, console)
     _digests(report, console, top)
     _errors(report, console, top)
     _results(report, console, top)
+    _why(report, console)
     _server_times(report, console, top)
+    _books(report, console)
 
 
-def _verdict_line(report: Report, console: Console) -> None:
-    if not report.compares:
+def _headline(report: Report, console: Console) -> None:
+    found = headline(report)
+    if found is None:
         return
-    words = [
-        (SLOWER, "red"),
-        (ERRORS, "red"),
-        (FASTER, "green"),
-        (SAME, ""),
-        (UNSTABLE, "yellow"),
-        (CANNOT_TELL, "dim"),
-    ]
+    word, sentence = found
+    console.print(f"\n[bold {ANSWERS[word]}]{escape(printable(sentence))}[/]")
     parts = [
-        f"[{style}]{n} {word}[/]" if style else f"{n} {word}" for word, style in words if (n := report.count(word))
+        f"[{COLOURS[word]}]{n} {word}[/]" if word in COLOURS else f"{n} {word}"
+        for word in WORDS
+        if (n := report.count(word))
     ]
-    console.print("[bold]B compared with A, by digest:[/] " + (", ".join(parts) or "nothing to compare"))
+    console.print(f"[dim]digests:[/] {', '.join(parts) or 'none'}")
+
+
+def _trust(report: Report, console: Console) -> None:
+    for level, sentence in report.trust:
+        console.print(f"[{LEVELS[level]}]{level}:[/] {escape(printable(sentence))}")
+    for run, sentence in report.course:
+        console.print(f"[yellow]{run.upper()}[/] {escape(printable(sentence))}")
+
+
+def _rounds(report: Report, console: Console) -> None:
+    """Show how the rounds differ: the baseline's own variance first."""
+    if report.rounds < 2:
+        return
+    table = new_table("\nRounds; times against A1", "round", "A", "B", "A q/s", "B q/s", "A p99", "B p99")
+    rows = {(row["run"], row["round"]): row for row in report.answers["rounds"]}
+    for number in range(1, report.rounds + 1):
+        a, b = rows.get(("a", number), {}), rows.get(("b", number), {})
+        cells = [f"{row['slowness']:.3f}" if row.get("slowness") else "-" for row in (a, b)]
+        cells += [count(row.get("per_second")) for row in (a, b)] + [duration(row.get("p99_ns")) for row in (a, b)]
+        table.add_row(str(number), *cells)
+    console.print(table)
+    console.print(baseline(report))
+
+
+def baseline(report: Report) -> str:
+    """Return how much A differs from itself, and what that lets be seen."""
+    found = [row["slowness"] for row in report.answers["rounds"] if row["run"] == "a" and row["slowness"]]
+    spread = max(found, default=1) / min(found, default=1) - 1
+    seen = sorted(entry["shift"]["detectable"] for entry in report.digests if (entry["shift"] or {}).get("detectable"))
+    least = f"; differences of {seen[len(seen) // 2] - 1:.0%} would be seen in half of the digests" if seen else ""
+    return f"A against A: its rounds differ by {spread:.1%}{least}."
 
 
 def new_table(title: str, *columns: str, left: int = 1) -> Table:
@@ -64,34 +96,17 @@ def new_table(title: str, *columns: str, left: int = 1) -> Table:
     return table
 
 
-def _accounting(report: Report, console: Console) -> None:
-    table = new_table("\nDid each run do what the tape says?", "run", "status", "reason", "events", "share", left=3)
+def _books(report: Report, console: Console) -> None:
+    """Show what became of the events, and why they were late: a line for each run."""
+    console.print("\n[bold]Did the runs do what the tape says?[/]")
     for letter in "ab"[: len(report.runs)]:
         rows = [row for row in report.answers["accounting"] if row["run"] == letter]
-        total = sum(row["events"] for row in rows)
-        for row in rows:
-            share = percent(row["events"], total)
-            table.add_row(letter.upper(), row["status"], row["reason"] or "", count(row["events"]), share)
-    console.print(table)
-
-
-def _lateness(report: Report, console: Console) -> None:
-    rows = report.answers["lateness"]
-    if not rows:
-        console.print("\n[bold]Lateness[/]  none: at --pace none nothing is due")
-        return
-    table = new_table("\nSent later than due, by cause", "run", "cause", "p50", "p99", "max", "over 1 ms", left=2)
-    for row in rows:
-        share = percent(row["over_1ms"], row["events"])
-        table.add_row(
-            row["run"].upper(),
-            row["cause"],
-            duration(row["p50_ns"]),
-            duration(row["p99_ns"]),
-            duration(row["max_ns"]),
-            share,
-        )
-    console.print(table)
+        parts = [f"{count(r['events'])} {r['status']}{f' ({reason})' if (reason := r['reason']) else ''}" for r in rows]
+        console.print(f"  {letter.upper()}: {', '.join(parts)}")
+        late = [row for row in report.answers["lateness"] if row["run"] == letter]
+        causes = [f"{row['cause']} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
+        text = f"late at p99: {', '.join(causes) or 'nothing'}" if late else "nothing was due (--pace none)"
+        console.print(f"[dim]     {text}[/]")
 
 
 def _totals(report: Report, console: Console) -> None:
@@ -104,6 +119,8 @@ def _totals(report: Report, console: Console) -> None:
     rows = {row["run"]: row for row in report.answers["totals"]}
     sides = [rows.get(letter, {}) for letter in "ab"[: len(report.runs)]]
     for name, key, shown in TOTALS:
+        if key not in SHOWN_TOTALS:
+            continue
         values = [side.get(key) for side in sides]
         cells = [shown(value) for value in values]
         if report.compares:
@@ -123,6 +140,7 @@ TOTALS: tuple[tuple[str, str, Any], ...] = (
     ("service p90", "service_p90_ns", duration),
     ("service p95", "service_p95_ns", duration),
     ("service p99", "service_p99_ns", duration),
+    ("service p99.9", "service_p999_ns", duration),
     ("service max", "service_max_ns", duration),
     ("response p50", "response_p50_ns", duration),
     ("response p90", "response_p90_ns", duration),
@@ -131,6 +149,20 @@ TOTALS: tuple[tuple[str, str, Any], ...] = (
     ("response max", "response_max_ns", duration),
     ("rows sent", "rows_sent", count),
     ("rows affected", "rows_affected", count),
+)
+
+
+# Those of one screen; the other reports have all.
+SHOWN_TOTALS = frozenset(
+    {
+        "executed",
+        "errors",
+        "per_second",
+        "service_p50_ns",
+        "service_p95_ns",
+        "service_p99_ns",
+        "response_p99_ns",
+    }
 )
 
 
@@ -205,6 +237,28 @@ def _results(report: Report, console: Console, top: int) -> None:
         more = count(row["more_sent"]) if row["kind"] == "rows" else ""
         table.add_row(row["kind"], text, row["known"] or "", count(row["events"]), more)
     console.print(table)
+
+
+def _why(report: Report, console: Console) -> None:
+    """Show what may explain it: other plans, other counters, other variables."""
+    lines = []
+    for entry in report.digests:
+        for change in (report.plans.get(entry["digest"]) or {"changes": []})["changes"]:
+            lines.append(f"plan of {entry['digest'][:8]}: {change}")
+    for row in report.answers["counters"][:SHOWN_COUNTERS]:
+        if report.compares and abs(row["weight"]) > COUNTER_WEIGHT:
+            lines.append(f"{row['name']}: {count(row['a'])} -> {count(row['b'])} for each 1,000 statements")
+    if report.variables:
+        named = [
+            f"{row['name']} {row['a']} -> {row['b']}" for row in report.variables if None not in (row["a"], row["b"])
+        ]
+        lines += named[:SHOWN_VARIABLES]
+        if len(report.variables) > SHOWN_VARIABLES:
+            lines.append(f"{len(report.variables)} variables differ in all: --html, --json")
+    if lines:
+        console.print("\n[bold]What may explain it[/]")
+    for text in lines:
+        console.print(f"  {escape(printable(text, 160))}")
 
 
 def _server_times(report: Report, console: Console, top: int) -> None:

@@ -81,6 +81,7 @@ class ReplayOptions:
     slice_ns: int = 3_000_000_000
     sample_ns: int = 1_000_000_000
     summaries: bool = False
+    plans: bool = True
     host_metrics: str | None = None
 
     def rules(self) -> Rules:

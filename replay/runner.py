@@ -16,22 +16,24 @@ from typing import Any
 
 import duckdb
 
-from ..errors import InputError, QuerytapeError, RefusedError, TargetError
+from ..errors import InputError, QuerytapeError, TargetError
 from ..native.engine import EndedBy, Engine, EngineStats
 from ..native.errors import NativeFault
 from ..schemas import FolderError, open_folder
 from ..servers.accounts import log_in_as
-from ..servers.facts import Facts, ask, gather
+from ..servers.facts import ask, gather
 from ..signals import stop_on_signals
 from .accounting import account, session_totals, summarise
 from .control import SpeedFile
 from .engine_setup import engine_options
-from .hosts import Host, SshHost
+from .hosts import Host
 from .limits import last_calibration
 from .machine import generator, is_local, measure
+from .opening import open_host, reader_facts, refuse
 from .options import ReplayOptions, RunSummary
 from .plan import make_plan
 from .planner import feed_streams, open_planner, session_stream, write_missing
+from .plans import keep_plans
 from .preflight import Finding, check, check_reader, check_tape, counted
 from .rules import Plan
 from .run_folder import RunFolder, first_info, new_run
@@ -103,12 +105,12 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
     except FolderError as fault:
         raise InputError(str(fault)) from fault
     rules = options.rules()
-    _refuse(check_tape(tape.info, options.permissions()))
+    refuse(check_tape(tape.info, options.permissions()))
     with new_run(options.output) as folder:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             options = replace(options, target=options.target.settled(con))
             facts = gather(con)
-            reader = _reader(options)
+            reader = reader_facts(options)
             catalog = read_catalog(con) if rules.commit_order else None
         for account in options.forcing.accounts.values():
             log_in_as(options.target, account)
@@ -121,34 +123,12 @@ def replay(tape_path: Path, options: ReplayOptions, watcher: Watcher | None = No
             findings += check_reader(plan, options.reads_to, reader, facts)
         for finding in findings:
             watcher.finding(finding)
-        _refuse(findings)
-        host = _host(options)
+        refuse(findings)
+        host = open_host(options)
         watcher.planned(plan)
         info = first_info(plan, options, facts, reader)
         folder.write(info)
         return Replay(plan, options, folder, info, watcher, host).run()
-
-
-def _reader(options: ReplayOptions) -> Facts | None:
-    """Return what is known of the second target. Raises TargetError where it can't be reached."""
-    if options.reads_to is None:
-        return None
-    with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
-        return gather(con)
-
-
-def _host(options: ReplayOptions) -> Host | None:
-    """Return the target's machine, None where it can't be seen. Raises TargetError where ssh does not get there."""
-    if options.sample_ns and options.host_metrics:
-        return SshHost(options.host_metrics)
-    return Host() if options.sample_ns and is_local(options.target) else None
-
-
-def _refuse(findings: list[Finding]) -> None:
-    """Raise RefusedError with all that speaks against it."""
-    against = [finding.text for finding in findings if finding.level == "refuse"]
-    if against:
-        raise RefusedError("refused: " + "\n           ".join(against))
 
 
 class Replay:
@@ -328,6 +308,7 @@ class Replay:
             sampling_problem=self.sampler.problem,
             variables_changed=self._changed_variables(),
             summaries=self._summaries(),
+            explained=self._explain(),
         )
         self.info["generator"]["warnings"] = warnings(self.info, last_calibration())
         self.folder.clean()
@@ -379,6 +360,15 @@ class Replay:
         servers = {"source": self.plan.tape.info.get("server"), **{k: self.info.get(k) for k in ("target", "reader")}}
         sides = {name: server["variables"] for name, server in servers.items() if server and server.get("variables")}
         return keep_summaries(self.folder.path, self.options.target, is_local(self.options.target), sides)
+
+    def _explain(self) -> int:
+        """Keep plans of the costliest statements; how many."""
+        if not self.options.plans:
+            return 0
+        with open_storage(self.folder.spill) as con:
+            schemas = dict(self.options.forcing.schemas)
+            target, writes = self.options.target, self.options.allow_writes
+            return keep_plans(con, self.plan.tape, self.folder.open(), target, schemas, writes)
 
     def _first_error(self) -> str:
         with open_storage(self.folder.spill) as con:

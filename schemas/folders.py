@@ -90,7 +90,7 @@ class Folder:
 
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
-    "run": ("outcomes", "sessions", "ticks", "samples", "texts"),
+    "run": ("outcomes", "sessions", "ticks", "samples", "texts", "plans"),
 }
 
 

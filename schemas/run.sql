@@ -25,6 +25,13 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     reader BOOLEAN                -- the second target (--reads-to) answered it; NULL where nothing was sent
 );
 
+CREATE TABLE plans (              -- plans.parquet: how the target would run a sample of the costliest digests, asked after the run
+    digest VARCHAR NOT NULL,
+    kind VARCHAR NOT NULL,        -- json, tree (EXPLAIN FORMAT=...), server_digest (STATEMENT_DIGEST of MySQL 8)
+    text VARCHAR,                 -- as the server gave it: it holds literal values of the sample
+    error VARCHAR                 -- why there is none
+);
+
 CREATE TABLE sessions (           -- sessions.parquet: one row for each session that was opened, or should have been
     session BIGINT NOT NULL,
     clone INTEGER NOT NULL,
