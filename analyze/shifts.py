@@ -10,6 +10,9 @@ it vary:
 - the rest, which is the digest's own: Yuen's trimmed t-test (Yuen 1974; one sample: Tukey and McLaughlin 1963) leaves
   out the fifth at both ends, where a stall is.
 
+Of one or two rounds nobody knows how a server's runs differ. A shift that all digests share, of up to 15 %, is then
+taken for the machine's, and the margin on that side is wider by it; a larger one is taken for real.
+
 Of several rounds the rounds' own means are tested as well: what a server does differently from one start to the next
 is then in the variance, and the larger p counts.
 """
@@ -32,7 +35,10 @@ FEWEST_BLOCKS = 8
 FEWEST_TAILS = 6
 FEWEST_ROUNDS = 3
 RESAMPLES = 400
+RUN_NOISE, RUN_DRIFT = 0.02, 0.15
+FEWEST_SHARING = 5  # digests
 Columns = dict[str, NDArray[np.generic]]
+Margins = tuple[float, float]  # down, up
 NONE = np.zeros(1)
 
 
@@ -72,9 +78,9 @@ class Shift:
 
 
 def trimmed(
-    values: Floats, margin: float, trim: float = TRIM, shared: Floats | None = None, shared_error: float = 0.0
+    values: Floats, margins: Margins, trim: float = TRIM, shared: Floats | None = None, shared_error: float = 0.0
 ) -> Test:
-    """Test the centre of values against -margin and +margin (all logarithms).
+    """Test the centre of values against -margins[0] and +margins[1] (all logarithms).
 
     `shared`: what of each value all digests have in common, whose mean has the standard error `shared_error`.
     """
@@ -91,8 +97,8 @@ def trimmed(
         centre,
         centre - reach,
         centre + reach,
-        float(stats.t.sf((centre - margin) / error, freedom)),
-        float(stats.t.cdf((centre + margin) / error, freedom)),
+        float(stats.t.sf((centre - margins[1]) / error, freedom)),
+        float(stats.t.cdf((centre + margins[0]) / error, freedom)),
         error,
         freedom,
     )
@@ -101,6 +107,7 @@ def trimmed(
 def measure(blocks: Columns, tails: Columns, margin: float) -> dict[str, Shift]:
     """Return each digest's shifts, from the columns of blocks.sql and tails.sql (by digest, round, block)."""
     slow = dict(_by_digest(tails))
+    margins = _margins(blocks, margin)
     common, error, stalls = _shared(blocks)
     found = {}
     for digest, rows in _by_digest(blocks):
@@ -110,17 +117,17 @@ def measure(blocks: Columns, tails: Columns, margin: float) -> dict[str, Shift]:
         shifts = rows["shift"].astype(np.float64)
         counts = rows["n"].astype(np.float64)
         rounds, levels = _by_round(rows["round"], shifts, counts, rows["level_a"].astype(np.float64))
-        tail = _tail(slow.get(digest), margin)
+        tail = _tail(slow.get(digest), margins)
         found[digest] = Shift(
             events=int(counts.sum()),
             paired=bool(rows["paired"].all()),
             middle=(
-                trimmed(shifts, margin, shared=common[_places(rows)], shared_error=error)
+                trimmed(shifts, margins, shared=common[_places(rows)], shared_error=error)
                 if len(shifts) >= FEWEST_BLOCKS
                 else None
             ),
             tail=tail[0],
-            rounds=trimmed(rounds, margin, 0.0) if len(rounds) >= FEWEST_ROUNDS else None,
+            rounds=trimmed(rounds, (margin, margin), 0.0) if len(rounds) >= FEWEST_ROUNDS else None,
             tail_ns=tail[1],
             noise=float(levels.std(ddof=1)) if len(levels) >= 2 else None,
         )
@@ -156,11 +163,29 @@ def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
     return common, spread / sqrt(len(series)) * sqrt((1 + memory) / (1 - memory)), stalls
 
 
-def _tail(rows: Columns | None, margin: float) -> tuple[Test | None, float]:
+def _margins(blocks: Columns, margin: float) -> Margins:
+    """Return the margins to both sides: what all digests share is the machine's, where too few rounds tell."""
+    if len(blocks["n"]) == 0 or len(np.unique(blocks["round"])) >= FEWEST_ROUNDS:
+        return margin, margin
+    centres = sorted(
+        (float(np.median(rows["shift"].astype(np.float64))), float(rows["n"].sum())) for _, rows in _by_digest(blocks)
+    )
+    if len(centres) < FEWEST_SHARING:
+        return margin, margin
+    upto = np.cumsum([n for _, n in centres])
+    common = centres[int(np.searchsorted(upto, upto[-1] / 2))][0]
+    if not RUN_NOISE < abs(common) < RUN_DRIFT:
+        return margin, margin
+    return margin + max(-common, 0.0), margin + max(common, 0.0)
+
+
+def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, float]:
     if rows is None or len(rows["n"]) < FEWEST_TAILS:
         return None, 0.0
     a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
-    return trimmed(np.log(np.maximum(b, 1) / np.maximum(a, 1)), 2 * margin), float(np.median(b - a))
+    return trimmed(np.log(np.maximum(b, 1) / np.maximum(a, 1)), (2 * margins[0], 2 * margins[1])), float(
+        np.median(b - a)
+    )
 
 
 def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, levels: Floats) -> tuple[Floats, Floats]:
