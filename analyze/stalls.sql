@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- When did the server stand still, or nearly? Per run and round, in bins of a tenth of a second: a bin stalls where fewer than a third
--- of the statements were answered that are usual around it (median of the 4 s around), while some waited, or where what was waited
+-- of the statements were answered that are usual around it (median of the 4 s around, at least half of the run's), while some waited, or where what was waited
 -- for in it took ten times as long as usual and 20 ms more. Neighbouring bins are one stall.
 --   at_ns, long_ns   when it began, how long it took
 --   depth            answers in it, as a share of the usual
@@ -30,10 +30,11 @@ WITH answers AS (
     LEFT JOIN waiting AS w USING (run, round, bin)
 ), usual AS (
     SELECT *,
-        median(n) OVER around AS usual_n,
+        greatest(median(n) OVER around, median(n) OVER whole / 2) AS usual_n,
         median(longest_ns) OVER around AS usual_ns
     FROM filled
-    WINDOW around AS (PARTITION BY run, round ORDER BY bin ROWS BETWEEN 20 PRECEDING AND 20 FOLLOWING)
+    WINDOW around AS (PARTITION BY run, round ORDER BY bin ROWS BETWEEN 20 PRECEDING AND 20 FOLLOWING),
+        whole AS (PARTITION BY run, round)
 ), flagged AS (
     SELECT *, usual_n >= 3 AND waiting > 0
         AND (n < usual_n / 3 OR (longest_ns > 10 * usual_ns AND longest_ns > usual_ns + 20000000 AND waiting >= 3)) AS stalls
