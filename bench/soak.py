@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An hour of one replay against the null server: does its memory stay flat? `make soak minutes=60`."""
+"""An hour of one replay against the null server: does its memory stay flat, and its timing? `make soak minutes=60`."""
 
 import argparse
 import re
@@ -9,6 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 from statistics import median
+
+import duckdb
 
 from ..replay.calibration import null_server
 from ..replay.synthetic import make_even_tape
@@ -26,6 +28,17 @@ def resident_mb(pid: int) -> float | None:
         return None
     found = re.search(r"^VmRSS:\s+(\d+) kB", text, re.M)
     return int(found[1]) / 1024 if found else None
+
+
+def lateness(run: Path) -> tuple[float, float]:
+    """Return the median of the seconds' lateness (p99, ns) in the second quarter and in the last."""
+    with duckdb.connect() as con:
+        rows = con.execute(
+            f"SELECT late_p99_ns FROM '{run}/ticks.parquet' WHERE late_p99_ns IS NOT NULL ORDER BY at_ns"
+        ).fetchall()
+    values = [row[0] for row in rows]
+    quarter = max(len(values) // 4, 1)
+    return median(values[quarter : 2 * quarter] or values), median(values[-quarter:])
 
 
 def main() -> int:
@@ -46,10 +59,12 @@ def main() -> int:
                 if (size := resident_mb(child.pid)) is not None:
                     sizes.append(size)
                     print(f"{time.monotonic() - began:6.0f} s  {size:7.1f} MB", flush=True)
+        early, late = lateness(run)
     quarter = max(len(sizes) // 4, 1)
     settled = sizes[quarter : 2 * quarter] or sizes
     first, last = median(settled), median(sizes[-quarter:])
     print(f"second quarter {first:.1f} MB, last quarter {last:.1f} MB: {last / first - 1:+.1%}")
+    print(f"late, median of a second's p99: second quarter {early / 1e3:.0f} us, last quarter {late / 1e3:.0f} us")
     return 1 if child.returncode != 0 or last > first * (1 + MOST_GROWTH) else 0
 
 
