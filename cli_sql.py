@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape sql`: DuckDB with the tables of tapes and runs ready."""
 
+import csv
+import json
 import sys
 from pathlib import Path
 
@@ -11,7 +13,6 @@ from .errors import InputError
 from .schemas import FolderError, open_folder, sql_text
 
 PROMPT = "querytape> "
-TAPE_TABLES = "tape_events, tape_sessions, tape_digests, tape_problems"
 
 
 @click.command(
@@ -68,23 +69,22 @@ def attach(folder: Path) -> duckdb.DuckDBPyConnection:
 
 def run(con: duckdb.DuckDBPyConnection, statement: str, shape: str) -> None:
     """Run statements and print the last one's rows. Raises duckdb.Error."""
-    relation = con.sql(statement)
-    if relation is None:
-        return
     if shape == "box":
-        click.echo(str(relation))
+        relation = con.sql(statement)
+        if relation is not None:
+            click.echo(str(relation))
         return
-    names = relation.columns
-    if shape == "json":
-        rows = con.sql(f"SELECT to_json(t)::VARCHAR FROM ({relation.sql_query()}) AS t").fetchall()
-        click.echo("".join(f"{row[0]}\n" for row in rows), nl=False)
-        return
-    import csv
-
-    writer = csv.writer(sys.stdout)
-    writer.writerow(names)
-    while rows := relation.fetchmany(10_000):
-        writer.writerows(rows)
+    cursor = con.execute(statement)
+    names = [column[0] for column in cursor.description or []]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if shape == "csv":
+        writer.writerow(names)
+    while rows := cursor.fetchmany(10_000):
+        if shape == "csv":
+            writer.writerows(rows)
+        else:
+            lines = (json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False) for row in rows)
+            click.echo("".join(f"{line}\n" for line in lines), nl=False)
 
 
 def shell(con: duckdb.DuckDBPyConnection, shape: str) -> None:

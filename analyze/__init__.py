@@ -6,7 +6,7 @@ One question is one `.sql` file here and one word in questions.py.
 
 from .as_json import as_json
 from .html import render
-from .inspect import Portrait, portrait, portrait_json, show_portrait
+from .inspect import Portrait, difference, difference_json, portrait, portrait_json, show_difference, show_portrait
 from .markdown import as_markdown
 from .report import Report, Settings, build
 from .specs import write_charts
@@ -22,10 +22,13 @@ __all__ = [
     "as_json",
     "as_markdown",
     "build",
+    "difference",
+    "difference_json",
     "portrait",
     "portrait_json",
     "render",
     "show",
+    "show_difference",
     "show_portrait",
     "write_charts",
     "write_tables",

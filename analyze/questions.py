@@ -37,6 +37,10 @@ INSPECT = (
     "inspect_digests",
     "inspect_accounts",
     "inspect_concurrency",
+    "inspect_arrivals",
+    "inspect_transactions",
+    "inspect_sizes",
+    "inspect_tables",
 )
 
 Row = dict[str, Any]

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which tables are read and written, by what their statements name? Input: tape_digests (with its counts of events).
+WITH named AS (
+    SELECT class, events, duration_ns, unnest(list_distinct(
+        regexp_extract_all(normalized, '\b(?:from|join|update|into|table)\s+`?([\w$.]+)', 1))) AS name
+    FROM tape_digests
+)
+SELECT name, sum(events) FILTER (class = 'read')::BIGINT AS reads, sum(events) FILTER (class = 'write')::BIGINT AS writes,
+    sum(events) FILTER (class NOT IN ('read', 'write'))::BIGINT AS others, sum(duration_ns)::BIGINT AS duration_ns
+FROM named
+GROUP BY name
+ORDER BY sum(events) DESC, name

@@ -1,0 +1,10 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What is on the second tape more or less often than on the first? A row for each digest: statements an hour on both, and their share.
+-- Input: tape_digests, other_digests, variables hours and other_hours.
+SELECT coalesce(a.digest, b.digest) AS digest, coalesce(a.class, b.class) AS class, coalesce(a.normalized, b.normalized) AS normalized,
+    coalesce(a.events, 0) AS events_a, coalesce(b.events, 0) AS events_b,
+    coalesce(a.events, 0) / getvariable('hours') AS an_hour_a, coalesce(b.events, 0) / getvariable('other_hours') AS an_hour_b,
+    a.duration_ns / nullif(a.events, 0) AS mean_a_ns, b.duration_ns / nullif(b.events, 0) AS mean_b_ns
+FROM tape_digests AS a
+FULL JOIN other_digests AS b USING (digest)
+ORDER BY abs(coalesce(b.events, 0) / getvariable('other_hours') - coalesce(a.events, 0) / getvariable('hours')) DESC, digest
