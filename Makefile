@@ -50,6 +50,8 @@ demo: setup ## record a workload, replay it on two servers, compare
 test: setup ## all tests, those against real servers included
 	@$(MAKE) --no-print-directory servers || \
 		printf '\n!!! MySQL 8.0 or 5.7 could not be fetched: the tests against it will be skipped.\n\n'
+	@command -v chromium >/dev/null || scripts/setup-system browser || \
+		printf '\n!!! no Chromium: the report is not opened in a browser.\n\n'
 	@$(bin)/python -m pytest $(args)
 	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
 		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \

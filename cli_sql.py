@@ -21,7 +21,7 @@ PROMPT = "querytape> "
     epilog="""\b
 Examples:
   querytape sql new.run
-  querytape sql new.run -c 'SELECT status, count(*) FROM outcomes GROUP BY ALL'
+  querytape sql new.run -c 'SELECT errno, count(*) FROM outcomes GROUP BY 1'
   querytape sql shop.tape -c 'FROM digests ORDER BY events DESC LIMIT 5'
   querytape sql new.run --format csv -c 'FROM ticks' > ticks.csv
 """,

@@ -22,7 +22,7 @@ from .verdict import WORDS
 @cache
 def chart_library() -> str:
     """Return Vega, Vega-Lite and Vega-Embed as one script, fit to stand in a script element."""
-    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")
+    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")  # type: ignore[call-arg]
 
 
 def totals(report: Report) -> list[dict[str, Any]]:

@@ -128,7 +128,8 @@ class Difference:
 
 def difference(path: Path, other: Path, memory: str = "1500MB") -> Difference:
     """Ask what changed from one tape to the other. Raises FolderError where one is none."""
-    tapes, totals = [open_folder("tape", path), open_folder("tape", other)], []
+    tapes = [open_folder("tape", path), open_folder("tape", other)]
+    totals: list[Row] = []
     desk = open_desk(memory)
     try:
         for tape in reversed(tapes):

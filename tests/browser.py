@@ -94,4 +94,5 @@ def browser(tmp_path: Path, request: pytest.FixtureRequest) -> Browser:
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         skip_loudly(request, "no chromium: the HTML report is not opened in a browser")
+    assert program is not None
     return Browser(program, tmp_path / "profile")

@@ -91,7 +91,7 @@ def judged(pair: tuple[Server, Server], tape: Path, folder: Path) -> Report:
         assert summary.complete
         runs.append([summary.path])
         time.sleep(0.5)
-    return build(tape, *runs)
+    return build(tape, runs[0], runs[1])
 
 
 def words(report: Report) -> dict[str, str]:
