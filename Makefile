@@ -11,8 +11,9 @@ compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 minutes ?= 60
 events ?= 50000000
+pairs ?= 200
 
-.PHONY: help setup servers demo test test-native lint format fuzz bench soak volume docs wheel clean
+.PHONY: help setup servers demo test test-native lint format fuzz bench soak volume verdicts docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +81,9 @@ soak: setup ## replay for an hour (minutes=60) and see that memory stays flat
 
 volume: setup ## replay a tape of 50 million events (events=50000000) and see that memory stays bounded
 	@$(bin)/python -m querytape.bench.volume --events $(events)
+
+verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what they call falsely
+	@$(bin)/python -m querytape.bench.verdicts --pairs $(pairs)
 
 docs: setup ## write docs/cli.md from the commands' help
 	@$(bin)/python docs/make_cli.py

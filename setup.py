@@ -61,6 +61,8 @@ setup(
     ],
     extras_require={
         "dev": [
+            "jsonschema>=4.20",
+            "types-jsonschema",
             "pytest>=8",
             "ruff>=0.9",
             "mypy>=1.11",

@@ -26,7 +26,7 @@ WITH ranked AS (
         median(p.a_ns)::BIGINT AS median_a_ns, median(p.b_ns)::BIGINT AS median_b_ns,
         quantile_disc(p.a_ns, 0.95) AS p95_a_ns, quantile_disc(p.b_ns, 0.95) AS p95_b_ns,
         (sum(p.b_ns) - sum(p.a_ns))::BIGINT AS lost_ns,
-        coalesce(sum(p.b_ns) FILTER (p.b_ns > l.b_ns), 0) - coalesce(sum(p.a_ns) FILTER (p.a_ns > l.a_ns), 0) AS tail_ns
+        coalesce(sum(p.b_ns) FILTER (p.b_ns >= l.b_ns), 0) - coalesce(sum(p.a_ns) FILTER (p.a_ns >= l.a_ns), 0) AS tail_ns
     FROM pair AS p, limits AS l
     GROUP BY digest
 )
