@@ -31,7 +31,7 @@ OPTIONS = (
     click.option("--margin", type=Share(), default="10%", show_default=True, help="A smaller difference is none."),
     click.option("--margin-time", type=Duration(), default="50us", show_default=True, help="Likewise, in time."),
     click.option("--exclude-warmup", type=Duration(), default="0s", help="Leave out what was sent before this."),
-    click.option("--top", default=10, show_default=True, help="How many digests to show on the terminal."),
+    click.option("--top", default=6, show_default=True, help="How many digests to show on the terminal."),
     click.option("--memory", default="1500MB", show_default=True, help="Memory for the analysis."),
 )
 

@@ -13,7 +13,7 @@ from .numbers import count, duration, ratio
 from .points import taken
 from .questions import Row
 from .report import Report
-from .verdict import CANNOT_TELL, ERRORS, FASTER, SLOWER, UNSTABLE, WORDS
+from .verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
 
 COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
 ANSWERS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
@@ -174,13 +174,14 @@ def _digests(report: Report, console: Console, top: int) -> None:
         console.print(f"\n[bold]Digests, by time in the run[/] (tape: {taken(report.tape.info)}, for information)")
         heads = ("n", "p50", "p95", "total", "tape p50", "tape p95")
     console.print(f"[dim]{'':22}{''.join(f'{head:>9}' for head in heads)}[/]")
-    for entry in report.digests[:top]:
+    chosen = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
+    for entry in chosen[:top]:
         name, cells = _compared(entry) if report.compares else _single(entry)
         colour = COLOURS.get(entry["verdict"], "bold")
         console.print(f"[{colour}]{escape(f'{name:22}')}[/]{''.join(f'{cell:>9}' for cell in cells)}", no_wrap=True)
         console.print(f"  [dim]{escape(printable(entry['text'], 76))}[/]", no_wrap=True)
-    if len(report.digests) > top:
-        console.print(f"[dim]... {len(report.digests) - top:,} more: --top N, --html or --json[/]")
+    if hidden := len(report.digests) - len(chosen[:top]):
+        console.print(f"[dim]... {hidden:,} more: --top N, --html or --json[/]")
 
 
 def _compared(entry: Row) -> tuple[str, list[str]]:

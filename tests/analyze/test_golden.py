@@ -34,9 +34,11 @@ def small(folder: Path) -> tuple[Path, Path, Path]:
     events: list[dict[str, Any]] = []
     for number in range(60):
         kind = number % 3
-        text = ("SELECT a FROM t WHERE id = 1", "UPDATE `t` JOIN u SET a = 2", "COMMIT" if number // 6 % 2 else "BEGIN")[
-            kind
-        ]
+        text = (
+            "SELECT a FROM t WHERE id = 1",
+            "UPDATE `t` JOIN u SET a = 2",
+            "COMMIT" if number // 6 % 2 else "BEGIN",
+        )[kind]
         events.append(
             {
                 "session": 1 + number % 2,
