@@ -29,8 +29,8 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
             if shutil.which("pt-query-digest") is None:
                 raise MissingError("no pt-query-digest: it is in percona-toolkit")
             log = write_log(work / "same.log", events)
-            command = ("pt-query-digest", "--no-version-check", "--limit", "10", str(log))
-            peer = Side("pt-query-digest", " ".join(command), lambda c=command: timed(*c))  # type: ignore[misc]
+            theirs = ("pt-query-digest", "--no-version-check", "--limit", "10", str(log))
+            peer = Side("pt-query-digest", " ".join(theirs), lambda c=theirs: timed(*c))  # type: ignore[misc]
         command = (
             sys.executable,
             "-m",

@@ -48,6 +48,7 @@ def simulate(
             for block, (ours, theirs) in enumerate(
                 zip(np.array_split(a, parts), np.array_split(b, parts), strict=True)
             ):
+                values: tuple[Any, ...]
                 if parts == 40 and len(ours):
                     values = (len(ours), np.log(theirs / ours).mean(), np.log(ours).mean(), True)
                 elif parts == 20 and len(ours) >= 15:
