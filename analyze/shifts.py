@@ -23,7 +23,7 @@ from math import exp, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtr, stdtrit  # Student's t: its distribution function and the inverse
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +73,7 @@ class Shift:
         test = self.rounds or self.middle
         if test is None:
             return None
-        reach = stats.t.ppf(0.995, test.freedom) + stats.t.ppf(0.8, test.freedom)
+        reach = stdtrit(test.freedom, 0.995) + stdtrit(test.freedom, 0.8)
         return exp(float(reach) * test.error)
 
 
@@ -92,13 +92,13 @@ def trimmed(
     error = float(winsorised.std(ddof=1)) / ((1 - 2 * cut / n) * sqrt(n))
     error = max(sqrt(error**2 + shared_error**2), 1e-9)
     freedom = n - 2 * cut - 1
-    reach = float(stats.t.ppf(0.95, freedom)) * error
+    reach = float(stdtrit(freedom, 0.95)) * error
     return Test(
         centre,
         centre - reach,
         centre + reach,
-        float(stats.t.sf((centre - margins[1]) / error, freedom)),
-        float(stats.t.cdf((centre + margins[0]) / error, freedom)),
+        float(stdtr(freedom, (margins[1] - centre) / error)),
+        float(stdtr(freedom, (centre + margins[0]) / error)),
         error,
         freedom,
     )

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from math import exp, log1p
 from typing import Any
 
-from scipy.stats import false_discovery_control
-
 from .shifts import Shift, Test
 
 FEWEST_EVENTS = 30
@@ -134,4 +132,6 @@ def _tail_p(shift: Shift | None) -> float:
 
 def _corrected(found: list[float]) -> list[float]:
     """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995)."""
+    from scipy.stats import false_discovery_control  # here: it takes half a second to load
+
     return [float(p) for p in false_discovery_control(found, method="bh")] if found else []
