@@ -79,7 +79,7 @@ def first_info(plan: Plan, options: ReplayOptions, facts: Facts, reader: Facts |
             "last_ns": tape.info.get("last_ns"),
         },
         "target": _server(options.target, facts),
-        **({"reader": _server(options.reads_to, reader)} if options.reads_to and reader else {}),
+        "reader": _server(options.reads_to, reader) if options.reads_to and reader else None,
         "parameters": options.as_json(),
         "measuring_point": "client",
         "plan": plan.as_json(),

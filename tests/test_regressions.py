@@ -74,7 +74,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {
                 "session": 1 + number % 6,
                 "start_ns": T0 + number * SECOND // 400,
-                "statement": text.format(n=1 + place % (ROWS - 2000), c=place % 3000),
+                "statement": text.format(n=10_000 + place % (ROWS - 12_000), c=1000 + place % 2000),
                 "digest": digest,
                 "class": class_,
                 "db": "shop",
@@ -127,6 +127,24 @@ def test_a_small_sort_buffer(pair: tuple[Server, Server], tape: Path, tmp_path: 
         pair[1].execute(f"SET GLOBAL sort_buffer_size = {before}")
     assert set(words(report)) == {SORTED}
     assert {"name": "sort_buffer_size", "a": str(before), "b": "1024"} in report.variables
+
+
+def test_a_smaller_buffer_pool(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """What reads scattered rows is slower, the reads from disk are among the counters, the variable is named."""
+    before = int(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
+    pair[1].execute("SET GLOBAL innodb_buffer_pool_size = 5242880")
+    time.sleep(3)  # it is resized in the background
+    try:
+        report = judged(pair, tape, tmp_path)
+        small = str(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
+    finally:
+        pair[1].execute(f"SET GLOBAL innodb_buffer_pool_size = {before}")
+        time.sleep(3)
+    assert words(report).get(KEYED) == "slower"
+    assert set(words(report).values()) == {"slower"}
+    reads = next(row for row in report.answers["counters"] if row["name"] == "Innodb_buffer_pool_reads")
+    assert reads["b"] > 100 + 2 * (reads["a"] or 0)
+    assert {"name": "innodb_buffer_pool_size", "a": str(before), "b": small} in report.variables
 
 
 def test_another_sql_mode(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:

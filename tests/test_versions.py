@@ -25,7 +25,7 @@ def test_an_upgrade(before: str, after: str, server_factory: ServerFactory, tmp_
     for number in range(240):
         at = {"session": 1 + number % 4, "start_ns": T0 + number * 10 * MS, "db": "shop"}
         if number % 3 == 0:
-            text = f"SELECT b FROM t WHERE a BETWEEN {number} AND {number + 20} ORDER BY b"
+            text = f"SELECT b FROM t WHERE a BETWEEN {number:03d} AND {number + 20:03d} ORDER BY b"
             events.append({**at, "statement": text, "digest": READ})
         elif number % 3 == 1:
             events.append(

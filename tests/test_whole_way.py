@@ -125,7 +125,7 @@ def test_counts_order_bytes_and_times(
     prepare(target)
     target.execute("SET GLOBAL general_log = ON")
     run(
-        "replay", tape, "--target", target.url("shop"), "-o", out, "--allow-writes", "--target-is-disposable", "--drain", "5s"
+        "replay", tape, "--target", target.url("shop"), "-o", out, "--allow-writes", "--target-is-disposable", "--drain", "5s", "--no-plans"
     )  # fmt: skip
     target.execute("SET GLOBAL general_log = OFF")
     check_target(target, source, sent)
