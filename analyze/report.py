@@ -13,7 +13,7 @@ from .masking import mask
 from .overtime import sentences
 from .questions import PAGES, REPORT, Desk, Row, open_desk
 from .shifts import Shift, bootstrap_quantile, measure
-from .trust import doubt, trust
+from .trust import doubt, effects, trust
 from .verdict import ERRORS, FASTER, SLOWER, Case, Margin, Verdict, judge_all
 
 BINS = 240
@@ -114,6 +114,7 @@ def build(
         target_a, target_b = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
         report.variables = different_variables(target_a, target_b)
     report.digests = merge_digests(report, texts, shifts, intervals)
+    report.trust += effects(report)
     return report
 
 

@@ -5,6 +5,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ..schemas import Folder
+from .numbers import duration
 from .points import taken
 
 if TYPE_CHECKING:
@@ -94,6 +95,25 @@ def _lateness(report: "Report") -> Sentences:
                 )
             )
     return found
+
+
+def effects(report: "Report") -> Sentences:
+    """The tool's own lateness against the smallest difference that was called; for after the verdicts."""
+    called = [
+        abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
+        for entry in report.digests
+        if entry["verdict"] in ("slower", "faster") and entry["a"] and entry["b"] and entry["why"].startswith("x")
+    ]
+    late = max((row["p99_ns"] for row in report.answers["lateness"] if row["cause"] == "tool"), default=0)
+    if not called or late <= min(called):
+        return []
+    return [
+        (
+            "information",
+            f"The replayer's own lateness ({duration(late)} at p99) is more than the smallest difference that is called"
+            f" ({duration(min(called))}): service times do not hold it, response times do.",
+        )
+    ]
 
 
 def _sides(report: "Report") -> Sentences:
