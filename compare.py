@@ -97,14 +97,18 @@ class ComparePlan:
 
 
 def runs_of(folder: Path) -> dict[str, list[Path]]:
-    """Return the finished runs of each side of a comparison's folder, in order."""
-    found: dict[str, list[Path]] = {}
-    for side in SIDES:
-        numbered = sorted(
-            (int(path.stem[1:]), path) for path in folder.glob(f"{side}[0-9]*.run") if path.stem[1:].isdigit()
-        )
-        found[side] = [path for _, path in numbered if open_folder("run", path).finished]
-    return found
+    """Return the runs of each side of a comparison's folder: of the rounds that are complete on both, in order."""
+    numbers = sorted(int(path.stem[1:]) for path in folder.glob("a[0-9]*.run") if path.stem[1:].isdigit())
+    rounds = [number for number in numbers if all(is_complete(folder / f"{side}{number}.run") for side in SIDES)]
+    return {side: [folder / f"{side}{number}.run" for number in rounds] for side in SIDES}
+
+
+def is_complete(path: Path) -> bool:
+    """Whether a run is there and came to its end; what was killed or stopped has to be run again."""
+    if not (path / "run.json").exists():
+        return False
+    info = open_folder("run", path).info
+    return bool(info.get("finished")) and info.get("partial") is None and bool(info["accounting"]["balanced"])
 
 
 def is_comparison(path: Path) -> bool:
@@ -119,7 +123,7 @@ def run_all(plan: ComparePlan, folder: Path, say: Callable[[str], None], watcher
     plan.write(folder / PLAN)
     for side, name in plan.steps():
         path = folder / name
-        if path.exists() and open_folder("run", path).finished:
+        if is_complete(path):
             continue
         shutil.rmtree(path, ignore_errors=True)  # cut off: it is run again
         say(f"{name}: {plan.targets[side]}")
