@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #define NO_LOCKS_FACTOR 10
+#define APART 8 /* of the bound: between two broken waits */
 
 struct item {
     uint64_t n; /* a commit's number, or how many a session waits for */
@@ -135,6 +136,14 @@ static int give_up(struct qt_session *s, struct table *t)
     return found;
 }
 
+/* One circle of locks keeps every waiting session; one that goes on opens it for all. So they give up one after the other, and between
+ * two of them there is time in which something may move. 1 = it is this one's turn. */
+static int may_give_up(struct qt_engine *e, int64_t now, int64_t apart)
+{
+    int64_t last = atomic_load(&e->last_broken_ns);
+    return now - last >= apart && atomic_compare_exchange_strong(&e->last_broken_ns, &last, now);
+}
+
 static int sleep_for(struct qt_session *s, struct table *t, uint64_t needed)
 {
     struct qt_engine *e = s->engine;
@@ -148,8 +157,11 @@ static int sleep_for(struct qt_session *s, struct table *t, uint64_t needed)
             seen = atomic_load(&t->settled);
             until = qt_now() + bound;
         }
-        if (qt_now() >= until)
-            return 0;
+        if (qt_now() >= until) {
+            if (may_give_up(e, qt_now(), bound / APART))
+                return 0;
+            until = qt_now() + bound / APART;
+        }
         atomic_store(&s->sleep, QT_WAITS_FOR_ORDER);
         if (atomic_load(&t->settled) < needed && !qt_stopping(e) && !atomic_load(&e->ending))
             qt_futex_wait(&s->sleep, QT_WAITS_FOR_ORDER, until);

@@ -225,6 +225,7 @@ struct qt_engine {
     _Atomic int64_t spawned, open, opened, failed, lost, ended, drain_cut;
     _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, order_waits, order_broken, order_wait_ns, failures,
         unforced, mirror_failed;
+    _Atomic int64_t last_broken_ns; /* when a wait for the order was last broken */
     _Atomic int32_t ended_by;
     struct qt_order *order;      /* NULL = sessions are not ordered */
     struct qt_tempo tempo;
