@@ -23,7 +23,7 @@ from tests.tapes import MS, SECOND, T0, make_tape
 pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
 
 ROWS = 30_000
-SECONDS = 4
+SECONDS = 6
 LOOKUP, KEYED, SORTED, GROUPED, WRITTEN = (f"{n:016x}" for n in range(1, 6))
 FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD5(seq), 4) FROM seq_1_to_{rows}"
 
@@ -58,7 +58,7 @@ def fresh(pair: tuple[Server, Server]) -> None:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Four seconds of four kinds of reads and a write, by six sessions."""
+    """Six seconds of four kinds of reads and a write, by six sessions."""
     statements = (
         (LOOKUP, "SELECT hash FROM t WHERE id = {n}", "read"),
         (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {c}", "read"),
@@ -149,7 +149,7 @@ def test_a_lock_that_is_held(pair: tuple[Server, Server], tape: Path, tmp_path: 
     """Two seconds without a write are listed as a stall, with what waited; it is no regression of the reads."""
 
     def hold() -> None:
-        time.sleep(1.5)
+        time.sleep(2.5)
         with pair[1].connect() as con, con.cursor() as cursor:
             cursor.execute("LOCK TABLES shop.w WRITE")
             time.sleep(2)
