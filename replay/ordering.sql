@@ -4,7 +4,9 @@
 -- all, 1 unknown); view transactions; variables precision_ns, whole_seconds, overlap_ns.
 --
 -- A commit has its moment: for COMMIT and ROLLBACK their start (locks go between that and their end), for a write of its own its end
--- (its locks come after its start). Commits of a table are numbered by it (kind 0), statements that took locks inside a transaction by
+-- (its locks come after its start) - or what lies just before the end of another's locking statement, where that ended within the
+-- write and its transaction after it: had both wanted one lock, the write could only end before the transaction by having it first
+-- (earlier; not where other transactions ended since, for it may have waited for those). Commits of a table are numbered by it (kind 0), statements that took locks inside a transaction by
 -- their end (kind 1); place = 2 * table + kind.
 --   a plain read      waits for commits whose moment lay before its start
 --   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only for lower
@@ -13,7 +15,8 @@
 --                     start: locks of gaps let two transactions by in one order and not in the other.
 --   a commit          waits for lower numbers alone, before its start
 -- A log of whole seconds tells the order of the ends and nothing of the beginnings (whole_seconds): there every moment is an end, and what
--- lay before a start is what lay before the end of its session's event before.
+-- lay before a start is what lay before the end of its session's event before. What takes locks waits there for statements of kind 1
+-- that had ended before its end: one that waited for a lock is logged as soon as COMMIT lets it go, which is before that COMMIT is.
 -- Every wait goes back in time, from a statement's end or a commit's moment: the plan has no circles.
 WITH timed AS ( -- sure_ns: what ended before this had ended before the event began
     SELECT *, CASE
@@ -26,7 +29,7 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
         CASE WHEN getvariable('whole_seconds') THEN e.end_ns ELSE e.start_ns END AS moment_ns
     FROM transactions x
     JOIN timed e ON e.session = x.session AND e.seq = x.end_seq
-), touched AS ( -- which tables each statement touches; one whose digest nobody knows may touch any
+), touched AS ( -- which tables each statement touches; one whose digest nobody knows may touch any; a deadlock's victim touches none
     SELECT e.session, e.seq, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq,
         CASE
             WHEN e.class = 'ddl' OR (e.class = 'write' AND e.tx_seq IS NULL) THEN e.seq
@@ -38,15 +41,40 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     LEFT JOIN ends x ON e.session = x.session AND e.tx_seq = x.first_seq
     LEFT JOIN known_digests k ON e.digest = k.digest
     LEFT JOIN digest_tables d ON e.digest = d.digest
-), released AS ( -- (commit, table)
-    SELECT DISTINCT session, seq, sure_ns, table_no, true AS own, end_ns AS moment_ns
-    FROM touched
-    WHERE table_no IS NOT NULL AND commit_seq = seq
-    UNION ALL BY NAME
-    SELECT DISTINCT c.session, c.seq, c.sure_ns, t.table_no, false AS own, c.moment_ns
+    WHERE x.seq IS DISTINCT FROM e.seq
+), held AS ( -- a transaction's locks: from the end of each statement that took some to the moment of its end
+    SELECT c.session, c.seq, c.sure_ns, t.table_no, t.end_ns, c.moment_ns
     FROM touched t
     JOIN ends c ON t.session = c.session AND t.tx_seq = c.first_seq
     WHERE t.table_no IS NOT NULL AND t.locks AND t.class <> 'ddl'
+), spans AS (
+    SELECT session, seq, table_no, start_ns, end_ns
+    FROM touched
+    WHERE class = 'write' AND tx_seq IS NULL AND table_no IS NOT NULL AND NOT getvariable('whole_seconds')
+), ended AS ( -- the last transaction's end before that of each write
+    SELECT w.session, w.seq, max(c.moment_ns) AS moment_ns
+    FROM spans w
+    ASOF JOIN held c ON w.table_no = c.table_no AND w.end_ns >= c.moment_ns
+    GROUP BY w.session, w.seq
+), met AS ( -- of the locking statements that ended within each write: the first and the last
+    SELECT w.*, h.end_ns AS held_ns, h.moment_ns FROM spans w ASOF JOIN held h ON w.table_no = h.table_no AND w.start_ns < h.end_ns
+    UNION ALL BY NAME
+    SELECT w.*, h.end_ns AS held_ns, h.moment_ns FROM spans w ASOF JOIN held h ON w.table_no = h.table_no AND w.end_ns > h.end_ns
+), earlier AS (
+    SELECT m.session, m.seq, min(m.held_ns) - 1 AS moment_ns
+    FROM met m
+    LEFT JOIN ended e USING (session, seq)
+    WHERE m.held_ns > m.start_ns AND m.held_ns < m.end_ns AND m.moment_ns > m.end_ns
+    GROUP BY m.session, m.seq
+    HAVING coalesce(any_value(e.moment_ns) < min(m.held_ns), true)
+), released AS ( -- (commit, table)
+    SELECT DISTINCT t.session, t.seq, t.sure_ns, t.table_no, true AS own, coalesce(e.moment_ns, t.end_ns) AS moment_ns
+    FROM touched t
+    LEFT JOIN earlier e USING (session, seq)
+    WHERE t.table_no IS NOT NULL AND t.commit_seq = t.seq
+    UNION ALL BY NAME
+    SELECT DISTINCT session, seq, sure_ns, table_no, false AS own, moment_ns
+    FROM held
 ), marks AS ( -- kind 0: commits; kind 1: statements of transactions that took locks
     SELECT session, seq, table_no, 0 AS kind, moment_ns FROM released
     UNION ALL BY NAME
@@ -74,7 +102,9 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     UNION ALL BY NAME
     SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, sure_ns AS until_ns FROM released WHERE NOT own
     UNION ALL BY NAME
-    SELECT session, seq, NULL AS commit_seq, table_no, 1 AS kind, sure_ns AS until_ns FROM touched
+    SELECT session, seq, NULL AS commit_seq, table_no, 1 AS kind,
+        CASE WHEN getvariable('whole_seconds') THEN end_ns - 1 ELSE sure_ns END AS until_ns
+    FROM touched
     WHERE table_no IS NOT NULL AND locks
 ), asked AS ( -- who knows nothing waits for all; everyone waits for those who know nothing
     SELECT session, seq, any_value(commit_seq) AS commit_seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no, kind,

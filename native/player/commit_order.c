@@ -5,9 +5,10 @@
  *
  *   done:    2 3 5     ─► next = 1: nothing is settled; 1 comes ─► next = 4: those who wait for 3 or fewer go on; 5 waits for 4
  *
- * What is skipped, refused or fails is done as well. Waiting for locks in the target may close a circle that the plan cannot see: a wait
- * that nothing has moved for order_bound_ns is broken and counted, but only where its session has a transaction open; others hold no
- * locks for anyone, and are let go after ten times as long.
+ * What is skipped, refused or fails is done as well. Waiting for locks in the target may close a circle that the plan cannot see. So a
+ * wait that nothing has moved for order_bound_ns is stuck, where its session has a transaction open; others hold no locks for anyone,
+ * and are stuck after ten times as long. Of the stuck waits the earliest on the tape is broken and counted, one after the other: one that
+ * goes on may open the circle for all. Its transaction waits no more until it ends, for it is the locks that have to go.
  */
 #include "engine_private.h"
 
@@ -118,8 +119,8 @@ static int next_pair(const char **p, uint64_t *table, uint64_t *number)
     return 1;
 }
 
-/* Where nothing moved for the bound: 1, and the session is no longer among the waiting. */
-static int give_up(struct qt_session *s, struct table *t)
+/* Its wait is over: it is no longer among the waiting. */
+static void leave(struct qt_session *s, struct table *t)
 {
     int found = 0;
     pthread_mutex_lock(&t->lock);
@@ -133,80 +134,107 @@ static int give_up(struct qt_session *s, struct table *t)
                     heap_add(&t->waiting, old.item[k]);
         }
     pthread_mutex_unlock(&t->lock);
-    return found;
 }
 
-/* One circle of locks keeps every waiting session; one that goes on opens it for all. So they give up one after the other, and between
- * two of them there is time in which something may move. 1 = it is this one's turn. */
-static int may_give_up(struct qt_engine *e, int64_t now, int64_t apart)
+/* A session whose wait is stuck has its `stuck_due_ns` there for all to see. Whoever comes first after `apart` lets the earliest go. */
+static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
 {
-    int64_t last = atomic_load(&e->last_broken_ns);
-    return now - last >= apart && atomic_compare_exchange_strong(&e->last_broken_ns, &last, now);
+    int64_t last = atomic_load(&e->last_broken_ns), earliest = QT_NOT_STUCK;
+    struct qt_session *first = NULL;
+
+    if (now - last < apart || !atomic_compare_exchange_strong(&e->last_broken_ns, &last, now))
+        return;
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        int64_t due = atomic_load(&e->session[i].stuck_due_ns);
+        if (due < earliest && due != QT_LET_GO) {
+            earliest = due;
+            first = &e->session[i];
+        }
+    }
+    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO))
+        qt_wake(first);
 }
 
-static int sleep_for(struct qt_session *s, struct table *t, uint64_t needed)
+/* Nobody's turn comes any more once the run ends. */
+static int its_turn(struct qt_engine *e, struct table *t, uint64_t needed)
+{
+    return atomic_load(&t->settled) >= needed || qt_stopping(e) || atomic_load(&e->ending);
+}
+
+/* 1 = it is its turn; 0 = it goes on before its turn. */
+static int sleep_for(struct qt_session *s, const struct qt_event *ev, struct table *t, uint64_t needed)
 {
     struct qt_engine *e = s->engine;
-    int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR);
-    uint64_t seen = atomic_load(&t->settled);
+    int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR), apart = e->options.order_bound_ns / APART;
+    uint64_t seen = atomic_load(&t->settled), now_settled;
     int64_t until = qt_now() + bound;
 
     qt_records_hand_over(s);
-    while (atomic_load(&t->settled) < needed && !qt_stopping(e) && !atomic_load(&e->ending)) {
-        if (atomic_load(&t->settled) != seen) {
-            seen = atomic_load(&t->settled);
+    while (!its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO) {
+        now_settled = atomic_load(&t->settled);
+        if (now_settled != seen) {
+            seen = now_settled;
             until = qt_now() + bound;
-        }
-        if (qt_now() >= until) {
-            if (may_give_up(e, qt_now(), bound / APART))
-                return 0;
-            until = qt_now() + bound / APART;
+            atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+        } else if (qt_now() >= until) { /* others whose waits began with this one's become stuck within `apart` */
+            if (atomic_load(&s->stuck_due_ns) == QT_NOT_STUCK)
+                atomic_store(&s->stuck_due_ns, ev->due_ns);
+            else
+                let_one_go(e, qt_now(), apart);
+            until = qt_now() + apart;
         }
         atomic_store(&s->sleep, QT_WAITS_FOR_ORDER);
-        if (atomic_load(&t->settled) < needed && !qt_stopping(e) && !atomic_load(&e->ending))
+        if (!its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO)
             qt_futex_wait(&s->sleep, QT_WAITS_FOR_ORDER, until);
         atomic_store(&s->sleep, QT_AWAKE);
     }
-    return 1;
+    atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+    return its_turn(e, t, needed);
 }
 
-/* 1 = it had to wait. */
-static int wait_for(struct qt_session *s, struct table *t, uint64_t needed)
+/* 0 = it goes on before its turn. */
+static int wait_for(struct qt_session *s, const struct qt_event *ev, struct table *t, uint64_t needed)
 {
-    int queued;
-    if (atomic_load(&t->settled) >= needed)
-        return 0;
+    int queued, in_turn;
+
     pthread_mutex_lock(&t->lock);
     queued = atomic_load(&t->settled) < needed && heap_add(&t->waiting, (struct item){needed, s}) == 0;
     pthread_mutex_unlock(&t->lock);
     if (!queued)
-        return 0;
-    if (!sleep_for(s, t, needed))
-        atomic_fetch_add(&s->engine->order_broken, 1);
-    give_up(s, t);
-    return 1;
+        return atomic_load(&t->settled) >= needed;
+    in_turn = sleep_for(s, ev, t, needed);
+    leave(s, t);
+    return in_turn;
 }
 
 void qt_order_wait(struct qt_session *s, const struct qt_event *ev)
 {
-    struct qt_order *o = s->engine->order;
+    struct qt_engine *e = s->engine;
+    struct qt_order *o = e->order;
     const char *p = ev->waits;
     int64_t begun = 0;
     uint64_t table, needed;
-    int waited = 0;
+    int in_turn = 1;
 
-    while (o != NULL && next_pair(&p, &table, &needed)) {
+    while (o != NULL && in_turn && next_pair(&p, &table, &needed)) {
         if (table >= (uint64_t)o->n || atomic_load(&o->table[table].settled) >= needed)
             continue;
-        begun = begun == 0 ? qt_now() : begun;
-        waited |= wait_for(s, &o->table[table], needed);
+        in_turn = !s->unordered;
+        if (in_turn) {
+            begun = begun == 0 ? qt_now() : begun;
+            in_turn = wait_for(s, ev, &o->table[table], needed);
+        }
     }
-    if (!waited)
+    if (!in_turn) {
+        atomic_fetch_add(&e->order_broken, 1);
+        s->unordered = s->in_tx;
+    }
+    if (begun == 0)
         return;
     s->free_ns = qt_now();
     s->order_ns = s->free_ns - begun;
-    atomic_fetch_add(&s->engine->order_waits, 1);
-    atomic_fetch_add(&s->engine->order_wait_ns, s->order_ns);
+    atomic_fetch_add(&e->order_waits, 1);
+    atomic_fetch_add(&e->order_wait_ns, s->order_ns);
 }
 
 static void settle(struct table *t, uint64_t number)

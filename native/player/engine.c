@@ -246,6 +246,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     s->tape_end_ns = QT_NONE;
     s->fd = -1;
     atomic_store(&s->target_id, -1);
+    atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
     e->n_sessions++;
     e->n_ahead += due <= 0;
     return QT_OK;

@@ -107,6 +107,10 @@ struct qt_chunk {
 /* Why a session's thread sleeps: qt_session.sleep. Whoever wants it awake swaps in QT_AWAKE and wakes the futex. */
 enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3, QT_WAITS_FOR_ORDER = 4 };
 
+/* qt_session.stuck_due_ns where its wait for the order is not stuck, and where it shall go on all the same. */
+#define QT_NOT_STUCK INT64_MAX
+#define QT_LET_GO INT64_MIN
+
 /* A session's number on the tape, and which copy of it this is. */
 #define QT_CLONE_SHIFT 40
 
@@ -141,6 +145,7 @@ struct qt_session {
     int64_t reopen_ns;           /* after a failed attempt: when the next may be made */
     int32_t pinned;              /* it has temporary tables or locks: nothing goes to the reader */
     int32_t in_tx;               /* a transaction was open after the target's last answer */
+    int32_t unordered;           /* a wait of that transaction was broken: the rest of it waits no more */
     struct qt_chunk *chunk;
     struct qt_side sides[2];     /* the target, and the reader where there is one */
     struct qt_side *side;        /* in use just now */
@@ -150,6 +155,7 @@ struct qt_session {
     int32_t error_code, in_transaction;
     char *error;
     _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
+    _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
     _Atomic int64_t target_id;   /* connection id on the target while it is open, else -1 */
     /* For the conductor. */
     _Atomic int32_t life;
@@ -225,7 +231,7 @@ struct qt_engine {
     _Atomic int64_t spawned, open, opened, failed, lost, ended, drain_cut;
     _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, order_waits, order_broken, order_wait_ns, failures,
         unforced, mirror_failed;
-    _Atomic int64_t last_broken_ns; /* when a wait for the order was last broken */
+    _Atomic int64_t last_broken_ns; /* when a stuck wait for the order was last let go */
     _Atomic int32_t ended_by;
     struct qt_order *order;      /* NULL = sessions are not ordered */
     struct qt_tempo tempo;

@@ -211,6 +211,7 @@ static void conclude(struct qt_session *s, const struct qt_event *ev, struct qt_
         r->sum = a->sum;
         r->binary = a->binary;
         s->in_tx = qt_link_in_transaction(&s->sides[0].link);
+        s->unordered &= s->in_tx;
     }
     r->reader = s->side == &s->sides[1];
     if (text != NULL && r != &spare)

@@ -3,10 +3,15 @@
 #include "check.h"
 #include "replay_run.h"
 
+static void event_at(struct replay *r, int64_t due_ns, int64_t session, int64_t seq, const char *sql, const char *waits)
+{
+    replay_put(r, &(struct planned){.session = session, .seq = seq, .due_ns = due_ns, .command = 1, .sql = sql,
+                                    .len = strlen(sql), .waits = waits});
+}
+
 static void event(struct replay *r, int64_t session, int64_t seq, const char *sql, const char *waits)
 {
-    replay_put(r, &(struct planned){.session = session, .seq = seq, .due_ns = 0, .command = 1, .sql = sql, .len = strlen(sql),
-                                    .waits = waits});
+    event_at(r, 0, session, seq, sql, waits);
 }
 
 static void begin(struct replay *r, int32_t sessions, int64_t events)
@@ -76,6 +81,39 @@ static void a_circle_is_broken(void)
     replay_free(&r);
 }
 
+/* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no more. */
+static void the_earliest_is_let_go(void)
+{
+    struct replay r;
+
+    begin(&r, 0, 0);
+    replay_session(&r, 1, 0, 2, NULL);
+    replay_session(&r, 2, 0, 8, NULL);
+    replay_session(&r, 3, 0, 1, NULL);
+    r.options.order_bound_ns = 200 * MS;
+    r.options.drain_ns = 4000 * MS;
+    event_at(&r, 0, 1, 1, "BEGIN", NULL);
+    event_at(&r, 30 * MS, 1, 2, "later", "1:1");
+    event_at(&r, 0, 2, 1, "BEGIN", NULL);
+    event_at(&r, 10 * MS, 2, 2, "SLEEP 10", NULL);
+    event_at(&r, 20 * MS, 2, 3, "earlier", "1:1");
+    event_at(&r, 21 * MS, 2, 4, "the rest", "1:1 2:1;2:1");
+    event_at(&r, 40 * MS, 2, 5, "COMMIT", NULL);
+    event_at(&r, 41 * MS, 2, 6, "BEGIN", NULL);
+    event_at(&r, 42 * MS, 2, 7, "in turn again", "1:1");
+    event_at(&r, 43 * MS, 2, 8, "COMMIT", NULL);
+    event_at(&r, 5 * MS, 3, 1, "SLEEP 1500", ";1:1");
+    replay_run(&r);
+    CHECK(replay_find(&r, 2, 3)->sent_ns >= 200 * MS);
+    CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
+    CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 3, 1)->done_ns);
+    CHECK_INT(replay_find(&r, 2, 4)->order_ns, NO_VALUE);
+    CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 3, 1)->done_ns);
+    CHECK(replay_find(&r, 2, 7)->order_ns != NO_VALUE);
+    CHECK_INT(r.stats.order_broken, 4);
+    replay_free(&r);
+}
+
 static void stop_soon(struct replay *r)
 {
     if (fake_now() - r->begun_ns > 100 * MS)
@@ -131,6 +169,7 @@ int main(void)
     RUN(commits_come_first);
     RUN(refused_commits_count_as_done);
     RUN(a_circle_is_broken);
+    RUN(the_earliest_is_let_go);
     RUN(a_stop_ends_waits);
     RUN(many_sessions_take_turns);
     return 0;

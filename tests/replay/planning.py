@@ -21,9 +21,10 @@ def planned(
     parts: int = 1,
     max_rows: int | None = None,
     catalog: Catalog | None = None,
+    precision_ns: int = 1000,
 ) -> Plan:
     """Make a tape and plan it."""
-    tape = make_tape(tmp_path / "t.tape", events, parts)
+    tape = make_tape(tmp_path / "t.tape", events, parts, precision_ns=precision_ns)
     for name in ("spill", "outcomes"):
         (tmp_path / name).mkdir()
     folder = open_folder("tape", tape)

@@ -75,7 +75,7 @@ def test_the_data_are_the_originals(
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workload", [OBJECTS, TRADE], ids=lambda workload: str(workload.name))
 def test_from_the_slow_log(kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path) -> None:
-    """The same from the server's own slow log, which knows less: MariaDB's whole seconds and no generated ids."""
+    """The same from the server's own slow log, which knows less: MariaDB's whole seconds, nobody's generated ids."""
     server = server_factory(kind)
     workload.create(server)
     server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
@@ -92,8 +92,7 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
         str(tmp_path / "w.tape"),
     ]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
-    ids = kind != "mariadb"
-    original = workload.contents(server, ids)
+    original = workload.contents(server, ids=False)
     found = {}
     for order in (True, False):
         workload.create(server)
@@ -107,12 +106,13 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
         )
         summary = replay(tmp_path / "w.tape", given)
         assert summary.info["accounting"]["balanced"]
-        found[order] = differences(original, workload.contents(server, ids))
+        found[order] = differences(original, workload.contents(server, ids=False))
         if order:
             assert summary.errors == {}
+            assert summary.info["accounting"]["order_broken"] <= MAY_BREAK[kind]
     print(f"{kind} {workload.name} by slow log: {found[True]} rows differ under --order commit, {found[False]} without")
     assert found[False] > 5
-    assert found[True] <= 0.5 * found[False]
+    assert found[True] <= MAY_DIFFER[kind] * found[False]
 
 
 def sysbench(server: Server, test: str, *more: str) -> None:

@@ -17,7 +17,7 @@ ORDERED = Rules(allow_writes=True, commit_order=True)
 CATALOG = Catalog(frozenset({"a", "b", "c"}), frozenset({"v"}))
 
 
-def event(session: int, start_ms: int, end_ms: int, sql: str) -> dict[str, Any]:
+def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) -> dict[str, Any]:
     """Return an event; its class follows from its first word."""
     word = sql.split()[0].lower()
     kinds = {"select": "read", "begin": "transaction", "commit": "transaction", "create": "ddl"}
@@ -28,12 +28,13 @@ def event(session: int, start_ms: int, end_ms: int, sql: str) -> dict[str, Any]:
         "statement": sql,
         "class": kinds.get(word, "write"),
         "digest": f"{abs(hash(sql)) % 2**64:016x}",
+        "errno": errno,
     }
 
 
-def waits(tmp_path: Path, events: list[dict[str, Any]], catalog: Catalog = CATALOG) -> list[str | None]:
+def waits(tmp_path: Path, events: list[dict[str, Any]], precision_ns: int = 1000) -> list[str | None]:
     """Return what each event waits for and is, in the order of the list."""
-    plan = planned(tmp_path, events, ORDERED, catalog=catalog)
+    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, precision_ns=precision_ns)
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
     places: dict[int, int] = {}
     found = []
@@ -103,6 +104,82 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
     assert found[2] is not None
     assert found[2].split(";")[0] == "0:2"
     assert found[3:] == ["2:1", "0:3"]
+
+
+def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:
+    """A write ends before a transaction whose lock came within it: had they wanted one row, the write had it first."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 10, "update a set x = 1"),
+            event(2, 1, 2, "begin"),
+            event(2, 3, 4, "update b set x = 1"),
+            event(2, 5, 8, "update a set x = 2"),
+            event(2, 11, 12, "update a set x = 3"),
+            event(2, 14, 15, "commit"),
+        ],
+    )
+    place = int(str(found[0]).split(":")[0].removeprefix(";"))
+    assert found[0] == f";{place}:1"
+    assert str(found[3]).split(";")[0] == f"{place}:1"  # though the write was answered after it
+    other = int(str(found[2]).removeprefix(";").split(":")[0]) - 1
+    assert set(str(found[5]).split(";")[1].split()) == {f"{place}:2", f"{other}:1"}
+
+
+def test_not_where_another_transaction_ended_since(tmp_path: Path) -> None:
+    """The write may have waited for that one's lock: then it keeps its end for a moment."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 5, 20, "update a set x = 1"),
+            event(2, 0, 1, "begin"),
+            event(2, 6, 8, "update a set x = 2"),
+            event(2, 30, 31, "commit"),
+            event(3, 0, 1, "begin"),
+            event(3, 2, 3, "update a set x = 3"),
+            event(3, 15, 16, "commit"),
+        ],
+    )
+    place = int(str(found[6]).split(";")[1].split(":")[0])
+    assert found[6] == f";{place}:1"
+    assert str(found[0]).split(";") == [f"{place}:1 {place + 1}:1", f"{place}:2"]
+    assert found[2] == f"{place + 1}:1;{place + 1}:2"
+
+
+def test_a_deadlocks_victim_waits_for_no_one_later(tmp_path: Path) -> None:
+    """Its statement is sent as a ROLLBACK: one commit at its start, which takes no locks and never waits for itself."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 1, "begin"),
+            event(1, 2, 3, "update a set x = 1"),
+            event(1, 10, 20, "update a set x = 2", errno=1213),
+            event(2, 12, 13, "update a set x = 3"),
+            event(3, 0, 1, "update a set x = 4"),
+        ],
+    )
+    place = int(str(found[3]).split(":")[0])
+    assert found[2] == f"{place}:1;{place}:2"
+    assert found[3] == f"{place}:2 {place + 1}:1;{place}:3"
+
+
+def test_whole_seconds_keep_the_order_of_locks(tmp_path: Path) -> None:
+    """What took locks and is logged before a COMMIT may have waited for it: it starts after those whose locks came first."""
+    events = [
+        event(1, 0, 1, "begin"),
+        event(2, 0, 2, "begin"),
+        event(1, 2, 3, "update a set x = 1"),
+        event(2, 3, 6, "update a set x = 2"),
+        event(1, 6, 7, "commit"),
+        event(2, 8, 9, "commit"),
+    ]
+    (tmp_path / "seconds").mkdir()
+    (tmp_path / "micro").mkdir()
+    seconds = waits(tmp_path / "seconds", events, precision_ns=1_000_000_000)
+    assert str(seconds[2]).startswith(";")
+    place = str(seconds[2]).removeprefix(";").split(":")[0]
+    assert str(seconds[3]).split(";")[0] == f"{place}:1"
+    assert str(waits(tmp_path / "micro", events)[3]).split(";")[0] != f"{place}:1"
 
 
 def brute_force(events: list[dict[str, Any]]) -> list[int]:
