@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report as one HTML file that opens from disk: no network; every text is escaped or set as text."""
 
-from functools import cache
 from importlib.resources import files
 from typing import Any
 
-import vl_convert
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from .chart_library import chart_library
 from .headline import headline
 from .masking import printable
 from .numbers import count, duration, percent, ratio
@@ -17,12 +16,6 @@ from .report import Report
 from .specs import charts
 from .terminal import TOTALS, baseline
 from .verdict import WORDS
-
-
-@cache
-def chart_library() -> str:
-    """Return Vega, Vega-Lite and Vega-Embed as one script, fit to stand in a script element."""
-    return str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")  # type: ignore[call-arg]
 
 
 def totals(report: Report) -> list[dict[str, Any]]:

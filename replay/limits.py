@@ -2,16 +2,16 @@
 """Where the last calibration of this machine is kept."""
 
 import json
-import os
 import socket
 from pathlib import Path
 from typing import Any
 
+from ..schemas import cache_folder
+
 
 def cache_file() -> Path:
     """Return where the last calibration is kept."""
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "querytape" / "calibration.json"
+    return cache_folder() / "calibration.json"
 
 
 def last_calibration() -> dict[str, Any] | None:

@@ -47,6 +47,11 @@ def publish(final: Path) -> Iterator[Path]:
         os.close(folder)
 
 
+def cache_folder() -> Path:
+    """Return where this user's caches are (XDG Base Directory Specification); it may not exist yet."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "querytape"
+
+
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a JSON file atomically, readable by its owner alone."""
     with publish(path) as temporary:

@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 from querytape.analyze import Report, Settings, as_json, as_markdown, build, render, write_charts, write_tables
+from querytape.analyze.chart_library import chart_library
 from querytape.cli_inspect import inspect_command
 from querytape.cli_report import report_command
 from querytape.cli_sql import sql_command
@@ -231,3 +232,20 @@ def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureReque
     assert found["matching"] == 0
     assert found["requests"] == 0
     assert "window.hacked" in as_json(build(tape, [run], [run]))
+
+
+def test_the_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script is kept for the next report; where nothing can be kept it is made all the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chart_library.cache_clear()
+    made = chart_library()
+    (kept,) = (tmp_path / "querytape").iterdir()
+    assert "vegaEmbed" in made
+    assert "</script" not in made
+    kept.write_text("kept")
+    chart_library.cache_clear()
+    assert chart_library() == "kept"
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a file"))
+    chart_library.cache_clear()
+    assert chart_library() == made

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Settings, as_json, build, render, show
-from querytape.analyze.html import chart_library
+from querytape.analyze.chart_library import chart_library
 from querytape.analyze.masking import mask
 from querytape.errors import InputError
 from querytape.schemas import FolderError

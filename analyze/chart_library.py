@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vega, Vega-Lite and Vega-Embed as one script: vl-convert takes a second to bundle them, so it is kept."""
+
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import version
+
+import vl_convert
+
+from ..schemas import cache_folder, publish
+
+
+@cache
+def chart_library() -> str:
+    """Return the script, fit to stand in a script element; where it cannot be kept it is bundled each time."""
+    kept = cache_folder() / f"vega-{version('vl-convert-python')}.js"
+    with suppress(OSError, UnicodeDecodeError):
+        if text := kept.read_text(encoding="utf-8"):
+            return text
+    text = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")  # type: ignore[call-arg]
+    with suppress(OSError):
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with publish(kept) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+    return text
