@@ -15,7 +15,7 @@
 -- Names that repeat are kept as numbers: a report of 20 million outcomes fits into little memory.
 CREATE OR REPLACE TEMP VIEW tape_event AS FROM read_parquet(getvariable('tape') || '/events/part-*.parquet');
 DROP TABLE IF EXISTS outcome;
-DROP TABLE IF EXISTS pair;
+DROP TABLE IF EXISTS met;
 DROP TYPE IF EXISTS digest_name;
 DROP TYPE IF EXISTS short_name;
 CREATE TYPE digest_name AS ENUM (SELECT DISTINCT digest FROM tape_event WHERE digest IS NOT NULL ORDER BY 1);

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from math import exp, log1p
 from typing import Any
 
+import numpy as np
+
 from .shifts import Shift, Test
 
 FEWEST_EVENTS = 30
@@ -67,9 +69,9 @@ class Case:
 def judge_all(cases: list[Case], margin: Margin, doubt: str | None = None) -> dict[str, Verdict]:
     """Return the verdict on each digest. `doubt`: why the runs can't carry any claim; None = they can."""
     testable = [case for case in cases if not case.new_errors and _hindrance(case, doubt) is None]
-    slower = _corrected([_p(case.shift, "p_above") for case in testable])
-    faster = _corrected([_p(case.shift, "p_below") for case in testable])
-    tail = _corrected([_tail_p(case.shift) for case in testable])
+    slower = corrected([_p(case.shift, "p_above") for case in testable])
+    faster = corrected([_p(case.shift, "p_below") for case in testable])
+    tail = corrected([_tail_p(case.shift) for case in testable])
     found = {}
     for case in cases:
         if case.new_errors:
@@ -130,8 +132,13 @@ def _tail_p(shift: Shift | None) -> float:
     return shift.tail.p_above if shift and shift.tail else 1.0
 
 
-def _corrected(found: list[float]) -> list[float]:
-    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995)."""
-    from scipy.stats import false_discovery_control  # here: it takes half a second to load
+def corrected(found: list[float]) -> list[float]:
+    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995).
 
-    return [float(p) for p in false_discovery_control(found, method="bh")] if found else []
+    As scipy.stats.false_discovery_control says it, which takes half a second to load: an eighth of a small report.
+    """
+    order = np.argsort(found)[::-1]
+    scaled = np.asarray(found)[order] * len(found) / np.arange(len(found), 0, -1)
+    result = np.empty(len(found))
+    result[order] = np.minimum(1.0, np.minimum.accumulate(scaled))
+    return [float(p) for p in result]

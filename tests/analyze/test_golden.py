@@ -22,6 +22,7 @@ from querytape.analyze.overtime import period_s, warm_after_ns
 from querytape.analyze.questions import PAGES, open_desk
 from querytape.analyze.report import prepare
 from querytape.analyze.shifts import trimmed
+from querytape.analyze.verdict import corrected
 from querytape.gates import junit
 from rich.console import Console
 from scipy import stats
@@ -218,3 +219,12 @@ def test_periods_and_warm_up() -> None:
     parts = [{"part": n, "slowness": 2.0 if n < 4 else 1.0, "span_ns": 20 * SECOND, "n": 100} for n in range(20)]
     assert warm_after_ns(parts) == 4 * SECOND
     assert warm_after_ns([{**part, "slowness": 1.0} for part in parts]) == 0
+
+
+def test_false_discoveries_are_corrected_as_scipy_does() -> None:
+    """Any number of p-values, equal ones and ones among them; none at all."""
+    rng = random.Random(5)
+    for n in (1, 2, 7, 500):
+        found = [rng.choice([rng.random(), rng.random() ** 6, 1.0, 0.0, 0.25]) for _ in range(n)]
+        assert np.allclose(corrected(found), stats.false_discovery_control(found, method="bh"))
+    assert corrected([]) == []
