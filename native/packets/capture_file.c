@@ -13,11 +13,14 @@
 
 #define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
 
+#define LATEST_S INT64_C(7258118400) /* 2200 */
+
 struct qt_capture_file {
     struct qt_input *input;
     FILE *file;       /* owned by pcap once that is open */
     pcap_t *pcap;
     int link;
+    int64_t when_ns;  /* of the last packet that had a time */
     char *path;
     struct qt_error fault; /* of reading, found inside libpcap */
 };
@@ -61,14 +64,25 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *
     return f;
 }
 
+/* A damaged record may have any number of seconds, 64 bits of them in pcapng. 0 = such a one. */
+static int take_time(struct qt_capture_file *f, const struct pcap_pkthdr *header)
+{
+    int64_t seconds = (int64_t)header->ts.tv_sec, parts = (int64_t)header->ts.tv_usec;
+    if (seconds < 0 || seconds >= LATEST_S || parts < 0 || parts >= INT64_C(1000000000))
+        return 0;
+    f->when_ns = seconds * INT64_C(1000000000) + parts;
+    return 1;
+}
+
 int qt_capture_file_next(struct qt_capture_file *f, struct qt_packet *out, struct qt_error *error)
 {
     struct pcap_pkthdr *header;
     const u_char *p;
+    int timed;
     switch (pcap_next_ex(f->pcap, &header, &p)) {
     case 1:
-        *out = (struct qt_packet){p, header->caplen, header->len,
-                                  (int64_t)header->ts.tv_sec * INT64_C(1000000000) + header->ts.tv_usec, f->link};
+        timed = take_time(f, header);
+        *out = (struct qt_packet){p, header->caplen, header->len, f->when_ns, f->link, !timed};
         return 1;
     case PCAP_ERROR_BREAK: /* the end of the file */
         return 0;

@@ -12,6 +12,7 @@ struct qt_packet {
     size_t captured, sent;
     int64_t when_ns;   /* since the epoch */
     int link;          /* DLT_ number */
+    int untimed;       /* its own time makes no sense: it has that of the packet before */
 };
 
 struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *); /* QT_EFORMAT: no capture file */

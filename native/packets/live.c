@@ -188,7 +188,7 @@ int qt_live_next(struct qt_live *l, struct qt_packet *out, struct qt_error *erro
             l->taken += l->size - at;
             continue;
         }
-        *out = (struct qt_packet){(const uint8_t *)(r + 1), r->captured, r->sent, r->when_ns, l->link};
+        *out = (struct qt_packet){(const uint8_t *)(r + 1), r->captured, r->sent, r->when_ns, l->link, 0};
         l->taken += ALIGN(sizeof *r + r->captured);
         return 1;
     }

@@ -75,6 +75,8 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
             return 0;
         struct qt_error said = {0};
         int more = qt_capture_file_next(s->open, p, &said);
+        if (more > 0 && p->untimed)
+            qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "impossible_time", "a time from 1970 to 2200", NULL, 0);
         if (more > 0)
             return 1;
         if (more < 0 && said.code != QT_EFORMAT) {
