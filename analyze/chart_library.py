@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vega, Vega-Lite and Vega-Embed as one script: vl-convert takes a second to bundle them, so it is kept."""
 
+import os
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -20,6 +21,8 @@ def chart_library() -> str:
     text = str(vl_convert.javascript_bundle()).replace("</script", "<\\/script")  # type: ignore[call-arg]
     with suppress(OSError):
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with publish(kept) as temporary:
+        mine = kept.with_name(f"{kept.name}.{os.getpid()}")  # two reports may make it at once
+        with publish(mine) as temporary:
             temporary.write_text(text, encoding="utf-8")
+        mine.replace(kept)
     return text

@@ -6,8 +6,9 @@
 -- A commit has its moment: for COMMIT and ROLLBACK their start (locks go between that and their end), for a write of its own its end
 -- (its locks come after its start) - or what lies just before the end of another's locking statement, where that ended within the
 -- write and its transaction after it: had both wanted one lock, the write could only end before the transaction by having it first
--- (earlier; not where other transactions ended since, for it may have waited for those). Commits of a table are numbered by it (kind 0), statements that took locks inside a transaction by
--- their end (kind 1); place = 2 * table + kind.
+-- (earlier; not where other transactions ended since, for it may have waited for those).
+-- Commits of a table are numbered by their moment (kind 0), statements that took locks inside a transaction by their end (kind 1);
+-- place = 2 * table + kind.
 --   a plain read      waits for commits whose moment lay before its start
 --   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only for lower
 --                     numbers than its own transaction's: of two that wanted the same lock, the first to commit had it first. Where it
