@@ -7,13 +7,17 @@ venv := .venv
 bin := $(venv)/bin
 extension := $(venv)/extension.stamp
 sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
+# Folders whose C is laid out by clang-format.
+c_folders := native $(wildcard native/*) tests/native tests/fuzz tests/helpers bench/native
+c_files := $(filter-out native/_querytape.c,$(wildcard $(addsuffix /*.[ch],$(c_folders))))
 compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 minutes ?= 60
 events ?= 50000000
 pairs ?= 200
+damages ?= 500
 
-.PHONY: help setup servers demo test test-native lint format fuzz bench soak volume verdicts docs wheel clean
+.PHONY: help setup servers demo test test-native drivers lint format fuzz bench soak volume verdicts docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,17 +65,23 @@ test: setup ## all tests, those against real servers included
 test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
 	@$(MAKE) --no-print-directory -C tests/native CC=$(compiler) test asan tsan
 
-lint: setup ## ruff and mypy --strict
+drivers: setup ## record and replay programs of all client drivers (only=go,php-pdo picks)
+	@QT_DRIVERS=$(if $(only),$(only),all) $(bin)/python -m pytest tests/whole/drivers
+
+lint: setup ## ruff, mypy --strict, clang-format
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
+	@$(bin)/clang-format --dry-run --Werror $(c_files)
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
 
-format: setup ## let ruff lay out the Python files
+format: setup ## let ruff lay out the Python files, clang-format the C files
 	@$(bin)/ruff format .
+	@$(bin)/clang-format -i $(c_files)
 
-fuzz: setup ## throw broken input at the parsers for a minute
+fuzz: setup ## throw broken input at the parsers for a minute, and 500 damages at every command
 	@scripts/fuzz
+	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py
 
 bench: setup ## measure against the peers; only=parser,replay,... picks
 	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))
@@ -85,8 +95,9 @@ volume: setup ## replay a tape of 50 million events (events=50000000) and see th
 verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what they call falsely
 	@$(bin)/python -m querytape.bench.verdicts --pairs $(pairs)
 
-docs: setup ## write docs/cli.md from the commands' help
+docs: setup ## write docs/cli.md from the commands' help, and the import table of docs/architecture.md
 	@$(bin)/python docs/make_cli.py
+	@$(bin)/python docs/make_architecture.py
 
 wheel: setup ## build wheel and source archive into dist/
 	@$(bin)/python -m build --outdir dist .

@@ -1,23 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging: the checkout is the package, and `native/` becomes one abi3 extension through cffi."""
 
+import re
 from pathlib import Path
 
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-PACKAGES = [
-    "",
-    "capture",
-    "capture.server",
-    "capture.tools",
-    "replay",
-    "analyze",
-    "native",
-    "schemas",
-    "servers",
-    "demo",
-]
+VERSION = re.findall(r'__version__ = "(.+)"', Path("common/version.py").read_text(encoding="utf-8"))[0]
+PARTS = ("analyze", "capture", "cli", "common", "demo", "experiments", "native", "replay", "schemas", "servers")
+PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
+SQL = {f"querytape.{name}": ["sql/*.sql", "sql/*/*.sql"] for name in PACKAGES if Path(*name.split("."), "sql").is_dir()}
 
 
 class BuildPy(build_py):
@@ -30,7 +23,7 @@ class BuildPy(build_py):
 setup(
     cmdclass={"build_py": BuildPy},
     name="querytape",
-    version="0.1.0",
+    version=VERSION,
     description="Record MySQL traffic, replay it natively against other servers, compare what came back",
     long_description=Path("README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -39,12 +32,10 @@ setup(
     package_dir={"querytape": "."},
     packages=["querytape" + ("." + name if name else "") for name in PACKAGES],
     package_data={
-        "querytape.schemas": ["*.sql"],
-        "querytape.replay": ["*.sql"],
-        "querytape.capture": ["*.sql"],
-        "querytape.capture.tools": ["*.sql"],
-        "querytape.analyze": ["*.sql", "templates/*"],
         "querytape": ["py.typed"],
+        "querytape.schemas": ["*.sql"],
+        "querytape.analyze.render": ["templates/*"],
+        **SQL,
     },
     install_requires=[
         "duckdb>=2.0,<3",
@@ -65,6 +56,7 @@ setup(
             "types-jsonschema",
             "pytest>=8",
             "ruff>=0.9",
+            "clang-format==23.1.5",
             "mypy>=1.11",
             "types-PyMySQL",
             "build",
@@ -73,7 +65,7 @@ setup(
         ]
     },
     cffi_modules=["native/build_ffi.py:ffi"],
-    entry_points={"console_scripts": ["querytape = querytape.cli:main"]},
+    entry_points={"console_scripts": ["querytape = querytape.cli.main:main"]},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
     zip_safe=False,
 )

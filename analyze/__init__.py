@@ -1,35 +1,90 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes and runs to answers. Never connects to a server.
+"""Turn tapes and runs into reports. Never connects to a server.
 
-One question is one `.sql` file here and one word in questions.py.
+An analysis is one `.sql` file and one word in database.py; what it means is said in findings/, how it looks in render/.
 """
 
-from .as_json import as_json
-from .html import render
-from .inspect import Portrait, difference, difference_json, portrait, portrait_json, show_difference, show_portrait
-from .markdown import as_markdown
-from .report import Report, Settings, build
-from .specs import write_charts
-from .tables import write_tables
-from .terminal import show
-from .verdict import Margin
+from typing import TYPE_CHECKING
+
+from ..common.lazy import lazy_attributes
+
+if TYPE_CHECKING:
+    from .gates import FAILED_GATE, check_gate, failed, gate_help, gate_values
+    from .model import Report, Settings
+    from .pipeline import build
+    from .render.chart_specs import write_charts
+    from .render.html_page import as_html
+    from .render.json_report import as_json
+    from .render.junit import as_junit
+    from .render.markdown import as_markdown
+    from .render.sweep_page import sweep_page
+    from .render.tables import write_tables
+    from .render.tape_json import tape_difference_json, tape_summary_json
+    from .render.tape_terminal import show_tape_difference, show_tape_summary
+    from .render.terminal import show_report
+    from .sweep import SweepLevel, measure_level
+    from .tape_summary import TapeDifference, TapeSummary, compare_tapes, summarise_tape
+    from .verdicts.verdict import Margin
+else:
+    __getattr__ = lazy_attributes(
+        __name__,
+        {
+            "FAILED_GATE": ".gates:FAILED_GATE",
+            "Margin": ".verdicts.verdict:Margin",
+            "Report": ".model:Report",
+            "Settings": ".model:Settings",
+            "SweepLevel": ".sweep:SweepLevel",
+            "TapeDifference": ".tape_summary:TapeDifference",
+            "TapeSummary": ".tape_summary:TapeSummary",
+            "as_html": ".render.html_page:as_html",
+            "as_json": ".render.json_report:as_json",
+            "as_junit": ".render.junit:as_junit",
+            "as_markdown": ".render.markdown:as_markdown",
+            "build": ".pipeline:build",
+            "check_gate": ".gates:check_gate",
+            "compare_tapes": ".tape_summary:compare_tapes",
+            "failed": ".gates:failed",
+            "gate_help": ".gates:gate_help",
+            "gate_values": ".gates:gate_values",
+            "measure_level": ".sweep:measure_level",
+            "show_report": ".render.terminal:show_report",
+            "show_tape_difference": ".render.tape_terminal:show_tape_difference",
+            "show_tape_summary": ".render.tape_terminal:show_tape_summary",
+            "summarise_tape": ".tape_summary:summarise_tape",
+            "sweep_page": ".render.sweep_page:sweep_page",
+            "tape_difference_json": ".render.tape_json:tape_difference_json",
+            "tape_summary_json": ".render.tape_json:tape_summary_json",
+            "write_charts": ".render.chart_specs:write_charts",
+            "write_tables": ".render.tables:write_tables",
+        },
+    )
 
 __all__ = [
+    "FAILED_GATE",
     "Margin",
-    "Portrait",
     "Report",
     "Settings",
+    "SweepLevel",
+    "TapeDifference",
+    "TapeSummary",
+    "as_html",
     "as_json",
+    "as_junit",
     "as_markdown",
     "build",
-    "difference",
-    "difference_json",
-    "portrait",
-    "portrait_json",
-    "render",
-    "show",
-    "show_difference",
-    "show_portrait",
+    "check_gate",
+    "compare_tapes",
+    "failed",
+    "gate_help",
+    "gate_values",
+    "measure_level",
+    "show_report",
+    "show_tape_difference",
+    "show_tape_summary",
+    "summarise_tape",
+    "sweep_page",
+    "tape_difference_json",
+    "tape_summary_json",
     "write_charts",
     "write_tables",
 ]

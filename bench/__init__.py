@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benches: each compares querytape with a peer, or holds it to a figure; `make bench` runs them."""
+"""Benches: each compares querytape with a peer, or with a bound; `make bench` runs them."""

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a real general log is read, with digests, on one core."""
+"""Measures the reading of a real general log, with digests, on one core."""
 
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..native.logs import open_general
+from ..native.bindings.parsers import open_general
 from .pairs import Figures, Pair, Side
 from .recording import record_log
 

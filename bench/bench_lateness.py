@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How late the replayer is by itself: 200 sessions, 2,000 events a second, beside threads that only sleep."""
+"""Measures how late the replayer itself is: 200 sessions, 2,000 events a second, and threads that only sleep."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..replay.sandbox import start_server
+from ..servers.sandbox import start_server
 from .logs import write_steady_log
 from .pairs import Figures, Pair, Side
 from .replaying import capture, replay
@@ -13,7 +13,7 @@ from .replaying import capture, replay
 SESSIONS = 200
 EVENTS_PER_S = 2_000
 SECONDS = 10
-CANARIES = 32
+TIMER_PROBES = 32
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
@@ -24,14 +24,14 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     capture(log, tape)
 
     def run() -> Figures:
-        info = replay(tape, server, "", work / "x.run", "--canaries", str(CANARIES))
+        info = replay(tape, server, "", work / "x.run", "--timer-probes", str(TIMER_PROBES))
         late = info["lateness"]
         return {
             "late p50 us": late["tool_p50_ns"] / 1e3,
             "late p99 us": late["tool_p99_ns"] / 1e3,
-            "late p99 / canary p99": late["tool_p99_ns"] / late["canary_p99_ns"],
-            "canary p50 us": late["canary_p50_ns"] / 1e3,
-            "canary p99 us": late["canary_p99_ns"] / 1e3,
+            "late p99 / timer_probe p99": late["tool_p99_ns"] / late["probe_p99_ns"],
+            "timer_probe p50 us": late["probe_p50_ns"] / 1e3,
+            "timer_probe p99 us": late["probe_p99_ns"] / 1e3,
             "process CPU us/event": info["generator"]["cpu_ns"] / 1e3 / info["accounting"]["executed"],
         }
 
@@ -39,8 +39,8 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
         f"Lateness: {SESSIONS} sessions, {EVENTS_PER_S:,} events/s",
         Side(
             "querytape",
-            f"querytape replay steady.tape --target {server.url()} --canaries {CANARIES} -o x.run",
+            f"querytape replay steady.tape --target {server.url()} --timer-probes {TIMER_PROBES} -o x.run",
             run,
         ),
-        note="Late: sent, less the latest of due, fed and free. Canaries sleep only: that is the machine's share.",
+        note="Late: sent, less the latest of due, fed and free. Timer probes sleep only: that is the machine's share.",
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Listening while sysbench asks as fast as it can: what is lost and what it costs, beside tcpdump."""
+"""Measures live capture under the full load of sysbench: lost queries and CPU time, compared with tcpdump."""
 
 import os
 import re
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import duckdb
 
-from ..native.packets import open_packets
-from ..replay.sandbox import Server, start_server
+from ..native.bindings.parsers import open_packets
+from ..servers.sandbox import Server, start_server
 from .pairs import Figures, MissingError, Pair, Side, run_program
 from .recording import sysbench
 
@@ -38,20 +38,22 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
     def capture() -> Figures:
         shutil.rmtree(tape, ignore_errors=True)
-        asked, cpu_s = watched(server, (sys.executable, "-m", *ours))
+        sent, cpu_s = watched(server, (sys.executable, "-m", *ours))
         with duckdb.connect() as con:
-            found = con.execute(f"SELECT count(*) FROM '{tape}/events/*.parquet' WHERE command = 'query'").fetchall()
-        return figures(asked, found[0][0], cpu_s)
+            ((captured,),) = con.execute(
+                f"SELECT count(*) FROM '{tape}/events/*.parquet' WHERE command = 'query'"
+            ).fetchall()
+        return figures(sent, captured, cpu_s)
 
     def dump() -> Figures:
-        asked, cpu_s = watched(server, copy)
+        sent, cpu_s = watched(server, copy)
         reader = open_packets([pcap], [server.port])
-        found = 0
+        decoded = 0
         while not reader.stats().finished:
-            found += reader.drain_part(PART_ROWS, PART_BYTES)
+            decoded += reader.drain_part(PART_ROWS, PART_BYTES)
         reader.close()
         pcap.unlink()
-        return figures(asked, found - 2 * THREADS, cpu_s)
+        return figures(sent, decoded - 2 * THREADS, cpu_s)
 
     shown = tuple(word.replace(str(work) + "/", "") for word in copy)
     yield Pair(
@@ -63,7 +65,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
 
 def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
-    """Run the load while `command` listens; return the queries asked and the listener's CPU seconds."""
+    """Run the load while `command` listens; return the queries sent and the listener's CPU seconds."""
     listener = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(2.5)
     if listener.poll() is not None:
@@ -75,12 +77,12 @@ def watched(server: Server, command: tuple[str, ...]) -> tuple[int, float]:
     listener.returncode = os.waitstatus_to_exitcode(status)
     if listener.returncode != 0:
         raise RuntimeError(f"{' '.join(command)} ended with {listener.returncode}")
-    found = re.search(r"^ *total: +(\d+)$", ran.output, re.MULTILINE)
-    if found is None:
+    match = re.search(r"^ *total: +(\d+)$", ran.output, re.MULTILINE)
+    if match is None:
         raise RuntimeError(f"sysbench did not say how many queries it sent: {ran.output[-500:]}")
-    return int(found[1]), used.ru_utime + used.ru_stime
+    return int(match[1]), used.ru_utime + used.ru_stime
 
 
-def figures(asked: int, found: int, cpu_s: float) -> Figures:
+def figures(sent: int, seen: int, cpu_s: float) -> Figures:
     """Return what both sides are measured by."""
-    return {"queries/s": asked / SECONDS, "lost": max(asked - found, 0), "CPU us/query": cpu_s / asked * 1e6}
+    return {"queries/s": sent / SECONDS, "lost": max(sent - seen, 0), "CPU us/query": cpu_s / sent * 1e6}

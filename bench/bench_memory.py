@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What one more session costs in memory: the peak at 2,000 sessions less that at 200."""
+"""Measures the memory of one more session: the peak at 2,000 sessions less that at 200."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..replay.sandbox import start_server
+from ..servers.sandbox import start_server
 from .logs import write_steady_log
 from .pairs import Figures, Pair, Side
 from .replaying import capture, replay

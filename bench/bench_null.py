@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The replayer alone: against the null server, which answers anything at once on the same machine.
+"""Measures the replayer alone, against the null server, which answers anything at once on the same machine.
 
-Throughput at --pace none, and timing, memory and start of 1,000 and 10,000 sessions beside threads that only sleep.
+Throughput at --pace none, and timing, memory and start of 1,000 and 10,000 sessions next to threads that only sleep.
 """
 
 from collections.abc import Iterator
@@ -10,8 +10,8 @@ from pathlib import Path
 
 import duckdb
 
-from ..replay.calibration import null_server
-from ..replay.synthetic import make_even_tape
+from ..replay.calibrate import null_server
+from ..replay.synthetic_tape import make_even_tape
 from .pairs import Figures, Pair, Side
 from .replaying import replay_url
 
@@ -20,7 +20,7 @@ CONNECTIONS = (1, 8, 64, 512)
 SESSIONS = (1_000, 10_000)
 PER_SECOND = 10_000
 SECONDS = 10
-CANARIES = 32
+TIMER_PROBES = 32
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
@@ -58,7 +58,7 @@ def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
     """How late, how large and how soon so many sessions are; `few_bytes`: the process with 100 of them."""
     tape = work / f"timed{sessions}"
     make_even_tape(tape, sessions, PER_SECOND * SECONDS, PER_SECOND)
-    options = ("--canaries", str(CANARIES), "--connect-rate", "5000", "--lead", "5s", "--sample", "0s")
+    options = ("--timer-probes", str(TIMER_PROBES), "--connect-rate", "5000", "--lead", "5s", "--sample", "0s")
 
     def run() -> Figures:
         info = replay_url(tape, url, work / "x.run", *options)
@@ -70,9 +70,9 @@ def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
         return {
             "late p50 us": late["tool_p50_ns"] / 1e3,
             "late p99 us": late["tool_p99_ns"] / 1e3,
-            "late p50 / canary p50": late["tool_p50_ns"] / late["canary_p50_ns"],
-            "late p99 / canary p99": late["tool_p99_ns"] / late["canary_p99_ns"],
-            "canary p99 us": late["canary_p99_ns"] / 1e3,
+            "late p50 / timer_probe p50": late["tool_p50_ns"] / late["probe_p50_ns"],
+            "late p99 / timer_probe p99": late["tool_p99_ns"] / late["probe_p99_ns"],
+            "timer_probe p99 us": late["probe_p99_ns"] / 1e3,
             "KB a session": (info["generator"]["rss_peak_bytes"] - few_bytes) / (sessions - 100) / 1e3,
             "s until all are open": (ready - begun) / 1e9,
         }
@@ -81,5 +81,5 @@ def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
     return Pair(
         f"{sessions:,} sessions, {PER_SECOND:,} events/s, against the null server",
         Side("querytape", command, run),
-        note="Late: sent, less the latest of due, fed and free. Canaries sleep only: that is the machine's share.",
+        note="Late: sent, less the latest of due, fed and free. Timer probes sleep only: that is the machine's share.",
     )

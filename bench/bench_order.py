@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What --order commit costs where sessions don't conflict: eight sessions, a table for each, beside --order time."""
+"""Measures the cost of --order commit without conflicts: eight sessions, a table for each; --order time is the peer."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..replay.sandbox import Server, start_server
+from ..common.duck import sql_text
 from ..replay.storage import open_storage
-from ..replay.synthetic import make_even_tape
-from ..schemas import sql_text
+from ..replay.synthetic_tape import make_even_tape
+from ..schemas import select_list
+from ..servers.sandbox import Server, start_server
+from .made_tapes import list_files
 from .pairs import Figures, Pair, Side
 from .replaying import replay_url
 
@@ -46,14 +48,21 @@ def make_tape(tape: Path) -> None:
     digest = "lpad(to_hex(session * 4 + seq % 4), 16, '0')"
     with open_storage(tape) as con:
         con.execute(
-            f"CREATE TABLE e AS SELECT * REPLACE ({text}::BLOB AS statement, {kind} AS class, {digest} AS digest,"
+            f"CREATE TABLE e AS SELECT * REPLACE ({text}::BLOB AS statement, {kind} AS class,"
+            f" [1, 0, 0, 2][1 + (seq - 1) % 4]::BIGINT AS actions, {digest} AS digest,"
             f" 20000 AS duration_ns, 'shop' AS db) FROM {sql_text(part)}"
         )
         con.execute(f"COPY (FROM e ORDER BY start_ns) TO {sql_text(part)} (FORMAT parquet)")
-        con.execute(
-            "COPY (SELECT digest, any_value(class) AS class, lower(any_value(statement)::VARCHAR) AS normalized FROM e"
-            f" GROUP BY digest) TO {sql_text(tape / 'digests.parquet')} (FORMAT parquet)"
+        rows = (
+            "SELECT digest, any_value(class) AS class, digest AS normalized, 0 AS sample_bytes, count(*) AS events,"
+            " min(start_ns) AS first_ns, max(start_ns) AS last_ns, any_value(actions) AS actions,"
+            f" any_value(CASE class WHEN 'transaction' THEN [] ELSE [{table}] END) AS tables, []::VARCHAR[] AS calls"
+            " FROM e GROUP BY digest"
         )
+        have = {"digest", "class", "normalized", "sample_bytes", "events", "first_ns", "last_ns", "actions", "tables"}
+        query = f"SELECT {select_list('tape', 'digests', have | {'calls'})} FROM ({rows})"
+        con.execute(f"COPY ({query}) TO {sql_text(tape / 'digests.parquet')} (FORMAT parquet)")
+    list_files(tape)
 
 
 def side(order: str, tape: Path, server: Server, work: Path) -> Side:
@@ -62,12 +71,12 @@ def side(order: str, tape: Path, server: Server, work: Path) -> Side:
 
     def run() -> Figures:
         info = replay_url(tape, server.url("shop"), work / "x.run", *options)
-        books = info["accounting"]
-        if books["order_broken"]:
-            raise RuntimeError(f"{books['order_broken']} waits were broken")
+        accounting = info["accounting"]
+        if accounting["order_broken"]:
+            raise RuntimeError(f"{accounting['order_broken']} waits were broken")
         return {
-            "statements/s": books["executed"] / (info["elapsed_ns"] / 1e9),
-            "engine CPU us/statement": info["generator"]["engine_cpu_ns"] / 1e3 / books["executed"],
+            "statements/s": accounting["executed"] / (info["elapsed_ns"] / 1e9),
+            "engine CPU us/statement": info["generator"]["engine_cpu_ns"] / 1e3 / accounting["executed"],
         }
 
     command = f"querytape replay own.tape --target {server.url('shop')} {' '.join(options)} -o x.run"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast packets are decoded: alone and to a tape, beside tcpdump, which only copies, and tshark, which decodes."""
+"""Measures the decoding of packets, alone and to a tape, compared with tcpdump (which only copies) and tshark."""
 
 import re
 import shutil
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..native.packets import open_packets
-from ..replay.sandbox import start_server
+from ..native.bindings.parsers import open_packets
+from ..servers.sandbox import start_server
 from .pairs import Figures, MissingError, Pair, Side, run_program
 from .recording import sysbench
 
@@ -91,10 +91,10 @@ def of_file(test: str, path: Path, port: int, tape: Path) -> Iterator[Pair]:
     alone = Side("decoder", "(in process, rows thrown away)", decode)
     shown = " ".join((*tshark_command[:2], path.name, *tshark_command[3:]))
     yield Pair(
-        f"Decoding alone beside tcpdump: {title}", alone, Side("tcpdump", f"tcpdump -r {path.name} -w /dev/null", copy)
+        f"Decoding alone, and tcpdump: {title}", alone, Side("tcpdump", f"tcpdump -r {path.name} -w /dev/null", copy)
     )
-    yield Pair(f"Decoding alone beside tshark: {title}", alone, Side("tshark", shown, tshark))
+    yield Pair(f"Decoding alone, and tshark: {title}", alone, Side("tshark", shown, tshark))
     ours = f"querytape capture packets {path.name} --port {port} -o bench.tape"
     yield Pair(
-        f"To a finished tape beside tshark: {title}", Side("capture", ours, capture), Side("tshark", shown, tshark)
+        f"To a finished tape, and tshark: {title}", Side("capture", ours, capture), Side("tshark", shown, tshark)
     )

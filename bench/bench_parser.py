@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast a real slow log is read: the parser alone, a capture beside pt-query-digest, and its memory on 2 GB."""
+"""Measures the reading of a real slow log: parser alone, capture compared with pt-query-digest, memory on 2 GB."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ..native.slowlog import open_slowlog
+from ..native.bindings.parsers import open_slowlog
 from .pairs import Figures, MissingError, Pair, Side, run_program
 from .recording import record_log
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast `--pace none` goes, and what a query costs it, beside sysbench and mysqlslap sending the same statements."""
+"""Measures --pace none: speed and cost of a query, compared with sysbench and mysqlslap on the same statements."""
 
 import re
 import shutil
@@ -9,7 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..replay.sandbox import Server, start_server
+from ..servers.sandbox import Server, start_server
 from .pairs import Figures, MissingError, Pair, Ran, Side, run_program
 from .recording import sysbench
 from .replaying import capture, replay_url
@@ -58,7 +58,7 @@ CASES = (
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield one pair for each case beside sysbench, then those beside mysqlslap."""
+    """Yield one pair for each case of sysbench, then those of mysqlslap."""
     config = {"innodb-buffer-pool-size": "512M", "max-connections": "600", "innodb-flush-log-at-trx-commit": "0"}
     server = stack.enter_context(start_server("mariadb", config=config))
     server.execute("CREATE DATABASE sbtest")
@@ -88,7 +88,7 @@ def _pair(
     command: tuple[str, ...],
     read: Callable[[Ran], Figures],
 ) -> Pair:
-    """Record the peer's run and return the replay of it beside the peer itself."""
+    """Record the peer's run and return the replay of it, paired with the peer itself."""
     tape = base.with_suffix(".tape")
     _record(server, command, tape)
     url = f"mysql://root@/sbtest?socket={server.socket}" if by_socket else server.url("sbtest")
@@ -120,17 +120,17 @@ def _record(server: Server, command: tuple[str, ...], tape: Path) -> None:
 
 
 def _of_sysbench(ran: Ran) -> Figures:
-    found = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", ran.output)
-    if found is None:
+    match = re.search(r"queries:\s+(\d+)\s+\(([\d.]+) per sec", ran.output)
+    if match is None:
         raise RuntimeError(f"sysbench printed no 'queries:' line: {ran.output[-500:]}")
-    return {"queries/s": float(found[2]), "CPU us/query": ran.cpu_s * 1e6 / int(found[1])}
+    return {"queries/s": float(match[2]), "CPU us/query": ran.cpu_s * 1e6 / int(match[1])}
 
 
 def _of_slap(queries: int) -> Callable[[Ran], Figures]:
     def figures(ran: Ran) -> Figures:
-        found = re.search(r"Average number of seconds to run all queries:\s+([\d.]+)", ran.output)
-        if found is None:
+        match = re.search(r"Average number of seconds to run all queries:\s+([\d.]+)", ran.output)
+        if match is None:
             raise RuntimeError(f"mysqlslap printed no average: {ran.output[-500:]}")
-        return {"queries/s": queries / float(found[1]), "CPU us/query": ran.cpu_s * 1e6 / queries}
+        return {"queries/s": queries / float(match[1]), "CPU us/query": ran.cpu_s * 1e6 / queries}
 
     return figures

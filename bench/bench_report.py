@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report costs: two runs of a million and of ten million events, and pt-query-digest over a log of a million."""
+"""Measures a report on two runs of 1 and 10 million events, and pt-query-digest on a log of a million."""
 
 import shutil
 import sys
@@ -11,8 +11,11 @@ from pathlib import Path
 
 import duckdb
 
-from ..replay.synthetic import make_even_tape
-from ..schemas import FORMAT_VERSION, make_private, select_list, sql_text, write_json
+from ..common.duck import sql_text
+from ..common.files import make_private, write_json
+from ..replay.synthetic_tape import make_even_tape
+from ..schemas import FORMAT_VERSION, select_list
+from .made_tapes import list_files
 from .pairs import Figures, MissingError, Pair, Side, run_program
 
 SMALL, LARGE = 1_000_000, 10_000_000
@@ -21,7 +24,7 @@ SESSIONS = 100
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the two sizes, the smaller one beside pt-query-digest."""
+    """Yield the two sizes, the smaller one with pt-query-digest as its peer."""
     for events in (SMALL, LARGE):
         tape = apart(make_tape, work / f"{events}.tape", events)
         runs = [apart(make_run, work / f"{events}-{number}.run", events) for number in (1, 2)]
@@ -98,6 +101,7 @@ def make_tape(path: Path, events: int) -> Path:
         }
         query = f"SELECT {select_list('tape', 'digests', have)} FROM ({rows})"
         con.execute(f"COPY ({query}) TO {sql_text(path / 'digests.parquet')}")
+    list_files(path)
     return path
 
 
@@ -107,11 +111,11 @@ def make_run(path: Path, events: int) -> Path:
     make_private(path / "outcomes")
     rows = (
         f"SELECT 1 + i % {SESSIONS} AS session, 1 + i // {SESSIONS} AS seq, 0 AS clone, i * 100000 AS due_ns,"
-        " due_ns AS fed_ns, due_ns AS free_ns, due_ns + 20000 AS sent_ns, (due_ns + 20000 + 200000"
+        " due_ns AS queued_ns, due_ns AS free_ns, due_ns + 20000 AS sent_ns, (due_ns + 20000 + 200000"
         " * exp(0.3 * sqrt(-2 * ln(random() + 1e-12)) * cos(6.2832 * random())))::BIGINT AS done_ns,"
         f" 'executed' AS status, 0 AS errno, 1 AS rows_sent, 0 AS warnings FROM range({events}) t(i)"
     )
-    have = {"session", "seq", "clone", "due_ns", "fed_ns", "free_ns", "sent_ns", "done_ns", "status", "errno"}
+    have = {"session", "seq", "clone", "due_ns", "queued_ns", "free_ns", "sent_ns", "done_ns", "status", "errno"}
     query = f"SELECT {select_list('run', 'outcomes', have | {'rows_sent', 'warnings'})} FROM ({rows})"
     with duckdb.connect() as con:
         con.execute(f"COPY ({query}) TO {sql_text(path / 'outcomes' / 'part-00000.parquet')} (FORMAT parquet)")
@@ -122,6 +126,7 @@ def make_run(path: Path, events: int) -> Path:
             "finished": True,
             "partial": None,
             "measuring_point": "client",
+            "target": {"name": "a server"},
             "tape": {"events": events},
             "accounting": {"balanced": True},
         },

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slow logs made up for the benches: as MySQL 8.0 writes them, with microseconds."""
+"""Makes slow logs for the benches: as MySQL 8.0 writes them, with microseconds."""
 
 import random
 from collections.abc import Iterator

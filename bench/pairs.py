@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved pairs: ours, the peer, ours, the peer, ... so that what the machine does meanwhile hits both alike."""
+"""Runs interleaved pairs: ours, the peer, ours, the peer, ... so that other load on the machine hits both alike."""
 
 import os
 import subprocess
@@ -28,7 +28,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Pair:
-    """Ours beside a peer (or alone), with the figures that both give, in the order in which they are shown."""
+    """Ours and a peer (or ours alone), with the figures that both give, in the order in which they are shown."""
 
     title: str
     ours: Side

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real logs for the benches: what a private MariaDB writes while sysbench works on it."""
+"""Records real logs for the benches: a private MariaDB writes them while sysbench works on it."""
 
 import shutil
 import time
 from pathlib import Path
 
-from ..replay.sandbox import Server, start_server
+from ..servers.sandbox import Server, start_server
 from .pairs import MissingError, run_program
 
 TABLE_ROWS = 100_000
 THREADS = 16
-AT_MOST_S = 180
+MAX_S = 180
 
 
 def sysbench(server: Server, test: str, threads: int, *options: str) -> tuple[str, ...]:
@@ -34,7 +34,7 @@ def record_log(work: Path, megabytes: int, switch: str = "slow_query_log") -> Pa
         server.execute("SET GLOBAL log_slow_verbosity = 'query_plan,innodb', GLOBAL long_query_time = 0")
         server.execute(f"SET GLOBAL {switch} = ON")
         began = time.monotonic()
-        while log.stat().st_size < megabytes * 1_000_000 and time.monotonic() - began < AT_MOST_S:
+        while log.stat().st_size < megabytes * 1_000_000 and time.monotonic() - began < MAX_S:
             run_program(*sysbench(server, "oltp_read_write", THREADS, "--time=5"), "run")
         server.execute(f"SET GLOBAL {switch} = OFF")
         shutil.copyfile(log, kept)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benches that replay have in common: capture a log, replay the tape, read run.json."""
+"""Captures a log, replays the tape and reads run.json, for the benches that replay."""
 
 import json
 import shutil
@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from ..replay.sandbox import Server
+from ..servers.sandbox import Server
 from .pairs import run_program
 
 

@@ -26,17 +26,17 @@ def main() -> int:
     parser.add_argument("--only", default="", help="names with commas: parser,replay")
     options = parser.parse_args()
     names = [path.stem.removeprefix("bench_") for path in sorted(HERE.glob("bench_*.py"))]
-    wanted = options.only.split(",") if options.only else names
-    unknown = set(wanted) - set(names)
+    selected = options.only.split(",") if options.only else names
+    unknown = set(selected) - set(names)
     if unknown:
         parser.error(f"no bench {', '.join(sorted(unknown))}; there are {', '.join(names)}")
     print(f"{machine()['cpu']}, {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}; {options.rounds} rounds\n")
-    failed = [name for name in wanted if not run_bench(name, options.rounds)]
+    failed = [name for name in selected if not run_bench(name, options.rounds)]
     return 1 if failed else 0
 
 
 def run_bench(name: str, rounds: int) -> bool:
-    """Run one file's pairs; False where it broke. What is missing is said and no failure."""
+    """Run one file's pairs; False where one failed. A missing program is reported and is no failure."""
     module = importlib.import_module(f".bench_{name}", __package__)
     results = []
     with ExitStack() as stack:
@@ -48,8 +48,8 @@ def run_bench(name: str, rounds: int) -> bool:
                 print(show(results[-1]) + "\n", flush=True)
         except MissingError as missing:
             print(f"!!! bench_{name}: not measured: {missing}\n", flush=True)
-        except RuntimeError as fault:
-            print(f"!!! bench_{name}: {fault}\n", file=sys.stderr, flush=True)
+        except RuntimeError as error:
+            print(f"!!! bench_{name}: {error}\n", file=sys.stderr, flush=True)
             return False
     if results:
         (HERE / "out").mkdir(exist_ok=True)
@@ -60,10 +60,10 @@ def run_bench(name: str, rounds: int) -> bool:
 
 
 def machine() -> dict[str, object]:
-    """Say what was measured on, for whoever compares two results."""
-    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
+    """Return what the figures were measured on."""
+    match = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(encoding="utf-8"), re.M)
     return {
-        "cpu": found[1] if found else platform.machine(),
+        "cpu": match[1] if match else platform.machine(),
         "cores": os.cpu_count(),
         "kernel": platform.release(),
         "load": os.getloadavg()[0],

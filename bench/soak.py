@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An hour of one replay against the null server: does its memory stay flat, and its timing? `make soak minutes=60`."""
+"""Replays for an hour against the null server and checks that memory and timing stay flat. `make soak minutes=60`."""
 
 import argparse
 import re
@@ -12,12 +12,12 @@ from statistics import median
 
 import duckdb
 
-from ..replay.calibration import null_server
-from ..replay.synthetic import make_even_tape
+from ..replay.calibrate import null_server
+from ..replay.synthetic_tape import make_even_tape
 
 SESSIONS, PER_SECOND = 200, 2_000
 EVERY_S = 5
-MOST_GROWTH = 0.10
+MAX_GROWTH = 0.10
 
 
 def resident_mb(pid: int) -> float | None:
@@ -26,8 +26,8 @@ def resident_mb(pid: int) -> float | None:
         text = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
     except OSError:
         return None
-    found = re.search(r"^VmRSS:\s+(\d+) kB", text, re.M)
-    return int(found[1]) / 1024 if found else None
+    match = re.search(r"^VmRSS:\s+(\d+) kB", text, re.M)
+    return int(match[1]) / 1024 if match else None
 
 
 def lateness(run: Path) -> tuple[float, float]:
@@ -65,7 +65,7 @@ def main() -> int:
     first, last = median(settled), median(sizes[-quarter:])
     print(f"second quarter {first:.1f} MB, last quarter {last:.1f} MB: {last / first - 1:+.1%}")
     print(f"late, median of a second's p99: second quarter {early / 1e3:.0f} us, last quarter {late / 1e3:.0f} us")
-    return 1 if child.returncode != 0 or last > first * (1 + MOST_GROWTH) else 0
+    return 1 if child.returncode != 0 or last > first * (1 + MAX_GROWTH) else 0
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What verdicts find, and what they call falsely: simulated pairs of runs with a known effect. `make verdicts`."""
+"""Counts what verdicts find and what they report falsely, on simulated pairs of runs. `make verdicts`."""
 
 import argparse
 import math
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..analyze.shifts import measure
-from ..analyze.verdict import Case, Margin, judge_all
+from ..analyze.verdicts.shifts import measure
+from ..analyze.verdicts.verdict import Case, Margin, judge_all
 
 DIGESTS = 20
 SPREAD = 0.3
@@ -31,7 +31,7 @@ EFFECTS: dict[str, Effect] = {
 def simulate(
     chance: np.random.Generator, n: int, effect: Effect | None, wander: float, spread: float, everywhere: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the columns of blocks.sql and tails.sql for one pair of runs; `wander`: of a slow factor all share."""
+    """Return the columns of blocks.sql and slow_tail.sql for one pair of runs; `wander`: of a slow factor all share."""
     speed, value = np.zeros(n), 0.0
     for place in range(n if wander else 0):
         value = 0.98 * value + wander * math.sqrt(1 - 0.98**2) * chance.normal()
@@ -68,13 +68,13 @@ def trial(seed: int, n: int, name: str, wander: float, spread: float, everywhere
     cases = [Case(digest, {"median_a_ns": 1e6}, shift, 0) for digest, shift in shifts.items()]
     words = {int(digest, 16): verdict.word for digest, verdict in judge_all(cases, Margin()).items()}
     changed = set() if name == "none" else set(range(DIGESTS)) if everywhere else {CHANGED}
-    found = sum(words[digest] == "slower" for digest in changed)
+    n_found = sum(words[digest] == "slower" for digest in changed)
     false = sum(words[digest] in ("slower", "faster") for digest in words if digest not in changed)
-    return found, false, len(words) - len(changed)
+    return n_found, false, len(words) - len(changed)
 
 
 def main() -> int:
-    """Print the table of docs/report.md."""
+    """Print the table of docs/numbers.md."""
     parser = argparse.ArgumentParser(prog="make verdicts")
     parser.add_argument("--pairs", type=int, default=200)
     pairs = parser.parse_args().pairs
@@ -86,11 +86,11 @@ def main() -> int:
     for name, everywhere, spread, n, wander in cases:
         totals = np.sum([trial(seed, n, name, wander, spread, everywhere) for seed in range(pairs)], axis=0)
         changed = pairs * (DIGESTS if everywhere else 1)
-        found = "" if name == "none" else f"{totals[0] / changed:.1%}"
+        share = "" if name == "none" else f"{totals[0] / changed:.1%}"
         false = f"{totals[1] / totals[2]:.2%}" if totals[2] else ""
         where = f"{name}, all digests" if everywhere else name if name == "none" else f"{name}, one digest"
         print(
-            f"| {where} | {spread} | {n:,} | {'wanders by 10 %' if wander else 'steady'} | {found} | {false} |",
+            f"| {where} | {spread} | {n:,} | {'wanders by 10 %' if wander else 'steady'} | {share} | {false} |",
             flush=True,
         )
     return 0

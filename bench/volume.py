@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A tape of 50 million events: does the replay's memory stay within its bound? `make volume events=50000000`."""
+"""Replays a tape of 50 million events and checks that memory stays within its bound. `make volume events=50000000`."""
 
 import argparse
 import json
@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from ..replay.calibration import null_server
-from ..replay.synthetic import make_even_tape
+from ..replay.calibrate import null_server
+from ..replay.synthetic_tape import make_even_tape
 from .soak import resident_mb
 
 SESSIONS, PER_SECOND = 64, 100_000
@@ -27,26 +27,26 @@ def main() -> int:
         tape, run = Path(folder) / "long.tape", Path(folder) / "long.run"
         make_even_tape(tape, SESSIONS, events, PER_SECOND)
         command = [sys.executable, "-m", "querytape", "replay", str(tape), "--pace", "none", "-o", str(run)]
-        began, most, last = time.monotonic(), 0.0, 0.0
+        began, highest, last = time.monotonic(), 0.0, 0.0
         with subprocess.Popen(
             [*command, "--target", f"mysql://null@127.0.0.1:{port}"], stderr=subprocess.DEVNULL
         ) as child:
             while child.poll() is None:
                 time.sleep(EVERY_S)
                 size = resident_mb(child.pid) or 0.0
-                most = max(most, size)
+                highest = max(highest, size)
                 if time.monotonic() - last > 30:
                     last = time.monotonic()
                     print(f"{last - began:6.0f} s  {size:7.1f} MB", flush=True)
         info = json.loads((run / "run.json").read_text())
-        books, elapsed = info["accounting"], info["elapsed_ns"] / 1e9
-    peak = max(most, info["generator"]["rss_peak_bytes"] / 1e6)
+        accounting, elapsed = info["accounting"], info["elapsed_ns"] / 1e9
+    peak = max(highest, info["generator"]["rss_peak_bytes"] / 1e6)
     print(
-        f"{books['executed']:,} of {events:,} events executed in {elapsed:,.0f} s"
-        f" ({books['executed'] / elapsed:,.0f}/s), {time.monotonic() - began:,.0f} s with planning;"
+        f"{accounting['executed']:,} of {events:,} events executed in {elapsed:,.0f} s"
+        f" ({accounting['executed'] / elapsed:,.0f}/s), {time.monotonic() - began:,.0f} s with planning;"
         f" peak {peak:,.0f} MB of {BOUND_MB:,} MB"
     )
-    return 0 if child.returncode == 0 and books["executed"] == events and peak <= BOUND_MB else 1
+    return 0 if child.returncode == 0 and accounting["executed"] == events and peak <= BOUND_MB else 1
 
 
 if __name__ == "__main__":

@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sources to tapes. One source is one file here and one line in KINDS."""
+"""Makes tapes of sources. A source is one file in sources/ and one line in source_table.py."""
 
-from . import audit, auditjson, binlog, csvfile, generallog, packets, proxysql, slowlog
-from .captures import capture
-from .finish import recover
-from .guess import guess
-from .kinds import Option, Settings, SourceKind
+from typing import TYPE_CHECKING
 
-# In the order in which an unnamed file is looked at.
-KINDS = (
-    packets.KIND,
-    slowlog.KIND,
-    generallog.KIND,
-    binlog.KIND,
-    audit.KIND,
-    auditjson.KIND,
-    proxysql.KIND,
-    csvfile.KIND,
-)
-SOURCES: dict[str, SourceKind] = {kind.name: kind for kind in KINDS}
+from ..common.lazy import lazy_attributes, make_callable
+from .source_table import SOURCES
 
-__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "guess", "recover"]
+if TYPE_CHECKING:
+    from .detect import detect_source
+    from .library import capture
+    from .pipeline import capture_source
+    from .recovery import recover
+    from .source import Option, Settings, SourceKind
+else:
+    __getattr__ = lazy_attributes(
+        __name__,
+        {
+            "Option": ".source:Option",
+            "Settings": ".source:Settings",
+            "SourceKind": ".source:SourceKind",
+            "capture": ".library:capture",
+            "capture_source": ".pipeline:capture_source",
+            "detect_source": ".detect:detect_source",
+            "recover": ".recovery:recover",
+        },
+    )
+
+__all__ = ["SOURCES", "Option", "Settings", "SourceKind", "capture", "capture_source", "detect_source", "recover"]
+make_callable(__name__)

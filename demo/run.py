@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo: record a small shop's traffic, replay it on a copy and on a worse server, compare the two runs.
+"""Runs the demo: records a small shop's traffic, replays it on a copy and on a worse server, compares the two runs.
 
-It runs the command line's own commands and shows each, so that what is seen here can be done elsewhere.
+It runs commands of the command line and shows each, so that they can be repeated on other servers.
 """
 
 import shutil
@@ -10,14 +10,15 @@ import sys
 import tempfile
 import textwrap
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-import click
-
-from ..errors import QuerytapeError
-from ..replay.sandbox import Server, copy_data, private_folder, start_server
-from ..signals import unwind_on_signals
+from ..common.errors import QuerytapeError
+from ..common.signals import unwind_on_signals
+from ..servers.sandbox import Server, copy_data, private_folder, start_server
 from .shop import create_shop
 from .workload import drive
 
@@ -37,111 +38,129 @@ CANDIDATE = {
 FORGOTTEN = "ALTER TABLE orders DROP INDEX customer"
 
 
-def run_demo(seconds: float = 20, keep: Path | None = None) -> Path:
-    """Run the whole demo and return its folder: log, tape, two runs, report.html. No server is left at the end."""
+Style = Literal["text", "command", "title"]
+Show = Callable[[str, Style], None]
+
+
+def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
+    """Run the whole demo and return its folder: log, tape, two runs, report.html. No server is left at the end.
+
+    `show` prints one text, flushed; `seconds` is the length of the workload; `keep` the folder (None: a temporary one).
+    """
     folder = (keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with unwind_on_signals(), ExitStack() as stack:
         servers = private_folder("qt-demo-")
         stack.callback(shutil.rmtree, servers, ignore_errors=True)
-        data = _record(servers, folder, seconds)
-        _capture(folder)
-        _replay(servers, data, folder, "copy", PRODUCTION)
-        _replay(servers, data, folder, "candidate", CANDIDATE)
-        _report(folder)
-    click.echo()
-    _say(f"Done in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
-    click.secho(f"\nThe report: {folder / 'report.html'}", bold=True)
+        demo = _Demo(show, servers, folder)
+        data = demo.record(seconds)
+        demo.capture()
+        demo.replay(data, "copy", PRODUCTION)
+        demo.replay(data, "candidate", CANDIDATE)
+        demo.report()
+    show("", "text")
+    demo.say(f"Done in {time.monotonic() - began:.0f} s; no server is left running. Everything is in {folder}")
+    show(f"\nThe report: {folder / 'report.html'}", "command")
     return folder
 
 
-def _record(servers: Path, folder: Path, seconds: float) -> Path:
-    """Drive the workload on production, keep its slow log; return a copy of its data from before."""
-    _title(1, "Production")
-    with start_server("mariadb", servers / "production", PRODUCTION) as production:
-        _say(f"A private MariaDB {production.version} on port {production.port}, with a small shop on it ...")
-        connection = production.connect(autocommit=False)
-        rows = create_shop(connection)
-        connection.commit()
-        connection.close()
-        production.stop()
-        data = servers / "before"
-        copy_data(production.datadir, data)
-        production.start()
-        _say(
-            f"{rows:,} rows. Its data were copied while it was stopped: that is what it looked like before the "
-            "traffic. Now its slow log is to have everything:"
-        )
-        click.secho(f"\nmysql> {LOG_ON};\n", bold=True)
-        production.execute(LOG_ON)
-        _say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
-        tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
-        _say(f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail.")
-        production.stop()
-        shutil.copyfile(production.slow_log, folder / "slow.log")
-    return data
+@dataclass(frozen=True)
+class _Demo:
+    """The steps of the demo; `servers` is the folder of its private servers, `folder` that of its results."""
 
+    show: Show
+    servers: Path
+    folder: Path
 
-def _capture(folder: Path) -> None:
-    _title(2, "Record the slow log on a tape")
-    click.secho(f"\n$ cd {folder}", bold=True)
-    _querytape(folder, "capture slowlog slow.log", "-o shop.tape")
-
-
-def _replay(servers: Path, data: Path, folder: Path, name: str, config: dict[str, str]) -> None:
-    """Restore production's data on a new server of this configuration and replay the tape there."""
-    _title(3 if name == "copy" else 4, f"Replay it on the {name}")
-    with start_server("mariadb", servers / name, config, template=data) as server:
-        if name == "candidate":
-            server.execute(FORGOTTEN, "shop")
-            _say(
-                "The same data, but somebody forgot the index orders.customer, and sorts, joins and temporary tables "
-                "have 1 KB of memory."
+    def record(self, seconds: float) -> Path:
+        """Drive the workload on production, keep its slow log; return a copy of its data from before."""
+        self.title(1, "Production")
+        with start_server("mariadb", self.servers / "production", PRODUCTION) as production:
+            self.say(f"A private MariaDB {production.version} on port {production.port}, with a small shop on it ...")
+            connection = production.connect(autocommit=False)
+            rows = create_shop(connection)
+            connection.commit()
+            connection.close()
+            production.stop()
+            data = self.servers / "before"
+            copy_data(production.datadir, data)
+            production.start()
+            self.say(
+                f"{rows:,} rows. The data were copied while the server was stopped: this is their state before the "
+                "traffic. Now the slow log is to have every statement:"
             )
-        else:
-            _say("The same data, the same configuration: what differs here is noise.")
-        _settle(server)
-        _querytape(
-            folder,
-            "replay shop.tape",
-            f"--target {server.url('shop')}",
-            f"-o {name}.run",
-            "--allow-writes",
-            "--target-is-disposable",
-        )
+            self.show(f"\nmysql> {LOG_ON};\n", "command")
+            production.execute(LOG_ON)
+            self.say(f"{SESSIONS} connections browse, buy, err and reconnect for {seconds:.0f} s ...")
+            tally = drive(lambda: production.connect("shop"), seconds, SESSIONS)
+            self.say(
+                f"{tally.statements:,} statements on {tally.connects} connections; {tally.errors} were meant to fail."
+            )
+            production.stop()
+            shutil.copyfile(production.slow_log, self.folder / "slow.log")
+        return data
+
+    def capture(self) -> None:
+        """Make a tape of the slow log."""
+        self.title(2, "Record the slow log on a tape")
+        self.show(f"\n$ cd {self.folder}", "command")
+        self.querytape("capture slowlog slow.log", "-o shop.tape")
+
+    def replay(self, data: Path, name: str, config: dict[str, str]) -> None:
+        """Restore production's data on a new server of this configuration and replay the tape there."""
+        self.title(3 if name == "copy" else 4, f"Replay it on the {name}")
+        with start_server("mariadb", self.servers / name, config, template=data) as server:
+            if name == "candidate":
+                server.execute(FORGOTTEN, "shop")
+                self.say(
+                    "The same data, but the index orders.customer was forgotten, and sorts, joins and temporary tables "
+                    "have 1 KB of memory."
+                )
+            else:
+                self.say("The same data, the same configuration: any difference here is noise.")
+            _warm_up(server)
+            self.querytape(
+                "replay shop.tape",
+                f"--target {server.url('shop')}",
+                f"-o {name}.run",
+                "--allow-writes",
+                "--target-is-disposable",
+            )
+
+    def report(self) -> None:
+        """Compare both runs."""
+        self.title(5, "Compare the two runs")
+        # Exit code 3 says that the second run is worse: here that is the point.
+        self.querytape("report shop.tape copy.run candidate.run", "--html report.html", accepted=(0, 3))
+
+    def querytape(self, *parts: str, accepted: tuple[int, ...] = (0,)) -> None:
+        """Show a command of ours, in lines of at most the terminal's width, and run it in the folder as a user would.
+
+        Raises QuerytapeError where its exit code is not among `accepted`.
+        """
+        lines = ["$ querytape"]
+        for part in parts:
+            if len(lines[-1]) + len(part) < WIDTH - 2:
+                lines[-1] += f" {part}"
+            else:
+                lines.append(f"    {part}")
+        self.show("\n" + " \\\n".join(lines) + "\n", "command")
+        arguments = " ".join(parts).split()
+        done = subprocess.run([sys.executable, "-m", "querytape", *arguments], cwd=self.folder)
+        if done.returncode not in accepted:
+            raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {done.returncode}")
+
+    def title(self, number: int, text: str) -> None:
+        """Show the title of a step."""
+        self.show(f"\n{number}. {text}", "title")
+
+    def say(self, text: str) -> None:
+        """Show a text, wrapped to the terminal's width."""
+        self.show(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), "text")
 
 
-def _settle(server: Server) -> None:
+def _warm_up(server: Server) -> None:
     """Read every table once, so that no replay pays for the first reading."""
     for table in ("customers", "products", "orders", "order_lines"):
         server.execute(f"SELECT COUNT(*) FROM {table}", "shop")
-
-
-def _report(folder: Path) -> None:
-    _title(5, "Compare the two runs")
-    # Exit code 3 says that the second run is worse: here that is the point.
-    _querytape(folder, "report shop.tape copy.run candidate.run", "--html report.html", fine=(0, 3))
-
-
-def _querytape(folder: Path, *parts: str, fine: tuple[int, ...] = (0,)) -> None:
-    """Show a command of ours, in lines of at most the terminal's width, and run it in the folder as a user would."""
-    lines = ["$ querytape"]
-    for part in parts:
-        if len(lines[-1]) + len(part) < WIDTH - 2:
-            lines[-1] += f" {part}"
-        else:
-            lines.append(f"    {part}")
-    click.secho("\n" + " \\\n".join(lines) + "\n", bold=True)
-    arguments = " ".join(parts).split()
-    done = subprocess.run([sys.executable, "-m", "querytape", *arguments], cwd=folder)
-    if done.returncode not in fine:
-        raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {done.returncode}")
-
-
-def _title(number: int, text: str) -> None:
-    click.secho(f"\n{number}. {text}", bold=True, fg="cyan")
-
-
-def _say(text: str) -> None:
-    click.echo(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's shop: its tables and about 100,000 rows, the same ones every time."""
+"""Creates and fills the demo's shop: four tables with about 100,000 rows, the same ones every time."""
 
 import random
 from collections.abc import Iterable, Iterator

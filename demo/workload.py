@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The demo's customers: several dozen connections that think, read, buy, err and come back.
+"""Drives the demo's workload: several dozen connections that think, read, buy, err and come back.
 
 What a session does, and when it wants to, follows from the seed; the server only decides how long it takes.
 """

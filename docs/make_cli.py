@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from querytape.cli import group
+from querytape.cli.main import group
 
 HEAD = """# The command line
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds `querytape.native._querytape`: every `*.c` of the folders below and the declarations of `querytape.h`.
+"""Builds `querytape.native._querytape`: every `*/*.c` beside this file and the declarations of `querytape.h`.
 
 QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own
 builds do.
@@ -13,17 +13,18 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
-# One part each; headers are included by name alone.
-FOLDERS = ("base", "sql", "sources", "slowlog", "logs", "packets", "player", "nullserver")
+HEADERS = ("querytape.h", "querytape_engine.h")
 
 
 def declarations() -> str:
-    """Return the part of the header that cffi reads."""
-    text = (HERE / "querytape.h").read_text(encoding="utf-8")
-    found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", text, re.S)
-    if found is None:
-        raise SystemExit("native/querytape.h: expected the marks 'cffi: begin' and 'cffi: end', found none")
-    return found[1]
+    """Return the parts of both public headers that cffi reads."""
+    parts = []
+    for name in HEADERS:
+        found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", (HERE / name).read_text(encoding="utf-8"), re.S)
+        if found is None:
+            raise SystemExit(f"native/{name}: expected the marks 'cffi: begin' and 'cffi: end', found none")
+        parts.append(found[1])
+    return "".join(parts)
 
 
 def connector_flags(what: str) -> list[str]:
@@ -52,7 +53,6 @@ def compile_flags() -> list[str]:
         "-fvisibility=hidden",
         "-pthread",
         f"-I{HERE}",
-        *(f"-I{HERE / folder}" for folder in FOLDERS),
     ]
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]
@@ -65,8 +65,8 @@ ffi = FFI()
 ffi.cdef(declarations())
 ffi.set_source(
     "querytape.native._querytape",
-    '#include "arrow_abi.h"\n#include "querytape.h"\n',
-    sources=sorted(os.path.relpath(path, HERE.parent) for folder in FOLDERS for path in (HERE / folder).glob("*.c")),
+    '#include "base/arrow_abi.h"\n#include "querytape_engine.h"\n',
+    sources=sorted(os.path.relpath(path, HERE.parent) for path in HERE.glob("*/*.c")),
     extra_compile_args=compile_flags() + connector_flags("cflags"),
     extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", "-lpcap", "-lcrypto"],
     py_limited_api=True,

@@ -1,13 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replays a tape against a target: tape -> plan -> native engine -> run."""
+"""Replays a tape against a target: tape -> plan -> native engine -> run.
 
-from ..servers.target import Target, parse_target
-from .options import ReplayOptions, RunSummary
-from .pacing import parse_speed, speed_text
-from .preflight import Finding
-from .rules import Plan
-from .runner import Watcher, replay
-from .ticks import Tick
+Imports go one way: plan, storage <- options <- checks, observe, run_folder, engine_options, watcher <- run <- summary
+<- pipeline, calibrate.
+"""
+
+from typing import TYPE_CHECKING
+
+from ..common.lazy import lazy_attributes, make_callable
+
+if TYPE_CHECKING:
+    from ..servers.target import Target, parse_target
+    from .checks.preflight import Finding
+    from .observe.ticks import Tick
+    from .options import ReplayOptions
+    from .pipeline import replay
+    from .plan.pacing import parse_speed, speed_text
+    from .plan.rules import Plan
+    from .summary import RunSummary
+    from .watcher import Watcher
+else:
+    __getattr__ = lazy_attributes(
+        __name__,
+        {
+            "Finding": ".checks.preflight:Finding",
+            "Plan": ".plan.rules:Plan",
+            "ReplayOptions": ".options:ReplayOptions",
+            "RunSummary": ".summary:RunSummary",
+            "Target": "..servers.target:Target",
+            "Tick": ".observe.ticks:Tick",
+            "Watcher": ".watcher:Watcher",
+            "parse_speed": ".plan.pacing:parse_speed",
+            "parse_target": "..servers.target:parse_target",
+            "replay": ".pipeline:replay",
+            "speed_text": ".plan.pacing:speed_text",
+        },
+    )
 
 __all__ = [
     "Finding",
@@ -22,3 +50,4 @@ __all__ = [
     "replay",
     "speed_text",
 ]
+make_callable(__name__)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The options of one replay and what it came to. Times in nanoseconds."""
+"""Holds the options of one replay. Times in nanoseconds."""
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from ..servers.target import Target
-from .copies import Copies
-from .forcing import Forcing
-from .pacing import Pace
-from .preflight import Permissions
-from .rules import Rules
-from .selection import Selection
+from .plan.amplify import Amplification
+from .plan.overrides import Overrides
+from .plan.pacing import Pace
+from .plan.rules import Rules
+from .plan.selection import Selection
 
 READ_ONLY = "SET SESSION TRANSACTION READ ONLY"
 
@@ -23,13 +22,13 @@ OVERLOAD: dict[Overload, int] = {"wait": 0, "drop": 1, "stop": 2}  # enum qt_ove
 
 @dataclass(frozen=True)
 class Failures:
-    """What is done when things go wrong.
+    """What the engine does about failures; the engine's options of the same names (native/querytape.h).
 
-    `on_lost`: a session whose connection is lost ends, is opened anew at its next transaction, or ends the run.
-    `statement_timeout_ns`: then a statement is killed on the target; 0 = never. `max_errors`: the run ends with the
-    error behind them; None = never. `overload`: the queue is full and events are overdue: wait, drop them, or end
-    the run.
-    `order_bound_ns`: a wait for another session's commit that nothing has moved for so long is broken.
+    `on_lost`: a session whose connection is lost ends, is reopened at its next transaction, or ends the run.
+    `statement_timeout_ns`: a statement that takes longer is killed on the target; 0 = never. `max_errors`: one error
+    more ends the run; None = never. `overload`: what to do when the queue is full and events are overdue: wait, drop
+    them, or end the run. `order_bound_ns`: a wait for another session's commit in which nothing has moved for so long
+    is broken.
     """
 
     on_lost: Lost = "end"
@@ -40,17 +39,28 @@ class Failures:
 
 
 @dataclass(frozen=True)
+class Permissions:
+    """What the user allows the checks to let pass."""
+
+    target_is_disposable: bool = False
+    partial_ok: bool = False
+
+
+@dataclass(frozen=True)
 class ReplayOptions:
     """Everything that can be set.
 
-    `lead_ns`: sessions whose connect the tape did not see are opened this long before their first event.
-    `queue_bytes`: memory of events that wait to be sent. `slice_ns`: how often outcomes are written. `init`: statements
-    that every connection begins with. `verify`: keep checksums of result rows.
-    `at_once`: so many sessions at a time, without a pace; 0 = as on the tape. `stop_after_ns`: send nothing more then.
-    `sample_ns`: how often the target's counters are kept; 0 = never. `start_at_ns`: when, since 1970, the
-    first event is due; None = as soon as all is ready. `host_metrics`: the target's machine as ssh://user@host, where
-    it is another; its counters are kept as well. `reads_to`: a second target, with the same data, that answers reads
-    outside transactions.
+    `output`: the run's folder, which must not exist. `reads_to`: a second target, with the same data, that answers
+    reads outside transactions. `commit_order`: sessions wait for each other's commits, as on the tape.
+    `max_concurrent_sessions`: so many sessions at a time, without a pace; 0 = as on the tape. `stop_after_ns`: nothing
+    is sent after this time of the run. `verify`: keep checksums of result rows. `start_at_ns`: when, since 1970, the
+    first event is due; None = as soon as all is ready. `init`: statements that every connection begins with.
+    `drain_ns`: how long the last answers are waited for. `lead_ns`: sessions whose connect the tape did not see are
+    opened this long before their first event. `queue_bytes`: memory of events that wait to be sent. `timer_probes`:
+    threads that measure how late this machine wakes them. `slice_ns`: how often outcomes are written. `sample_ns`: how
+    often the target's counters are kept; 0 = never. `summaries`: keep what Percona Toolkit says. `query_plans`: keep
+    EXPLAIN of the costliest statements. `host_metrics`: the target's machine as ssh://user@host, where it is another;
+    its counters are kept as well.
     """
 
     target: Target
@@ -58,11 +68,11 @@ class ReplayOptions:
     reads_to: Target | None = None
     pace: Pace = field(default_factory=Pace)
     selection: Selection = field(default_factory=Selection)
-    copies: Copies = field(default_factory=Copies)
-    forcing: Forcing = field(default_factory=Forcing)
+    amplification: Amplification = field(default_factory=Amplification)
+    overrides: Overrides = field(default_factory=Overrides)
     failures: Failures = field(default_factory=Failures)
     commit_order: bool = False
-    at_once: int = 0
+    max_concurrent_sessions: int = 0
     stop_after_ns: int | None = None
     verify: bool = False
     start_at_ns: int | None = None
@@ -73,7 +83,7 @@ class ReplayOptions:
     connect_rate: int = 500
     connect_timeout_s: int = 20
     queue_bytes: int = 256 << 20
-    canaries: int = 0
+    timer_probes: int = 0
     allow_writes: bool = False
     target_is_disposable: bool = False
     allow_statements: frozenset[str] = frozenset()
@@ -81,22 +91,22 @@ class ReplayOptions:
     slice_ns: int = 3_000_000_000
     sample_ns: int = 1_000_000_000
     summaries: bool = False
-    plans: bool = True
+    query_plans: bool = True
     host_metrics: str | None = None
 
     def rules(self) -> Rules:
         """Return what concerns the plan. Raises InputError for an unknown name in `allow_statements`."""
         return Rules(
-            self.pace,
-            self.allow_writes,
-            self.allow_statements,
-            self.lead_ns,
-            self.selection,
-            self.copies,
-            self.forcing,
-            self.commit_order,
-            self.at_once,
-            self.reads_to is not None,
+            pace=self.pace,
+            allow_writes=self.allow_writes,
+            allowed=self.allow_statements,
+            lead_ns=self.lead_ns,
+            selection=self.selection,
+            amplification=self.amplification,
+            overrides=self.overrides,
+            commit_order=self.commit_order,
+            max_concurrent_sessions=self.max_concurrent_sessions,
+            split=self.reads_to is not None,
         )
 
     def permissions(self) -> Permissions:
@@ -114,12 +124,12 @@ class ReplayOptions:
         return {
             **self.pace.as_json(),
             "selection": self.selection.as_json(),
-            **self.copies.as_json(),
-            **self.forcing.as_json(),
+            **self.amplification.as_json(),
+            **self.overrides.as_json(),
             **asdict(self.failures),
             "order": "commit" if self.commit_order else "time",
             "verify": self.verify,
-            "at_once": self.at_once,
+            "max_concurrent_sessions": self.max_concurrent_sessions,
             "stop_after_ns": self.stop_after_ns,
             "start_at_ns": self.start_at_ns,
             "charset": self.charset,
@@ -128,7 +138,7 @@ class ReplayOptions:
             "connect_rate": self.connect_rate,
             "connect_timeout_s": self.connect_timeout_s,
             "queue_bytes": self.queue_bytes,
-            "canaries": self.canaries,
+            "timer_probes": self.timer_probes,
             "sample_ns": self.sample_ns,
             "host_metrics": self.host_metrics,
             "allow_writes": self.allow_writes,
@@ -138,19 +148,3 @@ class ReplayOptions:
             "init": self.first_statements,
             "reads_to": self.reads_to.name if self.reads_to else None,
         }
-
-
-@dataclass(frozen=True)
-class RunSummary:
-    """A finished run: what run.json says, and the errors by number."""
-
-    path: Path
-    info: dict[str, Any]
-    late_p50_ns: int | None = None
-    late_p99_ns: int | None = None
-    errors: dict[int, int] = field(default_factory=dict)
-
-    @property
-    def complete(self) -> bool:
-        """Whether it ran to its end and the accounting balances."""
-        return self.info["partial"] is None and bool(self.info["accounting"]["balanced"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run's folder while it is written: made private, described from the first moment, complete only at the end."""
+"""Makes the folder of a run: private, with run.json from the first moment, complete only at the end."""
 
 import shutil
 from collections.abc import Iterator
@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .. import __version__
-from ..errors import InputError
-from ..schemas import FORMAT_VERSION, Folder, make_private, open_folder, tape_id, write_json
+from ..common.files import new_folder, write_json
+from ..common.version import __version__
+from ..schemas import FORMAT_VERSION, Folder, open_folder, tape_id
 from ..servers.facts import Facts
 from ..servers.target import Target
 from .options import ReplayOptions
-from .rules import Plan
+from .plan.rules import Plan
 
 
 class RunFolder:
@@ -35,25 +35,18 @@ class RunFolder:
         write_json(self.path / "run.json", info)
 
     def clean(self) -> None:
-        """Remove what only the replay itself needed."""
+        """Remove the files that only the replay itself needed."""
         shutil.rmtree(self.spill, ignore_errors=True)
 
 
 @contextmanager
 def new_run(path: Path) -> Iterator[RunFolder]:
-    """Make an empty run folder; where the block fails before run.json is written, nothing is left behind.
+    """Make an empty run folder; where the block fails before run.json is written, the folder is removed.
 
     Raises InputError where something of that name is there.
     """
-    if path.exists():
-        raise InputError(f"{path} already exists: choose another name with -o, or remove it first")
-    try:
-        make_private(path)
-    except OSError as fault:
-        raise InputError(f"{path}: can't be created: {fault.strerror}") from fault
     folder = RunFolder(path)
-    for inner in (folder.outcomes, folder.spill):
-        make_private(inner)
+    new_folder(path, folder.outcomes.name, folder.spill.name)
     try:
         yield folder
     finally:
@@ -61,7 +54,7 @@ def new_run(path: Path) -> Iterator[RunFolder]:
             shutil.rmtree(path, ignore_errors=True)
 
 
-def first_info(plan: Plan, options: ReplayOptions, facts: Facts, reader: Facts | None = None) -> dict[str, Any]:
+def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Facts | None = None) -> dict[str, Any]:
     """Return run.json as it is written before anything is sent."""
     tape = plan.tape
     counts = tape.info.get("counts") or {}
@@ -79,7 +72,7 @@ def first_info(plan: Plan, options: ReplayOptions, facts: Facts, reader: Facts |
             "last_ns": tape.info.get("last_ns"),
         },
         "target": _server(options.target, facts),
-        "reader": _server(options.reads_to, reader) if options.reads_to and reader else None,
+        "read_target": _server(options.reads_to, read_target) if options.reads_to and read_target else None,
         "parameters": options.as_json(),
         "measuring_point": "client",
         "plan": plan.as_json(),

@@ -1,22 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
 """The contract between the stages: columns, codes and folders of tapes and runs."""
 
-from .codes import CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
-from .folders import (
-    TABLES,
-    Folder,
-    FolderError,
-    cache_folder,
-    make_private,
-    open_folder,
-    publish,
-    sql_text,
-    tape_id,
-    write_json,
-)
-from .tables import FORMAT_VERSION, columns, ddl, select_list
+from typing import TYPE_CHECKING
+
+from ..common.lazy import lazy_attributes
+from .codes import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
+
+if TYPE_CHECKING:
+    from .event_filter import EventFilter
+    from .folders import TABLES, Folder, open_folder, tape_id
+    from .json_shapes import check_shape, read_json
+    from .parquet_check import check_parquet
+    from .tables import FORMAT_VERSION, columns, ddl, select_list
+else:
+    __getattr__ = lazy_attributes(
+        __name__,
+        {
+            "EventFilter": ".event_filter:EventFilter",
+            "FORMAT_VERSION": ".tables:FORMAT_VERSION",
+            "Folder": ".folders:Folder",
+            "TABLES": ".folders:TABLES",
+            "check_parquet": ".parquet_check:check_parquet",
+            "check_shape": ".json_shapes:check_shape",
+            "columns": ".tables:columns",
+            "ddl": ".tables:ddl",
+            "open_folder": ".folders:open_folder",
+            "read_json": ".json_shapes:read_json",
+            "select_list": ".tables:select_list",
+            "tape_id": ".folders:tape_id",
+        },
+    )
 
 __all__ = [
+    "ACTIONS",
     "CLASSES",
     "COMMANDS",
     "DANGERS",
@@ -24,16 +40,14 @@ __all__ = [
     "FLAGS",
     "FORMAT_VERSION",
     "TABLES",
+    "EventFilter",
     "Folder",
-    "FolderError",
-    "cache_folder",
+    "check_parquet",
+    "check_shape",
     "columns",
     "ddl",
-    "make_private",
     "open_folder",
-    "publish",
+    "read_json",
     "select_list",
-    "sql_text",
     "tape_id",
-    "write_json",
 ]

@@ -36,6 +36,32 @@ DANGERS = {
     "lock_tables": 13,  # LOCK TABLES
 }
 
+# What a statement does, and what its answer depends on. A text of several statements does what all of them do; of what
+# undo each other (begin and commit, autocommit off and on, LOCK and UNLOCK) the last one counts.
+ACTIONS = {
+    "begin": 1 << 0,  # leaves a transaction open that it began: BEGIN, START TRANSACTION, XA START, COMMIT AND CHAIN
+    "commit": 1 << 1,  # ends a transaction: COMMIT, XA COMMIT
+    "rollback": 1 << 2,  # ends a transaction: ROLLBACK, XA ROLLBACK
+    "rollback_to": 1 << 3,  # ROLLBACK TO SAVEPOINT: ends none
+    "savepoint": 1 << 4,
+    "release_savepoint": 1 << 5,
+    "implicit_commit": 1
+    << 6,  # commits what is open before it does its own: DDL, LOCK TABLES, GRANT, ANALYZE TABLE, FLUSH, ...
+    "autocommit_off": 1 << 7,  # SET autocommit = 0 of the session
+    "autocommit_on": 1 << 8,  # SET autocommit = anything else
+    "xa": 1 << 9,
+    "snapshot": 1 << 10,  # WITH CONSISTENT SNAPSHOT: reads everything as of now
+    "temporary_table": 1 << 11,  # CREATE or DROP TEMPORARY TABLE
+    "lock_tables": 1 << 12,  # LOCK TABLES, FLUSH TABLES WITH READ LOCK
+    "unlock_tables": 1 << 13,
+    "locking_read": 1 << 14,  # FOR UPDATE, FOR SHARE, LOCK IN SHARE MODE
+    "asks_time": 1 << 15,  # NOW(), CURRENT_TIMESTAMP, UNIX_TIMESTAMP() without an argument, ...
+    "random": 1 << 16,  # RAND(), UUID(), ...
+    "session_dependent": 1
+    << 17,  # asks what its connection did or holds: LAST_INSERT_ID(), @variable, GET_LOCK(), SHOW WARNINGS
+    "asks_server": 1 << 18,  # asks about the server or the account: @@variable, VERSION(), USER(), SHOW, EXPLAIN
+}
+
 CLASSES = ("read", "write", "transaction", "session", "ddl", "admin")
 
 # MySQL's own names of the client commands, in lower case.

@@ -1,66 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tapes and runs as folders: opening them, their versions, and writing files so that a kill leaves no half file."""
+"""Open tapes and runs: folders of Parquet files and one JSON file that names their format version."""
 
 import hashlib
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from .tables import FORMAT_VERSION, columns
+from ..common.duck import sql_files
+from ..common.errors import FolderError
+from ..common.files import refuse_unreadable_name
+from .json_shapes import check_shape, read_json
+from .parquet_check import check_parquet
+from .tables import FORMAT_VERSION, columns, declared
 
-
-class FolderError(Exception):
-    """A folder is not the tape or run it was given as; the message is a sentence for the user."""
-
-
-def make_private(path: Path) -> None:
-    """Create a folder that only its owner can read (0700); parents must exist, the folder must not."""
-    path.mkdir(mode=0o700)
-    path.chmod(0o700)
-
-
-@contextmanager
-def publish(final: Path) -> Iterator[Path]:
-    """Yield a temporary name beside `final`; on success make it 0600, sync it and rename it into place."""
-    temporary = final.with_name(final.name + ".tmp")
-    temporary.unlink(missing_ok=True)
-    os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
-    try:
-        yield temporary
-        temporary.chmod(0o600)
-        with temporary.open("rb") as handle:
-            os.fsync(handle.fileno())
-        temporary.replace(final)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    folder = os.open(final.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
-
-
-def cache_folder() -> Path:
-    """Return where this user's caches are (XDG Base Directory Specification); it may not exist yet."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "querytape"
-
-
-def write_json(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON file atomically, readable by its owner alone."""
-    with publish(path) as temporary:
-        temporary.write_text(json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n", encoding="utf-8")
-
-
-def sql_text(value: str | Path) -> str:
-    """Quote a text as an SQL string literal."""
-    return "'" + str(value).replace("'", "''") + "'"
+TABLES = {
+    "tape": ("events", "sessions", "digests", "problems"),
+    "run": ("outcomes", "sessions", "ticks", "samples", "texts", "query_plans"),
+}
+# The key of the JSON that lists a table's files.
+FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}}
+_PART = re.compile(r"part-[a-z0-9-]{1,40}\.parquet", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -76,52 +39,123 @@ class Folder:
         """Whether the writer came to its end; False after a kill."""
         return bool(self.info.get("finished"))
 
+    def files(self, table: str) -> tuple[Path, ...]:
+        """Return the Parquet files of one table, in order: those that the JSON names, where its writer has ended."""
+        entries = self._listed(table)
+        return self._there(table) if entries is None else tuple(self.path / name for name in sorted(entries))
+
     def source(self, table: str) -> str:
         """Return an SQL table expression for one table; an empty one with the right columns where no file exists."""
-        single = self.path / f"{table}.parquet"
-        parts = self.path / table
-        if single.exists():
-            return f"read_parquet({sql_text(single)})"
-        if parts.is_dir() and any(parts.glob("part-*.parquet")):
-            return f"read_parquet({sql_text(parts / 'part-*.parquet')})"
         listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns(self.kind, table))
-        return f"(SELECT {listed} WHERE false)"
+        nothing = f"SELECT {listed} WHERE false"
+        files = self.files(table)
+        if not files:
+            return f"({nothing})"
+        if any(column.may_lack for column in declared(self.kind, table)):
+            return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
+        return f"read_parquet({sql_files(files)})"
 
     def attach(self, con: duckdb.DuckDBPyConnection, prefix: str) -> None:
         """Create one view for each table, named `{prefix}_{table}`."""
         for table in TABLES[self.kind]:
             con.execute(f'CREATE OR REPLACE TEMP VIEW "{prefix}_{table}" AS SELECT * FROM {self.source(table)}')
 
+    def check(self) -> None:
+        """Check all files by their footers. Raises FolderError with the file, and the column where it is one's."""
+        for table in TABLES[self.kind]:
+            entries, files = self._listed(table), self.files(table)
+            if more := [file for file in self._there(table) if file not in files]:
+                raise FolderError(
+                    f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
+                    f" {self.kind}"
+                )
+            rows = check_parquet(self.kind, table, files)
+            for name, entry in (entries or {}).items():
+                self._compare(self.path / name, rows[self.path / name], entry)
+            if self.finished and not files and self._count(table):
+                raise FolderError(f"{self.path}: the files of table {table} are missing")
 
-TABLES = {
-    "tape": ("events", "sessions", "digests", "problems"),
-    "run": ("outcomes", "sessions", "ticks", "samples", "texts", "plans"),
-}
+    def _compare(self, file: Path, rows: int, entry: dict[str, Any]) -> None:
+        for what, number in (("bytes", file.stat().st_size), ("rows", rows)):
+            if number != entry[what]:
+                raise FolderError(
+                    f"{file}: {number:,} {what}, {self.kind}.json says {entry[what]:,}: damaged, or another's"
+                )
+
+    def _count(self, table: str) -> int:
+        counts = self.info.get("counts") or {}
+        return int(counts.get(table, 0)) if table in ("events", "sessions") else 0
+
+    def _listed(self, table: str) -> dict[str, dict[str, Any]] | None:
+        """Return {name: entry} of the table's files that the JSON names; None where it does not name this table's."""
+        entries = self.info.get(FILE_LISTS[self.kind].get(table, FILE_LISTS[self.kind]["*"]))
+        if not self.finished or entries is None:
+            return None
+        listed = {
+            entry["file"]: entry for entry in entries if entry["file"].split("/")[0].removesuffix(".parquet") == table
+        }
+        # Query plans are written after the accounting: a kill may have come between them and the JSON.
+        return None if table == "query_plans" and not listed else listed
+
+    def _there(self, table: str) -> tuple[Path, ...]:
+        """Return the files of a table that are there."""
+        single, parts = self.path / f"{table}.parquet", self.path / table
+        if single.exists() or single.is_symlink():
+            return (single,)
+        try:
+            names = sorted(each.name for each in parts.iterdir()) if parts.is_dir() else []
+        except OSError as error:
+            raise FolderError(f"{parts}: cannot be read: {error.strerror}") from error
+        return tuple(parts / name for name in names if _PART.fullmatch(name))
 
 
 def open_folder(kind: str, path: Path) -> Folder:
-    """Open a tape or a run. Raises FolderError where it is missing, another thing, or of a newer version."""
+    """Open a tape or a run, and check all that can be checked without reading the whole of it.
+
+    Raises FolderError where it is missing, is something else, has a newer version or is damaged: the sentence names the
+    file, and the key or column.
+    """
+    refuse_unreadable_name(path, FolderError)
     marker = path / f"{kind}.json"
     if not path.exists():
         raise FolderError(f"{path}: no such {kind}")
-    if not marker.exists():
+    if not marker.exists() and not marker.is_symlink():
         other = "run" if kind == "tape" else "tape"
         hint = f"; it is a {other}" if (path / f"{other}.json").exists() else f": it has no {kind}.json"
         raise FolderError(f"{path} is not a {kind}{hint}")
-    try:
-        info = json.loads(marker.read_text(encoding="utf-8"))
-        version = info["format_version"]
-    except (ValueError, KeyError, UnicodeDecodeError) as fault:
-        raise FolderError(f"{marker}: expected a {kind}'s JSON, found something else ({fault})") from fault
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    info = read_json(kind, marker)
+    version = info["format_version"]
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT_VERSION:
         raise FolderError(
             f"{path} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}:"
             " install a newer querytape"
         )
-    return Folder(kind, path, info)
+    check_shape(kind, marker, info)
+    check_names(kind, marker, info)
+    folder = Folder(kind, path, info)
+    folder.check()
+    return folder
+
+
+def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
+    """Raise FolderError where the JSON names a file that is not one of a tape's or run's, or one twice."""
+    seen: set[str] = set()
+    for key in FILE_LISTS[kind].values():
+        for entry in info.get(key) or ():
+            table, _, part = entry["file"].partition("/")
+            good = _PART.fullmatch(part) if part else table.endswith(".parquet")
+            if (
+                table.removesuffix(".parquet") not in TABLES[kind]
+                or not good
+                or bool(part) == table.endswith(".parquet")
+            ):
+                raise FolderError(f"{marker}: {key}: {entry['file'][:80]!r} is not the name of a {kind}'s file")
+            if entry["file"] in seen:
+                raise FolderError(f"{marker}: {key}: {entry['file']} is named twice")
+            seen.add(entry["file"])
 
 
 def tape_id(info: dict[str, Any]) -> str:
-    """Return what tells a tape from others: SHA-256 of its lists of parts and files."""
+    """Return what tells a tape from others: SHA-256 of the lists of its parts and files."""
     text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -6,8 +6,8 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     session BIGINT NOT NULL,      -- as on the tape
     seq BIGINT NOT NULL,          -- as on the tape
     clone INTEGER NOT NULL,       -- 0, or which copy when amplified
-    due_ns BIGINT,                -- when it should have been sent; NULL for --pace none, and where status is filtered or skipped
-    fed_ns BIGINT,                -- when the engine had it waiting in its session's queue
+    due_ns BIGINT,                -- when it was to be sent; NULL for --pace none, and where status is filtered or skipped
+    queued_ns BIGINT,             -- when the engine had it in its session's queue
     free_ns BIGINT,               -- when its session was able to send: connected, the previous answer read, order satisfied
     sent_ns BIGINT,               -- when it was given to the connection
     first_ns BIGINT,              -- first byte of the answer
@@ -21,14 +21,14 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     errno INTEGER,                -- 0 = no error
     error VARCHAR,
     checksum VARCHAR,             -- of the result rows, with --verify; as on the tape
-    order_ns BIGINT,              -- how long it waited for other sessions' commits; NULL = it did not
-    reader BOOLEAN                -- the second target (--reads-to) answered it; NULL where nothing was sent
+    order_ns BIGINT,              -- (older files lack it) how long it waited for other sessions' commits; NULL = it did not
+    on_read_target BOOLEAN        -- (older files lack it) the read target (--reads-to) answered it; NULL where nothing was sent
 );
 
-CREATE TABLE plans (              -- plans.parquet: how the target would run a sample of the costliest digests, asked after the run
+CREATE TABLE query_plans (        -- query_plans.parquet: EXPLAIN of a sample of each of the costliest digests, made after the run
     digest VARCHAR NOT NULL,
     kind VARCHAR NOT NULL,        -- json, tree (EXPLAIN FORMAT=...), server_digest (STATEMENT_DIGEST of MySQL 8)
-    text VARCHAR,                 -- as the server gave it: it holds literal values of the sample
+    text VARCHAR,                 -- as the server gave it, with literal values of the sample
     error VARCHAR                 -- why there is none
 );
 

@@ -1,12 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of tape and run, read from the SQL that defines them."""
+"""Read the columns of tapes and runs from the SQL that defines them."""
 
+import re
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import duckdb
-
 FORMAT_VERSION = 1
+_TABLE = re.compile(r"^CREATE TABLE (\w+) \(.*?^\);", re.MULTILINE | re.DOTALL)
+_COLUMN = re.compile(r'^    "?(\w+)"? ([A-Z]+(?:\[\])?)( NOT NULL)?(.*)', re.MULTILINE)
+# Times lie within this of the epoch (or of the run's start): a time and a duration can be added in 64 bits.
+MAX_TIME_NS = 1 << 62
+MAX_NUMBER = (1 << 31) - 1
+_NUMBERS = {"session": 1, "seq": 1, "clone": 0, "file": 0, "stmt": 0}
+_POSITIVE = {"start_ns": MAX_TIME_NS, "flags": (1 << 63) - 1, "actions": (1 << 63) - 1, "offset": (1 << 63) - 1}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column as the SQL declares it. `may_lack`: files that an earlier release wrote do not have it."""
+
+    name: str
+    type: str
+    not_null: bool
+    may_lack: bool
+
+    @property
+    def limits(self) -> tuple[int, int] | None:
+        """The smallest and largest value that make sense, for numbers that others are computed from; else None."""
+        if "INT" not in self.type:
+            return None
+        if self.name in _NUMBERS:
+            return _NUMBERS[self.name], MAX_NUMBER
+        if self.name in _POSITIVE:
+            return 0, _POSITIVE[self.name]
+        return (-MAX_TIME_NS, MAX_TIME_NS) if self.name.endswith("_ns") else None
 
 
 def ddl(kind: str) -> str:
@@ -15,17 +43,24 @@ def ddl(kind: str) -> str:
 
 
 @cache
+def declared(kind: str, table: str) -> tuple[Column, ...]:
+    """Return each column of a table of `tape` or `run`, in order. Raises KeyError for no table.
+
+    The text is read without DuckDB, which would have to be started for it: each column has a line of its own.
+    """
+    for match in _TABLE.finditer(ddl(kind)):
+        if match[1] == table:
+            return tuple(
+                Column(line[1], line[2], bool(line[3]), "(older files lack it)" in line[4])
+                for line in _COLUMN.finditer(match[0])
+            )
+    raise KeyError(f"{kind}.sql defines no table {table!r}")
+
+
+@cache
 def columns(kind: str, table: str) -> tuple[tuple[str, str], ...]:
-    """Return (name, DuckDB type) of each column of a table of `tape` or `run`, in order."""
-    with duckdb.connect() as con:
-        con.execute(ddl(kind))
-        rows = con.execute(
-            "SELECT column_name, data_type FROM duckdb_columns() WHERE table_name = ? ORDER BY column_index",
-            [table],
-        ).fetchall()
-    if not rows:
-        raise KeyError(f"{kind}.sql defines no table {table!r}")
-    return tuple((str(name), str(type_)) for name, type_ in rows)
+    """Return (name, DuckDB type) of each column of a table, in order. Raises KeyError for no table."""
+    return tuple((column.name, column.type) for column in declared(kind, table))
 
 
 def select_list(kind: str, table: str, have: set[str]) -> str:

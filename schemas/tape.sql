@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- A tape, format version 1. Each table is what the Parquet files of that name hold, column by column and in this order.
 -- Times are integer nanoseconds since the Unix epoch, UTC; durations are integer nanoseconds.
--- NULL means "the source cannot know this"; it is never a stand-in for zero.
+-- NULL means "the source cannot know this"; it never means zero.
 
 CREATE TABLE events (             -- events/part-*.parquet: one row for each client command, sorted by start_ns inside a part
     session BIGINT NOT NULL,      -- the original connection, from 1; unique on the tape even where the server reused a thread id
@@ -25,6 +25,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     "offset" BIGINT NOT NULL,     -- byte offset of the event in that file, uncompressed
     digest VARCHAR,               -- 16 hex digits of the normalised statement; NULL without a statement
     class VARCHAR,                -- read, write, transaction, session, ddl, admin (codes.py: CLASSES); NULL without a statement
+    actions BIGINT,               -- what the statement does, and what its answer depends on: bits of codes.py: ACTIONS; NULL without one
     rows_sent BIGINT,
     rows_examined BIGINT,
     rows_affected BIGINT,
@@ -61,6 +62,9 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
 CREATE TABLE digests (            -- digests.parquet: one row for each digest; follows from events
     digest VARCHAR NOT NULL,
     class VARCHAR NOT NULL,
+    actions BIGINT,               -- (older files lack it) of the sample; SET autocommit = ? is one digest, whichever it sets
+    tables VARCHAR[],             -- (older files lack it) that the sample names, in lower case, as it writes them: orders, shop.orders; not what views hide
+    calls VARCHAR[],              -- (older files lack it) functions and routines that it calls, in the same way
     normalized VARCHAR NOT NULL,  -- the normalised statement: no literal of the sample is in it
     sample BLOB,                  -- one statement of this digest, as captured; reports show it only when asked
     sample_bytes BIGINT NOT NULL, -- length of the sample before it was cut for this table

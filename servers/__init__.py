@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Servers that are asked, by whichever stage: addresses and passwords, what a server says of itself."""
+"""Servers: their addresses, accounts and TLS, what they say of themselves, and private ones for tests and demo."""

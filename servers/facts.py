@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server says of itself: asked before anything is sent. MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
+"""Query what a server says of itself, before anything is sent. MariaDB 10.x and 11.x, MySQL 5.7 to 9.x.
 
-A question that the account may not ask, or that the server does not know, gives None: not known, never "no".
+A query that the account may not send, or that the server does not know, gives None: not known, never "no".
 """
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,17 +13,32 @@ from typing import Any, cast
 import pymysql
 from pymysql.connections import Connection
 
+from ..common.errors import TargetError
+from ..common.text import printable
+
 Rows = Sequence[Sequence[Any]]
 
 OWN_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
 SYSTEM_USERS = frozenset({"system user", "event_scheduler", "unauthenticated user"})
+# What an account may have that can change no data and no server. EXECUTE is not among them: routines write.
+READING_PRIVILEGES = frozenset(
+    {
+        "USAGE", "SELECT", "SHOW DATABASES", "SHOW VIEW", "PROCESS", "REPLICATION CLIENT", "REPLICATION SLAVE",
+        "BINLOG MONITOR", "SLAVE MONITOR", "REPLICA MONITOR", "LOCK TABLES", "REFERENCES", "SHOW_ROUTINE",
+        "SHOW CREATE ROUTINE",
+    }
+)  # fmt: skip
 # MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
-REPLICA_QUESTIONS = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
+REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A server before a replay. None = it would not say."""
+    """What a server says of itself. None = it does not say.
+
+    `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
+    itself may do besides reading, by the privileges' names; roles as they are granted.
+    """
 
     version: str
     version_comment: str = ""
@@ -34,44 +50,59 @@ class Facts:
     others: dict[str, int] | None = None
     replicas: int | None = None
     event_scheduler: bool | None = None
+    may: tuple[str, ...] | None = None
 
     def number(self, name: str) -> int | None:
-        """Return a variable as a number."""
+        """Return a global variable as a number, None where it is none."""
         text = self.variables.get(name, "")
-        return int(text) if text.isdigit() else None
+        return whole(text)
 
     @property
     def read_only(self) -> bool:
-        """Whether it refuses writes of ordinary accounts."""
+        """Whether the server refuses writes of ordinary accounts."""
         return self.variables.get("read_only", "OFF").upper() not in ("OFF", "0", "NO_LOCK_NO_ADMIN")
 
     @property
     def folds_names(self) -> bool:
-        """Whether schema names are equal whatever their case."""
+        """Whether the server takes schema names of different case as equal."""
         return self.variables.get("lower_case_table_names", "0") != "0"
 
 
-def ask(con: "Connection[Any]", question: str) -> Rows | None:
-    """Return a statement's rows, None where the server refuses or does not know it."""
+def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows | None:
+    """Return a statement's rows of at least so many columns, None where the server refuses or does not know it.
+
+    Raises TargetError where the connection is lost, or the answer is another.
+    """
     try:
         with con.cursor() as cursor:
-            cursor.execute(question)
-            return cast(Rows, cursor.fetchall())
-    except pymysql.err.DatabaseError:
+            cursor.execute(query)
+            rows = cast(Rows, cursor.fetchall())
+    except (pymysql.Error, OSError) as error:
         if not con.open:
-            raise
+            raise TargetError(f"{query}: {printable(' '.join(map(str, error.args)), 1000)}") from error
         return None
+    if rows and len(rows[0]) < columns:
+        raise TargetError(f"{query}: expected {columns} columns, the server answered with {len(rows[0])}")
+    return rows
+
+
+def whole(value: object) -> int | None:
+    """Return a server's number, None for anything else."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
 
 
 def gather(con: "Connection[Any]") -> Facts:
-    """Ask a server everything that a replay wants to know of it."""
-    variables = {str(name): str(value) for name, value in ask(con, "SHOW GLOBAL VARIABLES") or ()}
-    schemas = ask(con, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA") or ()
-    connected = ask(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+    """Return what a server says of itself. Raises TargetError where the connection is lost or an answer is none."""
+    variables = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
+    schemas = query_or_none(con, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA") or ()
+    connected = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", 2)
     scheduler = variables.get("event_scheduler")
-    threads = int(connected[0][1]) if connected else None
-    processes = seen_whole(ask(con, "SHOW PROCESSLIST"), threads, ask(con, "SHOW GRANTS"))
-    own = ask(con, "SELECT VERSION(), CONNECTION_ID()")
+    threads = whole(connected[0][1]) if connected else None
+    grants = query_or_none(con, "SHOW GRANTS")
+    processes = whole_process_list(query_or_none(con, "SHOW PROCESSLIST", 7), threads, grants)
+    own = query_or_none(con, "SELECT VERSION(), CONNECTION_ID()", 2)
+    own_id = whole(own[0][1]) if own else None
     return Facts(
         version=str(own[0][0]) if own else variables.get("version", "unknown"),
         version_comment=variables.get("version_comment", ""),
@@ -80,22 +111,23 @@ def gather(con: "Connection[Any]") -> Facts:
         variables=variables,
         schemas=frozenset(str(row[0]) for row in schemas),
         connected=threads,
-        others=other_users(processes, int(own[0][1]) if own else -1),
-        replicas=count_replicas([ask(con, question) for question in REPLICA_QUESTIONS], processes),
+        others=other_users(processes, -1 if own_id is None else own_id),
+        replicas=count_replicas([query_or_none(con, query) for query in REPLICA_QUERIES], processes),
         event_scheduler=None if scheduler is None else scheduler.upper() == "ON",
+        may=writing_privileges(grants),
     )
 
 
 def identity_of(variables: dict[str, str]) -> str | None:
-    """Return what tells this server from every other: MySQL's UUID; for MariaDB its uid, host, port and data folder."""
+    """Return what tells a server from all others: MySQL's UUID; MariaDB's uid, host, port and data folder."""
     if variables.get("server_uuid"):
         return variables["server_uuid"]
     parts = [variables.get(name, "") for name in ("server_uid", "hostname", "port", "datadir")]
     return "|".join(parts) if all(parts[1:]) else None
 
 
-def seen_whole(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
-    """Return the process list where it is whole: without PROCESS a server shows an account its own threads only."""
+def whole_process_list(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
+    """Return the process list where it is whole, else None: without PROCESS an account sees its own threads only."""
     if processes is None:
         return None
     texts = [str(row[0]).upper() for row in grants or ()]
@@ -105,8 +137,23 @@ def seen_whole(processes: Rows | None, connected: int | None, grants: Rows | Non
     return processes if connected is not None and len(clients) >= connected else None
 
 
+def writing_privileges(grants: Rows | None) -> tuple[str, ...] | None:
+    """Return the privileges in SHOW GRANTS that allow more than reading, each once; roles as they are granted."""
+    if grants is None:
+        return None
+    names: dict[str, None] = {}
+    for row in grants:
+        text = str(row[0])
+        if granted := re.match(r"GRANT (.+?) ON ", text):
+            listed = re.sub(r"\([^)]*\)", "", granted[1]).split(",")
+            names |= {name.strip(): None for name in listed if name.strip().upper() not in READING_PRIVILEGES}
+        elif granted := re.match(r"GRANT (.+) TO ", text):
+            names[f"the role {granted[1]}"] = None
+    return tuple(names)
+
+
 def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
-    """Return `user@host` -> connections of everybody but ourselves and the server's own threads."""
+    """Return `user@host` -> connections, without our own and the server's own threads."""
     if processes is None:
         return None
     names = [
@@ -118,8 +165,8 @@ def other_users(processes: Rows | None, own_id: int) -> dict[str, int] | None:
 
 
 def count_replicas(answers: Sequence[Rows | None], processes: Rows | None) -> int | None:
-    """Return how many replicas hang on this server: registered ones, or threads that send them the binary log."""
-    known = [len(rows) for rows in answers if rows is not None]
+    """Return how many replicas a server has: registered ones, or threads that send the binary log."""
+    counts = [len(rows) for rows in answers if rows is not None]
     if processes is not None:
-        known.append(sum(str(row[4]).startswith("Binlog Dump") for row in processes))
-    return max(known, default=None)
+        counts.append(sum(str(row[4]).startswith("Binlog Dump") for row in processes))
+    return max(counts, default=None)

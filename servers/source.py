@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture keeps of the server that its log came from, so that a replay knows it again and refuses it."""
+"""Describe the server that a log came from: a replay recognises it and refuses to run against it."""
 
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .facts import ask, gather
+from .facts import gather, query_or_none
 from .target import parse_target
 
-# Old and new names of the same question; the first that the server knows is taken.
-POSITION_QUESTIONS = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
-GTID_QUESTIONS = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
+# New and old names of the same query; the first that the server knows is taken.
+POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
+GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
 
 
 def describe_server(
@@ -22,13 +22,13 @@ def describe_server(
 ) -> dict[str, Any]:
     """Return `tape.json`'s `server`: identity, version, variables, time_zone, binlog, gtid, at.
 
-    Nothing is changed there. Raises InputError for a bad URL, TargetError where it can't be reached.
+    Nothing is changed on the server. Raises InputError for a bad URL, TargetError where it cannot be reached.
     """
     target = parse_target(url, defaults_file, defaults_group, ask_password)
     with closing(target.connect()) as con:
         facts = gather(con)
-        position = next((rows[0] for q in POSITION_QUESTIONS if (rows := ask(con, q))), None)
-        gtid = next((rows[0][0] for q in GTID_QUESTIONS if (rows := ask(con, q))), None)
+        position = next((rows[0] for q in POSITION_QUERIES if (rows := query_or_none(con, q, 2))), None)
+        gtid = next((rows[0][0] for q in GTID_QUERIES if (rows := query_or_none(con, q))), None)
     zone = facts.variables.get("time_zone", "")
     return {
         "identity": facts.identity,

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a replay goes: `mysql://user@host:port/db?socket=/path`, option files, and passwords that are in neither.
+"""Address a server: `mysql://user@host:port/db?socket=/path`, an option file, and passwords that are in neither.
 
-The unix socket is used only where one is given, in the URL or the option file: `localhost` is a host like any other
-here (the mysql client would take its socket). An IPv6 address stands in brackets, as in every URL.
+A unix socket is used only where the URL or the option file gives one: `localhost` is a host like any other here (the
+mysql client would use its socket). An IPv6 address is written in brackets, as in every URL.
 """
 
-import configparser
 import getpass
 import os
-import re
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -19,18 +17,21 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pymysql
 from pymysql.connections import Connection
 
-from ..errors import InputError, TargetError
+from ..common.errors import InputError, TargetError
+from ..common.text import printable
+from .control import connect
+from .option_files import read_options
 from .tls import Tls, is_encrypted
 
 DEFAULT_PORT = 3306
+MAX_FAULT = 1000  # characters of a server's message
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
 SHAPE = "mysql://user@host:3306/db, or mysql://user@/db?socket=/path"
-ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", '"': '"', "'": "'"}
 
 
 @dataclass(frozen=True)
 class Target:
-    """A server to replay against; the password is never shown. Exactly one of `address` and `socket` is set."""
+    """A server and how to log in; the password is never shown. Exactly one of `address` and `socket` is set."""
 
     user: str
     host: str | None = None
@@ -44,14 +45,17 @@ class Target:
 
     @property
     def name(self) -> str:
-        """Return it as people write it, without a password."""
+        """The server as people write it: `user@host:port/db`, without a password."""
         where = self.socket if self.socket else f"{self.host}:{self.port}"
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
-    def connect(self, timeout_s: int = 10) -> "Connection[Any]":
-        """Open a control connection. Raises TargetError with what the server or the network said."""
+    def connect(self, timeout_s: int = 10, streams: bool = False) -> "Connection[Any]":
+        """Open a control connection. Raises TargetError with what the server or the network said.
+
+        `timeout_s`: for the login. `streams`: results of any size are read row by row.
+        """
         try:
-            con = pymysql.connect(
+            con = connect(
                 host=self.address,
                 port=self.port,
                 unix_socket=self.socket,
@@ -59,28 +63,31 @@ class Target:
                 password=self.password or "",
                 charset="utf8mb4",
                 autocommit=True,
-                connect_timeout=timeout_s,
+                timeout_s=timeout_s,
+                streams=streams,
+                cleartext=self.tls.cleartext_password,
                 ssl=self.tls.context() if self.socket is None or self.tls.required else None,
             )
             if self.tls.required and not is_encrypted(con):
                 con.close()
                 raise TargetError(f"{self.name} has no TLS, and --ssl-mode {self.tls.mode} asks for it")
             return con
-        except (pymysql.Error, OSError, RuntimeError) as fault:
-            raise TargetError(f"can't connect to {self.name}: {fault_text(fault)}{_hint(fault)}") from fault
+        except (pymysql.Error, OSError, RuntimeError) as error:
+            raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{_hint(error)}") from error
 
     def settled(self, con: "Connection[Any]") -> "Target":
-        """Return it with a TLS mode that is on or off: PREFERRED is what the control connection came to."""
+        """Return the target with PREFERRED replaced by what the control connection `con` came to."""
         return replace(self, tls=self.tls.settled(is_encrypted(con)))
 
 
-def fault_text(fault: BaseException) -> str:
+def fault_text(error: BaseException) -> str:
     """Return a driver's error as one line: `1045 Access denied ...`."""
-    return " ".join(str(part) for part in fault.args) or type(fault).__name__
+    return printable(" ".join(str(part) for part in error.args) or type(error).__name__, MAX_FAULT)
 
 
-def _hint(fault: BaseException) -> str:
-    number = fault.args[0] if fault.args else None
+def _hint(error: BaseException) -> str:
+    """Return what the user can do about a failed connect."""
+    number = error.args[0] if error.args else None
     if number in (1045, 1698):
         return f": give the password in {PASSWORD_VARIABLES[0]}, an option file or with --ask-password"
     if number in (2002, 2003):
@@ -96,20 +103,21 @@ def parse_target(
     environ: Mapping[str, str] = os.environ,
     tls: Tls | None = None,
     compress: bool = False,
+    cleartext_password: bool = False,
 ) -> Target:
     """Return the target of a URL; what it leaves open comes from the option file, then the environment.
 
-    Raises InputError for a URL or file that can't be understood, TargetError for a host that has no address.
+    Raises InputError for a URL or file that cannot be understood, TargetError for a host that has no address.
     """
     options = read_options(defaults_file, defaults_group) if defaults_file else {}
-    given = {**options, **_url_parts(url)}
-    path = given.get("socket")
-    host = None if path else given.get("host")
+    parts = {**options, **_url_parts(url)}
+    path = parts.get("socket")
+    host = None if path else parts.get("host")
     if not host and not path:
         raise InputError(f"--target: expected a host or a socket, as in {SHAPE}; found {url!r}")
-    port = _port(given.get("port"))
-    user = given.get("user") or getpass.getuser()
-    password = next((environ[name] for name in PASSWORD_VARIABLES if name in environ), given.get("password"))
+    port = _port(parts.get("port"))
+    user = parts.get("user") or getpass.getuser()
+    password = next((environ[name] for name in PASSWORD_VARIABLES if name in environ), parts.get("password"))
     if ask_password:
         password = getpass.getpass(f"Password of {user} on {path or host}: ")
     return Target(
@@ -118,15 +126,15 @@ def parse_target(
         address=resolve(host, port) if host else None,
         port=port,
         socket=path,
-        db=given.get("database") or None,
+        db=parts.get("database") or None,
         password=password,
-        tls=tls or Tls.of(options),
+        tls=replace(tls or Tls.of(options), cleartext_password=cleartext_password),
         compress=compress or "compress" in options,
     )
 
 
 def _url_parts(url: str) -> dict[str, str]:
-    """Return what a URL says, by the names that option files use."""
+    """Return the parts of a URL by the names of option files. Raises InputError."""
     parts = urlsplit(url)
     if parts.scheme not in ("mysql", "mariadb"):
         raise InputError(f"--target: expected {SHAPE}; found {url!r}")
@@ -139,20 +147,20 @@ def _url_parts(url: str) -> dict[str, str]:
     unknown = sorted(query.keys() - {"socket"})
     if unknown or parts.fragment:
         raise InputError(
-            f"--target: expected nothing but ?socket=/path behind the schema; found {unknown or [parts.fragment]}"
+            f"--target: expected nothing but ?socket=/path after the schema; found {unknown or [parts.fragment]}"
         )
     try:
         port = parts.port
     except ValueError:
         raise InputError(f"--target: expected a port from 1 to 65535 in {url!r}") from None
-    found = {
+    values = {
         "user": unquote(parts.username or ""),
         "host": unquote(parts.hostname or ""),
         "port": str(port or ""),
         "database": unquote(parts.path.removeprefix("/")),
         "socket": query.get("socket", ""),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in values.items() if value}
 
 
 def _port(text: str | None) -> int:
@@ -164,41 +172,9 @@ def _port(text: str | None) -> int:
 
 
 def resolve(host: str, port: int) -> str:
-    """Return the first address of a host: once for all connections, so that no session waits for a name."""
+    """Return the first address of a host, for all connections: no session waits for a name. Raises TargetError."""
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except OSError as fault:
-        raise TargetError(f"the host {host!r} has no address: {fault.strerror}") from fault
-    return cast(str, found[0][4][0])
-
-
-def read_options(path: Path, group: str | None = None) -> dict[str, str]:
-    """Return the options of a MySQL option file: its [client], then the group asked for.
-
-    `!include` lines are not followed. Raises InputError where the file or the group is missing.
-    """
-    parser = configparser.ConfigParser(
-        allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), empty_lines_in_values=False
-    )
-    parser.optionxform = lambda name: name.strip().replace("-", "_").lower()  # type: ignore[assignment,method-assign]
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        parser.read_string("\n".join(line.strip() for line in lines if not line.lstrip().startswith("!")), str(path))
-    except (OSError, UnicodeDecodeError, configparser.Error) as fault:
-        reason = str(fault).replace("\n", " ")
-        raise InputError(f"--defaults-file {path}: can't be read as an option file: {reason}") from fault
-    if group is not None and not parser.has_section(group):
-        raise InputError(f"--defaults-group {group}: {path} has no group [{group}]")
-    found: dict[str, str] = {}
-    for section in ("client", group):
-        if section and parser.has_section(section):
-            found.update({name: option_value(value or "") for name, value in parser.items(section)})
-    return found
-
-
-def option_value(text: str) -> str:
-    """Return an option's value as MySQL reads it: quotes taken off, a comment behind it cut, escapes resolved."""
-    text = text.strip()
-    quoted = re.match(r"""(["'])(.*)\1\s*(#.*)?$""", text)
-    bare = quoted[2] if quoted else text.split("#", 1)[0].rstrip()
-    return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[0]), bare)
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except OSError as error:
+        raise TargetError(f"the host {host!r} has no address: {error.strerror}") from error
+    return cast(str, addresses[0][4][0])

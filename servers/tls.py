@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TLS as the mysql client names it: DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY, and files."""
+"""Set up TLS by the mysql client's names: DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY, and files."""
 
 import ssl
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 from pymysql.connections import Connection
 
-from ..errors import InputError
+from ..common.errors import InputError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 CODES = {"DISABLED": 0, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}  # enum qt_tls
@@ -16,54 +16,63 @@ CODES = {"DISABLED": 0, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}  # 
 
 @dataclass(frozen=True)
 class Tls:
-    """How a connection is encrypted. By itself it is not: encryption would be measured with the server."""
+    """How a connection is encrypted. The default is not at all: encryption would be measured with the server.
+
+    `cleartext_password`: a server that asks for the password itself gets it, where the connection is encrypted.
+    """
 
     mode: str = "DISABLED"
     ca: str | None = None
     cert: str | None = None
     key: str | None = None
+    cleartext_password: bool = False
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise InputError(f"--ssl-mode: expected one of {', '.join(MODES)}, found {self.mode!r}")
         if self.mode.startswith("VERIFY") and not self.ca:
-            raise InputError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate to verify by")
+            raise InputError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate authority to verify by")
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Tls":
         """Return what an option file says, by the client's names (with underscores)."""
         files = {name: options.get(f"ssl_{name}") for name in ("ca", "cert", "key")}
-        return cls(options.get("ssl_mode", "PREFERRED" if any(files.values()) else "DISABLED").upper(), **files)
+        return cls(
+            options.get("ssl_mode", "PREFERRED" if any(files.values()) else "DISABLED").upper(),
+            files["ca"],
+            files["cert"],
+            files["key"],
+        )
 
     @property
     def required(self) -> bool:
-        """Whether a connection without is an error."""
+        """Whether a connection without TLS is an error."""
         return self.mode not in ("DISABLED", "PREFERRED")
 
     @property
     def code(self) -> int:
-        """The engine's number of a mode that is settled."""
+        """The mode as enum qt_tls; PREFERRED must be settled first."""
         return CODES[self.mode]
 
     def settled(self, encrypted: bool) -> "Tls":
-        """Return it with PREFERRED decided."""
+        """Return the settings with PREFERRED decided."""
         return replace(self, mode="REQUIRED" if encrypted else "DISABLED") if self.mode == "PREFERRED" else self
 
     def context(self) -> ssl.SSLContext | None:
-        """Return it for PyMySQL; None = not encrypted. Raises InputError for files that can't be read."""
+        """Return the context for PyMySQL, None = not encrypted. Raises InputError for files that cannot be read."""
         if self.mode == "DISABLED":
             return None
-        found = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        found.check_hostname = self.mode == "VERIFY_IDENTITY"
-        found.verify_mode = ssl.CERT_REQUIRED if self.mode.startswith("VERIFY") else ssl.CERT_NONE
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname = self.mode == "VERIFY_IDENTITY"
+        context.verify_mode = ssl.CERT_REQUIRED if self.mode.startswith("VERIFY") else ssl.CERT_NONE
         try:
             if self.ca:
-                found.load_verify_locations(self.ca)
+                context.load_verify_locations(self.ca)
             if self.cert:
-                found.load_cert_chain(self.cert, self.key)
-        except (OSError, ssl.SSLError) as fault:
-            raise InputError(f"--ssl-ca, --ssl-cert, --ssl-key: can't be read: {fault}") from fault
-        return found
+                context.load_cert_chain(self.cert, self.key)
+        except (OSError, ssl.SSLError) as error:
+            raise InputError(f"--ssl-ca, --ssl-cert, --ssl-key: cannot be read: {error}") from error
+        return context
 
 
 def is_encrypted(con: "Connection[Any]") -> bool:
@@ -71,4 +80,4 @@ def is_encrypted(con: "Connection[Any]") -> bool:
     with con.cursor() as cursor:
         cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
         row = cursor.fetchone()
-    return bool(row and row[1])
+    return bool(row and len(row) > 1 and row[1])

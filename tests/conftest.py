@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from querytape.replay.sandbox import Server, start_server
-from querytape.replay.server_programs import find_program, missing_sentence
+from querytape.servers.programs import find_program, missing_sentence
+from querytape.servers.sandbox import Server, start_server
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
@@ -110,3 +110,23 @@ def samples(request: pytest.FixtureRequest) -> Path:
 def checkout() -> Path:
     """The folder of the checkout, whatever its name."""
     return CHECKOUT
+
+
+@pytest.fixture
+def shop(mariadb: Server) -> Iterator[Server]:
+    """The shared MariaDB with an empty schema `shop`."""
+    mariadb.execute("CREATE OR REPLACE DATABASE shop")
+    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    mariadb.execute("CREATE TABLE shop.bytes (b LONGBLOB)")
+    yield mariadb
+    mariadb.execute("DROP DATABASE shop")
+
+
+@pytest.fixture
+def any_shop(server: Server) -> Iterator[Server]:
+    """Each kind of shared server in turn, with an empty schema `shop`."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    yield server
+    server.execute("DROP DATABASE shop")

@@ -104,7 +104,9 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
         names = archive.namelist()
     assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info"}
     parts = {name.split("/")[1] for name in names if name.count("/") > 1 and not name.startswith("querytape-")}
-    assert parts == {"analyze", "capture", "demo", "native", "replay", "schemas", "servers"}
+    assert parts == {
+        *("analyze", "capture", "cli", "common", "demo", "experiments", "native", "replay", "schemas", "servers")
+    }
     assert "querytape/native/_querytape.abi3.so" in names
     assert "querytape/schemas/tape.sql" in names
     assert "querytape/setup.py" not in names
@@ -145,6 +147,6 @@ def test_the_command_works_outside_the_checkout(installed: Path, tmp_path: Path)
 
 def test_what_is_imported_is_the_wheel(installed: Path, tmp_path: Path) -> None:
     """The environment's own copy is imported, with its types marked as such."""
-    where = run(installed, tmp_path, "python", "-c", "import querytape.native.slowlog as m; print(m.__file__)")
+    where = run(installed, tmp_path, "python", "-c", "import querytape.native.bindings.parsers as m; print(m.__file__)")
     assert where.startswith(str(installed))
-    assert (Path(where.strip()).parent.parent / "py.typed").exists()
+    assert (Path(where.strip()).parents[2] / "py.typed").exists()

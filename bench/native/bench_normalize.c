@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "querytape.h"
+#include "querytape_engine.h"
 
 static int64_t now_ns(void)
 {
@@ -54,12 +54,16 @@ int main(void)
     measure(n, "point select", "SELECT c FROM sbtest1 WHERE id=5021");
     measure(n, "range", "SELECT DISTINCT c FROM sbtest1 WHERE id BETWEEN 5021 AND 5120 ORDER BY c");
     measure(n, "update", "UPDATE sbtest1 SET k=k+1 WHERE id=5021");
-    measure(n, "insert", "INSERT INTO sbtest1 (id, k, c, pad) VALUES (5021, 4990, '08566691963-88624912351-16662227201-46648573979',"
-                         " '63188288836-92351140030-06390587585')");
-    measure(n, "join", "SELECT o.id, o.total, c.name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.status = 'open'"
-                       " AND o.created_at >= '2024-01-01 00:00:00' AND c.country IN ('DE','FR','IT') ORDER BY o.created_at DESC"
-                       " LIMIT 50");
-    measure(n, "quoted names", "SELECT `orders`.`id`, `orders`.`total` FROM `orders` WHERE `orders`.`customer_id` = 17 LIMIT 1");
+    measure(n, "insert",
+            "INSERT INTO sbtest1 (id, k, c, pad) VALUES (5021, 4990, '08566691963-88624912351-16662227201-46648573979',"
+            " '63188288836-92351140030-06390587585')");
+    measure(
+        n, "join",
+        "SELECT o.id, o.total, c.name FROM orders o JOIN customers c ON c.id = o.customer_id WHERE o.status = 'open'"
+        " AND o.created_at >= '2024-01-01 00:00:00' AND c.country IN ('DE','FR','IT') ORDER BY o.created_at DESC"
+        " LIMIT 50");
+    measure(n, "quoted names",
+            "SELECT `orders`.`id`, `orders`.`total` FROM `orders` WHERE `orders`.`customer_id` = 17 LIMIT 1");
     measure(n, "commit", "COMMIT");
     measure(n, "set", "SET NAMES utf8mb4, @@session.autocommit = 1");
     measure(n, "versioned comment", "SELECT /*!40001 SQL_NO_CACHE */ * FROM `film`");

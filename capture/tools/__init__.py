@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools for tapes: derive, export, pseudonymize, salvage, verify."""

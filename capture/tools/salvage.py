@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of a damaged tape, as a new tape that is whole and says what it lacks."""
+"""Make a whole tape of what is left of a damaged one; it says what it lacks."""
 
 import contextlib
 import json
@@ -9,50 +9,44 @@ from typing import Any
 
 import duckdb
 
-from ... import __version__
-from ...errors import InputError
-from ...schemas import FORMAT_VERSION, columns, sql_text, write_json
+from ...common.duck import sql_files, sql_text
+from ...common.errors import FolderError, InputError
+from ...common.files import open_regular, write_json
+from ...common.version import __version__
+from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
+from ...schemas.json_shapes import MAX_BYTES, fitting_keys
 from ..finish import finish
-from ..recorder import create_folder, open_storage
+from ..tape_writer import new_tape, open_storage
 from .derive import write_facts, write_parts
 
 
 def salvage(tape: Path, out: Path) -> dict[str, Any]:
     """Write a tape of the events that can still be read; return its JSON. Raises InputError where there are none."""
-    info = _json(tape)
+    old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))
-    create_folder(out)
+    new_tape(out)
     with open_storage(out) as con:
         readable = [part for part in parts if _is_readable(con, part)]
         if not readable:
             shutil.rmtree(out)
             raise InputError(f"{tape}: no part of its events can be read: nothing can be saved")
-        listed = ", ".join(sql_text(part) for part in readable)
-        names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
-        con.execute(
-            f"CREATE VIEW everything AS SELECT {names}"
-            f" FROM read_parquet([{listed}], file_row_number = true, filename = true)"
-            " QUALIFY row_number() OVER (PARTITION BY session, seq ORDER BY filename, file_row_number) = 1"
-        )
-        con.execute("CREATE TABLE shifts AS SELECT 0 AS tape, 0 AS sessions, 0 AS files")
-        _show_sessions(con, tape)
-        new = _start(con, info)
-        new["parts"] = write_parts(con, out, "true")
+        _make_views(con, tape, readable)
+        info = _start_info(con, old)
+        info["parts"] = write_parts(con, out, "true")
         write_facts(con, out)
-    write_json(out / "tape.json", new)
-    entries = info.get("parts", [])
-    lost = [part.name for part in parts if part not in readable]
-    lost += [name for entry in entries if not (tape / (name := str(entry.get("file")))).exists()]
-    text = f"saved from a damaged tape; lost: {', '.join(lost) or 'nothing that is known of'}"
-    return finish(out, new, [*info.get("warnings", []), {"kind": "salvaged", "text": text}])
+        write_json(out / "tape.json", info)
+        lost = [part.name for part in parts if part not in readable]
+        lost += [name for entry in old.get("parts", []) if not (tape / (name := str(entry.get("file")))).exists()]
+        text = f"saved from a damaged tape; lost: {', '.join(lost) or 'nothing that is known'}"
+        return finish(con, out, info, [*old.get("warnings", []), {"kind": "salvaged", "text": text}])
 
 
 def _json(tape: Path) -> dict[str, Any]:
-    """Return what can be had of tape.json."""
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads((tape / "tape.json").read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return found
+    """Return what tape.json says, nothing where it is missing or damaged."""
+    with contextlib.suppress(InputError, ValueError, RecursionError), open_regular(tape / "tape.json") as handle:
+        info = json.loads(handle.read(MAX_BYTES).decode("utf-8"))
+        if isinstance(info, dict):
+            return fitting_keys("tape", info)
     return {}
 
 
@@ -60,35 +54,45 @@ def _is_readable(con: duckdb.DuckDBPyConnection, part: Path) -> bool:
     """Read all of a part; return whether it could be, with the columns that events have."""
     names = ", ".join(f'count("{name}")' for name, _ in columns("tape", "events"))
     try:
+        check_parquet("tape", "events", [part])
         con.execute(f"SELECT {names}, sum(octet_length(statement)) FROM read_parquet({sql_text(part)})").fetchall()
-    except duckdb.Error:
+    except (duckdb.Error, FolderError):
         return False
     return True
 
 
-def _show_sessions(con: duckdb.DuckDBPyConnection, tape: Path) -> None:
-    """Make view sessions0 what the tape still knows of its sessions, or no row."""
-    facts = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("tape", "sessions"))
+def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -> None:
+    """Make view everything of the parts, each event once; view sessions0, empty where they are lost; table shifts."""
+    names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
+    con.execute(
+        f"CREATE VIEW everything AS SELECT {names}"
+        f" FROM read_parquet({sql_files(parts)}, file_row_number = true, filename = true)"
+        " QUALIFY row_number() OVER (PARTITION BY session, seq ORDER BY filename, file_row_number) = 1"
+    )
+    con.execute("CREATE TABLE shifts AS SELECT 0 AS tape, 0 AS sessions, 0 AS files")
     try:
+        check_parquet("tape", "sessions", [tape / "sessions.parquet"])
         con.execute(f"CREATE VIEW sessions0 AS SELECT * FROM read_parquet({sql_text(tape / 'sessions.parquet')})")
         con.execute("SELECT count(session), count(attributes), count(encrypted) FROM sessions0").fetchall()
-    except duckdb.Error:
-        con.execute(f"CREATE OR REPLACE VIEW sessions0 AS SELECT {facts} WHERE false")
+    except (duckdb.Error, FolderError):
+        empty = select_list("tape", "sessions", set())
+        con.execute(f"CREATE OR REPLACE VIEW sessions0 AS SELECT {empty} WHERE false")
 
 
-def _start(con: duckdb.DuckDBPyConnection, info: dict[str, Any]) -> dict[str, Any]:
-    """Return the JSON of the new tape."""
+def _start_info(con: duckdb.DuckDBPyConnection, old: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON of the new tape, before its first part."""
     kept = ("created", "measuring_point", "server_version", "source", "server", "log_timezone_ns")
-    files = info.get("files")
+    files = old.get("files")
     if not files:
-        most = con.execute("SELECT max(file) FROM everything").fetchall()[0][0]
-        files = [{"path": f"file {number}"} for number in range(most + 1)]
+        last = con.execute("SELECT max(file) FROM everything").fetchall()[0][0]
+        files = [{"path": f"file {number}"} for number in range(last + 1)]
     return {
-        **{key: info.get(key) for key in kept},
+        **{key: old.get(key) for key in kept},
+        "source": old.get("source") or "unknown",
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
         "finished": False,
         "files": files,
         "parts": [],
-        "input": info.get("input", {}),
+        "input": old.get("input", {}),
     }

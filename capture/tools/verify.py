@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a tape whole? Its JSON, its files, their order, and whether the numbers in it agree."""
+"""Verify that a tape is whole: its JSON, its files, the order of events, and the numbers that must agree."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,121 +8,148 @@ from typing import Any
 
 import duckdb
 
-from ...schemas import FORMAT_VERSION, columns, sql_text
-from ..recorder import open_storage
+from ...common.duck import plain_reason, sql_files, sql_text
+from ...common.errors import FolderError
+from ...common.files import sha256_of
+from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
+from ..tape_writer import open_storage
 
-OTHERS = "--salvage makes a tape of the other parts"
+FOLLOWS = "it follows from the events"
+OTHER_PARTS = "--salvage makes a tape of the other parts"
 TABLES = ("sessions", "digests", "problems")
+# Reads every value of every column.
+_ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
 
 
 @dataclass(frozen=True)
 class Damage:
-    """Something that is wrong with a tape, and what can still be had of it."""
+    """Something that is wrong with a tape, and what can be done about it."""
 
     what: str
     saved: str = "querytape cannot repair it: capture again"
-    lost: bool = False  # events can't be read: what follows from them can't be checked
+    lost: bool = False  # events cannot be read: what follows from them cannot be checked
 
 
 def verify(path: Path, work: Path) -> Iterator[Damage]:
     """Yield what is wrong with a tape; nothing where it is whole. `work`: a folder for what memory does not hold."""
+    marker = path / "tape.json"
     try:
-        info = json.loads((path / "tape.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as fault:
-        yield Damage(
-            f"tape.json can't be read: {fault}", "the events themselves may be whole: --salvage makes a tape of them"
-        )
+        info = read_json("tape", marker)
+        if info["format_version"] == FORMAT_VERSION:
+            check_shape("tape", marker, info)
+    except FolderError as error:
+        yield Damage(str(error), "the events themselves may be whole: --salvage makes a tape of them")
         return
-    if info.get("format_version") != FORMAT_VERSION:
+    if info["format_version"] != FORMAT_VERSION:
         yield Damage(
-            f"format version {info.get('format_version')}; this querytape knows {FORMAT_VERSION}",
+            f"format version {info['format_version']}; this querytape reads {FORMAT_VERSION}",
             "use the version of querytape that wrote it",
         )
         return
     if not info.get("finished"):
         yield Damage("its capture did not end", "`querytape inspect` completes it from the parts that were written")
     with open_storage(work) as con:
-        damaged = list(_parts(con, path, info))
+        damaged = [*_parts(con, path, info), *_tables(path, info)]
         yield from damaged
         if any(damage.lost for damage in damaged):
             return
-        yield from _order(con, path)
+        parts = [path / entry["file"] for entry in info.get("parts", ())]
+        if parts:
+            yield from _order(con, parts)
         if info.get("finished"):
-            yield from _balance(con, path, info)
+            yield from _counts(con, path, parts, info)
 
 
 def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> Iterator[Damage]:
-    """Yield what is wrong with the parts' files."""
-    listed = {entry["file"]: entry for entry in info["parts"]}
-    found = {str(part.relative_to(path)) for part in (path / "events").glob("part-*.parquet")}
-    for name in sorted(listed.keys() | found):
+    """Yield what is wrong with the files of events."""
+    listed = {entry["file"]: entry for entry in info.get("parts", ())}
+    files = {str(part.relative_to(path)) for part in (path / "events").glob("part-*.parquet")}
+    for name in sorted(listed.keys() | files):
         entry = listed.get(name)
-        if name not in found:
-            yield Damage(
-                f"{name} is missing: {listed[name]['rows']:,} events",
-                "--salvage makes a tape of the other parts",
-                lost=True,
-            )
-            continue
-        if entry is None:
-            yield Damage(f"{name} is not in tape.json", "remove it, or the tape has events that nothing counts")
-            continue
-        if (path / name).stat().st_size != entry["bytes"]:
-            yield Damage(f"{name}: {(path / name).stat().st_size:,} bytes, tape.json says {entry['bytes']:,}")
-        try:
-            source = f"read_parquet({sql_text(path / name)})"
-            rows = con.execute(
-                f"SELECT count(*), count(statement), sum(octet_length(statement)) FROM {source}"
-            ).fetchall()
-            names = [row[0] for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
-        except duckdb.Error as fault:
-            yield Damage(
-                f"{name} can't be read: {str(fault).splitlines()[0]}",
-                "--salvage makes a tape of the other parts",
-                lost=True,
-            )
-            continue
-        if rows[0][0] != entry["rows"]:
-            yield Damage(f"{name}: {rows[0][0]:,} events, tape.json says {entry['rows']:,}")
-        if names != [column for column, _ in columns("tape", "events")]:
-            yield Damage(f"{name}: its columns are not those of format version {FORMAT_VERSION}")
+        if name not in files:
+            yield Damage(f"{name} is missing: {listed[name]['rows']:,} events", OTHER_PARTS, lost=True)
+        elif entry is None:
+            if info.get("finished"):
+                yield Damage(f"{name} is not in tape.json", "remove it: it is a copy, or belongs to another tape")
+        else:
+            yield from _part(con, path / name, name, entry)
 
 
-def _order(con: duckdb.DuckDBPyConnection, path: Path) -> Iterator[Damage]:
-    parts = f"read_parquet({sql_text(path / 'events' / 'part-*.parquet')}, filename = true, file_row_number = true)"
+def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
+    """Yield what is wrong with one file of events, all of which is read."""
+    changed = list(_changed(file, name, entry))
+    yield from changed
+    try:
+        (rows,) = check_parquet("tape", "events", [file]).values()
+        con.execute(f"SELECT {_ALL} FROM read_parquet({sql_text(file)})").fetchall()
+    except FolderError as error:
+        yield Damage(f"{name} cannot be read: {error}", OTHER_PARTS, lost=True)
+        return
+    except duckdb.Error as error:
+        yield Damage(f"{name} cannot be read: {plain_reason(error)}", OTHER_PARTS, lost=True)
+        return
+    if rows != entry["rows"]:
+        yield Damage(f"{name}: {rows:,} events, tape.json says {entry['rows']:,}")
+
+
+def _changed(file: Path, name: str, entry: dict[str, Any]) -> Iterator[Damage]:
+    """Yield that a file is not as it was written: its size, or its checksum where tape.json has one."""
+    try:
+        size = file.lstat().st_size
+        if size != entry["bytes"]:
+            yield Damage(f"{name}: {size:,} bytes, tape.json says {entry['bytes']:,}")
+        elif entry.get("sha256") and file.is_file() and sha256_of(file) != entry["sha256"]:
+            yield Damage(f"{name}: its SHA-256 is not the one in tape.json: it was changed after it was written")
+    except OSError as error:
+        yield Damage(f"{name} cannot be read: {error.strerror}", lost=True)
+
+
+def _tables(path: Path, info: dict[str, Any]) -> Iterator[Damage]:
+    """Yield which files of sessions, digests and problems are missing or changed."""
+    for entry in info.get("tables", ()):
+        if not (path / entry["file"]).exists():
+            yield Damage(f"{entry['file']} is missing: {entry['rows']:,} rows", FOLLOWS)
+        else:
+            yield from _changed(path / entry["file"], entry["file"], entry)
+
+
+def _order(con: duckdb.DuckDBPyConnection, files: list[Path]) -> Iterator[Damage]:
+    """Yield where the order of starts inside a part, or the numbering of a session, is broken."""
+    parts = f"read_parquet({sql_files(files)}, filename = true, file_row_number = true)"
     unsorted = con.execute(
         "SELECT count(*) FROM (SELECT start_ns < lag(start_ns)"
         f" OVER (PARTITION BY filename ORDER BY file_row_number) AS back FROM {parts}) WHERE back"
     ).fetchall()[0][0]
     if unsorted:
-        yield Damage(f"{unsorted:,} events stand before one that began earlier in the same part")
+        yield Damage(f"{unsorted:,} events come before one that began earlier in the same part")
     holes = con.execute(
         "SELECT count(*) FROM (SELECT session FROM"
         f" {parts} GROUP BY session HAVING min(seq) <> 1 OR max(seq) <> count(*) OR count(DISTINCT seq) <> count(*))"
     ).fetchall()[0][0]
     if holes:
         yield Damage(
-            f"{holes:,} sessions whose events are not numbered 1, 2, 3, ...: events are missing, or there twice",
-            "a replay of it would leave those out: see --partial-ok",
+            f"{holes:,} sessions whose events are not numbered 1, 2, 3, ...: events are missing or doubled",
+            "a replay leaves these sessions out: see --partial-ok",
         )
 
 
-def _balance(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> Iterator[Damage]:
+def _counts(con: duckdb.DuckDBPyConnection, path: Path, parts: list[Path], info: dict[str, Any]) -> Iterator[Damage]:
+    """Yield which counts of tape.json and of the tables do not agree with the events."""
     counts = info.get("counts", {})
-    events = f"read_parquet({sql_text(path / 'events' / 'part-*.parquet')})"
-    found = {"events": con.execute(f"SELECT count(*) FROM {events}").fetchall()[0][0]}
+    events = f"read_parquet({sql_files(parts)})" if parts else "(SELECT NULL AS session, NULL AS digest WHERE false)"
+    rows = {"events": con.execute(f"SELECT count(*) FROM {events}").fetchall()[0][0]}
     for table in TABLES:
         file = path / f"{table}.parquet"
         try:
-            found[table] = con.execute(f"SELECT count(*) FROM read_parquet({sql_text(file)})").fetchall()[0][0]
-        except duckdb.Error as fault:
-            yield Damage(f"{file.name} can't be read: {str(fault).splitlines()[0]}", "it follows from the events")
-    for name, number in found.items():
+            (rows[table],) = check_parquet("tape", table, [file]).values()
+        except FolderError as error:
+            yield Damage(f"{file.name} cannot be read: {error}", FOLLOWS)
+    for name, number in rows.items():
         if counts.get(name) != number:
             yield Damage(f"{number:,} {name}, tape.json says {counts.get(name)}")
     by_table = {"sessions": "session", "digests": "digest"}
     for table, key in by_table.items():
-        if table not in found:
+        if table not in rows:
             continue
         other = con.execute(
             f"SELECT count(*) FROM (SELECT {key}, count(*) AS n FROM {events} WHERE {key} IS NOT NULL GROUP BY {key}) e"
@@ -131,4 +157,4 @@ def _balance(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -
             " WHERE e.n IS DISTINCT FROM t.events"
         ).fetchall()[0][0]
         if other:
-            yield Damage(f"{other:,} rows of {table}.parquet don't agree with the events", "it follows from the events")
+            yield Damage(f"{other:,} rows of {table}.parquet do not agree with the events", FOLLOWS)

@@ -5,7 +5,7 @@
  *     parent ArrowArray ── private_data: struct batch { buffers[1], pointers[n], child structs[n] }
  *        child ArrowArray ── private_data: struct child { buffers[3]: validity, offsets or values, bytes }
  */
-#include "arrow_build.h"
+#include "base/arrow_build.h"
 
 #include <stdlib.h>
 
@@ -23,12 +23,15 @@ struct batch {
 
 static int is_bytes(char type) { return type == 'u' || type == 'z'; }
 
-static size_t width(char type)
+static size_t get_width(char type)
 {
     switch (type) {
-    case 'l': return 8;
-    case 'i': return 4;
-    default: return 1;
+    case 'l':
+        return 8;
+    case 'i':
+        return 4;
+    default:
+        return 1;
     }
 }
 
@@ -73,7 +76,7 @@ static int resize(struct qt_column *c, void *block, size_t used, size_t size)
 int qt_column_grow(struct qt_column *c)
 {
     int64_t space = c->row_space > 0 ? c->row_space * 2 : c->row_hint > 0 ? c->row_hint : FIRST_ROWS;
-    size_t rows = (size_t)c->rows, row = width(c->type);
+    size_t rows = (size_t)c->rows, row = get_width(c->type);
 
     if (c->failed)
         return 0;
@@ -130,7 +133,7 @@ void qt_column_pad(struct qt_column *c, int64_t rows)
         for (int64_t i = c->rows; i < rows; i++)
             c->offsets[i + 1] = (int32_t)c->used;
     else
-        memset(c->data + (size_t)c->rows * width(c->type), 0, more * width(c->type));
+        memset(c->data + (size_t)c->rows * get_width(c->type), 0, more * get_width(c->type));
     memset(c->valid + c->rows, 0, more);
     c->rows = rows;
     c->nulls += (int64_t)more;
@@ -190,7 +193,7 @@ int64_t qt_columns_bytes(const struct qt_columns *cols)
     int64_t sum = 0;
     for (int32_t i = 0; i < cols->n; i++) {
         const struct qt_column *c = &cols->col[i];
-        sum += c->used + c->rows * (is_bytes(c->type) ? 4 : (int64_t)width(c->type));
+        sum += c->used + c->rows * (is_bytes(c->type) ? 4 : (int64_t)get_width(c->type));
     }
     return sum;
 }

@@ -16,9 +16,9 @@
 
 #include <string.h>
 
-#include "arrow_abi.h"
-#include "buffer.h"
-#include "error.h"
+#include "base/arrow_abi.h"
+#include "base/buffer.h"
+#include "base/error.h"
 
 /* Types are Arrow's own letters: i int32, l int64, b bool, u UTF-8 (32-bit offsets), z bytes (32-bit offsets). */
 struct qt_column_spec {
@@ -28,12 +28,12 @@ struct qt_column_spec {
 };
 
 struct qt_column {
-    char *data;        /* values; for u and z the bytes; for b one byte a row, packed to bits at the end */
-    int32_t *offsets;  /* u and z: rows + 1 of them */
-    uint8_t *valid;    /* one byte a row; NULL until the first NULL comes */
+    char *data;       /* values; for u and z the bytes; for b one byte a row, packed to bits at the end */
+    int32_t *offsets; /* u and z: rows + 1 of them */
+    uint8_t *valid;   /* one byte a row; NULL until the first NULL comes */
     int64_t rows, nulls;
-    int64_t row_space; /* rows that fit; for u and z one less than there are offsets */
-    int64_t used, space; /* bytes in `data`, u and z only */
+    int64_t row_space;      /* rows that fit; for u and z one less than there are offsets */
+    int64_t used, space;    /* bytes in `data`, u and z only */
     int64_t row_hint, hint; /* row_space and space of the batch before */
     struct qt_pool *pool;   /* of `data`, `offsets` and `valid` */
     char type;
@@ -52,25 +52,18 @@ int qt_columns_init(struct qt_columns *, const struct qt_column_spec *specs, int
 /* Moves all rows into `out`, a struct array; a later batch starts with as much space as this one had.
  * QT_ENOMEM or, where columns are of unequal length, QT_ESTATE; the rows are then lost and `out` is not touched. */
 int qt_columns_finish(struct qt_columns *, struct ArrowArray *out, struct qt_error *);
-/* Puts row order[i] in place i; `order` names each row once. QT_ENOMEM; then nothing has moved in the columns after that. */
-int qt_columns_permute(struct qt_columns *, const uint32_t *order);
 void qt_columns_clear(struct qt_columns *); /* drops the rows, keeps the memory */
 void qt_columns_free(struct qt_columns *);
 /* Memory of the rows so far, about. */
 int64_t qt_columns_bytes(const struct qt_columns *);
 static inline int64_t qt_columns_rows(const struct qt_columns *cols) { return cols->col[0].rows; }
-/* The schema of the batches; independent of any columns. */
-int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct ArrowSchema *out);
 
 /* The slow ways of the appends below; 0 where the column has failed. */
 int qt_column_grow(struct qt_column *);
 int qt_column_grow_bytes(struct qt_column *, int64_t more);
 int qt_column_first_null(struct qt_column *);
 
-static inline int qt_column_room(struct qt_column *c)
-{
-    return c->rows < c->row_space || qt_column_grow(c);
-}
+static inline int qt_column_room(struct qt_column *c) { return c->rows < c->row_space || qt_column_grow(c); }
 
 static inline void qt_column_row_done(struct qt_column *c)
 {
@@ -121,7 +114,8 @@ static inline void qt_col_text(struct qt_column *c, const char *text) { qt_col_b
 void qt_col_null(struct qt_column *);
 /* NULLs up to `rows` rows. */
 void qt_column_pad(struct qt_column *, int64_t rows);
-/* The same at the end of a batch: nothing may be appended any more. A column of which nothing was known costs nothing. */
+/* The same at the end of a batch: nothing may be appended any more. A column of which nothing was known costs
+ * nothing. */
 void qt_column_pad_last(struct qt_column *, int64_t rows);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of growing columns in another order: each column is gathered into memory of its own, which replaces the old. */
-#include "arrow_build.h"
+#include "base/arrow_permute.h"
 
 static int permute_valid(struct qt_column *c, const uint32_t *order)
 {
@@ -16,7 +16,8 @@ static int permute_valid(struct qt_column *c, const uint32_t *order)
     return QT_OK;
 }
 
-/* Gathers texts. Short ones are copied 16 bytes at a time, into what the next one overwrites, as far as both ends allow. */
+/* Gathers texts. Short ones are copied 16 bytes at a time, into what the next one overwrites, as far as both ends
+ * allow. */
 static void gather(const struct qt_column *c, const uint32_t *order, char *data, int32_t *offsets)
 {
     size_t from_safe = qt_buffer_size(c->data), to_safe = qt_buffer_size(data);

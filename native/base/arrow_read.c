@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "arrow_read.h"
+/* The batch at hand is kept until the next one, or the end: what the readers point to lives as long. */
+#include "base/arrow_read.h"
 
 #include <string.h>
 

@@ -4,14 +4,14 @@
 #ifndef QT_ARROW_READ_H
 #define QT_ARROW_READ_H
 
-#include "arrow_abi.h"
-#include "error.h"
+#include "base/arrow_abi.h"
+#include "base/error.h"
 
 struct qt_rows {
     struct ArrowArrayStream *stream;
     struct ArrowArray batch;
-    int64_t rows;  /* of the batch at hand; 0 at the end */
-    int64_t base;  /* of the struct itself */
+    int64_t rows; /* of the batch at hand; 0 at the end */
+    int64_t base; /* of the struct itself */
     int32_t n;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The schema of columns: like a batch, each child owns what it points to, for readers may move children out. */
-#include <stdlib.h>
+#include "base/arrow_schema.h"
 
-#include "arrow_build.h"
+#include <stdlib.h>
 
 struct field {
     char format[2];

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "buffer.h"
+/* Freed buffers wait in their pool for the next batch:
+ *
+ *   head (64 bytes: pool, size) │ bytes ...     a buffer is the address behind its head
+ *   pool: up to KEPT buffers, KEPT_BYTES together; small ones go back to the allocator
+ */
+#include "base/buffer.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,11 +13,11 @@
 
 enum { KEPT = 128, HEAD = 64 };
 #define KEPT_BYTES ((size_t)128 << 20)
-#define LEAST_KEPT ((size_t)16 << 10) /* smaller ones are the allocator's business */
+#define MIN_KEPT ((size_t)16 << 10) /* smaller ones are the allocator's business */
 
 struct head {
     struct qt_pool *pool;
-    size_t size;          /* behind the head */
+    size_t size; /* behind the head */
     _Atomic int owners;
 };
 
@@ -21,12 +26,12 @@ struct qt_pool {
     struct head *kept[KEPT];
     int n;
     size_t bytes;
-    struct head *zeros;   /* of the pool's own; NULL before the first */
+    struct head *zeros; /* of the pool's own; NULL before the first */
     int open;
-    _Atomic int owners;   /* the one who made it, and each buffer that is out */
+    _Atomic int owners; /* the one who made it, and each buffer that is out */
 };
 
-static struct head *head_of(const void *buffer) { return (struct head *)((uintptr_t)buffer - HEAD); }
+static struct head *get_head(const void *buffer) { return (struct head *)((uintptr_t)buffer - HEAD); }
 
 struct qt_pool *qt_pool_new(void)
 {
@@ -40,7 +45,7 @@ struct qt_pool *qt_pool_new(void)
     return p;
 }
 
-static void drop(struct qt_pool *p)
+static void release_pool(struct qt_pool *p)
 {
     if (atomic_fetch_sub(&p->owners, 1) != 1)
         return;
@@ -61,11 +66,11 @@ void qt_pool_free(struct qt_pool *p)
     pthread_mutex_unlock(&p->lock);
     if (zeros != NULL)
         qt_buffer_free((char *)zeros + HEAD);
-    drop(p);
+    release_pool(p);
 }
 
 /* The smallest kept block that is large enough and not far too large. Under the lock. */
-static struct head *find(struct qt_pool *p, size_t size)
+static struct head *take_kept(struct qt_pool *p, size_t size)
 {
     int best = -1;
     for (int i = 0; i < p->n; i++)
@@ -74,19 +79,19 @@ static struct head *find(struct qt_pool *p, size_t size)
             best = i;
     if (best < 0)
         return NULL;
-    struct head *found = p->kept[best];
+    struct head *taken = p->kept[best];
     p->kept[best] = p->kept[--p->n];
-    p->bytes -= found->size;
-    return found;
+    p->bytes -= taken->size;
+    return taken;
 }
 
 void *qt_buffer_new(struct qt_pool *p, size_t size)
 {
     pthread_mutex_lock(&p->lock);
-    struct head *h = size >= LEAST_KEPT ? find(p, size) : NULL;
+    struct head *h = size >= MIN_KEPT ? take_kept(p, size) : NULL;
     pthread_mutex_unlock(&p->lock);
     if (h == NULL) {
-        size_t whole = size >= LEAST_KEPT ? size + size / 8 : size; /* so that it fits a slightly larger batch, too */
+        size_t whole = size >= MIN_KEPT ? size + size / 8 : size; /* so that it fits a slightly larger batch, too */
         whole = (whole + HEAD - 1) / HEAD * HEAD;
         h = whole < size || whole > SIZE_MAX - HEAD ? NULL : aligned_alloc(HEAD, HEAD + whole);
         if (h == NULL)
@@ -101,7 +106,7 @@ void *qt_buffer_new(struct qt_pool *p, size_t size)
 
 void *qt_buffer_resize(struct qt_pool *p, void *buffer, size_t used, size_t size)
 {
-    if (buffer != NULL && head_of(buffer)->size >= size)
+    if (buffer != NULL && get_head(buffer)->size >= size)
         return buffer;
     void *larger = qt_buffer_new(p, size);
     if (larger == NULL)
@@ -112,7 +117,7 @@ void *qt_buffer_resize(struct qt_pool *p, void *buffer, size_t used, size_t size
     return larger;
 }
 
-size_t qt_buffer_size(const void *buffer) { return buffer != NULL ? head_of(buffer)->size : 0; }
+size_t qt_buffer_size(const void *buffer) { return buffer != NULL ? get_head(buffer)->size : 0; }
 
 void *qt_buffer_zeros(struct qt_pool *p, size_t size)
 {
@@ -123,13 +128,13 @@ void *qt_buffer_zeros(struct qt_pool *p, size_t size)
         char *made = qt_buffer_new(p, size);
         if (made == NULL)
             return NULL;
-        memset(made, 0, head_of(made)->size);
+        memset(made, 0, get_head(made)->size);
         pthread_mutex_lock(&p->lock);
-        p->zeros = head_of(made);
+        p->zeros = get_head(made);
         pthread_mutex_unlock(&p->lock);
         if (zeros != NULL)
             qt_buffer_free((char *)zeros + HEAD);
-        zeros = head_of(made);
+        zeros = get_head(made);
     }
     atomic_fetch_add(&zeros->owners, 1);
     return (char *)zeros + HEAD;
@@ -139,12 +144,12 @@ void qt_buffer_free(void *buffer)
 {
     if (buffer == NULL)
         return;
-    struct head *h = head_of(buffer);
+    struct head *h = get_head(buffer);
     if (atomic_fetch_sub(&h->owners, 1) != 1)
         return;
     struct qt_pool *p = h->pool;
     pthread_mutex_lock(&p->lock);
-    int keep = p->open && p->n < KEPT && h->size >= LEAST_KEPT && p->bytes + h->size <= KEPT_BYTES;
+    int keep = p->open && p->n < KEPT && h->size >= MIN_KEPT && p->bytes + h->size <= KEPT_BYTES;
     if (keep) {
         p->kept[p->n++] = h;
         p->bytes += h->size;
@@ -152,5 +157,5 @@ void qt_buffer_free(void *buffer)
     pthread_mutex_unlock(&p->lock);
     if (!keep)
         free(h);
-    drop(p);
+    release_pool(p);
 }

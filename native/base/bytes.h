@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that grow. */
+/* Bytes that grow. The owner of the struct frees them with qt_bytes_free. */
 #ifndef QT_BYTES_H
 #define QT_BYTES_H
 
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/little_endian.h"
 
 struct qt_bytes {
     char *p;
@@ -34,17 +36,14 @@ static inline int qt_bytes_add(struct qt_bytes *b, const void *more, size_t n)
 static inline int qt_bytes_add_int(struct qt_bytes *b, uint64_t value, int bytes) /* little-endian */
 {
     uint8_t out[8];
-    for (int i = 0; i < bytes; i++)
-        out[i] = (uint8_t)(value >> (8 * i));
+    qt_put_le(out, value, bytes);
     return qt_bytes_add(b, out, (size_t)bytes);
 }
 
 static inline int qt_bytes_add_lenenc(struct qt_bytes *b, uint64_t value)
 {
-    if (value < 0xFB)
-        return qt_bytes_add_int(b, value, 1);
-    int bytes = value <= 0xFFFF ? 2 : value <= 0xFFFFFF ? 3 : 8;
-    return qt_bytes_add_int(b, bytes == 2 ? 0xFC : bytes == 3 ? 0xFD : 0xFE, 1) | qt_bytes_add_int(b, value, bytes);
+    uint8_t out[QT_LENENC_ROOM];
+    return qt_bytes_add(b, out, qt_put_lenenc(out, value));
 }
 
 static inline void qt_bytes_free(struct qt_bytes *b)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "checksum.h"
+/* The mixing is a multiply and shifts (as in splitmix64): cheap next to the hash of the row, and sensitive to order. */
+#include "base/checksum.h"
 
 #include <string.h>
 #define XXH_INLINE_ALL
@@ -11,7 +12,7 @@ static uint64_t mix(uint64_t h, uint64_t value)
     return (h ^ h >> 29) * UINT64_C(0xBF58476D1CE4E5B9) ^ h >> 32;
 }
 
-static void add(struct qt_checksum *c, uint64_t hash)
+static void add_hash(struct qt_checksum *c, uint64_t hash)
 {
     c->rows++;
     c->ordered = mix(c->ordered, hash);
@@ -26,7 +27,7 @@ void qt_checksum_result(struct qt_checksum *c, uint64_t columns)
     c->set += mix(~columns, c->results);
 }
 
-void qt_checksum_row(struct qt_checksum *c, const void *payload, size_t n) { add(c, XXH3_64bits(payload, n)); }
+void qt_checksum_row(struct qt_checksum *c, const void *payload, size_t n) { add_hash(c, XXH3_64bits(payload, n)); }
 
 void qt_checksum_part(struct qt_checksum *c, const void *payload, size_t n, int more)
 {
@@ -36,10 +37,10 @@ void qt_checksum_part(struct qt_checksum *c, const void *payload, size_t n, int 
     c->in_split = more;
     c->split = hash;
     if (!more)
-        add(c, hash);
+        add_hash(c, hash);
 }
 
-static char *hex(char *out, uint64_t value)
+static char *put_hex(char *out, uint64_t value)
 {
     for (int shift = 60; shift >= 0; shift -= 4)
         *out++ = "0123456789abcdef"[value >> shift & 15];
@@ -55,7 +56,7 @@ void qt_checksum_text(const struct qt_checksum *c, const char *protocol, char ou
     memcpy(out, protocol, n);
     out += n;
     *out++ = ':';
-    out = hex(out, c->ordered);
+    out = put_hex(out, c->ordered);
     *out++ = ':';
-    *hex(out, c->set) = '\0';
+    *put_hex(out, c->set) = '\0';
 }

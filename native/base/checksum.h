@@ -3,13 +3,13 @@
  *
  *     struct qt_checksum c = {0};
  *     qt_checksum_result(&c, columns);           each result set begins so
- *     qt_checksum_row(&c, payload, n);           the row as its packet's payload: in text a length-encoded string for each
- *                                                value and 0xFB for NULL; in binary the header, NULL bitmap and values
+ *     qt_checksum_row(&c, payload, n);           the row as its packet's payload: in text a length-encoded string a
+ *                                                value and 0xFB for NULL; in binary header, NULL bitmap and values
  *     qt_checksum_text(&c, "text", out);         "text:A:B"; nothing where there was no result set
  *
  * A row's hash is XXH3-64 of its payload; a payload of 16 MiB - 1 or more comes in packets, whose hashes are mixed in
- * their order. A mixes rows and results in their order; B is the sum of the rows' hashes, each mixed with the number of its result: equal
- * for the same rows in any order. Comparable only within one protocol.
+ * their order. A mixes rows and results in their order; B is the sum of the rows' hashes, each mixed with the number
+ * of its result: equal for the same rows in any order. Comparable only within one protocol.
  */
 #ifndef QT_CHECKSUM_H
 #define QT_CHECKSUM_H

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "error.h"
+/* The message is made when the error happens: what it names may be gone when somebody reads it. */
+#include "base/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How every C function of ours says what went wrong: `return qt_fail(err, QT_EFORMAT, "expected %s, found %s", ...)`. */
+/* How every C function says what went wrong: `return qt_fail(err, QT_EFORMAT, "expected %s, found %s", ...)`. */
 #ifndef QT_ERROR_H
 #define QT_ERROR_H
 

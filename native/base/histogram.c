@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "histogram.h"
+/* Quantiles from a copy of the counts, for others go on noting while they are read. */
+#include "base/histogram.h"
 
 #include <stddef.h>
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json.h"
+/* Members are measured before they are written, so a member is there as a whole or not at all. */
+#include "base/json.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,8 +12,10 @@ void qt_json_begin(struct qt_json *j, char *out, size_t room)
     out[0] = '{';
 }
 
+size_t qt_json_escape(char *to, unsigned char c) { return (size_t)sprintf(to, "\\u%04x", c); }
+
 /* Writes `, "key": `; 0 where it and `more` bytes do not fit in front of the last brace. */
-static int key_of(struct qt_json *j, const char *key, size_t more)
+static int write_key(struct qt_json *j, const char *key, size_t more)
 {
     size_t need = strlen(key) + 6 + more;
     if (need + 2 > j->room - j->len)
@@ -23,7 +26,7 @@ static int key_of(struct qt_json *j, const char *key, size_t more)
 
 void qt_json_text(struct qt_json *j, const char *key, const char *p, size_t len)
 {
-    if (!key_of(j, key, p == NULL ? 4 : len * 6 + 2))
+    if (!write_key(j, key, p == NULL ? 4 : len * 6 + 2))
         return;
     char *at = j->out + j->len;
     if (p == NULL) {
@@ -33,10 +36,8 @@ void qt_json_text(struct qt_json *j, const char *key, const char *p, size_t len)
     *at++ = '"';
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)p[i];
-        if (c < 0x20 || c >= 0x7f)
-            at += sprintf(at, "\\u%04x", c);
-        else if (c == '"' || c == '\\')
-            at += sprintf(at, "\\%c", c);
+        if (c >= 0x7f || qt_json_must_escape(c))
+            at += qt_json_escape(at, c);
         else
             *at++ = (char)c;
     }
@@ -46,7 +47,7 @@ void qt_json_text(struct qt_json *j, const char *key, const char *p, size_t len)
 
 void qt_json_int(struct qt_json *j, const char *key, int64_t value)
 {
-    if (key_of(j, key, 21))
+    if (write_key(j, key, 21))
         j->len += (size_t)sprintf(j->out + j->len, "%" PRId64, value);
 }
 

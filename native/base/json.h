@@ -14,8 +14,15 @@ struct qt_json {
 };
 
 void qt_json_begin(struct qt_json *, char *out, size_t room); /* room: at least 3 */
-void qt_json_text(struct qt_json *, const char *key, const char *p, size_t len); /* p NULL = null; bytes above 127 as U+00xx */
+void qt_json_text(struct qt_json *, const char *key, const char *p,
+                  size_t len); /* p NULL = null; bytes above 127 as U+00xx */
 void qt_json_int(struct qt_json *, const char *key, int64_t value);
 void qt_json_end(struct qt_json *);
+
+/* For texts that are put together elsewhere: may this byte not be as it is inside a JSON string? */
+static inline int qt_json_must_escape(unsigned char c) { return c < 0x20 || c == '"' || c == '\\'; }
+/* Writes its escape, QT_JSON_ESCAPE bytes with the NUL; returns how many without it. */
+enum { QT_JSON_ESCAPE = 7 };
+size_t qt_json_escape(char *to, unsigned char c);
 
 #endif

@@ -8,7 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "span.h"
+#include "base/little_endian.h"
+#include "base/span.h"
 
 struct qt_reading {
     const uint8_t *p, *end;
@@ -36,10 +37,7 @@ static inline const uint8_t *qt_take(struct qt_reading *r, uint64_t n)
 static inline uint64_t qt_take_int(struct qt_reading *r, int bytes)
 {
     const uint8_t *p = qt_take(r, (uint64_t)bytes);
-    uint64_t value = 0;
-    for (int i = 0; p != NULL && i < bytes; i++)
-        value |= (uint64_t)p[i] << (8 * i);
-    return value;
+    return p != NULL ? qt_get_le(p, bytes) : 0;
 }
 
 /* Length-encoded; 0xFB (NULL) and 0xFF are no numbers: bad. */

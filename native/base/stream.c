@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stream.h"
+/* The callbacks of the Arrow interface around a source's own:
+ *
+ *   stream.private_data: struct state { source, its last error, has it ended? } ── freed by release
+ */
+#include "base/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/arrow_schema.h"
 
 struct state {
     struct qt_stream_source source;
@@ -10,15 +16,19 @@ struct state {
     int ended;
 };
 
-/* What the Arrow interface wants from a failing callback: an errno. */
+/* A failing callback of the Arrow interface returns an errno. */
 static int as_errno(int code)
 {
     switch (code) {
-    case QT_OK: return 0;
-    case QT_ENOMEM: return ENOMEM;
+    case QT_OK:
+        return 0;
+    case QT_ENOMEM:
+        return ENOMEM;
     case QT_EINVALID:
-    case QT_EFORMAT: return EINVAL;
-    default: return EIO;
+    case QT_EFORMAT:
+        return EINVAL;
+    default:
+        return EIO;
     }
 }
 
@@ -81,7 +91,7 @@ int qt_drain(struct ArrowArrayStream *stream, uint64_t *rows, struct qt_error *e
         struct ArrowArray array = {.release = NULL};
         if (stream->get_next(stream, &array) != 0) {
             const char *text = stream->get_last_error(stream);
-            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed without a word" : text);
+            return qt_fail(err, QT_EIO, "%s", text == NULL ? "a stream failed and did not say why" : text);
         }
         if (array.release == NULL)
             return QT_OK;

@@ -3,12 +3,12 @@
 #ifndef QT_STREAM_H
 #define QT_STREAM_H
 
-#include "arrow_build.h"
+#include "base/arrow_build.h"
 
 struct qt_stream_source {
     const struct qt_column_spec *specs; /* must outlive the stream */
     int32_t n_specs;
-    /* Fills *out; leaves it untouched (out->release stays NULL) at the end. Not called again after an end or an error. */
+    /* Fills *out; leaves it untouched (out->release stays NULL) at the end. Not called after an end or error. */
     int (*next)(void *self, struct ArrowArray *out, struct qt_error *);
     void (*close)(void *self); /* when the stream is released; may be NULL */
     void *self;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "utf8.h"
+/* One check of what a well-formed sequence is; two ways to replace what is none: U+FFFD into a column, '?' in place. */
+#include "base/utf8.h"
 
 #include <stdlib.h>
 
-/* Length of the well-formed sequence at p, 0 where there is none (Unicode 15, table 3-7). */
-static size_t sequence(const unsigned char *p, size_t len)
+size_t qt_utf8_sequence(const unsigned char *p, size_t len)
 {
     unsigned char a = p[0], low = 0x80, high = 0xBF;
     size_t n = a < 0x80 ? 1 : a >= 0xC2 && a <= 0xDF ? 2 : a >= 0xE0 && a <= 0xEF ? 3 : a >= 0xF0 && a <= 0xF4 ? 4 : 0;
@@ -29,11 +29,23 @@ void qt_col_any_text(struct qt_column *c, const char *text, size_t len)
         return;
     }
     for (at = 0; at < len;) {
-        size_t n = sequence((const unsigned char *)text + at, len - at);
+        size_t n = qt_utf8_sequence((const unsigned char *)text + at, len - at);
         memcpy(clean + out, n ? text + at : "\xEF\xBF\xBD", n ? n : 3);
         out += n ? n : 3;
         at += n ? n : 1;
     }
     qt_col_bytes(c, clean, out);
     free(clean);
+}
+
+void qt_utf8_repair(char *text)
+{
+    size_t left = strlen(text), n;
+    for (; left > 0; text += n, left -= n) {
+        n = qt_utf8_sequence((const unsigned char *)text, left);
+        if (n == 0) {
+            *text = '?';
+            n = 1;
+        }
+    }
 }

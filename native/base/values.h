@@ -3,7 +3,7 @@
 #ifndef QT_VALUES_H
 #define QT_VALUES_H
 
-#include "reading.h"
+#include "base/reading.h"
 
 /* Passes over one value that is not NULL; `type` is the protocol's. What is not there sets `bad`. */
 void qt_skip_value(struct qt_reading *, unsigned type);

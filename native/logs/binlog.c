@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What mysqlbinlog prints:
+/* Reads what mysqlbinlog prints:
  *
  *   # at 884
  *   #261120 15:21:05 server id 1  end_log_pos 1264 CRC32 0xf07ae052 	Query	thread_id=512	exec_time=0	error_code=0
@@ -8,39 +8,40 @@
  *   INSERT INTO t VALUES (1)
  *   ;;
  *
- * (;; stands for DELIMITER, below). Intvar, User_var and Rand events stand before the statement they are for; Xid is the COMMIT of the
- * thread before it; rows are base64, whose statement an Annotate_rows or Rows_query event tells, where the server wrote one.
- * Source: mysqlbinlog of MySQL 8.0 and MariaDB 10.11.
+ * (;; stands for DELIMITER, below). Intvar, User_var and Rand events come before the statement they are for; Xid is
+ * the COMMIT of the thread before it; rows are base64, whose statement an Annotate_rows or Rows_query event tells,
+ * where the server wrote one. Source: mysqlbinlog of MySQL 8.0 and MariaDB 10.11.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "error.h"
-#include "log.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "reader/log.h"
 
 #define DELIMITER "/*!*/;"
 #define HOUR (3600 * QT_SECOND)
-#define MOST_TEXT ((size_t)1 << 30)
 
-enum body { BODY_NONE, BODY_QUERY, BODY_OTHER, BODY_QUOTED }; /* quoted: the statement of row events stands as comment */
+enum body { BODY_NONE, BODY_QUERY, BODY_OTHER, BODY_QUOTED };
 
 struct qt_binlog {
     struct qt_log log;
     enum body body;
-    struct qt_bytes text;      /* the statement being read: up to its delimiter */
-    struct qt_bytes quoted;    /* of Annotate_rows or Rows_query */
-    struct qt_bytes before;    /* statements for the next one's session, each with a NUL behind it: BEGIN, user variables */
+    struct qt_bytes text;   /* the statement being read: up to its delimiter */
+    struct qt_bytes quoted; /* of Annotate_rows or Rows_query */
+    struct qt_bytes before; /* statements for the next one's session, with NULs: BEGIN, user variables */
     struct qt_bytes db;
     int has_db;
-    int64_t thread;            /* of the Query before; -1 = not known */
-    int64_t when_ns;           /* SET TIMESTAMP, or the event's header: whole seconds; -1 = none yet */
+    int64_t thread;  /* of the Query before; -1 = not known */
+    int64_t when_ns; /* SET TIMESTAMP, or the event's header: whole seconds; -1 = none yet */
     int64_t error_code, insert_id, last_insert_id;
     uint64_t row_events, unnamed; /* unnamed: row events whose statement is not told */
-    int is_rows;               /* the event at hand is one of rows */
-    int rows_told;             /* the statement of the row events that come is on the tape */
-    int64_t header_ns;         /* of the event at hand, as its header has it */
-    int64_t offset_ns;         /* of headers' local times from UTC, learnt from the last SET TIMESTAMP; `log` may know it */
+    int is_rows;                  /* the event at hand is one of rows */
+    int rows_told;                /* the statement of the row events that come is on the tape */
+    int cut;                      /* the statement being told is larger than an event may be */
+    int in_cut;                   /* inside the rest of such a one: up to its delimiter or the next event */
+    int64_t header_ns;            /* of the event at hand, as its header has it */
+    int64_t offset_ns; /* of headers' local times from UTC, learnt from the last SET TIMESTAMP; `log` may know it */
 };
 
 static int starts(struct qt_span s, const char *with)
@@ -88,25 +89,19 @@ static int header(struct qt_span s, int64_t *when_ns)
     if (field[1] < 1 || field[1] > 12 || field[2] < 1 || field[2] > 31)
         return 0;
     int64_t year = field[0] + (field[0] < 70 ? 2000 : 1900);
-    int64_t seconds = qt_days_from_civil((int)year, (int)field[1], (int)field[2]) * 86400 + field[3] * 3600 + field[4] * 60 + field[5];
+    int64_t seconds = qt_days_from_civil((int)year, (int)field[1], (int)field[2]) * 86400 + field[3] * 3600 +
+                      field[4] * 60 + field[5];
     *when_ns = seconds * QT_SECOND;
     return 1;
 }
 
-static int must_close(const struct qt_binlog *b)
-{
-    const struct qt_event_batch *batch = &b->log.reader.batch;
-    return batch->rows > 0 && qt_reader_batch_full(&b->log.reader) &&
-           (batch->moments[batch->rows - 1].when_ns != b->when_ns || batch->rows > b->log.reader.part_rows * 4);
-}
-
 static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *error)
 {
-    struct qt_event e = qt_event_unknown;
+    struct qt_event_row e = qt_event_unknown;
     struct qt_statement what;
-    struct qt_moment m = {.duration_ns = -1, .when_ns = b->when_ns, .stamp = QT_STAMP_SECOND};
+    struct qt_event_time m = {.duration_ns = -1, .when_ns = b->when_ns, .stamp_kind = QT_STAMP_SECOND};
     uint64_t key = b->thread >= 0 ? (uint64_t)b->thread : QT_LOG_NO_THREAD;
-    int64_t at = qt_log_session(&b->log, key, 0, "query");
+    int64_t at = qt_log_find_session(&b->log, key, 0, "query");
     if (at < 0 || qt_normalize(b->log.normalizer, sql.p, sql.len, &what, error) != QT_OK)
         return -1;
     m.entry = (uint32_t)at;
@@ -122,11 +117,13 @@ static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *er
     e.errno_ = b->error_code;
     e.file = b->log.file;
     e.offset = (int64_t)b->log.offset;
-    qt_event_say(&e, sql, &what);
-    m.flags = e.flags;
+    qt_event_set_statement(&e, sql, &what);
+    m.flags = e.flags | (b->cut ? QT_F_TRUNCATED : 0);
     b->insert_id = b->last_insert_id = -1;
     if (qt_event_batch_add(&b->log.reader.batch, &e, &m) != 0)
         return -1;
+    if (b->cut)
+        qt_log_add_cut_problem(&b->log, e.statement);
     b->log.file_events++;
     atomic_fetch_add_explicit(&b->log.reader.events, 1, memory_order_relaxed);
     return 0;
@@ -170,7 +167,8 @@ static int use(struct qt_binlog *b, struct qt_span name)
     return 0;
 }
 
-/* Its fraction is written only where the statement asked for one: its neighbours, laid in their seconds, would be out of order. */
+/* Its fraction is written only where the statement asked for one: its neighbours, spread over their seconds, would be
+ * out of order. */
 static void timestamp(struct qt_binlog *b, struct qt_span s)
 {
     size_t used;
@@ -204,9 +202,9 @@ static int statement(struct qt_binlog *b, struct qt_span s, struct qt_error *err
         s.len--;
     if (s.len == 0 || starts(s, "DELIMITER"))
         return 0;
-    if (starts(s, "use "))
+    if (starts(s, "use ")) {
         return use(b, behind(s, 4));
-    if (starts(s, "SET TIMESTAMP=")) {
+    } else if (starts(s, "SET TIMESTAMP=")) {
         timestamp(b, behind(s, 14));
     } else if (starts(s, "SET INSERT_ID=")) {
         b->insert_id = number_at(behind(s, 14), &used);
@@ -215,7 +213,8 @@ static int statement(struct qt_binlog *b, struct qt_span s, struct qt_error *err
     } else if (starts(s, "BINLOG '")) {
         b->row_events += (uint64_t)b->is_rows;
         b->unnamed += b->is_rows && !b->rows_told;
-    } else if (starts(s, "SET @`") || starts(s, "SET @@RAND_SEED") || (starts(s, "START TRANSACTION") && b->body == BODY_OTHER)) {
+    } else if (starts(s, "SET @`") || starts(s, "SET @@RAND_SEED") ||
+               (starts(s, "START TRANSACTION") && b->body == BODY_OTHER)) {
         return keep(&b->before, s);
     } else if (!is_setting(s) && !(b->body == BODY_OTHER && starts(s, "ROLLBACK"))) {
         return tell(b, s, error);
@@ -232,16 +231,18 @@ static int end_quoted(struct qt_binlog *b, struct qt_error *error)
         bad = tell(b, s, error);
     }
     qt_bytes_clear(&b->quoted, 1 << 16);
+    b->cut = 0;
     return bad;
 }
 
 static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns, struct qt_error *error)
 {
     int64_t thread = named_number(line, "thread_id=");
-    int quoted = memmem(line.p, line.len, "Annotate_rows", 13) != NULL || memmem(line.p, line.len, "Rows_query", 10) != NULL;
+    int quoted = memmem(line.p, line.len, "Annotate_rows", 13) != NULL ||
+                 memmem(line.p, line.len, "Rows_query", 10) != NULL;
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
     b->body = memmem(line.p, line.len, "\tQuery\t", 7) != NULL ? BODY_QUERY : quoted ? BODY_QUOTED : BODY_OTHER;
-    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins: whose is told behind it, if at all */
+    int gtid = memmem(line.p, line.len, "GTID", 4) != NULL; /* a transaction begins: its thread comes later, or never */
     if (thread >= 0 || gtid)
         b->thread = thread;
     b->header_ns = when_ns;
@@ -270,15 +271,35 @@ static int comment(struct qt_binlog *b, struct qt_span s, struct qt_error *error
     if (b->body != BODY_QUOTED || s.len == 0 || is_place(s))
         return 0;
     size_t skip = starts(s, "#Q> ") ? 4 : starts(s, "# ") ? 2 : 1;
+    if (b->cut || s.len < skip)
+        return 0;
+    b->cut = b->log.line_is_cut || b->quoted.len + s.len > b->log.max_event;
     int bad = b->quoted.len > 0 ? qt_bytes_add(&b->quoted, "\n", 1) : 0;
     return bad | qt_bytes_add(&b->quoted, s.p + skip, s.len - skip);
+}
+
+/* Tells what is too large as far as it was kept; the rest is passed over. */
+static int tell_cut(struct qt_binlog *b, struct qt_error *error)
+{
+    b->cut = b->in_cut = 1;
+    size_t len = b->text.len - 1 < b->log.max_event ? b->text.len - 1 : b->log.max_event;
+    int bad = statement(b, (struct qt_span){b->text.p, len}, error);
+    qt_bytes_clear(&b->text, b->cut = 0);
+    return bad;
 }
 
 /* 0 taken, -1 out of memory, -2 a statement without an end. */
 static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 {
     size_t n = sizeof DELIMITER - 1;
+    int ends = s.len >= n && memcmp(s.p + s.len - n, DELIMITER, n) == 0 && !b->log.line_is_cut, bad = 0;
+    if (b->in_cut && !is_place(s)) {
+        b->in_cut = !ends;
+        return 0;
+    }
+    b->in_cut = 0;
     if (b->text.len > 0 && is_place(s)) {
+        qt_reader_add_not_understood(&b->log.reader, b->text.len);
         qt_bytes_clear(&b->text, 1 << 20);
         return -2;
     }
@@ -290,7 +311,6 @@ static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
     }
     if (b->text.len == 0 && b->body == BODY_NONE)
         return 0;
-    int ends = s.len >= n && memcmp(s.p + s.len - n, DELIMITER, n) == 0, bad = 0;
     if (b->text.len > 0 || !ends) {
         bad = qt_bytes_add(&b->text, s.p, s.len) | qt_bytes_add(&b->text, "\n", 1);
         s = (struct qt_span){b->text.p, b->text.len - 1};
@@ -299,16 +319,21 @@ static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
         bad = statement(b, (struct qt_span){s.p, s.len - n}, error);
         qt_bytes_clear(&b->text, 1 << 20);
     }
-    return bad != 0 ? -1 : b->text.len > MOST_TEXT ? -2 : 0;
+    if (bad == 0 && b->text.len > 0 && (b->log.line_is_cut || b->text.len > b->log.max_event))
+        bad = tell_cut(b, error);
+    return bad != 0 ? -1 : 0;
 }
 
 static int end_of_file(struct qt_binlog *b, struct qt_error *error)
 {
+    qt_reader_add_not_understood(&b->log.reader, b->text.len);
     if (b->text.len > 0)
-        qt_log_problem(&b->log, "truncated_statement", "the delimiter " DELIMITER, (struct qt_span){b->text.p, b->text.len});
+        qt_log_add_problem(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+                           (struct qt_span){b->text.p, b->text.len});
     qt_bytes_clear(&b->text, 0);
     int bad = b->body == BODY_QUOTED ? end_quoted(b, error) : 0;
     b->body = BODY_NONE;
+    b->in_cut = 0;
     return bad;
 }
 
@@ -329,17 +354,18 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
                 return error != NULL ? error->code : QT_EIO;
             continue;
         }
-        if (is_place(text) && b->when_ns >= 0 && must_close(b))
+        struct qt_event_time now = {.when_ns = b->when_ns, .stamp_kind = QT_STAMP_SECOND};
+        if (is_place(text) && b->when_ns >= 0 && qt_log_must_close(&b->log, &now, 0))
             break;
         int taken = take(b, text, error);
         if (taken == -1)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         if (taken == -2)
-            qt_log_problem(&b->log, "truncated_statement", "the delimiter " DELIMITER,
-                           (struct qt_span){text.p, text.len < 40 ? text.len : 40});
-        qt_log_consume(&b->log, used);
+            qt_log_add_problem(&b->log, "truncated_statement", "the delimiter " DELIMITER,
+                               (struct qt_span){text.p, text.len < 40 ? text.len : 40});
+        qt_log_consume_line(&b->log, used);
     }
-    qt_log_lay(&b->log);
+    qt_log_assign_start_times(&b->log);
     return QT_OK;
 }
 
@@ -357,8 +383,7 @@ static void close_log(struct qt_reader *reader)
     qt_bytes_free(&b->quoted);
     qt_bytes_free(&b->before);
     qt_bytes_free(&b->db);
-    qt_log_done(&b->log);
-    free(b);
+    qt_log_close(&b->log);
 }
 
 static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL};
@@ -366,15 +391,9 @@ static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL
 struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
                                  struct qt_error *error)
 {
-    struct qt_binlog *b = calloc(1, sizeof *b);
-    if (b == NULL) {
-        qt_fail(error, QT_ENOMEM, "out of memory");
+    struct qt_binlog *b = qt_log_open(sizeof *b, &kind, "mysqlbinlog's output", paths, n_paths, options, error);
+    if (b == NULL)
         return NULL;
-    }
     b->thread = b->when_ns = b->insert_id = b->last_insert_id = -1;
-    if (qt_log_init(&b->log, &kind, "mysqlbinlog's output", paths, n_paths, options, error) != QT_OK) {
-        close_log(&b->log.reader);
-        return NULL;
-    }
     return &b->log.reader;
 }

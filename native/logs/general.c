@@ -2,64 +2,44 @@
 /*
  *   lines -> rows (general_row.c) -> a statement goes on until the next row -> events
  *
- * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log. A
- * USE, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after FLUSH LOGS)
- * get the first time that follows. A Connect row always begins a session, so reused thread ids and restarts need no guess.
+ * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
+ * A USE, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after FLUSH
+ * LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids and restarts need
+ * no guess.
  */
-#include "general.h"
-#include "general_state.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "log.h"
-#include "names.h"
+#include "base/error.h"
+#include "logs/general_row.h"
+#include "logs/general_state.h"
+#include "reader/log.h"
+#include "reader/names.h"
 
 #define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
+#define TIME_REACH ((size_t)1 << 20)      /* how far the first time of a file is looked for */
 
 struct qt_general {
     struct qt_log log;
     enum qt_general_style style;
-    struct qt_logtime time;       /* of the last row that had one */
+    struct qt_logtime time; /* of the last row that had one */
     struct qt_general_states states;
     int skipping;
-    char server_version[128];
+    int looked_ahead; /* for the first time of this file */
     /* The row that ended the one before: it is the next one, and its first line is parsed already. */
-    struct qt_general_row ahead;  /* its argument is at `ahead_argument` of the line */
+    struct qt_general_row ahead; /* its argument is at `ahead_argument` of the line */
     size_t ahead_argument, ahead_len;
-    uint64_t ahead_at;            /* offset of its line in the file; UINT64_MAX = none */
+    uint64_t ahead_at; /* offset of its line in the file; UINT64_MAX = none */
 };
 
 /* Reads one row: its first line, and where it is a statement, the lines up to the next row. 0 = the file's end. */
 struct row {
     struct qt_general_row head;
-    struct qt_span text;   /* argument with its further lines */
+    struct qt_span text; /* argument with its further lines */
     struct qt_statement statement;
-    int has_statement, unbalanced;
+    int has_statement, unbalanced, cut;
     size_t used;
 };
-
-static const char *line_at(struct qt_general *g, size_t from, size_t *len, int *code, struct qt_error *error)
-{
-    struct qt_log *l = &g->log;
-    size_t looked = from;
-    for (;;) {
-        size_t have = l->end - l->begin;
-        const char *p = l->buffer + l->begin, *newline = have > looked ? memchr(p + looked, '\n', have - looked) : NULL;
-        if (newline == NULL && !l->at_end && have < l->room) {
-            looked = have;
-            *code = qt_log_fill(l, have + have / 4 + 1, error);
-            if (*code != QT_OK)
-                return NULL;
-            continue;
-        }
-        if (have <= from)
-            return NULL;
-        *len = newline != NULL ? (size_t)(newline - p) - from : have - from;
-        return p + from;
-    }
-}
 
 static int banner_ends(const char *p, size_t n)
 {
@@ -74,14 +54,15 @@ static int banner_ends(const char *p, size_t n)
 static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
     struct qt_general_row next;
-    size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len, first_end = 0;
+    size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len,
+           first_end = 0;
     int code = QT_OK;
     for (;;) {
-        const char *p = line_at(g, at, &len, &code, error);
+        const char *p = qt_log_line_at(&g->log, at, &len, &code, error);
         if (code != QT_OK)
             return code;
-        int is_row = p != NULL && qt_general_row(p, len, g->style, &next);
-        int boundary = p == NULL || is_row || banner_ends(p, len);
+        int is_row = p != NULL && qt_general_parse_row(p, len, g->style, &next);
+        int full = p == NULL && qt_log_is_full(&g->log), boundary = p == NULL || is_row || banner_ends(p, len);
         if (!boundary) {
             at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
             continue;
@@ -92,15 +73,17 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         if (r->text.len > 0 && r->text.p[r->text.len - 1] == '\r')
             r->text.len--;
         r->used = at;
-        g->ahead_at = is_row ? g->log.offset + at : UINT64_MAX;
-        if (is_row) {
+        r->cut = full;
+        g->ahead_at = UINT64_MAX;
+        if (is_row && !qt_log_is_full(&g->log)) { /* else its line may go on */
+            g->ahead_at = g->log.offset + at;
             g->ahead = next;
             g->ahead_len = len;
             g->ahead_argument = (size_t)(next.argument.p - p);
         }
         code = qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
         r->has_statement = 1;
-        if (code != QT_OK || r->statement.open_quote == 0)
+        if (code != QT_OK || r->statement.open_quote == 0 || full)
             return code;
         if (first_end == 0)
             first_end = at;
@@ -115,31 +98,35 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
     }
 }
 
-/* The first time that follows in what is in the buffer. */
-static struct qt_logtime look_ahead(struct qt_general *g)
+/* Takes the first time that follows the row at buffer[begin], where that has none and none came before it. The buffer
+ * may move. */
+static int look_ahead(struct qt_general *g, struct qt_error *error)
 {
     struct qt_general_row row;
-    const char *p = g->log.buffer + g->log.begin, *end = g->log.buffer + g->log.end;
-    while (p < end) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        size_t n = newline != NULL ? (size_t)(newline - p) : (size_t)(end - p);
-        if (qt_general_row(p, n, g->style, &row) && row.time.kind != QT_LOGTIME_BAD)
-            return row.time;
-        p += n + 1;
+    size_t at = 0, len;
+    int code = QT_OK;
+    g->looked_ahead = 1;
+    while (at < TIME_REACH) {
+        const char *p = qt_log_line_at(&g->log, at, &len, &code, error);
+        if (p == NULL)
+            return code;
+        if (qt_general_parse_row(p, len, g->style, &row) && row.time.kind != QT_LOGTIME_BAD) {
+            g->time = row.time;
+            return QT_OK;
+        }
+        at += len + 1;
     }
-    return (struct qt_logtime){QT_LOGTIME_BAD, 0, 0};
+    return QT_OK;
 }
 
-static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_moment *m)
+static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_event_time *m)
 {
     struct qt_logtime t = *own;
-    if (t.kind == QT_LOGTIME_BAD && g->time.kind == QT_LOGTIME_BAD)
-        g->time = look_ahead(g);
     if (t.kind == QT_LOGTIME_BAD)
         t = g->time;
     m->duration_ns = -1;
     m->flags |= t.kind == QT_LOGTIME_BAD ? QT_F_CLOCK_GUESSED : 0;
-    m->stamp = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
+    m->stamp_kind = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
     m->when_ns = t.ns - (t.kind == QT_LOGTIME_LOCAL && g->log.has_timezone ? g->log.timezone_ns : 0);
 }
 
@@ -150,23 +137,14 @@ static const char *command_of(const struct row *r)
     return filled && r->head.command->name[0] == 'E' ? "query" : r->head.command->tape;
 }
 
-static int must_close(const struct qt_general *g, const struct qt_moment *m)
-{
-    const struct qt_event_batch *b = &g->log.reader.batch;
-    if (b->rows == 0 || !qt_reader_batch_full(&g->log.reader))
-        return 0;
-    return m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns ||
-           b->rows >= g->log.reader.part_rows * 4;
-}
-
 /* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
 static int take(struct qt_general *g, const struct row *r)
 {
-    struct qt_event e = qt_event_unknown;
-    struct qt_moment m = {.flags = 0};
+    struct qt_event_row e = qt_event_unknown;
+    struct qt_event_time m = {.flags = 0};
     uint64_t key = (uint64_t)r->head.thread_id;
     stamp(g, &r->head.time, &m);
-    if (must_close(g, &m))
+    if (qt_log_must_close(&g->log, &m, r->text.len))
         return 1;
     e.command = command_of(r);
     if (e.command[0] == 'c' && strcmp(e.command, "connect") == 0) {
@@ -175,29 +153,34 @@ static int take(struct qt_general *g, const struct row *r)
             return -1;
         g->log.sessions.entries[old].ended = 1;
     }
-    int64_t at = qt_log_session(&g->log, key, 0, e.command);
+    int64_t at = qt_log_find_session(&g->log, key, 0, e.command);
     struct qt_general_state *s =
-        at < 0 ? NULL : qt_general_state(&g->states, (size_t)at, g->log.sessions.entries[at].session);
+        at < 0 ? NULL : qt_general_find_state(&g->states, (size_t)at, g->log.sessions.entries[at].session);
     if (s == NULL)
         return -1;
     m.entry = (uint32_t)at;
     e.session = g->log.sessions.entries[at].session;
     e.seq = g->log.sessions.entries[at].seq;
     e.thread_id = r->head.thread_id;
-    e.precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : 1000;
+    e.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.file = g->log.file;
     e.offset = (int64_t)g->log.offset;
     qt_general_follow(s, r->text, &e);
     if (r->has_statement)
-        qt_event_say(&e, r->text, &r->statement);
-    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
+        qt_event_set_statement(&e, r->text, &r->statement);
+    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0) | (r->cut ? QT_F_TRUNCATED : 0);
     if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)
         qt_general_follow_use(s, r->text);
-    if (r->unbalanced)
-        qt_log_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement",
-                       r->statement.redacted != NULL ? (struct qt_span){r->statement.redacted, r->statement.redacted_len} : r->text);
+    struct qt_span shown = r->has_statement && r->statement.redacted != NULL
+                               ? (struct qt_span){r->statement.redacted, r->statement.redacted_len}
+                               : r->text;
+    if (r->cut)
+        qt_log_add_cut_problem(&g->log, shown);
+    else if (r->unbalanced)
+        qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
+    g->skipping = r->cut;
     g->log.file_events++;
     atomic_fetch_add_explicit(&g->log.reader.events, 1, memory_order_relaxed);
     return 0;
@@ -207,10 +190,8 @@ static void header_line(struct qt_general *g, const char *p, size_t n)
 {
     const char *version = memmem(p, n, ", Version: ", 11);
     const char *end = version != NULL ? memmem(version, n - (size_t)(version - p), ". started", 9) : NULL;
-    if (end == NULL || (size_t)(end - version) - 11 >= sizeof g->server_version)
-        return;
-    memcpy(g->server_version, version + 11, (size_t)(end - version) - 11);
-    g->server_version[(size_t)(end - version) - 11] = '\0';
+    if (end != NULL && (size_t)(end - version) - 11 < sizeof g->log.server_version)
+        qt_log_set_version(&g->log, (struct qt_span){version + 11, (size_t)(end - version) - 11});
 }
 
 /* A line that is no row: the server's header, a blank line, or nothing that is known. */
@@ -218,19 +199,31 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
 {
     struct qt_statement as_statement;
     struct qt_span line = {p, n};
-    int known = n == 0 || banner_ends(p, n) || memmem(p, n, "cp port: ", 9) != NULL || memmem(p, n, "CP Port: ", 9) != NULL ||
+    int known = n == 0 || banner_ends(p, n) || memmem(p, n, "cp port: ", 9) != NULL ||
+                memmem(p, n, "CP Port: ", 9) != NULL ||
                 (n >= 4 && memcmp(p, "Time", 4) == 0 && memmem(p, n, "Id Command", 10) != NULL);
     if (banner_ends(p, n))
         header_line(g, p, n);
+    if (!known)
+        qt_reader_add_not_understood(&g->log.reader, n + 1);
     if (known || g->skipping) {
         g->skipping = !known;
         return;
     }
     if (qt_normalize(g->log.normalizer, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
         line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
-    qt_log_problem(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-                   "a row: time, thread id, command, argument", line);
+    qt_log_add_problem(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+                       "a row: time, thread id, command, argument", line);
     g->skipping = 1;
+}
+
+static int next_file(struct qt_general *g, struct qt_error *error)
+{
+    g->ahead_at = UINT64_MAX;
+    g->time.kind = QT_LOGTIME_BAD;
+    g->looked_ahead = 0;
+    g->style = QT_GENERAL_ANY;
+    return qt_log_next_file(&g->log, error);
 }
 
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
@@ -242,7 +235,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         int code = QT_OK;
         size_t len;
         int known = g->ahead_at == g->log.offset && g->log.begin + g->ahead_len <= g->log.end;
-        const char *p = known ? g->log.buffer + g->log.begin : line_at(g, 0, &len, &code, error);
+        const char *p = known ? g->log.buffer + g->log.begin : qt_log_line_at(&g->log, 0, &len, &code, error);
         if (code != QT_OK)
             return code;
         if (known) {
@@ -251,17 +244,20 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             r.head.argument.p = p + g->ahead_argument;
         }
         if (p == NULL) {
-            g->ahead_at = UINT64_MAX;
-            g->time.kind = QT_LOGTIME_BAD;
-            g->style = QT_GENERAL_ANY;
-            if (qt_log_next_file(&g->log, error) < 0)
+            if (next_file(g, error) < 0)
                 return error != NULL ? error->code : QT_EIO;
             continue;
         }
         size_t whole = len + (len < g->log.end - g->log.begin ? 1 : 0);
-        if (!known && !qt_general_row(p, len, g->style, &r.head)) {
+        if (!known && !qt_general_parse_row(p, len, g->style, &r.head)) {
             other_line(g, p, len > 0 && p[len - 1] == '\r' ? len - 1 : len);
             qt_log_consume(&g->log, whole);
+            continue;
+        }
+        if (r.head.time.kind == QT_LOGTIME_BAD && g->time.kind == QT_LOGTIME_BAD && !g->looked_ahead) {
+            g->ahead_at = UINT64_MAX; /* the buffer may have moved: parsed again */
+            if ((code = look_ahead(g, error)) != QT_OK)
+                return code;
             continue;
         }
         g->skipping = 0;
@@ -285,23 +281,20 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             g->time = r.head.time;
         qt_log_consume(&g->log, r.used);
     }
-    qt_log_lay(&g->log);
+    qt_log_assign_start_times(&g->log);
     return QT_OK;
 }
 
 static void describe(struct qt_reader *reader, struct qt_json *json)
 {
-    struct qt_general *g = (struct qt_general *)reader;
-    size_t len = strlen(g->server_version);
-    qt_json_text(json, "server_version", len > 0 ? g->server_version : NULL, len);
+    qt_log_describe_version(&((struct qt_general *)reader)->log, json);
 }
 
 static void close_log(struct qt_reader *reader)
 {
     struct qt_general *g = (struct qt_general *)reader;
     qt_general_states_free(&g->states);
-    qt_log_done(&g->log);
-    free(g);
+    qt_log_close(&g->log);
 }
 
 static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL};
@@ -309,15 +302,9 @@ static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL
 struct qt_reader *qt_general_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
                                   struct qt_error *error)
 {
-    struct qt_general *g = calloc(1, sizeof *g);
-    if (g == NULL) {
-        qt_fail(error, QT_ENOMEM, "out of memory");
+    struct qt_general *g = qt_log_open(sizeof *g, &kind, "a general query log", paths, n_paths, options, error);
+    if (g == NULL)
         return NULL;
-    }
     g->ahead_at = UINT64_MAX;
-    if (qt_log_init(&g->log, &kind, "a general query log", paths, n_paths, options, error) != QT_OK) {
-        close_log(&g->log.reader);
-        return NULL;
-    }
     return &g->log.reader;
 }

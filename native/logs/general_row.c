@@ -3,42 +3,59 @@
  *   2018-09-07T18:45:40.098124+08:00<TAB>    7 Query<TAB>SELECT 1          MySQL 5.7 and later: every row
  *   070101 10:00:00<TAB>    7 Query<TAB>SELECT 1                           MariaDB, MySQL to 5.6: a new second
  *   <TAB><TAB>    7 Init DB<TAB>shop                                       the same second
- *   100211  0:55:24      51 Query       SELECT 1                           5.0, copied without tabs: the argument in column 12
+ *   100211  0:55:24      51 Query       SELECT 1                           5.0, copied without tabs: the argument in
+ *           column 12
  *
  * A line of a statement can look like a row: only what begins as the file's other rows do, with a number and a command
  * that servers know, is one. Sources: log.cc of MySQL 5.0 to 9 and MariaDB 10.11.
  */
 #include <string.h>
 
-#include "general.h"
+#include "logs/general_row.h"
 
 enum { PADDED = 12 };
 
-/* A longer name stands before one that it begins with. */
+/* A longer name comes before one that it begins with. */
 static const struct qt_general_command commands[] = {
-    {"Query", sizeof "Query" - 1, "query", 1}, {"Execute", sizeof "Execute" - 1, "execute", 1},
-    {"Prepare", sizeof "Prepare" - 1, "prepare", 1}, {"Connect", sizeof "Connect" - 1, "connect", 0},
-    {"Quit", sizeof "Quit" - 1, "quit", 0}, {"Init DB", sizeof "Init DB" - 1, "init_db", 0},
-    {"Close stmt", sizeof "Close stmt" - 1, "close_stmt", 0}, {"Reset stmt", sizeof "Reset stmt" - 1, "reset_stmt", 0},
-    {"Long Data", sizeof "Long Data" - 1, "long_data", 0}, {"Fetch", sizeof "Fetch" - 1, "fetch", 0},
-    {"Field List", sizeof "Field List" - 1, "field_list", 0}, {"Ping", sizeof "Ping" - 1, "ping", 0},
+    {"Query", sizeof "Query" - 1, "query", 1},
+    {"Execute", sizeof "Execute" - 1, "execute", 1},
+    {"Prepare", sizeof "Prepare" - 1, "prepare", 1},
+    {"Connect", sizeof "Connect" - 1, "connect", 0},
+    {"Quit", sizeof "Quit" - 1, "quit", 0},
+    {"Init DB", sizeof "Init DB" - 1, "init_db", 0},
+    {"Close stmt", sizeof "Close stmt" - 1, "close_stmt", 0},
+    {"Reset stmt", sizeof "Reset stmt" - 1, "reset_stmt", 0},
+    {"Long Data", sizeof "Long Data" - 1, "long_data", 0},
+    {"Fetch", sizeof "Fetch" - 1, "fetch", 0},
+    {"Field List", sizeof "Field List" - 1, "field_list", 0},
+    {"Ping", sizeof "Ping" - 1, "ping", 0},
     {"Statistics", sizeof "Statistics" - 1, "statistics", 0},
-    {"Processlist", sizeof "Processlist" - 1, "process_info", 0}, {"Kill", sizeof "Kill" - 1, "process_kill", 0},
-    {"Change user", sizeof "Change user" - 1, "change_user", 0}, {"Refresh", sizeof "Refresh" - 1, "refresh", 0},
+    {"Processlist", sizeof "Processlist" - 1, "process_info", 0},
+    {"Kill", sizeof "Kill" - 1, "process_kill", 0},
+    {"Change user", sizeof "Change user" - 1, "change_user", 0},
+    {"Refresh", sizeof "Refresh" - 1, "refresh", 0},
     {"Binlog Dump GTID", sizeof "Binlog Dump GTID" - 1, "binlog_dump", 0},
     {"Binlog Dump", sizeof "Binlog Dump" - 1, "binlog_dump", 0},
     {"Register Slave", sizeof "Register Slave" - 1, "register_slave", 0},
     {"Register Replica", sizeof "Register Replica" - 1, "register_slave", 0},
     {"Connect Out", sizeof "Connect Out" - 1, "other", 0},
     {"Reset Connection", sizeof "Reset Connection" - 1, "reset_connection", 0},
-    {"Daemon", sizeof "Daemon" - 1, "other", 0}, {"Shutdown", sizeof "Shutdown" - 1, "shutdown", 0},
-    {"Debug", sizeof "Debug" - 1, "debug", 0}, {"Set option", sizeof "Set option" - 1, "set_option", 0},
-    {"Create DB", sizeof "Create DB" - 1, "other", 0}, {"Drop DB", sizeof "Drop DB" - 1, "other", 0},
-    {"Table Dump", sizeof "Table Dump" - 1, "other", 0}, {"Delayed insert", sizeof "Delayed insert" - 1, "other", 0},
-    {"Sleep", sizeof "Sleep" - 1, "other", 0}, {"Time", sizeof "Time" - 1, "other", 0},
-    {"Bulk_execute", sizeof "Bulk_execute" - 1, "bulk_execute", 0}, {"Error", sizeof "Error" - 1, "other", 0},
-    {"Slave_worker", sizeof "Slave_worker" - 1, "other", 0}, {"Slave_IO", sizeof "Slave_IO" - 1, "other", 0},
-    {"Slave_SQL", sizeof "Slave_SQL" - 1, "other", 0}, {"clone", sizeof "clone" - 1, "other", 0},
+    {"Daemon", sizeof "Daemon" - 1, "other", 0},
+    {"Shutdown", sizeof "Shutdown" - 1, "shutdown", 0},
+    {"Debug", sizeof "Debug" - 1, "debug", 0},
+    {"Set option", sizeof "Set option" - 1, "set_option", 0},
+    {"Create DB", sizeof "Create DB" - 1, "other", 0},
+    {"Drop DB", sizeof "Drop DB" - 1, "other", 0},
+    {"Table Dump", sizeof "Table Dump" - 1, "other", 0},
+    {"Delayed insert", sizeof "Delayed insert" - 1, "other", 0},
+    {"Sleep", sizeof "Sleep" - 1, "other", 0},
+    {"Time", sizeof "Time" - 1, "other", 0},
+    {"Bulk_execute", sizeof "Bulk_execute" - 1, "bulk_execute", 0},
+    {"Error", sizeof "Error" - 1, "other", 0},
+    {"Slave_worker", sizeof "Slave_worker" - 1, "other", 0},
+    {"Slave_IO", sizeof "Slave_IO" - 1, "other", 0},
+    {"Slave_SQL", sizeof "Slave_SQL" - 1, "other", 0},
+    {"clone", sizeof "clone" - 1, "other", 0},
 };
 
 static const struct qt_general_command *command_at(const char *p, size_t n)
@@ -52,7 +69,8 @@ static const struct qt_general_command *command_at(const char *p, size_t n)
     return NULL;
 }
 
-/* What stands before the thread id: a time, two tabs, or (without tabs) blanks. Returns its length, 0 = none of them. */
+/* What comes before the thread id: a time, two tabs, or (without tabs) blanks. Returns its length, 0 = none of
+ * them. */
 static size_t prefix(const char *p, size_t n, enum qt_general_style style, struct qt_logtime *time)
 {
     *time = (struct qt_logtime){QT_LOGTIME_BAD, 0, 0};
@@ -73,7 +91,7 @@ static size_t prefix(const char *p, size_t n, enum qt_general_style style, struc
     return blanks >= 15 && blanks < n ? blanks : 0;
 }
 
-int qt_general_row(const char *p, size_t n, enum qt_general_style style, struct qt_general_row *out)
+int qt_general_parse_row(const char *p, size_t n, enum qt_general_style style, struct qt_general_row *out)
 {
     size_t at = prefix(p, n, style, &out->time), digits = 0;
     if (at == 0)
@@ -115,7 +133,7 @@ static struct qt_span before(struct qt_span text, const char *mark, struct qt_sp
     return head;
 }
 
-void qt_general_account(struct qt_span argument, struct qt_span *user, struct qt_span *host, struct qt_span *db)
+void qt_general_parse_account(struct qt_span argument, struct qt_span *user, struct qt_span *host, struct qt_span *db)
 {
     struct qt_span rest, tail;
     *user = *host = *db = (struct qt_span){NULL, 0};

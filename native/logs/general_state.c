@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "general_state.h"
+/* Follows each session through the rows of a general log: Connect, Change user, Init DB and USE change who and where it
+ * is. */
+#include "logs/general_state.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "general.h"
+#include "logs/general_row.h"
 
 #define ACCESS_DENIED 1045
 
@@ -27,7 +29,7 @@ static void forget(struct qt_general_state *s)
     *s = (struct qt_general_state){0, NULL, NULL, NULL};
 }
 
-struct qt_general_state *qt_general_state(struct qt_general_states *all, size_t entry, int64_t session)
+struct qt_general_state *qt_general_find_state(struct qt_general_states *all, size_t entry, int64_t session)
 {
     if (entry >= all->n) {
         size_t n = entry * 2 + 64;
@@ -46,7 +48,7 @@ struct qt_general_state *qt_general_state(struct qt_general_states *all, size_t 
     return s;
 }
 
-void qt_general_follow(struct qt_general_state *s, struct qt_span argument, struct qt_event *e)
+void qt_general_follow(struct qt_general_state *s, struct qt_span argument, struct qt_event_row *e)
 {
     struct qt_span user, host, db;
     if (strcmp(e->command, "connect") == 0 || strcmp(e->command, "change_user") == 0) {
@@ -55,7 +57,7 @@ void qt_general_follow(struct qt_general_state *s, struct qt_span argument, stru
             e->errno_ = ACCESS_DENIED;
             return;
         }
-        qt_general_account(argument, &user, &host, &db);
+        qt_general_parse_account(argument, &user, &host, &db);
         set(&s->user, user);
         set(&s->host, host);
         set(&s->db, db);

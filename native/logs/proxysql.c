@@ -1,29 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ProxySQL's events log in its binary format (1). A record:
  *
- *   u64 length · u8 event (0 query, 16 execute, 17 prepare) · lenenc thread · lenenc strings user, schema, client "address:port" ·
+ *   u64 length · u8 event (0 query, 16 execute, 17 prepare) · lenenc thread · lenenc strings user, schema, client
+ *   ("address:port") ·
  *   lenenc hostgroup [· lenenc string server, unless it is none] · lenenc start, end in microseconds ·
- *   [lenenc statement id, of execute and prepare] · [lenenc affected rows [· last insert id] · rows sent] · lenenc digest ·
+ *   [lenenc statement id, of execute and prepare] · [lenenc affected rows [· last insert id] · rows sent] ·
+ *   lenenc digest ·
  *   lenenc string query · [parameters]
  *
- * No version says which of the fields in brackets a release writes, and for queries the length counts a byte that is not
- * there. So each layout is tried, and taken where its end is where the length says. Source: ProxySQL's MySQL_Logger.cpp, issues 2284, 4861, 4895.
+ * No version says which of the fields in brackets a release writes, and for queries the length counts a byte that is
+ * not there. So each layout is tried, and taken where its end is where the length says. Source: ProxySQL's
+ * MySQL_Logger.cpp, issues 2284, 4861, 4895.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "log.h"
-#include "reading.h"
+#include "base/error.h"
+#include "base/reading.h"
+#include "reader/log.h"
 
-enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, LARGEST = 64 << 20, SHORTEST = 16 };
+enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, SHORTEST = 16, HEAD = 4 << 10 };
+#define MAX_LENGTH (UINT64_C(1) << 33) /* of a record: its query, and the parameters of an execution */
 #define NO_HOSTGROUP UINT64_C(0xFFFFFFFFFFFFFFFF)
 #define EARLIEST UINT64_C(1262304000000000) /* 2010 */
 #define LATEST UINT64_C(7258118400000000)   /* 2200 */
 
 struct qt_proxysql {
     struct qt_log log;
-    int counts; /* which layout the record before had: 3 = affected, last insert id, rows; 2 = without the id; 0 = none */
+    int counts;    /* layout of the record before: 3 = affected, last insert id, rows; 2 = without the id; 0 = none */
+    uint64_t skip; /* bytes left of a record that was larger than an event may be */
 };
 
 struct row {
@@ -32,6 +37,7 @@ struct row {
     int counts;
     struct qt_span user, schema, client, query;
     size_t size; /* of the record, length included */
+    int cut;     /* its query goes on behind what is in the buffer */
 };
 
 static int is_text(struct qt_span s)
@@ -42,7 +48,17 @@ static int is_text(struct qt_span s)
     return 1;
 }
 
-/* 0 = this layout isn't it. `from` stands behind the length. */
+/* A query that may go on behind what was read: its bytes so far, and how many it has in all. */
+static uint64_t take_query(struct qt_reading *r, struct row *out)
+{
+    uint64_t len = qt_take_lenenc(r);
+    out->cut = !r->bad && len > qt_left(r);
+    out->query = (struct qt_span){(const char *)r->p, out->cut ? qt_left(r) : (size_t)len};
+    r->p += out->query.len;
+    return len;
+}
+
+/* 0 = this layout isn't it. `r` is behind the length, and may end in the query. */
 static int with_layout(struct qt_reading r, uint64_t length, int counts, struct row *out)
 {
     const uint8_t *begin = r.p;
@@ -66,35 +82,24 @@ static int with_layout(struct qt_reading r, uint64_t length, int counts, struct 
     if (counts > 0)
         out->rows = qt_take_lenenc(&r);
     qt_take_lenenc(&r);
-    out->query = qt_take_string(&r);
-    size_t used = (size_t)(r.p - begin), uncounted = out->event == QUERY;
+    uint64_t query = take_query(&r, out), used = (uint64_t)(r.p - begin) + query - out->query.len;
+    unsigned uncounted = out->event == QUERY;
     if (r.bad || (!prepared && out->event != QUERY) || out->start_us < EARLIEST || out->start_us > LATEST ||
         out->end_us < out->start_us || out->end_us > LATEST || !is_text(out->user) || !is_text(out->schema) ||
         !is_text(out->client))
         return 0;
     if (used != length && used + uncounted != length && !(out->event == EXECUTE && used < length))
         return 0;
-    out->size = 8 + (out->event == EXECUTE ? (size_t)length : used);
+    out->size = 8 + (size_t)(out->event == EXECUTE ? length : used);
     return 1;
 }
 
-/* A record at the buffer's begin: 1, 0 = none, -1 = *code. */
-static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct qt_error *error)
+/* Which layout the bytes in the buffer have, as far as they go: 1, or 0 = none. */
+static int find_layout(struct qt_proxysql *s, uint64_t length, struct row *out)
 {
     static const int layouts[] = {3, 2, 0};
-    struct qt_log *l = &s->log;
-    struct qt_reading r = qt_reading(l->buffer + l->begin, l->end - l->begin);
-    uint64_t length = qt_take_int(&r, 8), event = qt_take_int(&r, 1);
-    if (r.bad || length < SHORTEST || length > LARGEST || (event != QUERY && event != EXECUTE && event != PREPARE))
-        return 0;
-    if (l->end - l->begin < 8 + length && !l->at_end) {
-        *code = qt_log_fill(l, 8 + (size_t)length, error);
-        if (*code != QT_OK)
-            return -1;
-    }
-    r = qt_reading(l->buffer + l->begin + 8, l->end - l->begin - 8);
-    if (qt_left(&r) + 1 < length) /* the last record of a log that is being written */
-        return 0;
+    const struct qt_log *l = &s->log;
+    struct qt_reading r = qt_reading(l->buffer + l->begin + 8, l->end - l->begin - 8);
     if (with_layout(r, length, s->counts, out))
         return 1;
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
@@ -103,6 +108,31 @@ static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct q
             return 1;
         }
     return 0;
+}
+
+/* A record at the buffer's begin: 1, 0 = none, -1 = *code. What comes before its query must fit before the rest of a
+ * large one is read: a length alone is not believed. */
+static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct qt_error *error)
+{
+    struct qt_log *l = &s->log;
+    struct qt_reading r = qt_reading(l->buffer + l->begin, l->end - l->begin);
+    uint64_t length = qt_take_int(&r, 8), event = qt_take_int(&r, 1);
+    if (r.bad || length < SHORTEST || length > MAX_LENGTH || (event != QUERY && event != EXECUTE && event != PREPARE))
+        return 0;
+    uint64_t want[] = {HEAD, length};
+    for (int i = length <= HEAD; i < 2; i++) {
+        if (l->end - l->begin < 8 + want[i] && !l->at_end) {
+            *code = qt_log_fill(l, 8 + (size_t)want[i], error);
+            if (*code != QT_OK)
+                return -1;
+        }
+        if (!find_layout(s, length, out))
+            return 0;
+    }
+    if (qt_log_is_full(l) && out->size > l->end - l->begin)
+        return 1;
+    /* the last record of a log that is being written has not all of its bytes */
+    return !out->cut && l->end - l->begin >= out->size;
 }
 
 static struct qt_span without_port(struct qt_span client)
@@ -116,10 +146,11 @@ static struct qt_span without_port(struct qt_span client)
 static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *error)
 {
     static const char *const names[] = {[QUERY] = "query", [EXECUTE] = "execute", [PREPARE] = "prepare"};
-    struct qt_event e = qt_event_unknown;
+    struct qt_event_row e = qt_event_unknown;
     struct qt_statement what;
-    int64_t at = qt_log_session(&s->log, row->thread, 0, names[row->event]);
-    if (at < 0 || qt_normalize(s->log.normalizer, row->query.p != NULL ? row->query.p : "", row->query.len, &what, error) != QT_OK)
+    int64_t at = qt_log_find_session(&s->log, row->thread, 0, names[row->event]);
+    if (at < 0 || qt_normalize(s->log.normalizer, row->query.p != NULL ? row->query.p : "", row->query.len, &what,
+                               error) != QT_OK)
         return -1;
     e.command = names[row->event];
     e.session = s->log.sessions.entries[at].session;
@@ -137,7 +168,11 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     }
     e.file = s->log.file;
     e.offset = (int64_t)s->log.offset;
-    qt_event_say(&e, (struct qt_span){row->query.p != NULL ? row->query.p : "", row->query.len}, &what);
+    qt_event_set_statement(&e, (struct qt_span){row->query.p != NULL ? row->query.p : "", row->query.len}, &what);
+    if (row->cut) {
+        e.flags |= QT_F_TRUNCATED;
+        qt_log_add_cut_problem(&s->log, e.statement);
+    }
     if (qt_event_batch_add(&s->log.reader.batch, &e, NULL) != 0)
         return -1;
     s->log.file_events++;
@@ -150,9 +185,11 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
 {
     int code = QT_OK;
     struct qt_span found = {s->log.buffer + s->log.begin, s->log.end - s->log.begin};
-    qt_log_problem(&s->log, "not_understood", "a record of ProxySQL's events log", (struct qt_span){found.p, found.len < 40 ? found.len : 40});
+    qt_log_add_problem(&s->log, "not_understood", "a record of ProxySQL's events log",
+                       (struct qt_span){found.p, found.len < 40 ? found.len : 40});
     do {
         qt_log_consume(&s->log, 1);
+        qt_reader_add_not_understood(&s->log.reader, 1);
         if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
             return code;
         if (s->log.begin == s->log.end)
@@ -161,21 +198,37 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
     return code;
 }
 
+/* Takes so many bytes off; what is not in the buffer is skipped when it comes. */
+static void consume(struct qt_proxysql *s, uint64_t size)
+{
+    size_t have = s->log.end - s->log.begin, used = size < have ? (size_t)size : have;
+    qt_log_consume(&s->log, used);
+    s->skip = size - used;
+}
+
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_proxysql *s = (struct qt_proxysql *)reader;
     struct row row;
     int code = QT_OK;
     qt_log_trim_sessions(&s->log);
-    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && s->log.input != NULL && !qt_reader_batch_full(reader)) {
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && s->log.input != NULL &&
+           !qt_reader_batch_full(reader)) {
         if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
             return code;
+        if (s->skip > 0 && s->log.begin < s->log.end) {
+            consume(s, s->skip);
+            continue;
+        }
         if (s->log.begin == s->log.end) {
+            s->skip = 0;
             if (qt_log_next_file(&s->log, error) < 0)
                 return error != NULL ? error->code : QT_EIO;
             continue;
         }
         int found = record_at(s, &row, &code, error);
+        if (found > 0 && reader->batch.rows > 0 && reader->batch.bytes + row.query.len > QT_LOG_MAX_BATCH)
+            return QT_OK;
         if (found == 0)
             code = resynchronise(s, &row, error);
         if (code != QT_OK)
@@ -184,31 +237,21 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             continue; /* at the next record, or the end */
         if (tell(s, &row, error) != 0)
             return qt_fail(error, QT_ENOMEM, "out of memory");
-        qt_log_consume(&s->log, row.size);
+        consume(s, row.size);
     }
     return QT_OK;
 }
 
-static void close_log(struct qt_reader *reader)
-{
-    qt_log_done(&((struct qt_proxysql *)reader)->log);
-    free(reader);
-}
+static void close_log(struct qt_reader *reader) { qt_log_close(&((struct qt_proxysql *)reader)->log); }
 
 static const struct qt_reader_kind kind = {read_batch, NULL, close_log, NULL};
 
-struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, struct qt_error *error)
+struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
+                                   struct qt_error *error)
 {
-    struct qt_proxysql *s = calloc(1, sizeof *s);
-    struct qt_log_options options = {0, 0, 0};
-    if (s == NULL) {
-        qt_fail(error, QT_ENOMEM, "out of memory");
+    struct qt_proxysql *s = qt_log_open(sizeof *s, &kind, "ProxySQL's events log", paths, n_paths, options, error);
+    if (s == NULL)
         return NULL;
-    }
     s->counts = 3;
-    if (qt_log_init(&s->log, &kind, "ProxySQL's events log", paths, n_paths, &options, error) != QT_OK) {
-        close_log(&s->log.reader);
-        return NULL;
-    }
     return &s->log.reader;
 }

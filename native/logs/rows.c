@@ -1,18 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows that something else has read (DuckDB: CSV, JSON) as events: sessions, digests, classes, redaction, times and order
- * as for every source. A row without a time is a line that was not understood: it becomes a problem. */
+/* Makes events of rows that something else has read (DuckDB: CSV, JSON): sessions, digests, classes, redaction, times
+ * and order as for every source. Columns, with 64-bit offsets:
+ *
+ *   when BIGINT                              ns; NULL = a line not understood: a problem, with `statement`
+ *   stamp BIGINT                             what `when` is: 0 the second of its end, 1 its end, 2 its start; NULL
+ *                                            with a `when` of NULL: a row that is no event
+ *   precision_ns, duration_ns, thread_id     BIGINT
+ *   command, user, host, db VARCHAR          statement BLOB
+ *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)
+ *   error VARCHAR
+ */
 #include <stdlib.h>
 #include <string.h>
 
-#include "arrow_read.h"
-#include "error.h"
-#include "log.h"
-#include "names.h"
+#include "base/arrow_read.h"
+#include "base/error.h"
+#include "reader/log.h"
+#include "reader/names.h"
 
 /* In the order of the columns. */
 enum {
-    WHEN, STAMP, PRECISION, DURATION, THREAD, COMMAND, USER, HOST, DB, STATEMENT, STMT, ERRNO, ROWS_SENT, ROWS_EXAMINED,
-    ROWS_AFFECTED, BYTES_SENT, LOCK, FLAGS, PLACE, ERROR_TEXT
+    WHEN,
+    STAMP,
+    PRECISION,
+    DURATION,
+    THREAD,
+    COMMAND,
+    USER,
+    HOST,
+    DB,
+    STATEMENT,
+    STMT,
+    ERRNO,
+    ROWS_SENT,
+    ROWS_EXAMINED,
+    ROWS_AFFECTED,
+    BYTES_SENT,
+    LOCK,
+    FLAGS,
+    PLACE,
+    ERROR_TEXT
 };
 static const char formats[] = "lllllUUUUZlllllllllU";
 
@@ -21,7 +48,7 @@ struct qt_row_source {
     struct ArrowArrayStream stream; /* ours since qt_rows_source_open */
     struct qt_rows rows;
     int opened, ended;
-    int64_t at;                     /* row of the batch at hand */
+    int64_t at; /* row of the batch at hand */
 };
 
 static struct qt_span text(const struct qt_row_source *s, int column)
@@ -40,19 +67,13 @@ static void not_understood(struct qt_row_source *s)
 {
     struct qt_statement as_statement;
     struct qt_span found = text(s, STATEMENT);
+    qt_reader_add_not_understood(&s->log.reader, found.len);
     if (found.p != NULL && qt_normalize(s->log.normalizer, found.p, found.len, &as_statement, NULL) == QT_OK &&
         as_statement.redacted != NULL)
         found = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     int64_t place = number(s, PLACE);
-    qt_problems_add(&s->log.reader.problems, 0, place > 0 ? place : 0, 0, "not_understood", "a row with a time in it", found.p,
-                    found.len);
-}
-
-static int must_close(const struct qt_row_source *s, const struct qt_moment *m)
-{
-    const struct qt_event_batch *b = &s->log.reader.batch;
-    return b->rows > 0 && qt_reader_batch_full(&s->log.reader) &&
-           (m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns || b->rows > s->log.reader.part_rows * 4);
+    qt_problems_add(&s->log.reader.problems, 0, place > 0 ? place : 0, 0, "not_understood", "a row with a time in it",
+                    found.p, found.len);
 }
 
 static uint64_t key_of(const struct qt_row_source *s, int64_t thread)
@@ -63,17 +84,18 @@ static uint64_t key_of(const struct qt_row_source *s, int64_t thread)
 /* The tape's own word for a command; `other` where there is none of that name. */
 static const char *command_of(struct qt_span name)
 {
-    static const char *const names[] = {"query", "execute", "prepare", "connect", "quit", "init_db", "ping", "change_user",
-                                        "close_stmt", "reset_stmt", "fetch", "reset_connection", "statistics", "field_list"};
+    static const char *const names[] = {
+        "query",      "execute",    "prepare", "connect",          "quit",       "init_db",   "ping", "change_user",
+        "close_stmt", "reset_stmt", "fetch",   "reset_connection", "statistics", "field_list"};
     if (name.p == NULL)
         return "query";
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (qt_span_is(name, names[i]))
             return names[i];
-    return qt_command_of(name);
+    return qt_find_command(name);
 }
 
-static void fill(const struct qt_row_source *s, struct qt_event *e)
+static void fill(const struct qt_row_source *s, struct qt_event_row *e)
 {
     e->user = text(s, USER);
     e->host = text(s, HOST);
@@ -94,11 +116,12 @@ static void fill(const struct qt_row_source *s, struct qt_event *e)
 /* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
 static int take(struct qt_row_source *s, struct qt_error *error)
 {
-    struct qt_event e = qt_event_unknown;
+    struct qt_event_row e = qt_event_unknown;
     struct qt_statement what;
-    struct qt_moment m = {.when_ns = number(s, WHEN), .stamp = (uint8_t)(number(s, STAMP) & 3), .duration_ns = number(s, DURATION)};
+    struct qt_event_time m = {
+        .when_ns = number(s, WHEN), .stamp_kind = (uint8_t)(number(s, STAMP) & 3), .duration_ns = number(s, DURATION)};
     struct qt_span statement = text(s, STATEMENT);
-    if (must_close(s, &m))
+    if (qt_log_must_close(&s->log, &m, statement.len))
         return 1;
     e.command = command_of(text(s, COMMAND));
     e.thread_id = number(s, THREAD);
@@ -109,7 +132,7 @@ static int take(struct qt_row_source *s, struct qt_error *error)
             return -1;
         s->log.sessions.entries[old].ended = 1;
     }
-    int64_t at = qt_log_session(&s->log, key, 0, e.command);
+    int64_t at = qt_log_find_session(&s->log, key, 0, e.command);
     if (at < 0)
         return -1;
     m.entry = (uint32_t)at;
@@ -119,7 +142,7 @@ static int take(struct qt_row_source *s, struct qt_error *error)
     if (statement.p != NULL) {
         if (qt_normalize(s->log.normalizer, statement.p, statement.len, &what, error) != QT_OK)
             return -1;
-        qt_event_say(&e, statement, &what);
+        qt_event_set_statement(&e, statement, &what);
     }
     int64_t flags = number(s, FLAGS);
     m.flags |= e.flags | (flags > 0 ? (uint32_t)flags : 0) | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
@@ -155,7 +178,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         }
         size_t len;
         if (qt_read_null(&s->rows, WHEN, s->at)) {
-            not_understood(s);
+            if (!qt_read_null(&s->rows, STAMP, s->at))
+                not_understood(s);
         } else {
             int taken = take(s, error);
             if (taken < 0)
@@ -168,7 +192,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         atomic_store_explicit(&reader->bytes_read, reader->bytes_parsed, memory_order_relaxed);
         s->at++;
     }
-    qt_log_lay(&s->log);
+    qt_log_assign_start_times(&s->log);
     return QT_OK;
 }
 
@@ -179,24 +203,17 @@ static void close_rows(struct qt_reader *reader)
         qt_rows_close(&s->rows);
     if (s->stream.release != NULL)
         s->stream.release(&s->stream);
-    qt_log_done(&s->log);
-    free(s);
+    qt_log_close(&s->log);
 }
 
 static const struct qt_reader_kind kind = {read_batch, NULL, close_rows, NULL};
 
 struct qt_reader *qt_rows_source_open(struct ArrowArrayStream *in, struct qt_error *error)
 {
-    struct qt_log_options options = {0, 0, 0};
-    struct qt_row_source *s = calloc(1, sizeof *s);
-    if (s == NULL) {
-        qt_fail(error, QT_ENOMEM, "out of memory");
+    struct qt_log_options options = {0};
+    struct qt_row_source *s = qt_log_open(sizeof *s, &kind, "rows", NULL, 0, &options, error);
+    if (s == NULL)
         return NULL;
-    }
-    if (qt_log_init(&s->log, &kind, "rows", NULL, 0, &options, error) != QT_OK) {
-        close_rows(&s->log.reader);
-        return NULL;
-    }
     s->stream = *in;
     in->release = NULL;
     return &s->log.reader;

@@ -4,25 +4,27 @@
  *   20261120 15:08:38,serverhost,user,host,connectionid,queryid,QUERY,database,'SQL',retcode
  *   1718000000125000,...                                         Aurora: microseconds since the epoch
  *
- * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes have become
- * blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that length is taken as cut.
- * READ, WRITE and the like tell which tables a QUERY row used, and are passed over.
+ * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes
+ * have become blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that
+ * length is taken as cut. READ, WRITE and the like tell which tables a QUERY row used, and are passed over.
  * Source: server_audit.c of MariaDB 10.11.
  */
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
-#include "error.h"
-#include "log.h"
-#include "names.h"
+#include "base/bytes.h"
+#include "base/error.h"
+#include "reader/log.h"
+#include "reader/names.h"
+
+#define KEPT_TEXT ((size_t)16 << 20) /* what a large statement needed beyond this is given back */
 
 enum { FIELDS = 8, TIME = 0, USER = 2, HOST = 3, CONNECTION = 4, OPERATION = 6, DATABASE = 7 };
 
 struct qt_server_audit {
     struct qt_log log;
-    int64_t limit;         /* server_audit_query_log_limit */
-    struct qt_bytes text;  /* the statement without escapes */
+    int64_t limit;        /* server_audit_query_log_limit */
+    struct qt_bytes text; /* the statement without escapes */
     uint64_t cut;
 };
 
@@ -51,7 +53,8 @@ static const char *quoted_end(const char *p, const char *end)
     return p < end ? p : NULL;
 }
 
-static int split(struct qt_span text, struct line *out)
+/* `cut`: the text goes on; its object ends with it. */
+static int split(struct qt_span text, int cut, struct line *out)
 {
     const char *p = text.p, *end = text.p + text.len;
     for (int i = 0; i < FIELDS; i++) {
@@ -65,8 +68,12 @@ static int split(struct qt_span text, struct line *out)
     out->retcode = -1;
     if (p < end && *p == '\'') {
         const char *close = quoted_end(p + 1, end);
-        if (close == NULL)
+        if (close == NULL && !cut)
             return 0;
+        if (close == NULL) {
+            out->object = (struct qt_span){p + 1, (size_t)(end - p - 1)};
+            return 1;
+        }
         out->object = (struct qt_span){p + 1, (size_t)(close - p - 1)};
         p = close + 1;
     } else {
@@ -89,7 +96,13 @@ static int unescape(struct qt_server_audit *a, struct qt_span from)
         char c = from.p[i];
         if (c == '\\' && i + 1 < from.len) {
             c = from.p[++i];
-            c = c == 'n' ? '\n' : c == 'r' ? '\r' : c == 't' ? '\t' : c == '0' ? '\0' : c == 'b' ? '\b' : c == 'Z' ? 26 : c;
+            c = c == 'n'   ? '\n'
+                : c == 'r' ? '\r'
+                : c == 't' ? '\t'
+                : c == '0' ? '\0'
+                : c == 'b' ? '\b'
+                : c == 'Z' ? 26
+                           : c;
         }
         if (qt_bytes_add(&a->text, &c, 1) != 0)
             return -1;
@@ -100,12 +113,12 @@ static int unescape(struct qt_server_audit *a, struct qt_span from)
 static int two(const char *p) { return (p[0] - '0') * 10 + p[1] - '0'; }
 
 /* `20261120 15:08:38` local time, or microseconds since the epoch. 0 = neither. */
-static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_moment *m)
+static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_event_time *m)
 {
     int64_t us;
     if (s.len >= 15 && number(s, &us) && us < INT64_C(7258118400000000)) {
         m->when_ns = us * 1000;
-        m->stamp = QT_STAMP_END;
+        m->stamp_kind = QT_STAMP_END;
         return 1;
     }
     if (s.len != 17 || s.p[8] != ' ' || s.p[11] != ':' || s.p[14] != ':')
@@ -116,16 +129,17 @@ static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_mom
     int year = two(s.p) * 100 + two(s.p + 2), month = two(s.p + 4), day = two(s.p + 6);
     if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 31)
         return 0;
-    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + two(s.p + 9) * 3600 + two(s.p + 12) * 60 + two(s.p + 15);
+    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + two(s.p + 9) * 3600 + two(s.p + 12) * 60 +
+                      two(s.p + 15);
     m->when_ns = seconds * QT_SECOND - (a->log.has_timezone ? a->log.timezone_ns : 0);
-    m->stamp = QT_STAMP_SECOND;
+    m->stamp_kind = QT_STAMP_SECOND;
     return 1;
 }
 
 static const char *command_of(struct qt_span operation)
 {
     static const char *const names[][2] = {
-        {"QUERY", "query"},     {"CONNECT", "connect"},         {"FAILED_CONNECT", "connect"},
+        {"QUERY", "query"},     {"CONNECT", "connect"},        {"FAILED_CONNECT", "connect"},
         {"DISCONNECT", "quit"}, {"CHANGEUSER", "change_user"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
@@ -151,37 +165,30 @@ static int begins_session(struct qt_server_audit *a, uint64_t key)
     return at >= 0;
 }
 
-static int must_close(const struct qt_server_audit *a, const struct qt_moment *m)
-{
-    const struct qt_event_batch *b = &a->log.reader.batch;
-    return b->rows > 0 && qt_reader_batch_full(&a->log.reader) &&
-           (m->stamp != QT_STAMP_SECOND || b->moments[b->rows - 1].when_ns != m->when_ns || b->rows > a->log.reader.part_rows * 4);
-}
-
 /* 0 taken or passed over, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
 static int take(struct qt_server_audit *a, const struct line *l, struct qt_error *error)
 {
-    struct qt_event e = qt_event_unknown;
+    struct qt_event_row e = qt_event_unknown;
     struct qt_statement what;
-    struct qt_moment m = {.duration_ns = -1};
+    struct qt_event_time m = {.duration_ns = -1};
     int64_t id;
     e.command = command_of(l->field[OPERATION]);
     if (e.command == NULL && is_table_row(l->field[OPERATION]))
         return 0;
     if (e.command == NULL || !when(a, l->field[TIME], &m) || !number(l->field[CONNECTION], &id))
         return -2;
-    if (must_close(a, &m))
+    if (qt_log_must_close(&a->log, &m, l->object.len))
         return 1;
     if (strcmp(e.command, "connect") == 0 && !begins_session(a, (uint64_t)id))
         return -1;
-    int64_t at = qt_log_session(&a->log, (uint64_t)id, 0, e.command);
+    int64_t at = qt_log_find_session(&a->log, (uint64_t)id, 0, e.command);
     if (at < 0)
         return -1;
     m.entry = (uint32_t)at;
     e.session = a->log.sessions.entries[at].session;
     e.seq = a->log.sessions.entries[at].seq;
     e.thread_id = id;
-    e.precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : 1000;
+    e.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.user = l->field[USER];
     e.host = l->field[HOST];
     e.db = l->field[DATABASE];
@@ -189,10 +196,14 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.file = a->log.file;
     e.offset = (int64_t)a->log.offset;
     if (l->object.p != NULL && strcmp(e.command, "query") == 0) {
-        if (unescape(a, l->object) != 0 || qt_normalize(a->log.normalizer, a->text.p ? a->text.p : "", a->text.len, &what, error))
+        if (unescape(a, l->object) != 0 ||
+            qt_normalize(a->log.normalizer, a->text.p ? a->text.p : "", a->text.len, &what, error))
             return -1;
-        qt_event_say(&e, (struct qt_span){a->text.p ? a->text.p : "", a->text.len}, &what);
-        if ((int64_t)a->text.len == a->limit) {
+        qt_event_set_statement(&e, (struct qt_span){a->text.p ? a->text.p : "", a->text.len}, &what);
+        if (a->log.line_is_cut) {
+            m.flags |= QT_F_TRUNCATED;
+            qt_log_add_cut_problem(&a->log, e.statement);
+        } else if ((int64_t)a->text.len == a->limit) {
             m.flags |= QT_F_TRUNCATED;
             a->cut++;
         }
@@ -221,17 +232,22 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
                 return error != NULL ? error->code : QT_EIO;
             continue;
         }
-        int taken = text.len == 0 ? 0 : split(text, &line) ? take(a, &line, error) : -2;
+        int taken = text.len == 0 ? 0 : split(text, a->log.line_is_cut, &line) ? take(a, &line, error) : -2;
         if (taken == 1)
             break;
         if (taken == -1)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         if (taken == -2)
-            qt_log_problem(&a->log, "not_understood", "time,serverhost,user,host,connection,query,operation,database,object,code",
-                           (struct qt_span){text.p, text.len < 40 ? text.len : 40});
-        qt_log_consume(&a->log, used);
+            qt_reader_add_not_understood(reader, used);
+        if (taken == -2)
+            qt_log_add_problem(&a->log, "not_understood",
+                               "time,serverhost,user,host,connection,query,operation,database,object,code",
+                               (struct qt_span){text.p, text.len < 40 ? text.len : 40});
+        qt_log_consume_line(&a->log, used);
+        if (a->text.room > KEPT_TEXT)
+            qt_bytes_clear(&a->text, KEPT_TEXT);
     }
-    qt_log_lay(&a->log);
+    qt_log_assign_start_times(&a->log);
     return QT_OK;
 }
 
@@ -244,8 +260,7 @@ static void close_log(struct qt_reader *reader)
 {
     struct qt_server_audit *a = (struct qt_server_audit *)reader;
     qt_bytes_free(&a->text);
-    qt_log_done(&a->log);
-    free(a);
+    qt_log_close(&a->log);
 }
 
 static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL};
@@ -253,15 +268,9 @@ static const struct qt_reader_kind kind = {read_batch, describe, close_log, NULL
 struct qt_reader *qt_server_audit_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *options,
                                        int64_t limit, struct qt_error *error)
 {
-    struct qt_server_audit *a = calloc(1, sizeof *a);
-    if (a == NULL) {
-        qt_fail(error, QT_ENOMEM, "out of memory");
+    struct qt_server_audit *a = qt_log_open(sizeof *a, &kind, "a server_audit log", paths, n_paths, options, error);
+    if (a == NULL)
         return NULL;
-    }
     a->limit = limit;
-    if (qt_log_init(&a->log, &kind, "a server_audit log", paths, n_paths, options, error) != QT_OK) {
-        close_log(&a->log.reader);
-        return NULL;
-    }
     return &a->log.reader;
 }

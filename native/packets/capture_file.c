@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libpcap reads a FILE; ours is made of sources/input.h, which unpacks .gz, .zst and .xz and counts what it took. */
-#include "capture_file.h"
+/* libpcap reads a FILE; ours is made of reader/input.h, which unpacks .gz, .zst and .xz and counts what it took. */
+#include "packets/capture_file.h"
 
 #include <errno.h>
 #include <pcap/pcap.h>
@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "input.h"
+#include "base/error.h"
+#include "reader/input.h"
 
 #define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
 
@@ -17,10 +17,10 @@
 
 struct qt_capture_file {
     struct qt_input *input;
-    FILE *file;       /* owned by pcap once that is open */
+    FILE *file; /* owned by pcap once that is open */
     pcap_t *pcap;
     int link;
-    int64_t when_ns;  /* of the last packet that had a time */
+    int64_t when_ns; /* of the last packet that had a time */
     char *path;
     struct qt_error fault; /* of reading, found inside libpcap */
 };
@@ -35,16 +35,17 @@ static ssize_t read_some(void *cookie, char *out, size_t size)
     return -1;
 }
 
-struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *error)
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *input, struct qt_error *error)
 {
     char said[PCAP_ERRBUF_SIZE] = "";
     struct qt_capture_file *f = calloc(1, sizeof *f);
     if (f == NULL || (f->path = strdup(path)) == NULL) {
         free(f);
+        qt_input_close(input);
         qt_fail(error, QT_ENOMEM, "%s: out of memory", path);
         return NULL;
     }
-    f->input = qt_input_open(path, error);
+    f->input = input != NULL ? input : qt_input_open(path, error);
     if (f->input != NULL) {
         f->file = fopencookie(f, "r", (cookie_io_functions_t){.read = read_some});
         if (f->file == NULL)

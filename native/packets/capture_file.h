@@ -8,14 +8,15 @@
 struct qt_capture_file;
 
 struct qt_packet {
-    const uint8_t *p;  /* until the next one is asked for */
+    const uint8_t *p; /* until the next one is asked for */
     size_t captured, sent;
-    int64_t when_ns;   /* since the epoch */
-    int link;          /* DLT_ number */
-    int untimed;       /* its own time makes no sense: it has that of the packet before */
+    int64_t when_ns; /* since the epoch */
+    int link;        /* DLT_ number */
+    int untimed;     /* its own time makes no sense: it has that of the packet before */
 };
 
-struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_error *); /* QT_EFORMAT: no capture file */
+/* Takes the input over, in any case; NULL: the path is opened. QT_EFORMAT: no capture file. */
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *, struct qt_error *);
 /* 1; 0 at the end; -1 where the file is damaged (QT_EFORMAT) or unreadable (QT_EIO). */
 int qt_capture_file_next(struct qt_capture_file *, struct qt_packet *out, struct qt_error *);
 uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *);

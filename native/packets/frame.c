@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   Ethernet [VLAN...] | SLL | SLL2 | NULL/LOOP | RAW  ->  IPv4 [options] | IPv6 [extensions]  ->  TCP [options]  ->  payload
+ *   Ethernet [VLAN...] | SLL | SLL2 | NULL/LOOP | RAW  ->  IPv4 [options] | IPv6 [extensions]  ->  TCP  ->  payload
  */
-#include "frame.h"
+#include "packets/frame.h"
 
 #include <pcap/dlt.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { IP_TCP = 6, IP6_HOP = 0, IP6_ROUTING = 43, IP6_FRAGMENT = 44, IP6_DESTINA
 struct view {
     const uint8_t *p;
     size_t len;  /* captured */
-    size_t sent; /* on the wire */
+    size_t sent; /* length as sent */
 };
 
 static uint32_t be16(const uint8_t *p) { return (uint32_t)p[0] << 8 | p[1]; }
@@ -46,11 +46,11 @@ static enum qt_frame_kind tcp(struct view v, struct qt_segment *out)
     skip(&v, header);
     out->payload = v.p;
     out->len = v.len;
-    out->wire_len = v.sent;
+    out->sent_len = v.sent;
     return QT_FRAME_TCP;
 }
 
-/* Takes what lies behind the IP packet (padding of short frames) away. */
+/* Takes what follows the IP packet (padding of short frames) away. */
 static int cut_to(struct view *v, size_t total)
 {
     if (total > v->sent)

@@ -8,12 +8,12 @@
 
 enum qt_frame_kind {
     QT_FRAME_TCP = 0,
-    QT_FRAME_NOT_IP,    /* ARP, unknown ether types, ... */
+    QT_FRAME_NOT_IP, /* ARP, unknown ether types, ... */
     QT_FRAME_NOT_TCP,
-    QT_FRAME_FRAGMENT,  /* an IP fragment: its segment can't be read */
-    QT_FRAME_CUT,       /* the capture's snapshot length ends inside the headers */
-    QT_FRAME_BAD,       /* lengths that contradict each other */
-    QT_FRAME_LINK       /* a link layer that is not known */
+    QT_FRAME_FRAGMENT, /* an IP fragment: its segment can't be read */
+    QT_FRAME_CUT,      /* the capture's snapshot length ends inside the headers */
+    QT_FRAME_BAD,      /* lengths that contradict each other */
+    QT_FRAME_LINK      /* a link layer that is not known */
 };
 
 struct qt_endpoint {
@@ -29,10 +29,10 @@ struct qt_segment {
     uint8_t flags;
     const uint8_t *payload;
     size_t len;      /* captured */
-    size_t wire_len; /* as sent; more than len where the snapshot length cut it */
+    size_t sent_len; /* more than len where the snapshot length cut it */
 };
 
-/* `link`: libpcap's DLT_ number; `sent`: the frame's length on the wire. Fills `out` where it returns QT_FRAME_TCP. */
+/* `link`: libpcap's DLT_ number; `sent`: the frame's length as sent. Fills `out` where it returns QT_FRAME_TCP. */
 enum qt_frame_kind qt_frame_parse(int link, const uint8_t *p, size_t captured, size_t sent, struct qt_segment *out);
 
 #endif

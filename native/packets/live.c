@@ -5,7 +5,7 @@
  *
  * A record is a header and the packet's bytes, whole: what does not fit before the ring's end begins at its start.
  */
-#include "live.h"
+#include "packets/live.h"
 
 #include <pcap/pcap.h>
 #include <pthread.h>
@@ -15,9 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "clock.h"
-#include "error.h"
-#include "privileges.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "packets/privileges.h"
 
 enum { SNAPLEN = 262144, TIMEOUT_MS = 50, QUIET_MS = 5 };
 #define KERNEL_BYTES (64 << 20)
@@ -77,7 +77,8 @@ static void note_drops(struct qt_live *l)
     atomic_store(&l->interface_dropped, s.ps_ifdrop);
 }
 
-/* What the kernel has already when the capture is stopped: it hands a block over when that is full, or after TIMEOUT_MS. */
+/* What the kernel has already when the capture is stopped: it hands a block over when that is full, or after
+ * TIMEOUT_MS. */
 static void drain_kernel(struct qt_live *l)
 {
     char said[PCAP_ERRBUF_SIZE];
@@ -139,7 +140,8 @@ static int open_interface(struct qt_live *l, const struct qt_packets_options *o,
     pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
     int status = pcap_activate(l->pcap);
     if (status == PCAP_ERROR_PERM_DENIED)
-        return qt_fail(error, QT_EIO, "%s: no permission to capture: run as root, or give the program CAP_NET_RAW", o->interface);
+        return qt_fail(error, QT_EIO, "%s: no permission to capture: run as root, or give the program CAP_NET_RAW",
+                       o->interface);
     if (status < 0)
         return qt_fail(error, QT_EIO, "%s: %s", o->interface, pcap_geterr(l->pcap));
     l->link = pcap_datalink(l->pcap);
@@ -194,7 +196,7 @@ int qt_live_next(struct qt_live *l, struct qt_packet *out, struct qt_error *erro
     }
 }
 
-int qt_live_part_due(struct qt_live *l)
+int qt_live_is_part_due(struct qt_live *l)
 {
     int64_t now = qt_now();
     if (now - l->part_began_ns < l->part_ns)
@@ -203,7 +205,7 @@ int qt_live_part_due(struct qt_live *l)
     return 1;
 }
 
-uint64_t qt_live_lost(struct qt_live *l, uint64_t *kernel, uint64_t *interface, uint64_t *ring)
+uint64_t qt_live_count_lost(struct qt_live *l, uint64_t *kernel, uint64_t *interface, uint64_t *ring)
 {
     *kernel = atomic_load(&l->kernel_dropped);
     *interface = atomic_load(&l->interface_dropped);

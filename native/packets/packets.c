@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   capture files -> capture_file.c -> frame.c -> tcp.c -> wire.c -> events -> a batch of the reader
+ *   files -> capture_file.c -> frame.c -> tcp.c -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
- * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a part
- * holds events of long statements that began in an earlier part's time.
+ * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a
+ * part holds events of long statements that began in an earlier part's time.
  */
-#include "packets_private.h"
+#include "packets/packets_events.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "clock.h"
-#include "error.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "reader/input.h"
 
-static const char *const frame_kinds[] = {"tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths",
-                                          "unknown_link_layer"};
+static const char *const frame_kinds[] = {
+    "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
 
 /* What a problem of a file says, once a kind, with the number of the first packet; the count is in `describe`. */
 static void not_read(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
@@ -27,11 +28,10 @@ static void not_read(struct qt_packets *s, enum qt_frame_kind kind, const struct
                     (const char *)p->p, p->captured < 32 ? p->captured : 32);
 }
 
-int qt_packets_take(struct qt_packets *s, const struct qt_packet *p, struct qt_error *error)
+static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct qt_error *error)
 {
     struct qt_segment segment;
     s->packet++;
-    s->last_when_ns = p->when_ns;
     s->bytes += p->captured;
     if (s->packet % 64 == 0)
         atomic_store_explicit(&s->reader.bytes_parsed, s->bytes, memory_order_relaxed);
@@ -41,7 +41,7 @@ int qt_packets_take(struct qt_packets *s, const struct qt_packet *p, struct qt_e
         return QT_OK;
     }
     s->frames[kind]++;
-    int code = qt_tcp_segment(s->tcp, &segment, p->when_ns, s->packet);
+    int code = qt_tcp_take(s->tcp, &segment, p->when_ns, s->packet);
     return code == QT_ENOMEM ? qt_fail(error, code, "out of memory for a connection") : code;
 }
 
@@ -51,7 +51,9 @@ static int open_next(struct qt_packets *s, struct qt_error *error)
         s->file++;
         atomic_store(&s->reader.file, s->file);
         s->packet = 0;
-        s->open = qt_capture_file_open(s->paths[s->file], error);
+        struct qt_input *opened = s->inputs[s->file];
+        s->inputs[s->file] = NULL;
+        s->open = qt_capture_file_open(s->paths[s->file], opened, error);
         if (s->open == NULL)
             return error != NULL ? error->code : QT_EIO;
     }
@@ -76,7 +78,8 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
         struct qt_error said = {0};
         int more = qt_capture_file_next(s->open, p, &said);
         if (more > 0 && p->untimed)
-            qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "impossible_time", "a time from 1970 to 2200", NULL, 0);
+            qt_problems_add(&s->reader.problems, s->file, 0, s->packet + 1, "impossible_time",
+                            "a time from 1970 to 2200", NULL, 0);
         if (more > 0)
             return 1;
         if (more < 0 && said.code != QT_EFORMAT) {
@@ -98,7 +101,7 @@ static void note_losses(struct qt_packets *s)
     if (now - s->looked_ns < INT64_C(1000000000))
         return;
     s->looked_ns = now;
-    uint64_t lost = qt_live_lost(s->live, &kernel, &interface, &ring);
+    uint64_t lost = qt_live_count_lost(s->live, &kernel, &interface, &ring);
     if (lost == s->lost)
         return;
     int n = snprintf(text, sizeof text, "%llu in this second; in all kernel %llu, interface %llu, ring %llu",
@@ -127,23 +130,23 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (s->live != NULL && (n % 4096 == 0 || more == QT_LIVE_QUIET))
             note_losses(s);
         if (more == QT_LIVE_QUIET) {
-            if (reader->batch.rows > 0 && qt_live_part_due(s->live))
+            if (reader->batch.rows > 0 && qt_live_is_part_due(s->live))
                 break;
             continue;
         }
-        code = qt_packets_take(s, &p, error);
+        code = take_packet(s, &p, error);
         if (n % 256 == 0 && s->open != NULL)
             atomic_store_explicit(&reader->bytes_read, s->bytes_before + qt_capture_file_stored_bytes(s->open),
                                   memory_order_relaxed);
         if (qt_reader_batch_full(reader) ||
-            (s->live != NULL && n % 256 == 0 && reader->batch.rows > 0 && qt_live_part_due(s->live)))
+            (s->live != NULL && n % 256 == 0 && reader->batch.rows > 0 && qt_live_is_part_due(s->live)))
             break;
     }
     if (atomic_load(&reader->stopped) && s->live == NULL) /* live: when the ring is empty */
         s->ended = 1;
     if (code == QT_OK && s->ended && !s->told_end) {
         s->told_end = 1;
-        code = qt_tcp_end(s->tcp, s->last_when_ns);
+        code = qt_tcp_end(s->tcp);
     }
     atomic_store_explicit(&reader->bytes_parsed, s->bytes, memory_order_relaxed);
     if (s->open == NULL)
@@ -155,7 +158,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_packets *s = (struct qt_packets *)reader;
     struct qt_tcp_counts tcp;
-    qt_tcp_counts(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
+    qt_tcp_count(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
     size_t len = strlen(s->server_version);
     qt_json_text(json, "server_version", len > 0 ? s->server_version : NULL, len);
     qt_json_int(json, "connections", (int64_t)tcp.connections);
@@ -178,11 +181,12 @@ static void close_packets(struct qt_reader *reader)
     qt_live_close(s->live);
     qt_tcp_free(s->tcp);
     qt_capture_file_close(s->open);
+    qt_inputs_free(s->inputs, s->n_paths);
     for (int32_t i = 0; s->paths != NULL && i < s->n_paths; i++)
         free(s->paths[i]);
     free(s->paths);
     qt_normalizer_free(s->normalizer);
-    qt_reader_done(reader);
+    qt_reader_release(reader);
     free(s);
 }
 
@@ -197,12 +201,12 @@ static const struct qt_reader_kind kind = {read_batch, describe, close_packets, 
 
 static int begin(struct qt_packets *s, const struct qt_packets_options *o, struct qt_error *error)
 {
-    uint16_t ports[QT_MOST_PORTS];
-    int32_t n = o->n_ports < QT_MOST_PORTS ? o->n_ports : QT_MOST_PORTS;
+    uint16_t ports[QT_MAX_PORTS];
+    int32_t n = o->n_ports < QT_MAX_PORTS ? o->n_ports : QT_MAX_PORTS;
     for (int32_t i = 0; i < n; i++)
         ports[i] = (uint16_t)o->ports[i];
     struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, (size_t)64 << 20};
-    struct qt_wire_sink sink = qt_packets_sink(s);
+    struct qt_decoder_sink sink = qt_packets_sink(s);
     if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
         (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
@@ -219,11 +223,12 @@ struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, con
     }
     s->file = -1;
     s->next_session = 1;
-    int code = begin(s, options, error);
+    s->inputs = qt_inputs_take_over(options->opened, n_paths);
+    s->n_paths = s->inputs != NULL ? n_paths : 0;
+    int code = s->inputs == NULL ? qt_fail(error, QT_ENOMEM, "out of memory") : begin(s, options, error);
     if (code == QT_OK && (s->paths = calloc((size_t)n_paths + 1, sizeof *s->paths)) == NULL)
         code = qt_fail(error, QT_ENOMEM, "out of memory");
     for (int32_t i = 0; code == QT_OK && i < n_paths; i++) {
-        s->n_paths = i + 1;
         if ((s->paths[i] = strdup(paths[i])) == NULL)
             code = qt_fail(error, QT_ENOMEM, "out of memory");
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From what a decoder tells to rows of the tape: sessions are numbered, statements normalised and redacted. */
+#include "packets/packets_events.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "packets_private.h"
 
 static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
 {
@@ -15,7 +15,7 @@ static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
 }
 
 /* Times of one command: it starts with its last byte, ends with the last byte of its answer. */
-static void times(struct qt_event *out, const struct qt_wire_event *e)
+static void times(struct qt_event_row *out, const struct qt_decoded_event *e)
 {
     out->start_ns = e->request_last_ns;
     out->request_ns = e->request_last_ns - e->request_first_ns;
@@ -32,11 +32,11 @@ static int generates_ids(const struct qt_statement *s)
     return s->text_len > 8 && (memcmp(s->text, "insert ", 7) == 0 || memcmp(s->text, "replace ", 8) == 0);
 }
 
-static int on_event(void *self, void *connection, const struct qt_wire_event *e)
+static int on_event(void *self, void *connection, const struct qt_decoded_event *e)
 {
     struct qt_packets *s = self;
     struct qt_tcp_owner *owner = connection;
-    struct qt_event out = qt_event_unknown;
+    struct qt_event_row out = qt_event_unknown;
     struct qt_statement what;
     struct qt_error error;
     out.session = session_of(s, owner);
@@ -65,7 +65,7 @@ static int on_event(void *self, void *connection, const struct qt_wire_event *e)
         int code = qt_normalize(s->normalizer, e->statement.p, e->statement.len, &what, &error);
         if (code != QT_OK)
             return code;
-        qt_event_say(&out, e->statement, &what);
+        qt_event_set_statement(&out, e->statement, &what);
         out.insert_id = generates_ids(&what) ? e->last_insert_id : -1;
         if (what.redacted != NULL) /* what a redacted statement was given may be what was redacted */
             out.params = (struct qt_span){NULL, 0};
@@ -74,7 +74,7 @@ static int on_event(void *self, void *connection, const struct qt_wire_event *e)
     return qt_event_batch_add(&s->reader.batch, &out, NULL) == 0 ? QT_OK : QT_ENOMEM;
 }
 
-static int on_session(void *self, void *connection, const struct qt_wire_session *w)
+static int on_session(void *self, void *connection, const struct qt_decoded_session *w)
 {
     struct qt_packets *s = self;
     struct qt_tcp_owner *owner = connection;
@@ -113,15 +113,15 @@ static int on_session(void *self, void *connection, const struct qt_wire_session
     return QT_OK;
 }
 
-static void on_problem(void *self, void *connection, int64_t packet, const char *kind, const char *expected, const char *found,
-                       size_t found_len)
+static void on_problem(void *self, void *connection, int64_t packet, const char *kind, const char *expected,
+                       const char *found, size_t found_len)
 {
     struct qt_packets *s = self;
     (void)connection;
     qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
 }
 
-struct qt_wire_sink qt_packets_sink(struct qt_packets *s)
+struct qt_decoder_sink qt_packets_sink(struct qt_packets *s)
 {
-    return (struct qt_wire_sink){s, on_event, on_session, on_problem};
+    return (struct qt_decoder_sink){s, on_event, on_session, on_problem};
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "privileges.h"
+/* Drops root: to another account where one is known, else to root without its capabilities. */
+#include "packets/privileges.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -10,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "error.h"
+#include "base/error.h"
 
 static int become(uid_t uid, gid_t gid, struct qt_error *error)
 {

@@ -2,15 +2,17 @@
 /*
  *   segment -> which connection (hash of both ends) -> SYN, FIN, RST -> tcp_order.c -> the connection's decoder
  */
+#include "packets/tcp.h"
+
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "tcp_private.h"
+#include "packets/tcp_order.h"
 
-struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_wire_sink *sink)
+struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_decoder_sink *sink)
 {
     struct qt_tcp *t = calloc(1, sizeof *t);
     if (t == NULL)
@@ -75,19 +77,19 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
 }
 
 /* Tells the decoder, and forgets what is held. The entry stays, so that late segments find it ended. */
-static int finish(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_wire_ending how, int64_t when_ns)
+static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = QT_OK;
-    for (int way = 0; way < 2 && code == QT_OK && c->wire != NULL; way++)
-        code = qt_tcp_flush(t, c, (enum qt_way)way);
-    qt_tcp_drop_held(t, c);
-    if (c->wire != NULL) {
+    for (int way = 0; way < 2 && code == QT_OK && c->decoder != NULL; way++)
+        code = qt_tcp_order_flush(t, c, (enum qt_way)way);
+    qt_tcp_order_drop(t, c);
+    if (c->decoder != NULL) {
         if (code == QT_OK)
-            code = qt_wire_end(c->wire, how, when_ns);
-        qt_wire_free(c->wire);
+            code = qt_decoder_end(c->decoder);
+        qt_decoder_free(c->decoder);
         t->counts.open_now--;
     }
-    c->wire = NULL;
+    c->decoder = NULL;
     return code;
 }
 
@@ -119,14 +121,15 @@ static int grow(struct qt_tcp *t)
     return 0;
 }
 
-static struct qt_wire *new_wire(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
+static struct qt_decoder *new_decoder(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
 {
     static const uint8_t mapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
     char host[INET6_ADDRSTRLEN] = "";
     int is4 = memcmp(c->client.ip, mapped, 12) == 0;
     inet_ntop(is4 ? AF_INET : AF_INET6, c->client.ip + (is4 ? 12 : 0), host, sizeof host);
-    struct qt_wire_options options = {&c->owner, midway, t->options.largest_kept, {host, strlen(host)}, c->client.port};
-    return qt_wire_new(&options, &t->sink);
+    struct qt_decoder_options options = {
+        &c->owner, midway, t->options.largest_kept, {host, strlen(host)}, c->client.port};
+    return qt_decoder_new(&options, &t->sink);
 }
 
 static struct qt_tcp_connection *begin(struct qt_tcp *t, uint64_t hash, const struct qt_endpoint *client,
@@ -146,12 +149,12 @@ static struct qt_tcp_connection *begin(struct qt_tcp *t, uint64_t hash, const st
 }
 
 /* Makes the decoder of a connection, or of the next one with the same addresses. */
-static int open_wire(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
+static int open_decoder(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
 {
     c->owner = (struct qt_tcp_owner){0, 0, NULL};
     memset(c->way, 0, sizeof c->way);
-    c->wire = new_wire(t, c, midway);
-    if (c->wire == NULL)
+    c->decoder = new_decoder(t, c, midway);
+    if (c->decoder == NULL)
         return QT_ENOMEM;
     t->counts.connections++;
     t->counts.midway += (uint64_t)(midway != 0);
@@ -159,14 +162,14 @@ static int open_wire(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
     return QT_OK;
 }
 
-static int evict(struct qt_tcp *t, const struct qt_tcp_connection *but, int64_t when_ns)
+static int evict(struct qt_tcp *t, const struct qt_tcp_connection *but)
 {
     int code = QT_OK;
-    while (code == QT_OK && t->n > t->options.most_connections && t->oldest != but) {
+    while (code == QT_OK && t->n > t->options.max_connections && t->oldest != but) {
         struct qt_tcp_connection *c = t->oldest;
-        if (c->wire != NULL) {
+        if (c->decoder != NULL) {
             t->counts.evicted++;
-            code = finish(t, c, QT_WIRE_CAPTURE_ENDED, when_ns);
+            code = finish(t, c);
         }
         discard(t, c);
     }
@@ -174,39 +177,39 @@ static int evict(struct qt_tcp *t, const struct qt_tcp_connection *but, int64_t 
 }
 
 /* A SYN: the first of a new connection, or one seen twice. */
-static int on_syn(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s, int64_t when_ns)
+static int on_syn(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s)
 {
     struct qt_tcp_way *w = &c->way[way];
     int code = QT_OK;
-    if (way == QT_WAY_CLIENT && !(c->wire != NULL && w->known && w->next == s->seq + 1)) {
-        if (c->wire != NULL && w->known) /* a retransmitted SYN has the old number; any other is a new connection */
-            code = finish(t, c, QT_WIRE_REUSED, when_ns);
-        if (code == QT_OK && c->wire == NULL)
-            code = open_wire(t, c, 0);
+    if (way == QT_WAY_CLIENT && !(c->decoder != NULL && w->known && w->next == s->seq + 1)) {
+        if (c->decoder != NULL && w->known) /* a retransmitted SYN has the old number; any other is a new connection */
+            code = finish(t, c);
+        if (code == QT_OK && c->decoder == NULL)
+            code = open_decoder(t, c, 0);
         w = &c->way[way];
     }
-    if (code == QT_OK && c->wire != NULL && !w->known) {
+    if (code == QT_OK && c->decoder != NULL && !w->known) {
         w->known = 1;
         w->next = s->seq + 1;
     }
     return code;
 }
 
-static int on_end(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s, int64_t when_ns)
+static int on_end(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s)
 {
     if (s->flags & QT_TCP_RST)
-        return finish(t, c, QT_WIRE_RST, when_ns);
+        return finish(t, c);
     if (s->flags & QT_TCP_FIN) {
         c->way[way].has_fin = 1;
-        c->way[way].fin = s->seq + (uint32_t)s->wire_len;
+        c->way[way].fin = s->seq + (uint32_t)s->sent_len;
     }
     for (int i = 0; i < 2; i++)
         if (!c->way[i].has_fin || (c->way[i].known && (int32_t)(c->way[i].fin - c->way[i].next) > 0))
             return QT_OK; /* not both, or bytes before it are still due */
-    return finish(t, c, QT_WIRE_FIN, when_ns);
+    return finish(t, c);
 }
 
-int qt_tcp_segment(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, int64_t packet)
+int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, int64_t packet)
 {
     int to_server = is_server(t, s->to.port), from_server = is_server(t, s->from.port);
     if (!to_server && !from_server)
@@ -220,39 +223,39 @@ int qt_tcp_segment(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns
     struct qt_tcp_connection *c = find(t, hash, client, server);
     int code = QT_OK;
     if (c == NULL) {
-        if (s->wire_len == 0 && !(s->flags & QT_TCP_SYN))
+        if (s->sent_len == 0 && !(s->flags & QT_TCP_SYN))
             return QT_OK; /* nothing is known of it, and nothing is said */
         c = begin(t, hash, client, server);
-        if (c == NULL || (code = open_wire(t, c, !(s->flags & QT_TCP_SYN))) != QT_OK)
+        if (c == NULL || (code = open_decoder(t, c, !(s->flags & QT_TCP_SYN))) != QT_OK)
             return QT_ENOMEM;
-        code = evict(t, c, when_ns);
+        code = evict(t, c);
     } else if (c != t->newest) {
         unlink_age(t, c);
         link_newest(t, c);
     }
     if (code == QT_OK && s->flags & QT_TCP_SYN)
-        code = on_syn(t, c, way, s, when_ns);
-    if (code != QT_OK || c->wire == NULL)
+        code = on_syn(t, c, way, s);
+    if (code != QT_OK || c->decoder == NULL)
         return code;
     if (s->flags & QT_TCP_ACK) {
         c->way[!way].acked = 1;
         c->way[!way].acked_to = s->ack;
     }
     if (!(s->flags & QT_TCP_SYN))
-        code = qt_tcp_bytes(t, c, way, s, when_ns, packet);
+        code = qt_tcp_order_take(t, c, way, s, when_ns, packet);
     int ending = s->flags & (QT_TCP_FIN | QT_TCP_RST) || (c->way[0].has_fin && c->way[1].has_fin);
-    return code == QT_OK && ending ? on_end(t, c, way, s, when_ns) : code;
+    return code == QT_OK && ending ? on_end(t, c, way, s) : code;
 }
 
-int qt_tcp_end(struct qt_tcp *t, int64_t when_ns)
+int qt_tcp_end(struct qt_tcp *t)
 {
     int code = QT_OK;
     for (struct qt_tcp_connection *c = t->oldest; c != NULL && code == QT_OK; c = c->newer)
-        code = finish(t, c, QT_WIRE_CAPTURE_ENDED, when_ns);
+        code = finish(t, c);
     return code;
 }
 
-void qt_tcp_counts(const struct qt_tcp *t, struct qt_tcp_counts *out) { *out = t->counts; }
+void qt_tcp_count(const struct qt_tcp *t, struct qt_tcp_counts *out) { *out = t->counts; }
 
 void qt_tcp_free(struct qt_tcp *t)
 {
@@ -260,8 +263,8 @@ void qt_tcp_free(struct qt_tcp *t)
         return;
     while (t->oldest != NULL) {
         struct qt_tcp_connection *c = t->oldest;
-        qt_tcp_drop_held(t, c);
-        qt_wire_free(c->wire);
+        qt_tcp_order_drop(t, c);
+        qt_decoder_free(c->decoder);
         discard(t, c);
     }
     free(t->table);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One event after the other: from the grammar's spans to a row of the batch, with all that the log leaves from event to event. */
+/* Reads one event after the other: from the grammar's spans to a row of the batch, with all that the log leaves from
+ * event to event. */
+#include "slowlog/slowlog_events.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "names.h"
-#include "slowlog_private.h"
+#include "base/error.h"
+#include "reader/names.h"
+#include "slowlog/slowlog_context.h"
+#include "slowlog/slowlog_grammar.h"
 
-#define SECOND_SPLIT 4 /* a second that makes a batch so many times too large is split */
 #define PRECISION_EXACT 1000
 
 enum taken { TAKEN = 0, CLOSE_BATCH = 1, FAILED = 2 };
@@ -18,11 +21,12 @@ struct reading {
     struct qt_span banner;
     size_t used;
     int has_statement;
+    int cut; /* it is larger than an event may be */
 };
 
 static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
 {
-    qt_log_problem(&s->log, kind, expected, found);
+    qt_log_add_problem(&s->log, kind, expected, found);
 }
 
 static struct qt_span first_line(const struct qt_slowlog *s, size_t used)
@@ -86,7 +90,9 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
         problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
     if (e->query_ns == -2)
         problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
-    if (e->truncated)
+    if (r->cut)
+        qt_log_add_cut_problem(&s->log, body.p != NULL ? body : line);
+    else if (e->truncated)
         problem(s, "truncated_statement", "a statement that ends with ; before the next event or the end of the file",
                 body.p != NULL ? body : line);
     if (e->unbalanced)
@@ -99,17 +105,7 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
     }
 }
 
-static int must_close(const struct qt_slowlog *s, const struct qt_moment *m)
-{
-    const struct qt_reader *r = &s->log.reader;
-    const struct qt_event_batch *b = &r->batch;
-    if (b->rows == 0 || !qt_reader_batch_full(r))
-        return 0;
-    int same_second = m->stamp == QT_STAMP_SECOND && b->moments[b->rows - 1].when_ns == m->when_ns;
-    return !same_second || b->rows >= r->part_rows * SECOND_SPLIT || b->bytes >= r->part_bytes * SECOND_SPLIT;
-}
-
-static void add_flags(const struct reading *r, struct qt_session_entry *entry, struct qt_moment *m)
+static void add_flags(const struct reading *r, struct qt_session_entry *entry, struct qt_event_time *m)
 {
     const struct qt_slow_event *e = &r->event;
     if (r->has_statement)
@@ -120,48 +116,77 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
     m->flags |= qt_is_system_user(e->user) ? QT_F_SYSTEM : 0;
     if (m->flags & QT_F_TIMESTAMP)
         entry->own_timestamp = 1;
-    m->doubtful = entry->own_timestamp;
+    m->untrusted_clock = entry->own_timestamp;
     if ((m->flags & QT_F_TIMESTAMP) && qt_slow_gives_clock_back(e->body))
         entry->own_timestamp = 0;
+}
+
+/* The server was started again where a header told so and this event confirms it; 0 where the batch must end first. */
+static int take_restart(struct qt_slowlog *s, int restart)
+{
+    if (restart && s->log.reader.batch.rows > 0)
+        return 0;
+    if (restart) {
+        qt_sessions_restart(&s->log.sessions);
+        atomic_fetch_add(&s->restarts, 1);
+    }
+    s->pending_restart = 0;
+    return 1;
+}
+
+/* The row of an event, but for its command, statement and times. */
+static struct qt_event_row row_of(struct qt_slowlog *s, const struct qt_slow_event *e,
+                                  const struct qt_session_entry *entry)
+{
+    return (struct qt_event_row){
+        .session = entry->session,
+        .seq = entry->seq,
+        .thread_id = e->thread_id,
+        .request_ns = -1,
+        .first_byte_ns = -1,
+        .user = e->user,
+        .host = e->host.len > 0 ? e->host : e->address,
+        .db = schema_of(s, e),
+        .stmt = -1,
+        .insert_id = e->insert_id,
+        .last_insert_id = e->last_insert_id,
+        .file = s->log.file,
+        .offset = (int64_t)s->log.offset,
+        .rows_sent = e->rows_sent,
+        .rows_examined = e->rows_examined,
+        .rows_affected = e->rows_affected,
+        .bytes_sent = e->bytes_sent,
+        .lock_ns = e->lock_ns,
+        .warnings = e->warnings,
+        .errno_ = e->errno_,
+    };
 }
 
 static enum taken take_event(struct qt_slowlog *s, const struct reading *r, struct qt_error *error)
 {
     const struct qt_slow_event *e = &r->event;
-    const char *command = e->is_admin ? qt_command_of(e->body) : "query";
-    uint32_t account = e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
-    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
-    struct qt_moment m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
-    qt_slow_stamp(s, e, &m);
-    if (must_close(s, &m))
+    const char *command = e->is_admin ? qt_find_command(e->body) : "query";
+    uint32_t account = e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1)
+                                         : 0;
+    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id
+                                     : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
+    struct qt_event_time m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
+    qt_slow_stamp_event(s, e, &m);
+    if (qt_log_must_close(&s->log, &m, e->body.len))
         return CLOSE_BATCH;
-    if (s->pending_restart) {
-        int restart = qt_slow_is_restart(s, is_flush(r, command), e->thread_id, key, account);
-        if (restart && s->log.reader.batch.rows > 0)
-            return CLOSE_BATCH;
-        if (restart) {
-            qt_sessions_restart(&s->log.sessions);
-            atomic_fetch_add(&s->restarts, 1);
-        }
-        s->pending_restart = 0;
-    }
-    int64_t at = qt_log_session(&s->log, key, account, command);
+    if (s->pending_restart && !take_restart(s, qt_slow_is_restart(s, is_flush(r, command), e->thread_id, key, account)))
+        return CLOSE_BATCH;
+    int64_t at = qt_log_find_session(&s->log, key, account, command);
     if (at < 0)
         goto no_memory;
     struct qt_session_entry *entry = &s->log.sessions.entries[at];
     m.entry = (uint32_t)at;
     add_flags(r, entry, &m);
-    struct qt_event row = {
-        .session = entry->session, .seq = entry->seq, .thread_id = e->thread_id, .command = command,
-        .precision_ns = m.stamp == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT, .request_ns = -1, .first_byte_ns = -1,
-        .user = e->user, .host = e->host.len > 0 ? e->host : e->address, .db = schema_of(s, e), .stmt = -1,
-        .insert_id = e->insert_id, .last_insert_id = e->last_insert_id, .file = s->log.file,
-        .offset = (int64_t)s->log.offset, .rows_sent = e->rows_sent, .rows_examined = e->rows_examined,
-        .rows_affected = e->rows_affected, .bytes_sent = e->bytes_sent, .lock_ns = e->lock_ns, .warnings = e->warnings,
-        .errno_ = e->errno_,
-    };
+    struct qt_event_row row = row_of(s, e, entry);
+    row.command = command;
+    row.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT;
     if (r->has_statement)
-        qt_event_say(&row, e->body, &r->statement);
+        qt_event_set_statement(&row, e->body, &r->statement);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
         goto no_memory;
     say_problems(s, r);
@@ -173,7 +198,8 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
     return TAKEN;
 no_memory:
-    qt_fail(error, QT_ENOMEM, "out of memory at byte %llu of file %d", (unsigned long long)s->log.offset, (int)s->log.file);
+    qt_fail(error, QT_ENOMEM, "out of memory at byte %llu of file %d", (unsigned long long)s->log.offset,
+            (int)s->log.file);
     return FAILED;
 }
 
@@ -190,11 +216,7 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
             size_t len = banner.len - i - (sizeof mark - 1);
             const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
             len = len > 15 && tail[0] == '.' ? len - 15 : len;
-            len = len < sizeof s->server_version - 1 ? len : sizeof s->server_version - 1;
-            pthread_mutex_lock(&s->lock);
-            memcpy(s->server_version, version, len);
-            s->server_version[len] = 0;
-            pthread_mutex_unlock(&s->lock);
+            qt_log_set_version(&s->log, (struct qt_span){version, len});
             break;
         }
     if (atomic_load_explicit(&s->log.reader.events, memory_order_relaxed) > 0)
@@ -203,18 +225,26 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
     s->use.len = 0;
 }
 
-/* Parses what stands at `begin`, reading on where it must. */
+/* Parses what is at `begin`, reading on where it must. */
 static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
     int check_quotes = 0;
     for (;;) {
         size_t have = s->log.end - s->log.begin;
         enum qt_slow_result what = QT_SLOW_MORE;
+        int full = qt_log_is_full(&s->log); /* then the buffer's end is taken for the event's */
         if (have > 0)
-            what = qt_slow_parse(s->log.buffer + s->log.begin, have, s->log.at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+            what = qt_slow_parse(s->log.buffer + s->log.begin, have, s->log.at_end, s->header_known, check_quotes,
+                                 &r->event, &r->banner, &r->used);
+        r->cut = full && what == QT_SLOW_MORE;
+        if (r->cut)
+            what = qt_slow_parse(s->log.buffer + s->log.begin, have, 1, s->header_known, check_quotes, &r->event,
+                                 &r->banner, &r->used);
+        r->cut &= what == QT_SLOW_EVENT && r->used == have;
+        r->event.truncated |= r->cut;
         if (what == QT_SLOW_MORE) {
-            if (s->log.at_end || have >= s->log.room) {
-                r->used = have; /* the end, or an event larger than any server sends */
+            if (s->log.at_end || full) {
+                r->used = have;
                 return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
             }
             /* a quarter more each time, so that a large event is not read again for every few bytes of a pipe */
@@ -239,12 +269,24 @@ static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
     struct qt_statement as_statement;
     struct qt_span line = first_line(s, r->used);
-    if (!s->skipping && qt_normalize(s->log.normalizer, line.p, line.len, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
+    if (!s->skipping && qt_normalize(s->log.normalizer, line.p, line.len, &as_statement, NULL) == QT_OK &&
+        as_statement.redacted != NULL)
         line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     if (!s->skipping)
         problem(s, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
                 "a header line such as # User@Host: or # Time: followed by # Query_time:", line);
     s->skipping = 1;
+}
+
+static int next_file(struct qt_slowlog *s, struct qt_error *error)
+{
+    int more = qt_log_next_file(&s->log, error);
+    if (more > 0) {
+        s->header_known = 0;
+        s->use.len = 0;
+        s->has_use = 0;
+    }
+    return more;
 }
 
 int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
@@ -260,7 +302,7 @@ int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
         if (code)
             return code;
         if (what == QT_SLOW_MORE) {
-            int more = qt_slow_next_file(s, error);
+            int more = next_file(s, error);
             if (more < 0)
                 return error != NULL ? error->code : QT_EIO;
             continue;
@@ -271,10 +313,11 @@ int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
                 return taken == CLOSE_BATCH ? QT_OK : QT_ENOMEM;
         } else if (what == QT_SLOW_GARBAGE) {
             skip_garbage(s, &r);
+            qt_reader_add_not_understood(&s->log.reader, r.used);
         } else {
             server_header(s, r.banner);
         }
-        s->skipping = what == QT_SLOW_GARBAGE;
+        s->skipping = what == QT_SLOW_GARBAGE || r.cut; /* what was cut off was told */
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         qt_log_consume(&s->log, r.used);
     }
@@ -292,8 +335,8 @@ int qt_slow_peek_time(struct qt_slowlog *s, int64_t *out_ns, struct qt_error *er
         if (what == QT_SLOW_MORE)
             break;
         if (what == QT_SLOW_EVENT) {
-            struct qt_moment m = {0};
-            qt_slow_stamp(s, &r.event, &m);
+            struct qt_event_time m = {0};
+            qt_slow_stamp_event(s, &r.event, &m);
             *out_ns = m.when_ns;
             if (!(m.flags & QT_F_CLOCK_GUESSED))
                 return QT_OK;

@@ -7,17 +7,18 @@
  *   SET timestamp=1718000000;          the server's own: the first one of the event
  *   SELECT ...;                        body: raw bytes, then ";\n"
  *
- * Nothing carries a length, so a body ends at ";\n" followed by a full header, a server's start-up lines or the end of the
- * input. Where such a place lies inside an open literal, the literal's end decides (ambiguous); where the literal never
- * ends, the first place does (unbalanced). Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
+ * Nothing carries a length, so a body ends at ";\n" followed by a full header, a server's start-up lines or the end of
+ * the input. Where such a place is inside an open literal, the literal's end decides (ambiguous); where the literal
+ * never ends, the first place does (unbalanced). Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
  */
-#include "slowlog_grammar.h"
+#include "slowlog/slowlog_grammar.h"
 
 #include <string.h>
 
-#include "slowlog_header.h"
+#include "slowlog/slowlog_header.h"
 
-#define HEADER_LINES 200          /* explain blocks are long; a header is never longer than this */
+#define HEADER_LINES 200 /* explain blocks are long; a header is never longer than this */
+#define MAX_LINE ((size_t)1 << 20)
 #define LITERAL_REACH (256 << 10) /* how far a literal that swallows headers is followed */
 
 #define STARTS(p, end, text) ((size_t)((end) - (p)) >= sizeof(text) - 1 && memcmp((p), (text), sizeof(text) - 1) == 0)
@@ -115,7 +116,8 @@ static int quote_state(int state, const char *p, const char *end)
                 state = c;
             else if (c == '/' && p < end && *p == '*' && !(p + 1 < end && (p[1] == '!' || p[1] == 'M')))
                 state = '*', p++;
-            else if (c == '#' || (c == '-' && p + 1 < end && *p == '-' && (p[1] == ' ' || p[1] == '\t' || p[1] == '\n')))
+            else if (c == '#' ||
+                     (c == '-' && p + 1 < end && *p == '-' && (p[1] == ' ' || p[1] == '\t' || p[1] == '\n')))
                 state = '#';
         } else if (state == '*') {
             if (c == '*' && p < end && *p == '/')
@@ -132,13 +134,11 @@ static int quote_state(int state, const char *p, const char *end)
 }
 
 /* A statement's text may be open only in a literal or comment that can hold a newline. */
-static int is_open(int state)
-{
-    return state != 0 && state != '#';
-}
+static int is_open(int state) { return state != 0 && state != '#'; }
 
 /* Finds where the body that begins at `p` ends: sets out->body, returns the byte behind its newline; NULL for MORE. */
-static const char *find_body_end(const char *p, const char *end, int at_end, int check_quotes, struct qt_slow_event *out)
+static const char *find_body_end(const char *p, const char *end, int at_end, int check_quotes,
+                                 struct qt_slow_event *out)
 {
     const char *at = p, *first = NULL, *scanned = p;
     int state = 0, passed = 0;
@@ -151,6 +151,8 @@ static const char *find_body_end(const char *p, const char *end, int at_end, int
         int closed = last > p && last[-1] == ';';
         if (!closed && !(at < end && *at == '/') && !(at < end && (*at == 'm' || *at == 'b')))
             continue; /* only start-up lines may follow a body that was cut off */
+        if (first != NULL && (size_t)(at - first) > LITERAL_REACH)
+            break; /* before anything else: what is in the buffer may not matter */
         enum answer here = boundary_at(at, end, at_end);
         if (here == MORE)
             return NULL;
@@ -170,7 +172,7 @@ static const char *find_body_end(const char *p, const char *end, int at_end, int
             return at;
         }
         passed++;
-        if (at >= end || (size_t)(at - first) > LITERAL_REACH)
+        if (at >= end)
             break;
     }
     if (first != NULL && (at_end || (size_t)(end - first) > LITERAL_REACH)) {
@@ -213,7 +215,7 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
     }
     if (STARTS(p, line, "User@Host: ")) {
         p += 11;
-        const char *rest = qt_slow_user_host(p, line, out);
+        const char *rest = qt_slow_parse_user_host(p, line, out);
         out->unknown_line |= rest == p;
         p = rest;
         while (p < line && *p == ' ')
@@ -221,7 +223,7 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
         if (p == line)
             return;
     }
-    qt_slow_attributes(p, line, out);
+    qt_slow_parse_attributes(p, line, out);
 }
 
 /* The server's own SET line: `SET [last_insert_id=N,][insert_id=N,]timestamp=N[.ffffff];` and nothing else. */
@@ -264,7 +266,8 @@ static int server_set(const char *p, const char *line, struct qt_slow_event *out
 }
 
 /* `use db;` or `` use `db`; ``: only a meta line where the event goes on behind it. */
-static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out, enum answer *more)
+static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out,
+                    enum answer *more)
 {
     const char *stop = without_cr(p, line);
     if (!(STARTS(p, stop, "use ") || STARTS(p, stop, "USE ")) || stop[-1] != ';' || out->use.p != NULL)
@@ -330,7 +333,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
         if (*p == '#' && !seen_set)
             header_line(p, line, out);
         else if (!seen_set && hashless_attributes(p, line))
-            qt_slow_attributes(p, without_cr(p, line), out);
+            qt_slow_parse_attributes(p, without_cr(p, line), out);
         else if (!seen_set && meta_use(p, line, end, at_end, out, &more))
             ;
         else if (more == MORE)
@@ -358,8 +361,8 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
     return QT_SLOW_EVENT;
 }
 
-enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes, struct qt_slow_event *out,
-                                  struct qt_span *banner, size_t *used)
+enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes,
+                                  struct qt_slow_event *out, struct qt_span *banner, size_t *used)
 {
     const char *end = p + len;
     banner->p = NULL;
@@ -369,10 +372,10 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     if (known)
         return parse_event(p, end, at_end, check_quotes, out, used);
     const char *line = line_end(p, end, at_end);
-    if (line == NULL && len < (1u << 20))
+    if (line == NULL && len < MAX_LINE)
         return QT_SLOW_MORE;
-    if (line == NULL) { /* a megabyte without a newline is no log's line */
-        *used = len;
+    if (line == NULL) { /* that much without a newline is no header's line */
+        *used = MAX_LINE;
         return QT_SLOW_GARBAGE;
     }
     *used = (size_t)((line < end ? line + 1 : end) - p);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The `# Key: value  Key: value` lines. Keys are known by name; unknown ones are passed over, as servers keep adding them. */
-#include "slowlog_header.h"
+/* Parses the `# Key: value  Key: value` lines. Keys are known by name; unknown ones are passed over, as servers keep
+ * adding them. */
+#include "slowlog/slowlog_header.h"
 
 #include <string.h>
 
-#include "lexer.h"
+#include "sql/lexer.h"
 
 #define TEN_YEARS_NS (INT64_C(315360000) * QT_SECOND)
 
@@ -26,7 +27,8 @@ static const char *number(const char *p, const char *end, int64_t *out)
     return at;
 }
 
-/* `12.000345` seconds as nanoseconds; -2 where it cannot be true (servers print underflows such as 18446744073708.79). */
+/* `12.000345` seconds as nanoseconds; -2 where it cannot be true (servers print underflows such as
+ * 18446744073708.79). */
 static const char *seconds(const char *p, const char *end, int64_t *out)
 {
     static const int32_t scale[] = {1000000000, 100000000, 10000000, 1000000, 100000, 10000, 1000, 100, 10, 1};
@@ -64,7 +66,7 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     if (at > p && memchr(p, ':', (size_t)(at - p)) != NULL && at[-1] != ':') {
         const char *blank = memchr(p, ' ', (size_t)(at - p));
         const char *colon = memchr(p, ':', (size_t)(at - p));
-        if (blank == NULL || colon < blank || colon + 1 < at) { /* the next key stands here: the value is empty */
+        if (blank == NULL || colon < blank || colon + 1 < at) { /* the next key is here: the value is empty */
             out->p = p;
             out->len = 0;
             return p;
@@ -75,7 +77,7 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     return at;
 }
 
-/* Stands `text` at p? The length is a constant, so this is a compare or two. */
+/* Is `text` at p? The length is a constant, so this is a compare or two. */
 #define KEY(text) ((size_t)(end - p) > sizeof(text) - 1 && memcmp(p, text, sizeof(text) - 1) == 0)
 #define VALUE(text) after_blank(p + sizeof(text) - 1, end)
 
@@ -144,7 +146,7 @@ static const char *place(const char *p, const char *end, struct qt_slow_event *o
     return NULL;
 }
 
-/* Takes a key that is known with its value; returns what stands behind it, NULL where the key is not known. */
+/* Takes a key that is known with its value; returns what follows it, NULL where the key is not known. */
 static const char *known_key(const char *p, const char *end, struct qt_slow_event *out)
 {
     switch (*p) {
@@ -174,7 +176,7 @@ static const char *known_key(const char *p, const char *end, struct qt_slow_even
 
 #define IS_KEY_CHAR(c) (qt_char_class[(unsigned char)(c)] & QT_C_IDENT)
 
-/* An unknown key, or what is no key: to what stands behind the next blank. Was it a key? */
+/* An unknown key, or what is no key: to what follows the next blank. Was it a key? */
 static int pass(const char **at, const char *end)
 {
     const char *p = *at;
@@ -192,7 +194,7 @@ static int pass(const char **at, const char *end)
     return key;
 }
 
-void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *out)
+void qt_slow_parse_attributes(const char *p, const char *end, struct qt_slow_event *out)
 {
     int found = 0;
     while (p < end) {
@@ -208,7 +210,7 @@ void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *ou
 }
 
 /* `user[user] @ host [address]  Id: 7`; the part before `[` may be a proxy's, an empty one, or `priv`. */
-const char *qt_slow_user_host(const char *p, const char *end, struct qt_slow_event *out)
+const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out)
 {
     const char *at = memchr(p, '@', (size_t)(end - p));
     const char *open = memchr(p, '[', (size_t)(end - p));

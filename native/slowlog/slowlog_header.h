@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header lines of a slow-log event; private to the slow log's grammar. */
+/* Parses the header lines of a slow-log event, for the slow log's grammar. */
 #ifndef QT_SLOWLOG_HEADER_H
 #define QT_SLOWLOG_HEADER_H
 
-#include "slowlog_grammar.h"
+#include "slowlog/slow_event.h"
 
 /* Reads `Key: value` pairs of one line (without its `# ` and its newline). */
-void qt_slow_attributes(const char *p, const char *end, struct qt_slow_event *out);
+void qt_slow_parse_attributes(const char *p, const char *end, struct qt_slow_event *out);
 /* Reads what follows `# User@Host: `; returns where it ends, `p` itself where it is not understood. */
-const char *qt_slow_user_host(const char *p, const char *end, struct qt_slow_event *out);
+const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out);
 
 #endif

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Collects from the tokens what verdict.c decides on. A text of several statements counts as its most dangerous one; where
- * two are dangerous the code with the smaller number wins (they are in that order in schemas/codes.py). */
-#include "classify.h"
+/* Collects from the tokens what statement_class.c decides on. A text of several statements counts as its most dangerous
+ * one; where two are dangerous the code with the smaller number wins (they are in that order in schemas/codes.py). */
+#include "sql/classify.h"
 
 #include <string.h>
+
+#include "sql/actions.h"
+#include "sql/assign.h"
+#include "sql/secrets.h"
+#include "sql/statement_class.h"
 
 void qt_classify_begin(struct qt_classifier *c)
 {
@@ -14,8 +19,11 @@ void qt_classify_begin(struct qt_classifier *c)
 static void next_statement(struct qt_classifier *c)
 {
     memset(c->words, 0, sizeof c->words);
-    c->n_words = c->verb = c->previous = c->second = c->odd = c->left = 0;
-    c->seen = 0;
+    c->verb = c->previous = c->opened = 0;
+    c->n_words = c->odd = c->left = c->system = c->scope = c->awaits = 0;
+    if (c->defines != QT_DEFINES_ROUTINE)
+        c->defines = QT_DEFINES_UNKNOWN;
+    c->seen = c->does = 0;
     c->base = c->depth;
     c->cipher_depth = 0;
 }
@@ -23,113 +31,70 @@ static void next_statement(struct qt_classifier *c)
 void qt_classify_again(struct qt_classifier *c)
 {
     c->depth = 0;
-    c->compound = c->routine = c->in_hint = 0;
+    c->compound = c->routine = c->in_hint = c->defines = 0;
+    c->read_before |= c->actions;
+    c->actions = 0;
     next_statement(c);
 }
 
-static void merge(struct qt_classifier *c, struct qt_verdict v)
+static void merge(struct qt_classifier *c, struct qt_statement_class v)
 {
-    static const uint8_t rank[] = {[QT_CLASS_READ] = 0, [QT_CLASS_SESSION] = 1, [QT_CLASS_TRANSACTION] = 2,
-                                   [QT_CLASS_WRITE] = 3, [QT_CLASS_DDL] = 4, [QT_CLASS_ADMIN] = 5};
+    static const uint8_t rank[] = {[QT_CLASS_READ] = 0,  [QT_CLASS_SESSION] = 1, [QT_CLASS_TRANSACTION] = 2,
+                                   [QT_CLASS_WRITE] = 3, [QT_CLASS_DDL] = 4,     [QT_CLASS_ADMIN] = 5};
     if (c->klass < 0 || rank[v.klass] > rank[c->klass])
         c->klass = v.klass;
     if (v.danger != 0 && (c->danger == 0 || v.danger < c->danger))
         c->danger = v.danger;
+    c->dangers |= v.danger != 0 ? 1u << v.danger : 0;
+    c->classes |= v.klass != QT_CLASS_ADMIN || v.danger == 0 ? 1u << v.klass : 0;
 }
 
-static int dangers_seen(const struct qt_classifier *c)
+static void merge_dangers_seen(struct qt_classifier *c)
 {
-    if (c->seen & QT_SEEN_LOAD_FILE)
-        return QT_DANGER_LOAD_DATA;
-    if (c->seen & QT_SEEN_INTO_FILE)
-        return QT_DANGER_INTO_FILE;
-    return c->seen & QT_SEEN_UNSAFE ? QT_DANGER_SET_SESSION_UNSAFE : QT_DANGER_NONE;
+    static const struct {
+        uint32_t seen;
+        int danger;
+    } each[] = {{QT_SEEN_LOAD_FILE, QT_DANGER_LOAD_DATA},
+                {QT_SEEN_INTO_FILE, QT_DANGER_INTO_FILE},
+                {QT_SEEN_UNSAFE, QT_DANGER_SET_SESSION_UNSAFE}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++)
+        if (c->seen & each[i].seen)
+            merge(c, (struct qt_statement_class){QT_CLASS_READ, each[i].danger});
+    c->lifts_read_only |= (c->seen & QT_SEEN_READ_WRITE) != 0;
 }
 
 static void end_statement(struct qt_classifier *c)
 {
     if (c->n_words > 0 || c->odd) {
-        struct qt_verdict v = qt_verdict_of(c);
+        struct qt_statement_class v = qt_statement_class_of(c);
         if (v.klass == QT_CLASS_READ && (c->seen & QT_SEEN_SEQUENCE))
             v.klass = QT_CLASS_WRITE;
         merge(c, v);
-        merge(c, (struct qt_verdict){QT_CLASS_READ, dangers_seen(c)});
+        merge_dangers_seen(c);
+        qt_actions_end(c);
     }
     next_statement(c);
 }
+
+void qt_classify_drop(struct qt_classifier *c) { next_statement(c); }
 
 void qt_classify_end(struct qt_classifier *c)
 {
     end_statement(c);
     if (c->klass < 0)
         c->klass = QT_CLASS_SESSION; /* nothing but comments: does nothing */
+    c->actions |= c->read_before;
 }
 
 /* What was read so far leads to another statement: SET STATEMENT ... FOR, IF ... THEN. */
 static void restart(struct qt_classifier *c)
 {
-    uint32_t seen = c->seen & QT_SEEN_UNSAFE;
+    uint32_t seen = c->seen & (QT_SEEN_UNSAFE | QT_SEEN_READ_WRITE);
     next_statement(c);
     c->seen = seen;
 }
 
-/* The name as a user wrote it, without @ and quotes. */
-static const char *bare(const struct qt_token *t, size_t *len)
-{
-    const char *p = t->p, *end = t->p + t->len;
-    if (p < end && *p == '@')
-        p++;
-    if (p < end && (*p == '`' || *p == '\'' || *p == '"')) {
-        end -= end - p > 1 && end[-1] == *p;
-        p++;
-    }
-    *len = (size_t)(end - p);
-    return p;
-}
-
-int qt_name_is(const struct qt_token *t, const char *name)
-{
-    size_t len, want = strlen(name);
-    const char *p = bare(t, &len);
-    if (len != want)
-        return 0;
-    for (size_t i = 0; i < len; i++)
-        if (qt_lower(p[i]) != name[i])
-            return 0;
-    return 1;
-}
-
-static int any_of(const struct qt_token *t, const char *const *names)
-{
-    for (; *names != NULL; names++)
-        if (qt_name_is(t, *names))
-            return 1;
-    return 0;
-}
-
-/* SET name = : what does assigning to it do? */
-static void assigned(struct qt_classifier *c)
-{
-    static const char *const unsafe[] = {"sql_log_bin", "sql_log_off", "transaction_read_only", "tx_read_only", "wsrep_on",
-                                         "binlog_format", "pseudo_slave_mode", "pseudo_replica_mode", "pseudo_thread_id",
-                                         "skip_replication", "debug", "session_track_gtids", "binlog_row_image", NULL};
-    static const char *const replication[] = {"gtid_next", "gtid_domain_id", "gtid_seq_no", "gtid_purged", "gtid_slave_pos",
-                                              "server_id", "sql_slave_skip_counter", "sql_replica_skip_counter", NULL};
-    c->left = 0;
-    if (c->name.len == 0)
-        return;
-    qt_secret_assigned(c);
-    if (c->name.kind == QT_T_VARIABLE)
-        return;
-    if (qt_name_is(&c->name, "timestamp"))
-        c->flags |= QT_F_TIMESTAMP;
-    else if (any_of(&c->name, unsafe))
-        c->seen |= QT_SEEN_UNSAFE;
-    else if (any_of(&c->name, replication))
-        c->seen |= QT_SEEN_REPLICATION;
-}
-
-/* Words that mean something wherever they stand. */
+/* Words that mean something wherever they are. */
 static void watched(struct qt_classifier *c, int k)
 {
     int at_base = c->depth == c->base;
@@ -143,7 +108,7 @@ static void watched(struct qt_classifier *c, int k)
         break;
     case QT_K_write:
         if (c->previous == QT_K_read && (c->words[0] == QT_K_set || c->words[0] == QT_K_start))
-            c->seen |= QT_SEEN_UNSAFE;
+            c->seen |= QT_SEEN_UNSAFE | QT_SEEN_READ_WRITE;
         break;
     case QT_K_soname:
         c->seen |= QT_SEEN_SONAME;
@@ -154,13 +119,16 @@ static void watched(struct qt_classifier *c, int k)
     case QT_K_global:
     case QT_K_persist:
     case QT_K_persist_only:
-        c->seen |= c->left ? QT_SEEN_GLOBAL : 0;
+        if (c->left) {
+            c->seen |= QT_SEEN_GLOBAL;
+            c->scope = c->system ? QT_SCOPE_ONE_GLOBAL : QT_SCOPE_GLOBAL;
+        }
         break;
     case QT_K_role:
         c->seen |= c->left && c->previous == QT_K_default ? QT_SEEN_ACCOUNTS : 0;
         break;
     case QT_K_authorization:
-        c->seen |= c->left && c->previous == QT_K_session ? QT_SEEN_ACCOUNTS : 0;
+        c->seen |= c->left && c->previous == QT_K_session ? QT_SEEN_ACCOUNTS | QT_SEEN_READ_WRITE : 0;
         break;
     case QT_K_by:
     case QT_K_with:
@@ -168,6 +136,7 @@ static void watched(struct qt_classifier *c, int k)
         c->secret |= c->previous == QT_K_identified;
         break;
     default:
+        qt_actions_word(c, k);
         break;
     }
 }
@@ -222,19 +191,25 @@ static void word(struct qt_classifier *c, const struct qt_token *t)
         first_word(c, k);
     else if (c->left)
         c->name = *t;
-    if (c->n_words < QT_FIRST_WORDS)
-        c->words[c->n_words++] = (uint8_t)k;
+    if (c->n_words < QT_FIRST_WORDS) {
+        c->words[c->n_words++] = (uint16_t)k;
+        if (c->words[0] == QT_K_show)
+            qt_actions_show(c, t);
+    }
     if (k != QT_K_NONE) {
         if (c->verb == 0 && (qt_keyword_flags[k] & QT_KW_VERB) && c->n_words > 1 && c->depth == c->base)
-            c->verb = (uint8_t)k;
+            c->verb = (uint16_t)k;
         if (qt_keyword_flags[k] & QT_KW_WATCH) {
             watched(c, k);
             if (leads_on(c, k))
                 return;
         }
     }
-    c->second = c->previous;
-    c->previous = (uint8_t)t->keyword;
+    if (c->system)
+        qt_actions_system(c, t);
+    else if (c->left && (k == QT_K_session || k == QT_K_local))
+        c->scope = QT_SCOPE_SESSION;
+    c->previous = (uint16_t)t->keyword;
 }
 
 /* name( : is it one of the functions that matter? */
@@ -259,12 +234,19 @@ static void call(struct qt_classifier *c)
     case QT_K_aes_decrypt:
     case QT_K_des_encrypt:
     case QT_K_des_decrypt:
+    case QT_K_md5:
+    case QT_K_sha:
+    case QT_K_sha1:
+    case QT_K_sha2:
+    case QT_K_kdf:
+    case QT_K_create_digest:
         if (c->cipher_depth == 0)
             c->cipher_depth = c->depth + 1;
         break;
     default:
         break;
     }
+    qt_actions_call(c);
 }
 
 static void string(struct qt_classifier *c, const struct qt_token *t)
@@ -276,7 +258,7 @@ static void string(struct qt_classifier *c, const struct qt_token *t)
 static void operator(struct qt_classifier *c, const struct qt_token *t)
 {
     if (c->left && (*t->p == '=' || *t->p == ':'))
-        assigned(c);
+        qt_assigned(c);
     /* PASSWORD = '...' and COMMENT = '...' are PASSWORD '...' and COMMENT '...' */
     if (*t->p != '=' || (c->previous != QT_K_password && c->previous != QT_K_connection && c->previous != QT_K_comment))
         c->previous = QT_K_NONE;
@@ -288,28 +270,65 @@ static void semicolon(struct qt_classifier *c)
     c->depth = c->base = 0;
 }
 
+static void open_parenthesis(struct qt_classifier *c)
+{
+    if (c->previous != QT_K_NONE)
+        call(c);
+    c->opened = c->previous;
+    c->depth++;
+    c->previous = QT_K_NONE;
+}
+
+static void close_parenthesis(struct qt_classifier *c, int opened)
+{
+    if (opened == QT_K_unix_timestamp)
+        c->does |= QT_ACTION_ASKS_TIME; /* with an argument it only converts */
+    c->depth--;
+    if (c->depth < c->cipher_depth)
+        c->cipher_depth = 0;
+    c->previous = QT_K_NONE;
+}
+
+static void variable(struct qt_classifier *c, const struct qt_token *t)
+{
+    if (c->left)
+        c->name = *t;
+    else
+        c->seen |= QT_SEEN_VARIABLE;
+    if (c->n_words > 0 && c->n_words < QT_FIRST_WORDS)
+        c->n_words++; /* it is where a word would be: SET @a = password is no SET PASSWORD */
+}
+
+static void comma(struct qt_classifier *c)
+{
+    if (c->words[0] != QT_K_set || c->depth != c->base)
+        return;
+    c->left = 1;
+    c->name.len = 0;
+    if (c->scope == QT_SCOPE_ONE_GLOBAL)
+        c->scope = QT_SCOPE_SESSION;
+}
+
 void qt_classify(struct qt_classifier *c, const struct qt_token *t)
 {
     if (c->in_hint) { /* a hint does nothing that matters here */
         c->in_hint = t->kind != QT_T_COMMENT_END;
         return;
     }
+    int opened = c->opened;
+    c->opened = QT_K_NONE;
+    if (c->awaits)
+        qt_actions_autocommit(c, t);
     switch (t->kind) {
     case QT_T_WORD:
     case QT_T_QUOTED:
         word(c, t);
         return;
     case QT_T_OPEN:
-        if (c->previous != QT_K_NONE)
-            call(c);
-        c->depth++;
-        c->previous = QT_K_NONE;
+        open_parenthesis(c);
         return;
     case QT_T_CLOSE:
-        c->depth--;
-        if (c->depth < c->cipher_depth)
-            c->cipher_depth = 0;
-        c->previous = QT_K_NONE;
+        close_parenthesis(c, opened);
         return;
     case QT_T_SEMICOLON:
         semicolon(c);
@@ -335,16 +354,13 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
             c->secret = 1;
         break;
     case QT_T_VARIABLE:
-        if (c->left)
-            c->name = *t;
-        if (c->n_words > 0 && c->n_words < QT_FIRST_WORDS)
-            c->n_words++; /* it stands where a word would: SET @a = password is no SET PASSWORD */
+        variable(c, t);
         break;
     case QT_T_COMMA:
-        if (c->words[0] == QT_K_set && c->depth == c->base) {
-            c->left = 1;
-            c->name.len = 0;
-        }
+        comma(c);
+        break;
+    case QT_T_SYSTEM:
+        c->system = 1;
         break;
     default:
         break;

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An open-addressed table over the first eight bytes and the length: one probe for nearly every word. Words are folded with
- * 0x20, which joins the cases of letters and keeps all other identifier bytes apart. */
-#include "keywords.h"
+/* An open-addressed table over the first eight bytes and the length: one probe for nearly every word. Words are folded
+ * with 0x20, which joins the cases of letters and keeps all other identifier bytes apart. */
+#include "sql/keywords.h"
 
 #include <string.h>
 
-static const char *const names[QT_KEYWORDS] = {
-    "",
+static const char *const names[QT_KEYWORDS] = {"",
 #define QT_X(name, flags) #name,
-    QT_KEYWORD_LIST(QT_X)
+                                               QT_KEYWORD_LIST(QT_X)
 #undef QT_X
 };
 
-const uint8_t qt_keyword_flags[QT_KEYWORDS] = {
-    0,
+const uint8_t qt_keyword_flags[QT_KEYWORDS] = {0,
 #define QT_X(name, flags) flags,
-    QT_KEYWORD_LIST(QT_X)
+                                               QT_KEYWORD_LIST(QT_X)
 #undef QT_X
 };
 
@@ -30,7 +28,7 @@ void qt_keywords_init(struct qt_keywords *k)
         uint32_t at = qt_keyword_slot(k->heads[i], len);
         while (k->slots[at] != 0)
             at = (at + 1) % QT_KEYWORD_SLOTS;
-        k->slots[at] = (uint8_t)i;
+        k->slots[at] = (uint16_t)i;
     }
 }
 

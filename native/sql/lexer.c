@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB, and their sql_lex.cc. Quotes follow
- * the default sql_mode: "..." is a string and a backslash escapes. Control bytes are white space.
+/* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB, and their sql_lex.cc. Where the
+ * caller says nothing else, "..." is a string and a backslash escapes. Control bytes are white space.
  *
  * A hint is found as the servers do that know none: it ends at the first star and slash, whatever its quotes say. So no
  * quote inside one can hide a statement behind it. Every byte is looked at a fixed number of times. */
-#include "lexer.h"
+#include "sql/lexer.h"
 
 #include <string.h>
 
-#include "scan.h"
-#define ROW4(v) v, v, v, v
-#define ROW16(v) ROW4(v), ROW4(v), ROW4(v), ROW4(v)
-#define ROW64(v) ROW16(v), ROW16(v), ROW16(v), ROW16(v)
-
-/* Made of QT_C_*: identifiers are letters, digits, _ $ and every byte above 127. */
-const uint8_t qt_char_class[256] = {
-    ROW16(4), ROW16(4),
-    4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* $ */
-    ROW4(3), ROW4(3), 3, 3, 0, 0, 0, 0, 0, 0,
-    0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1, 1, 1,
-    1, 1, 1, 1, ROW4(1), 1, 1, 1, 0, 0, 0, 0, 1, /* _ */
-    0, 1, 1, 1, ROW4(1), ROW4(1), 1, 1, 1, 1,
-    1, 1, 1, 1, ROW4(1), 1, 1, 1, 0, 0, 0, 0, 4,
-    ROW64(1), ROW64(1),
-};
+#include "sql/scan.h"
 
 void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
@@ -33,22 +18,44 @@ void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const
     l->end = l->all_end = sql + len;
 }
 
+/* The next quote or backslash that is no part of a character. */
+static const char *find_wide(const struct qt_lexer *l, const char *p, char quote)
+{
+    while (p < l->end && *p != quote && *p != '\\')
+        p += qt_wide(l->charset, p, l->end);
+    return p;
+}
+
+/* Behind the last byte of a word. */
+static const char *skip_word(const struct qt_lexer *l, const char *p)
+{
+    if (l->charset == QT_NARROW)
+        return skip_ident(p, l->end);
+    while (p < l->end && IS(*p, QT_C_IDENT))
+        p += qt_wide(l->charset, p, l->end);
+    return p;
+}
+
 /* From behind the opening quote to behind the closing one. A doubled quote is one inside. */
 static const char *skip_quoted(struct qt_lexer *l, const char *p, char quote)
 {
+    int escapes = quote != '`' && !(l->reading & QT_READ_NO_BACKSLASH) && !(quote == '"' && l->reading & QT_READ_ANSI);
+    l->saw |= quote == '"' ? QT_SAW_DOUBLE : 0;
     for (;;) {
-        p = find_special(p, l->end, quote);
+        p = l->charset != QT_NARROW ? find_wide(l, p, quote) : find_special(p, l->end, quote);
         if (p >= l->end) {
             if (!l->in_hint)
                 l->open_quote = quote;
             return l->end;
         }
         if (*p == quote) {
+            l->saw |= quote == '`' && p[-1] & 0x80 ? QT_SAW_WIDE : 0;
             if (p + 1 >= l->end || p[1] != quote)
                 return p + 1;
             p += 2;
         } else {
-            p += quote != '`' && p + 1 < l->end ? 2 : 1;
+            l->saw |= quote == '`' ? 0 : QT_SAW_BACKSLASH | (p[-1] & 0x80 ? QT_SAW_WIDE : 0);
+            p += escapes && p + 1 < l->end ? 2 : 1;
         }
     }
 }
@@ -197,7 +204,7 @@ static const char *number(const struct qt_lexer *l, const char *p, int *kind)
     }
     if (at >= l->end || !IS(*at, QT_C_IDENT))
         return at;
-    const char *word = skip_ident(at, l->end), *after = exponent(l, at);
+    const char *word = skip_word(l, at), *after = exponent(l, at);
     char c = qt_lower(*at);
     if (at == p + 1 && *p == '0' && (c == 'x' || c == 'b') && is_radix(p, word, c))
         return word;
@@ -219,7 +226,7 @@ static const char *variable(struct qt_lexer *l, const char *p, int *kind)
     if (*p == '\'' || *p == '"' || *p == '`')
         return skip_quoted(l, p + 1, *p);
     while (p < l->end && (IS(*p, QT_C_IDENT) || *p == '.'))
-        p++;
+        p += qt_wide(l->charset, p, l->end);
     return p;
 }
 
@@ -279,7 +286,7 @@ static int keyword(const struct qt_lexer *l, const char *p, size_t len)
 /* At a letter. N'..' X'..' B'..' are strings. */
 static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    const char *after = skip_ident(p + 1, l->end);
+    const char *after = skip_word(l, p);
     size_t len = (size_t)(after - p);
     t->kind = QT_T_WORD;
     if (len == 1 && after < l->end && *after == '\'') {
@@ -292,17 +299,20 @@ static const char *word(struct qt_lexer *l, const char *p, struct qt_token *t)
     if (l->previous == QT_T_DOT)
         return after;
     t->keyword = keyword(l, p, len);
-    if (l->previous == QT_T_SYSTEM && t->keyword != QT_K_global && t->keyword != QT_K_persist && t->keyword != QT_K_persist_only)
+    if (l->previous == QT_T_SYSTEM && t->keyword != QT_K_global && t->keyword != QT_K_persist &&
+        t->keyword != QT_K_persist_only)
         t->keyword = QT_K_NONE;
     l->hintable = (qt_keyword_flags[t->keyword] & QT_KW_HINT) != 0;
     return after;
 }
 
+/* At a back quote, or at the double quote of a name. */
 static const char *quoted(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    const char *after = skip_quoted(l, p + 1, '`');
+    const char *after = skip_quoted(l, p + 1, *p);
     t->kind = QT_T_QUOTED;
-    if (after - p > 3 && l->previous != QT_T_DOT && after[-1] == '`') {
+    l->saw |= p == l->name_end && p[-1] & 0x80 ? QT_SAW_WIDE : 0;
+    if (after - p > 3 && l->previous != QT_T_DOT && after[-1] == *p) {
         int found = keyword(l, p + 1, (size_t)(after - p - 2));
         t->keyword = qt_keyword_flags[found] & QT_KW_CALL ? found : QT_K_NONE;
     }
@@ -346,11 +356,11 @@ void qt_lex(struct qt_lexer *l, struct qt_token *t)
         after = p + 1;
     } else if (class || (*p == '.' && p + 1 < l->end && IS(p[1], QT_C_DIGIT) && p != l->name_end)) {
         after = number(l, p, &t->kind);
+    } else if (*p == '`' || (*p == '"' && l->reading & QT_READ_ANSI)) {
+        after = quoted(l, p, t);
     } else if (*p == '\'' || *p == '"') {
         t->kind = QT_T_STRING;
         after = skip_quoted(l, p + 1, *p);
-    } else if (*p == '`') {
-        after = quoted(l, p, t);
     } else {
         after = punctuation(l, p, &t->kind);
     }

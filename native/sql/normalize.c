@@ -4,10 +4,10 @@
  *
  *   SELECT a,B FROM `t` WHERE id IN (1, 2) AND x=-5 -- why   ->   select a, b from t where id in (?+) and x = ?
  *
- * Rules: words in lower case, plain identifiers without their back quotes; literals are ?, in lists any number of them is ?+
- * (normalize_lists.c); a sign belongs to a literal where an operand is expected; NULL, TRUE and FALSE are literals where a
- * value is expected and words elsewhere (IS NULL, NOT NULL, DEFAULT NULL); LIMIT n OFFSET m is LIMIT m, n; comments go, hints
- * and comments that the server executes stay. One rule of spacing, whatever the client wrote.
+ * Rules: words in lower case, plain identifiers without their back quotes; literals are ?, in lists any number of them
+ * is ?+ (normalize_lists.c); a sign belongs to a literal where an operand is expected; NULL, TRUE and FALSE are
+ * literals where a value is expected and words elsewhere (IS NULL, NOT NULL, DEFAULT NULL); LIMIT n OFFSET m is LIMIT
+ * m, n; comments go, hints and comments that the server executes stay. One rule of spacing, whatever the client wrote.
  *
  * Memory is that of text.c whatever the statement's size: the digest is of the whole text, 64 KiB of it are given out.
  * Nothing here recurses or looks ahead; what is written too early (a sign, the DATE of DATE'...') is taken back.
@@ -15,8 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "error.h"
-#include "normalize_private.h"
+#include "base/error.h"
+#include "sql/normalize_lists.h"
+#include "sql/readings.h"
+#include "sql/secrets.h"
+
+enum { MIN_COMMENT = 6 }; /* bytes; in a shorter one is no secret */
 
 struct qt_normalizer *qt_normalizer_new(void)
 {
@@ -37,12 +41,13 @@ void qt_normalizer_free(struct qt_normalizer *n)
         return;
     qt_text_free(&n->text);
     qt_redacted_free(&n->redacted);
+    qt_names_free(&n->names);
     free(n);
 }
 
 static void mark(struct qt_normalizer *n)
 {
-    n->mark = (struct qt_mark){n->text.len, n->before, n->keyword, n->level->element};
+    n->mark = (struct qt_mark){n->text.len, n->keyword, n->before, n->level->element};
 }
 
 static void take_back(struct qt_normalizer *n)
@@ -54,7 +59,7 @@ static void take_back(struct qt_normalizer *n)
 
 static void fold(struct qt_normalizer *n)
 {
-    n->mark.len -= qt_text_room(&n->text); /* the last word may have been longer than what is left: it is never taken back */
+    n->mark.len -= qt_text_room(&n->text); /* the last word may be longer than what is left: it is not taken back */
 }
 
 static inline uint64_t lower8(uint64_t x)
@@ -149,7 +154,8 @@ static void word(struct qt_normalizer *n, const struct qt_token *t)
         }
         break;
     case QT_K_row:
-        if ((n->level->list && n->level->element == QT_E_EMPTY) || (n->before == QT_B_WORD && n->keyword == QT_K_values)) {
+        if ((n->level->list && n->level->element == QT_E_EMPTY) ||
+            (n->before == QT_B_WORD && n->keyword == QT_K_values)) {
             n->row_held = 1; /* ROW(1,2) is (1,2) */
             return;
         }
@@ -252,7 +258,7 @@ static void comment(struct qt_normalizer *n, const struct qt_token *t)
     }
 }
 
-/* Statements of one text begin anew; semicolons at the end are not written. */
+/* Each statement of one text begins as the first; semicolons at the end are not written. */
 static void semicolon(struct qt_normalizer *n)
 {
     n->semicolon = n->before != QT_B_START;
@@ -334,20 +340,7 @@ static void begin(struct qt_normalizer *n, const char *sql, size_t len)
     n->hint.before = QT_B_START;
     n->depth = 0;
     n->level = &n->plain;
-    n->plain = (struct qt_level){0};
-}
-
-/* Comments with a version are executed by some servers and skipped by others: the statement counts as the worse of both. */
-static void classify_without_versions(struct qt_normalizer *n, const char *sql, size_t len)
-{
-    struct qt_lexer lexer;
-    struct qt_token t;
-    qt_lexer_init(&lexer, &n->keywords, sql, len);
-    lexer.skip_versions = 1;
-    qt_classify_again(&n->classifier);
-    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
-        qt_classify(&n->classifier, &t);
-    qt_classify_end(&n->classifier);
+    n->plain = (struct qt_paren){0};
 }
 
 int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt_statement *out, struct qt_error *error)
@@ -358,18 +351,27 @@ int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt
     if (sql == NULL)
         sql = "";
     begin(n, sql, len);
+    const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
+    int secret = 0;
     for (qt_lex(&n->lexer, &t); t.kind != QT_T_END; qt_lex(&n->lexer, &t)) {
+        if (t.p - behind > MIN_COMMENT)
+            secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
+        behind = t.p + t.len;
         qt_classify(&n->classifier, &t);
         token(n, &t);
     }
     qt_classify_end(&n->classifier);
-    if (n->lexer.saw_version)
-        classify_without_versions(n, sql, len);
+    secret |= sql + len - behind > MIN_COMMENT && qt_secret_in_gap(behind, (size_t)(sql + len - behind));
+    secret |= (n->classifier.classes & 1u << QT_CLASS_ADMIN) && qt_secret_in_nonsense(sql, len);
+    n->classifier.secret |= secret;
+    if (n->lexer.saw | n->lexer.saw_version)
+        qt_readings(&n->classifier, &n->lexer, sql, len);
     out->digest = qt_text_digest(&n->text, &out->text_len);
     out->text = n->text.p;
     out->klass = n->classifier.klass;
     out->danger = n->classifier.danger;
     out->flags = n->classifier.flags;
+    out->actions = n->classifier.actions;
     out->open_quote = n->lexer.open_quote;
     out->redacted = NULL;
     out->redacted_len = 0;
@@ -379,5 +381,17 @@ int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt
         out->redacted_len = n->redacted.len;
         out->flags |= QT_F_REDACTED;
     }
+    return QT_OK;
+}
+
+int qt_statement_names(struct qt_normalizer *n, const char *sql, size_t len, struct qt_statement_names *out,
+                       struct qt_error *error)
+{
+    if (qt_names_read(&n->names, &n->keywords, sql, len) != 0)
+        return qt_fail(error, QT_ENOMEM, "out of memory for the names in a statement");
+    out->tables = n->names.tables.p;
+    out->tables_len = n->names.tables.len;
+    out->calls = n->names.calls.p;
+    out->calls_len = n->names.calls.len;
     return QT_OK;
 }

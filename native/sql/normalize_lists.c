@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists: however many literals, one text.
+/* Writes lists: however many literals, one text.
  *
  *   a IN (1, 2, NOW(), 3)            a in (?+, now(), ?+)
  *   (a,b) IN ((1,2),(3,4))           (a, b) in (?+)
  *   VALUES (1,2),(3,4) ON ...        values (?+) on ...
  */
-#include "normalize_private.h"
+#include "sql/normalize_lists.h"
 
 static void comma(struct qt_normalizer *n)
 {
@@ -34,7 +34,7 @@ void qt_list_open(struct qt_normalizer *n)
     n->comment_before = 0;
     n->depth++;
     set_level(n);
-    *n->level = (struct qt_level){0};
+    *n->level = (struct qt_paren){0};
     if (n->level != &n->plain) {
         n->level->list = row || inner || keyword == QT_K_in;
         n->level->row = (uint8_t)row;
@@ -47,7 +47,7 @@ void qt_list_open(struct qt_normalizer *n)
 /* A literal alone between commas is ?+, and together with a ?+ before it. */
 static void end_element(struct qt_normalizer *n)
 {
-    struct qt_level *level = n->level;
+    struct qt_paren *level = n->level;
     if (level->element == QT_E_LITERAL) {
         if (level->run)
             n->text.len -= 3; /* ", ?" */
@@ -70,7 +70,7 @@ void qt_list_comma(struct qt_normalizer *n)
 
 void qt_list_close(struct qt_normalizer *n)
 {
-    struct qt_level old = *n->level;
+    struct qt_paren old = *n->level;
     if (old.list) {
         end_element(n);
         old.pure = n->level->pure;

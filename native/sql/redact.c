@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "redact.h"
+/*
+ *   tokens -> as they are, but for literals: '<redacted>', and comments: nothing -> at most QT_REDACTED_KEPT bytes
+ */
+#include "sql/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "classify.h"
-#include "lexer.h"
+#include "sql/lexer.h"
+#include "sql/names.h"
 
 int qt_redacted_new(struct qt_redacted *r)
 {
@@ -28,12 +31,12 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
     r->len += len;
 }
 
-/* What stands where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
+/* What is where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
 struct place {
-    int set_password;   /* the statement is SET PASSWORD */
+    int set_password; /* the statement is SET PASSWORD */
     int words;
     int previous, second;
-    int assigned;       /* behind = */
+    int assigned; /* behind = */
 };
 
 static void step(struct place *at, const struct qt_token *t)
@@ -58,8 +61,8 @@ static int is_secret_word(const struct place *at, const struct qt_token *t)
     return identified || (at->second == QT_K_by && at->previous == QT_K_password) || (at->set_password && at->assigned);
 }
 
-/* A backslash before a quote ends the literal where the session runs with NO_BACKSLASH_ESCAPES, and then what we take for
- * the text between literals is one. */
+/* A backslash before a quote ends the literal where the session runs with NO_BACKSLASH_ESCAPES, and then what we take
+ * for the text between literals is one. */
 static int is_doubtful(const struct qt_token *t)
 {
     for (size_t i = 0; i + 1 < t->len; i++)

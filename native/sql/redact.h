@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statements without what they hide. Private to the native part. */
+/* Redacts statements that hold passwords or keys. One thread at a time. */
 #ifndef QT_REDACT_H
 #define QT_REDACT_H
 
 #include <stddef.h>
 
-#include "keywords.h"
+#include "sql/keywords.h"
 
 #define QT_REDACTED_KEPT ((size_t)64 << 10)
 

@@ -9,7 +9,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "lexer.h"
+#include "sql/chars.h"
 
 #define IS(c, what) (qt_char_class[(unsigned char)(c)] & (what))
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which names and which texts inside literals tell of a password or a key. Sees nothing of statements that only move an
- * application's data: INSERT INTO accounts VALUES ('password ...') is none. */
+/* Finds names, and texts inside literals, that tell of a password or a key. Sees nothing of statements that only move
+ * an application's data: INSERT INTO accounts VALUES ('password ...') is none. */
+#include "sql/secrets.h"
+
 #include <string.h>
 
-#include "classify.h"
+static const char *const WORDS[] = {"passw",  "pwd",         "secret",     "token",     "credential", "api_key",
+                                    "apikey", "private_key", "access_key", "crypt_key", NULL};
 
 /* Behind the next `word` (lower case) in whatever case, or NULL. */
 static const char *behind(const char *p, const char *end, const char *word)
@@ -19,10 +22,7 @@ static const char *behind(const char *p, const char *end, const char *word)
     return NULL;
 }
 
-static int holds(const struct qt_token *t, const char *word)
-{
-    return behind(t->p, t->p + t->len, word) != NULL;
-}
+static int holds(const struct qt_token *t, const char *word) { return behind(t->p, t->p + t->len, word) != NULL; }
 
 /* auth, but not author */
 static int holds_auth(const struct qt_token *t)
@@ -36,14 +36,12 @@ static int holds_auth(const struct qt_token *t)
 
 void qt_secret_assigned(struct qt_classifier *c)
 {
-    static const char *const parts[] = {"passw", "pwd", "secret", "token", "credential", "api_key", "apikey", "private_key",
-                                        "access_key", "crypt_key", NULL};
     if (c->name.len > 1024) { /* no server has such names */
         c->secret = 1;
         return;
     }
-    for (size_t i = 0; parts[i] != NULL; i++)
-        c->secret |= holds(&c->name, parts[i]);
+    for (size_t i = 0; WORDS[i] != NULL; i++)
+        c->secret |= holds(&c->name, WORDS[i]);
     c->secret |= holds_auth(&c->name);
 }
 
@@ -93,4 +91,35 @@ int qt_secret_in_string(const struct qt_classifier *c, const struct qt_token *t)
         return 1;
     return (c->words[0] == QT_K_prepare || c->words[0] == QT_K_execute || c->words[0] == QT_K_set) &&
            (holds(t, "password") || holds(t, "crypt("));
+}
+
+/* A word, perhaps with blanks behind it, and = or : or a quote: token=abc, "pwd": "x". */
+static int holds_assignment(const char *p, const char *end, const char *word)
+{
+    while ((p = behind(p, end, word)) != NULL) {
+        const char *at = p;
+        while (at < end && (qt_char_class[(unsigned char)*at] & QT_C_IDENT || memchr(" \"'", *at, 3) != NULL))
+            at++;
+        if (at < end && (*at == '=' || *at == ':'))
+            return 1;
+    }
+    return 0;
+}
+
+int qt_secret_in_gap(const char *p, size_t n)
+{
+    const char *end = p + n;
+    if (memchr(p, '=', n) != NULL || memchr(p, ':', n) != NULL)
+        for (size_t i = 0; WORDS[i] != NULL; i++)
+            if (holds_assignment(p, end, WORDS[i]))
+                return 1;
+    return behind(p, end, "identified by") != NULL || (behind(p, end, "://") != NULL && memchr(p, '@', n) != NULL);
+}
+
+int qt_secret_in_nonsense(const char *sql, size_t len)
+{
+    for (size_t i = 0; WORDS[i] != NULL; i++)
+        if (behind(sql, sql + len, WORDS[i]) != NULL)
+            return 1;
+    return behind(sql, sql + len, "identified") != NULL;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* The head of the text is kept, all of it goes through XXH3 as the window is thrown away. */
 #define XXH_INLINE_ALL
-#include "text.h"
+#include "sql/text.h"
 
 #include <stdlib.h>
 #include <string.h>

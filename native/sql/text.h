@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a normalised text is written: its first 64 KiB are kept, all of it is hashed, the last few bytes can be taken back.
+/* Keeps and hashes a normalised text: its first 64 KiB are kept, all of it is hashed, the last few bytes can be taken
+ * back.
  *
  *   [ kept ......................... | window ............. ]
  *                                      hashed and thrown away when it is full, but for its last QT_TEXT_BACK bytes

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.capture import SOURCES, Settings, capture
-from querytape.capture.tools.pt_fingerprint import pt_fingerprint, pt_id
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.pt_fingerprint import pt_fingerprint, pt_id
 
-from .dialogue import Dialogue, rows, write_pcap
+from ..helpers.dialogue import Dialogue, rows, write_pcap
 
 CASES = {
     b"SELECT c FROM t WHERE id=1": (b"select c from t where id=?", "5F47280C0D7DCF5CCB5621E548E5497F"),
@@ -47,7 +47,9 @@ def test_a_tapes_digests_have_them(tmp_path: Path) -> None:
     """The id of each digest's sample; none for samples that are too long."""
     dialogue = Dialogue().logged_in().ask(b"SELECT c FROM t WHERE id=1", rows([b"1"]))
     dialogue.ask(b"SELECT '" + b"x" * 20_000 + b"'", rows([b"1"])).close()
-    capture(SOURCES["packets"], [str(write_pcap(tmp_path / "a.pcap", [dialogue]))], tmp_path / "a.tape", Settings())
+    capture_source(
+        SOURCES["packets"], [str(write_pcap(tmp_path / "a.pcap", [dialogue]))], tmp_path / "a.tape", Settings()
+    )
     with duckdb.connect() as con:
         found = con.execute(f"SELECT pt_id FROM '{tmp_path}/a.tape/digests.parquet' ORDER BY sample_bytes").fetchall()
     assert found == [("5F47280C0D7DCF5CCB5621E548E5497F",), (None,)]

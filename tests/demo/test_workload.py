@@ -5,7 +5,7 @@ from contextlib import closing
 
 from querytape.demo.shop import create_shop
 from querytape.demo.workload import Customer, drive
-from querytape.replay.sandbox import Server
+from querytape.servers.sandbox import Server
 
 
 def test_the_same_seed_makes_the_same_session() -> None:

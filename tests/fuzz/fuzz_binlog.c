@@ -3,7 +3,7 @@
 
 static struct qt_reader *open_file(const char *const *paths, struct qt_error *error)
 {
-    struct qt_log_options options = {0, 0, 0};
+    struct qt_log_options options = {0};
     return qt_binlog_open(paths, 1, &options, error);
 }
 

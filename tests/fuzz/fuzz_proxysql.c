@@ -3,7 +3,8 @@
 
 static struct qt_reader *open_file(const char *const *paths, struct qt_error *error)
 {
-    return qt_proxysql_open(paths, 1, error);
+    struct qt_log_options options = {0};
+    return qt_proxysql_open(paths, 1, &options, error);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) { return read_as(data, size, open_file); }

@@ -8,10 +8,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "arrow_abi.h"
+#include "base/arrow_abi.h"
 #include "querytape.h"
 
-static inline void drain(int (*take)(struct qt_reader *, struct ArrowArrayStream *, struct qt_error *), struct qt_reader *r)
+static inline void drain(int (*take)(struct qt_reader *, struct ArrowArrayStream *, struct qt_error *),
+                         struct qt_reader *r)
 {
     struct ArrowArrayStream stream;
     struct qt_error error;
@@ -22,7 +23,8 @@ static inline void drain(int (*take)(struct qt_reader *, struct ArrowArrayStream
     qt_stream_release(&stream);
 }
 
-static inline int read_as(const uint8_t *data, size_t size, struct qt_reader *(*open_file)(const char *const *, struct qt_error *))
+static inline int read_as(const uint8_t *data, size_t size,
+                          struct qt_reader *(*open_file)(const char *const *, struct qt_error *))
 {
     char path[64], described[4096];
     const char *paths[1] = {path};

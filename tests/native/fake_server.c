@@ -15,6 +15,7 @@ struct peer {
     struct fake_server *server;
     int fd, number, status;
     unsigned char seq;
+    int files; /* that the prepared statement asks for */
 };
 
 int64_t fake_now(void)
@@ -64,7 +65,8 @@ static void write_packet(struct peer *p, const void *bytes, size_t len)
 
 static void write_ok(struct peer *p, int affected, int warnings, int status)
 {
-    unsigned char ok[] = {0, (unsigned char)affected, 0, (unsigned char)(status | p->status), 0, (unsigned char)warnings, 0};
+    unsigned char ok[] = {0, (unsigned char)affected, 0, (unsigned char)(status | p->status),
+                          0, (unsigned char)warnings, 0};
     write_packet(p, ok, sizeof ok);
 }
 
@@ -89,9 +91,20 @@ static void write_result(struct peer *p, int status)
 
 static void greet(struct peer *p)
 {
-    static const char TAIL[] = "\0" "12345678" "\0" "\x0d\xa2" "\x21" "\2\0" "\x0a\0" "\x15" "\0\0\0\0\0\0\0\0\0\0"
-                               "123456789012" "\0" "mysql_native_password";
-    char out[128] = "\x0a" "5.7.0-fake";
+    static const char TAIL[] = "\0"
+                               "12345678"
+                               "\0"
+                               "\x0d\xa2"
+                               "\x21"
+                               "\2\0"
+                               "\x0a\0"
+                               "\x15"
+                               "\0\0\0\0\0\0\0\0\0\0"
+                               "123456789012"
+                               "\0"
+                               "mysql_native_password";
+    char out[128] = "\x0a"
+                    "5.7.0-fake";
     size_t at = strlen(out) + 1;
 
     memset(out + at, 0, 4);
@@ -116,13 +129,33 @@ static void note(struct peer *p, const char *packet, size_t len)
     }
     e = &s->entry[s->n++];
     e->connection = p->number;
-    e->command = packet[0];
+    e->command = (unsigned char)packet[0];
     e->at_ns = fake_now();
     e->len = len - 1;
     e->bytes = calloc(1, len);
     CHECK(e->bytes != NULL);
     memcpy(e->bytes, packet + 1, len - 1);
     pthread_mutex_unlock(&s->lock);
+}
+
+/* Asks for n files, one result each. 0 = the connection is to be closed. */
+static int ask_for_files(struct peer *p, int n)
+{
+    for (int i = 0; i < n; i++) {
+        char *packet, kept[256] = {(char)0xfb};
+        size_t len = 1;
+        write_packet(p, "\xfbname", 5);
+        while (len > 0) {
+            if ((packet = read_packet(p, &len)) == NULL)
+                return 0;
+            CHECK(len < sizeof kept);
+            memcpy(kept + 1, packet, len);
+            note(p, kept, len + 1);
+            free(packet);
+        }
+        write_ok(p, 1, 0, i + 1 < n ? 8 : 0);
+    }
+    return 1;
 }
 
 /* 0 = the connection is to be closed. */
@@ -144,6 +177,8 @@ static int answer_query(struct peer *p, const char *sql)
         return 0;
     } else if (strcmp(sql, "WARN") == 0) {
         write_ok(p, 3, 2, 0);
+    } else if (strncmp(sql, "FILES ", 6) == 0) {
+        return ask_for_files(p, atoi(sql + 6));
     } else if (strcmp(sql, "CALL") == 0) {
         write_result(p, 8);
         write_result(p, 8);
@@ -164,6 +199,11 @@ static void answer_prepare(struct peer *p, const char *sql)
         write_error(p, 1064, "no such words");
         return;
     }
+    if (strcmp(sql, "BEGIN") == 0) {
+        write_error(p, 1295, "not in the prepared statement protocol");
+        return;
+    }
+    p->files = strncmp(sql, "FILES ", 6) == 0 ? atoi(sql + 6) : 0;
     for (const char *c = sql; *c != 0; c++)
         ok[7] += *c == '?';
     write_packet(p, ok, sizeof ok);
@@ -178,6 +218,11 @@ static int answer(struct peer *p, const char *packet)
     switch (packet[0]) {
     case 0x16:
         answer_prepare(p, packet + 1);
+        return 1;
+    case 0x17:
+        if (p->files > 0)
+            return ask_for_files(p, p->files);
+        write_ok(p, 0, 0, 0);
         return 1;
     case 0x18: /* long data, close: no answer */
     case 0x19:

@@ -5,7 +5,9 @@
  *   ERROR        error 1064                     DROP      the connection is closed without an answer
  *   HANG         no answer at all               WARN      OK: 3 rows affected, 2 warnings
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
+ *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
  *   anything else: OK, 1 row affected
+ * PREPARE of BEGIN fails with 1295, as MySQL's does.
  * USE of the schema `missing` fails with 1049. Everything received is kept. */
 #ifndef QT_FAKE_SERVER_H
 #define QT_FAKE_SERVER_H
@@ -15,16 +17,16 @@
 #include <stdint.h>
 
 struct fake_entry {
-    int connection;  /* from 1, in the order of their greeting */
-    int command;     /* the protocol's byte: 1 quit, 2 init_db, 3 query, 14 ping, 31 reset */
-    int64_t at_ns;   /* CLOCK_MONOTONIC */
+    int connection; /* from 1, in the order of their greeting */
+    int command;    /* the protocol's byte: 1 quit, 2 init_db, 3 query, 14 ping, 31 reset */
+    int64_t at_ns;  /* CLOCK_MONOTONIC */
     size_t len;
-    char *bytes;     /* NUL-terminated beyond len */
+    char *bytes; /* NUL-terminated beyond len */
 };
 
 struct fake_server {
     int listen_fd, port;
-    int silent;      /* never greets */
+    int silent;          /* never greets */
     _Atomic int refuses; /* answers every login with error 1045 */
     pthread_t thread;
     pthread_mutex_t lock;

@@ -10,7 +10,8 @@
     T("digits behind a dot are a name", "SELECT t.1, t.2e5 FROM t", "select t.1, t.2e5 from t") \
     T("dollar in names", "SELECT $a, a$b FROM t", "select $a, a$b from t") \
     T("plain quoted name", "SELECT `Id` FROM `My_T`", "select id from my_t") \
-    T("quoted name that is not plain", "SELECT * FROM `t-1` JOIN `My Table 5`", "select * from `t-1` join `my table 5`") \
+    T("quoted name that is not plain", "SELECT * FROM `t-1` JOIN `My Table 5`", \
+      "select * from `t-1` join `my table 5`") \
     T("quoted keyword is a name", "INSERT INTO `values` VALUES (1)", "insert into values values (?+)") \
     T("names beyond ASCII", "SELECT na\xc3\xafve FROM \xe9t", "select na\xc3\xafve from \xe9t") \
     T("white space does not count", " \n\tSELECT   a\r\n\t,b  FROM   t ; ", "select a, b from t") \
@@ -29,7 +30,8 @@
     T("hint where none may stand is a comment", "SELECT a /*+ it's */ FROM t", "select a from t") \
     T("hint with an odd quote ends at its end", "SELECT /*+ it's */ a FROM t", "select /*+ it ? */ a from t") \
     T("executable comment", "SELECT /*!40001 SQL_NO_CACHE */ * FROM `film`", "select /*! sql_no_cache */ * from film") \
-    T("executable comment's version does not count", "SELECT /*!50701 1*/+/*!801000 2 */", "select /*! ? */ + /*! ? */") \
+    T("executable comment's version does not count", "SELECT /*!50701 1*/+/*!801000 2 */", \
+      "select /*! ? */ + /*! ? */") \
     T("short version is SQL", "SELECT /*!5 */", "select /*! ? */") \
     T("MariaDB's executable comment", "SELECT /*M!100100 1 */", "select /*! ? */") \
     T("comment inside an executable one", "SELECT /*!50000 a /* b */, c */ FROM t", "select /*! a, c */ from t") \
@@ -40,17 +42,21 @@
     T("comment marks in a string", "SELECT * FROM t WHERE a='/* x' AND b='#' AND c='-- '", \
       "select * from t where a = ? and b = ? and c = ?") \
     T("adjacent strings are one", "SELECT 'a' 'b'\n\"c\", 'd'", "select ?, ?") \
-    T("strings with prefixes", "SELECT N'abc', X'AB', b'01', x'', _utf8mb4'x', _binary 'x', _latin1 X'41', _utf8mb4 0x41", \
+    T("strings with prefixes", \
+      "SELECT N'abc', X'AB', b'01', x'', _utf8mb4'x', _binary 'x', _latin1 X'41', _utf8mb4 0x41", \
       "select ?, ?, ?, ?, ?, ?, ?, ?") \
     T("name that looks like an introducer", "SELECT _id 'alias' FROM t", "select _id ? from t") \
     T("introducer before a placeholder", "SELECT _utf8mb4 ?", "select ?") \
     T("introducer and adjacent strings", "SELECT _utf8mb4'a' 'b'", "select ?") \
-    T("temporal literals", "SELECT DATE'2024-01-31', TIME '10:00', TIMESTAMP\n'2024-01-01 00:00:00'", "select ?, ?, ?") \
-    T("date as a name", "SELECT date, DATE(a) FROM t WHERE date = '2024-01-01'", "select date, date(a) from t where date = ?") \
+    T("temporal literals", "SELECT DATE'2024-01-31', TIME '10:00', TIMESTAMP\n'2024-01-01 00:00:00'", \
+      "select ?, ?, ?") \
+    T("date as a name", "SELECT date, DATE(a) FROM t WHERE date = '2024-01-01'", \
+      "select date, date(a) from t where date = ?") \
     T("numbers", "SELECT 1, 1.5, .5, 1., 1e5, 1.5E-3, 0xDEADbeef, 0b01", "select ?, ?, ?, ?, ?, ?, ?, ?") \
     T("odd numbers", "SELECT 1.5.2, 0x, 5e", "select ? ?, 0x, 5e") \
     T("signs belong to literals", "INSERT INTO t VALUES(-1,+2,-.5,- 1e-5)", "insert into t values (?+)") \
-    T("signs in value position", "SELECT -1 FROM t WHERE a = -1 AND b > - 5 LIMIT 1", "select ? from t where a = ? and b > ? limit ?") \
+    T("signs in value position", "SELECT -1 FROM t WHERE a = -1 AND b > - 5 LIMIT 1", \
+      "select ? from t where a = ? and b > ? limit ?") \
     T("sign after BETWEEN, THEN, IN", "SELECT CASE WHEN a BETWEEN -1 AND -2 THEN -3 ELSE -4 END", \
       "select case when a between ? and ? then ? else ? end") \
     T("sign before a placeholder", "SELECT * FROM t WHERE a = -?", "select * from t where a = ?") \
@@ -73,18 +79,22 @@
     T("IN list of placeholders", "SELECT * FROM t WHERE a IN (?, ?)", "select * from t where a in (?+)") \
     T("IN list of strings", "SELECT * FROM t WHERE a IN ('x' 'y',\"z\") AND b NOT IN (-1,NULL)", \
       "select * from t where a in (?+) and b not in (?+)") \
-    T("IN list with a call", "SELECT * FROM t WHERE a IN (1, 2, NOW(), 3, 4, 5)", "select * from t where a in (?+, now(), ?+)") \
-    T("IN list with expressions", "SELECT * FROM t WHERE a IN (1+1, 2, 3-b)", "select * from t where a in (? + ?, ?+, ? - b)") \
+    T("IN list with a call", "SELECT * FROM t WHERE a IN (1, 2, NOW(), 3, 4, 5)", \
+      "select * from t where a in (?+, now(), ?+)") \
+    T("IN list with expressions", "SELECT * FROM t WHERE a IN (1+1, 2, 3-b)", \
+      "select * from t where a in (? + ?, ?+, ? - b)") \
     T("IN list of lists", "SELECT * FROM t WHERE (a,b) IN ((1,2),(3,4))", "select * from t where (a, b) in (?+)") \
     T("IN list of one list", "SELECT * FROM t WHERE (a,b) IN ((1,2))", "select * from t where (a, b) in (?+)") \
     T("IN list of rows", "SELECT * FROM t WHERE (a,b) IN (ROW(1,2),ROW(3,4))", "select * from t where (a, b) in (?+)") \
-    T("IN list of parenthesised literals", "SELECT * FROM t WHERE a IN ((1),((2)))", "select * from t where a in (?+)") \
+    T("IN list of parenthesised literals", "SELECT * FROM t WHERE a IN ((1),((2)))", \
+      "select * from t where a in (?+)") \
     T("IN list of lists with names", "SELECT * FROM t WHERE (a,b) IN ((1,c),(2,3))", \
       "select * from t where (a, b) in ((?+, c), ?+)") \
     T("IN subquery", "SELECT * FROM t WHERE a IN (SELECT 1, 2 FROM u WHERE c=1)", \
       "select * from t where a in (select ?, ? from u where c = ?)") \
     T("IN in a call", "SELECT IF(a IN (1,2),'y','n') FROM t", "select if(a in (?+), ?, ?) from t") \
-    T("calls keep their arguments", "SELECT f(1,2,3), COUNT( * ) , count(DISTINCT a)", "select f(?, ?, ?), count(*), count(distinct a)") \
+    T("calls keep their arguments", "SELECT f(1,2,3), COUNT( * ) , count(DISTINCT a)", \
+      "select f(?, ?, ?), count(*), count(distinct a)") \
     T("one row", "INSERT INTO t (a, b) VALUES (1, 'x')", "insert into t(a, b) values (?+)") \
     T("many rows", "INSERT INTO t(a,b) VALUES (1,'x'),(2,'y') , (3,'z')", "insert into t(a, b) values (?+)") \
     T("VALUE is VALUES", "INSERT INTO t VALUE (1),(2)", "insert into t value (?+)") \
@@ -117,17 +127,21 @@
     T("JSON paths", "SELECT a->'$.x', a ->> '$.y' FROM t", "select a->?, a->>? from t") \
     T("operators", "SELECT a||b, a&&b, a<<1, a>>1, a<=>b, a<>b, a!=b, a<=b, a|b, a^b FROM t", \
       "select a || b, a && b, a << ?, a >> ?, a <=> b, a <> b, a != b, a <= b, a | b, a ^ b from t") \
-    T("interval", "SELECT NOW() - INTERVAL 7 DAY, INTERVAL -1 DAY + a", "select now() - interval ? day, interval ? day + a") \
+    T("interval", "SELECT NOW() - INTERVAL 7 DAY, INTERVAL -1 DAY + a", \
+      "select now() - interval ? day, interval ? day + a") \
     T("qualified names", "SELECT `a` . `b`, a . *, a.`c d` FROM `x`.`y`", "select a.b, a.*, a.`c d` from x.y") \
-    T("keywords behind a dot are names", "SELECT t.in, t.values FROM t WHERE t.in (1)", "select t.in, t.values from t where t.in(?)") \
+    T("keywords behind a dot are names", "SELECT t.in, t.values FROM t WHERE t.in (1)", \
+      "select t.in, t.values from t where t.in(?)") \
     T("LIKE", "SELECT * FROM t WHERE a LIKE '%x%' ESCAPE '!'", "select * from t where a like ? escape ?") \
     T("SET", "SET @a=1, @b='x', c=ON", "set @a = ?, @b = ?, c = on") \
     T("CALL", "CALL db.p(1,'2',@x)", "call db.p(?, ?, @x)") \
     T("accounts", "GRANT SELECT ON *.* TO 'u'@'%', v@localhost", "grant select on *.* to ? @?, v @localhost") \
-    T("placeholder and literal are one", "SELECT * FROM t WHERE a=? AND b IN (?,?)", "select * from t where a = ? and b in (?+)") \
+    T("placeholder and literal are one", "SELECT * FROM t WHERE a=? AND b IN (?,?)", \
+      "select * from t where a = ? and b in (?+)") \
     T("unterminated string", "SELECT * FROM t WHERE a='unter", "select * from t where a = ?") \
     T("unterminated name", "SELECT * FROM `unter", "select * from `unter") \
-    T("window", "SELECT SUM(a) OVER (PARTITION BY b ORDER BY c) FROM t", "select sum(a) over (partition by b order by c) from t") \
+    T("window", "SELECT SUM(a) OVER (PARTITION BY b ORDER BY c) FROM t", \
+      "select sum(a) over (partition by b order by c) from t") \
     T("WITH", "WITH c AS (SELECT 1 AS a) SELECT * FROM c", "with c as (select ? as a) select * from c") \
     T("ODBC literals", "SELECT {d '2024-01-01'}", "select { d ? }") \
     T("named placeholder", "SELECT * FROM t WHERE a=:name", "select * from t where a = : name") \
@@ -236,7 +250,8 @@
     C("comma in a call", "SET a=f(1, global), b=2", S, NO, 0) \
     C("set sql_log_bin", "SET SESSION sql_log_bin=0", S, QT_DANGER_SET_SESSION_UNSAFE, 0) \
     C("set quoted sql_log_bin", "SET a=1, @@session.`sql_log_bin`=0", S, QT_DANGER_SET_SESSION_UNSAFE, 0) \
-    C("set transaction read write", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", S, QT_DANGER_SET_SESSION_UNSAFE, 0) \
+    C("set transaction read write", "SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE", S, \
+      QT_DANGER_SET_SESSION_UNSAFE, 0) \
     C("set transaction read only", "SET TRANSACTION READ ONLY", S, NO, 0) \
     C("set global transaction", "SET GLOBAL TRANSACTION READ ONLY", A, QT_DANGER_SET_GLOBAL, 0) \
     C("set transaction_read_only", "SET SESSION transaction_read_only=0", S, QT_DANGER_SET_SESSION_UNSAFE, 0) \
@@ -293,13 +308,17 @@
     C("question mark in a string", "SELECT '?', `?`", R, NO, 0) \
     C("quoted name is no keyword", "SELECT * FROM `outfile`", R, NO, 0) \
     C("column named password", "SELECT password FROM t WHERE password='x'", R, NO, 0) \
+    C("md5 of a column", "SELECT MD5(a), SHA2(b, 256) FROM t", R, NO, 0) \
+    C("md5 is a column", "SELECT md5 FROM t WHERE md5 = 'x'", R, NO, 0) \
+    C("harmless comment", "SELECT 1 /* traceparent='00-abc', controller='users' */", R, NO, 0) \
     C("column named identified", "SELECT identified FROM t", R, NO, 0)
 
 /* Z(name, statement with the word hunter2, or a part of it, as its secret): redacted, and the secret is gone. */
 #define SECRET_CASES(Z) \
     Z("identified by", "CREATE USER u IDENTIFIED BY 'hunter2'") \
     Z("identified with", "ALTER USER u@'%' IDENTIFIED WITH mysql_native_password AS 'hunter2' REPLACE 'hunter2'") \
-    Z("identified via", "CREATE USER u IDENTIFIED VIA mysql_native_password USING 'hunter2' OR ed25519 USING PASSWORD('hunter2')") \
+    Z("identified via", \
+      "CREATE USER u IDENTIFIED VIA mysql_native_password USING 'hunter2' OR ed25519 USING PASSWORD('hunter2')") \
     Z("grant", "GRANT ALL ON *.* TO u IDENTIFIED BY PASSWORD 'hunter2'") \
     Z("grant without quotes", "GRANT ALL ON *.* TO u IDENTIFIED BY hunter2") \
     Z("identified by a quoted name", "GRANT ALL ON *.* TO u IDENTIFIED BY `hunter2`") \
@@ -316,7 +335,8 @@
     Z("old_password()", "SELECT OLD_PASSWORD('hunter2')") \
     Z("alter user", "ALTER USER u ATTRIBUTE 'hunter2'") \
     Z("create server", "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'hunter2')") \
-    Z("create or replace server", "CREATE OR REPLACE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'hunter2')") \
+    Z("create or replace server", \
+      "CREATE OR REPLACE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'hunter2')") \
     Z("alter server", "ALTER SERVER s OPTIONS (PASSWORD 'hunter2')") \
     Z("change master", "CHANGE MASTER 'c' TO MASTER_PASSWORD='hunter2'") \
     Z("change replication source", "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD='hunter2'") \
@@ -343,4 +363,30 @@
     Z("statement in a variable", "SET @s = 'GRANT ALL ON *.* TO u IDENTIFIED BY ''hunter2'''") \
     Z("second statement", "SELECT 'hunter2'; ALTER USER u IDENTIFIED BY 'hunter2'") \
     Z("no backslash escapes", "CREATE USER u IDENTIFIED BY 'a\\', v IDENTIFIED BY 'hunter2'") \
+    Z("md5", "SELECT id FROM u WHERE p = MD5('hunter2')") \
+    Z("sha2", "INSERT INTO u VALUES (1, SHA2('hunter2', 256))") \
+    Z("sha1, nested", "UPDATE u SET p = SHA1(CONCAT('salt', 'hunter2'))") \
+    Z("sha", "SELECT SHA('hunter2')") \
+    Z("quoted md5", "SELECT `md5`('hunter2')") \
+    Z("kdf", "SELECT KDF('hunter2', 'salt', 1000, 'pbkdf2_hmac')") \
+    Z("create_digest", "SELECT CREATE_DIGEST('SHA256', 'hunter2')") \
+    Z("install component", "INSTALL COMPONENT 'file://component_x' SET x.y = 'hunter2'") \
+    Z("comment", "SELECT 'a' /* password=hunter2 */ FROM t") \
+    Z("comment, JSON", "SELECT 'a' /* {\"api_key\": \"hunter2\"} */") \
+    Z("comment at the end", "SELECT 'a' FROM t -- token: hunter2") \
+    Z("comment, URL", "SELECT 'a' # mysql://u:hunter2@h/") \
+    Z("no statement", "CREAT USER u PASSWORT 'hunter2'; PASSWORD 'hunter2'") \
+    Z("no statement, a misspelt one", "UPDAT u SET password = 'hunter2'") \
+    Z("set pwd", "SET @my_pwd = 'hunter2'") \
+    Z("set secret", "SET @a_secret = 'hunter2'") \
+    Z("set token", "SET @token = 'hunter2'") \
+    Z("set credential", "SET @credentials = 'hunter2'") \
+    Z("set api_key", "SET @api_key = 'hunter2'") \
+    Z("set apikey", "SET @apikey = 'hunter2'") \
+    Z("set private_key", "SET @private_key = 'hunter2'") \
+    Z("set access_key", "SET @access_key = 'hunter2'") \
+    Z("set crypt_key", "SET @crypt_key = 'hunter2'") \
+    Z("set passw", "SET @passwd = 'hunter2'") \
+    Z("set auth", "SET @authorization = 'hunter2'") \
+    Z("no backslash escapes, double quotes", "CREATE USER u IDENTIFIED BY \"a\\\", v IDENTIFIED BY \"hunter2\"") \
     Z("retain", "ALTER USER USER() IDENTIFIED BY 'x' REPLACE 'hunter2' RETAIN CURRENT PASSWORD")

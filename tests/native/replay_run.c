@@ -1,18 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_run.h"
 
+#include "base/arrow_schema.h"
 #include "check.h"
 
 static const struct qt_column_spec SESSIONS[] = {
-    {"session", 'l', 0}, {"open_due_ns", 'l', 0}, {"events", 'l', 0}, {"db", 'u', 1}, {"opened_ahead", 'b', 0},
-    {"account", 'i', 1}, {"client_flags", 'l', 1},  {"charset", 'u', 1},
+    {"session", 'l', 0},      {"open_due_ns", 'l', 0}, {"events", 'l', 0},       {"db", 'u', 1},
+    {"opened_ahead", 'b', 0}, {"account", 'i', 1},     {"client_flags", 'l', 1}, {"charset", 'u', 1},
 };
 static const struct qt_column_spec EVENTS[] = {
-    {"session", 'l', 0}, {"seq", 'l', 0},     {"due_ns", 'l', 0}, {"span_ns", 'l', 0},   {"command", 'i', 0},
-    {"class", 'i', 0},   {"flags", 'l', 0},   {"account", 'i', 1}, {"db", 'u', 1},       {"stmt", 'l', 1},
-    {"statement", 'z', 1}, {"params", 'z', 1}, {"clock_us", 'l', 1}, {"insert_id", 'l', 1}, {"waits", 'u', 1},
+    {"session", 'l', 0}, {"seq", 'l', 0},      {"due_ns", 'l', 0},    {"span_ns", 'l', 0},
+    {"command", 'i', 0}, {"class", 'i', 0},    {"actions", 'l', 0},   {"flags", 'l', 0},
+    {"account", 'i', 1}, {"db", 'u', 1},       {"stmt", 'l', 1},      {"statement", 'z', 1},
+    {"params", 'z', 1},  {"clock_us", 'l', 1}, {"insert_id", 'l', 1}, {"waits", 'u', 1},
 };
-enum { SESSION, SEQ, DUE, SPAN, COMMAND, CLASS, FLAGS, ACCOUNT, DB, STMT, STATEMENT, PARAMS, CLOCK, INSERT_ID, WAITS };
+enum {
+    SESSION,
+    SEQ,
+    DUE,
+    SPAN,
+    COMMAND,
+    CLASS,
+    ACTIONS,
+    FLAGS,
+    ACCOUNT,
+    DB,
+    STMT,
+    STATEMENT,
+    PARAMS,
+    CLOCK,
+    INSERT_ID,
+    WAITS
+};
 
 /* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
 struct wide {
@@ -97,7 +116,7 @@ void replay_init(struct replay *r)
         .order_bound_ns = 1000 * MS,
     };
     CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 8), QT_OK);
-    CHECK_INT(qt_columns_init(&r->events, EVENTS, 15), QT_OK);
+    CHECK_INT(qt_columns_init(&r->events, EVENTS, sizeof EVENTS / sizeof *EVENTS), QT_OK);
 }
 
 void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t events, const char *db)
@@ -139,6 +158,16 @@ static void put_number(struct qt_column *c, int64_t n)
         qt_col_i64(c, n);
 }
 
+/* What the tape would have beside the statement. */
+static int64_t actions_of(const char *sql, size_t len)
+{
+    struct qt_normalizer *normalizer = qt_normalizer_new();
+    struct qt_statement statement;
+    CHECK_INT(qt_normalize(normalizer, sql, sql != NULL ? len : 0, &statement, NULL), QT_OK);
+    qt_normalizer_free(normalizer);
+    return statement.actions;
+}
+
 void replay_put(struct replay *r, const struct planned *e)
 {
     struct qt_column *c = r->events.col;
@@ -148,6 +177,7 @@ void replay_put(struct replay *r, const struct planned *e)
     qt_col_i64(&c[SPAN], e->span_ns);
     qt_col_i32(&c[COMMAND], e->command);
     qt_col_i32(&c[CLASS], e->sql != NULL && strncmp(e->sql, "SELECT", 6) == 0 ? QT_CLASS_READ : QT_CLASS_WRITE);
+    qt_col_i64(&c[ACTIONS], actions_of(e->sql, e->len));
     qt_col_i64(&c[FLAGS], e->flags);
     qt_col_null(&c[ACCOUNT]);
     put_text(&c[DB], e->db);
@@ -162,14 +192,28 @@ void replay_put(struct replay *r, const struct planned *e)
 void replay_full_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
                        const char *db, const char *bytes, size_t len)
 {
-    replay_put(r, &(struct planned){.session = session, .seq = seq, .due_ns = due_ns, .command = command, .flags = flags,
-                                    .db = db, .sql = bytes, .len = len});
+    replay_put(r, &(struct planned){.session = session,
+                                    .seq = seq,
+                                    .due_ns = due_ns,
+                                    .command = command,
+                                    .flags = flags,
+                                    .db = db,
+                                    .sql = bytes,
+                                    .len = len});
 }
 
-void replay_stmt_event(struct replay *r, int64_t seq, int command, int64_t stmt, const char *sql, const char *params, size_t len)
+void replay_stmt_event(struct replay *r, int64_t seq, int command, int64_t stmt, const char *sql, const char *params,
+                       size_t len)
 {
-    replay_put(r, &(struct planned){.session = 1, .seq = seq, .due_ns = seq, .command = command, .stmt = stmt, .sql = sql,
-                                    .len = sql == NULL ? 0 : strlen(sql), .params = params, .params_len = len});
+    replay_put(r, &(struct planned){.session = 1,
+                                    .seq = seq,
+                                    .due_ns = seq,
+                                    .command = command,
+                                    .stmt = stmt,
+                                    .sql = sql,
+                                    .len = sql == NULL ? 0 : strlen(sql),
+                                    .params = params,
+                                    .params_len = len});
 }
 
 void replay_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, const char *sql)
@@ -227,10 +271,18 @@ static void keep(struct replay *r, const struct ArrowArray *b, int64_t row)
     }
     o = &r->outcome[r->n++];
     *o = (struct outcome){
-        .session = number(b, 0, row), .seq = number(b, 1, row),   .due_ns = number(b, 3, row),
-        .fed_ns = number(b, 4, row),  .free_ns = number(b, 5, row), .sent_ns = number(b, 6, row),
-        .first_ns = number(b, 7, row), .done_ns = number(b, 8, row), .rows = number(b, 11, row),
-        .affected = number(b, 12, row), .bytes = number(b, 13, row), .warnings = number(b, 14, row),
+        .session = number(b, 0, row),
+        .seq = number(b, 1, row),
+        .due_ns = number(b, 3, row),
+        .queued_ns = number(b, 4, row),
+        .free_ns = number(b, 5, row),
+        .sent_ns = number(b, 6, row),
+        .first_ns = number(b, 7, row),
+        .done_ns = number(b, 8, row),
+        .rows = number(b, 11, row),
+        .affected = number(b, 12, row),
+        .bytes = number(b, 13, row),
+        .warnings = number(b, 14, row),
         .error = is_null(error, row) ? NO_VALUE : ((const int32_t *)error->buffers[1])[row],
     };
     text(b, 9, row, o->status, sizeof o->status);

@@ -5,15 +5,17 @@
 
 #include <pthread.h>
 
-#include "checksum.h"
+#include "base/checksum.h"
+#include "base/stream.h"
 #include "fake_server.h"
-#include "stream.h"
+#include "querytape_engine.h"
 
 #define MS 1000000LL
 #define NO_VALUE INT64_MIN
 
 struct outcome {
-    int64_t session, seq, due_ns, fed_ns, free_ns, sent_ns, first_ns, done_ns, rows, affected, bytes, warnings, error;
+    int64_t session, seq, due_ns, queued_ns, free_ns, sent_ns, first_ns, done_ns, rows, affected, bytes, warnings,
+        error;
     int64_t order_ns;
     char status[16], reason[24], text[128], checksum[48];
 };
@@ -46,7 +48,8 @@ void replay_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns,
 void replay_full_event(struct replay *, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,
                        const char *db, const char *bytes, size_t len); /* bytes NULL = none */
 /* Of session 1, due at seq ns: about prepared statement `stmt`; sql and params may be NULL. */
-void replay_stmt_event(struct replay *, int64_t seq, int command, int64_t stmt, const char *sql, const char *params, size_t len);
+void replay_stmt_event(struct replay *, int64_t seq, int command, int64_t stmt, const char *sql, const char *params,
+                       size_t len);
 void replay_run(struct replay *); /* to the end; outcomes are sorted by session, seq */
 struct outcome *replay_find(struct replay *, int64_t session, int64_t seq);
 int replay_count(struct replay *, const char *status, const char *reason); /* reason NULL = any */

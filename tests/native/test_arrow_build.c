@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/arrow_schema.h"
+#include "base/stream.h"
 #include "check.h"
-#include "stream.h"
 
 static const struct qt_column_spec SPECS[] = {
     {"l", 'l', 1}, {"i", 'i', 0}, {"b", 'b', 1}, {"u", 'u', 1}, {"z", 'z', 0},

@@ -44,7 +44,7 @@ static void due_times_are_kept(void)
     struct replay r;
 
     replay_init(&r);
-    r.options.canaries = 2;
+    r.options.timer_probes = 2;
     replay_session(&r, 1, -5, 3, NULL);
     replay_session(&r, 2, 60 * MS, 2, NULL);
     replay_event(&r, 1, 1, 0, "SLEEP 150");
@@ -59,7 +59,7 @@ static void due_times_are_kept(void)
     CHECK(replay_find(&r, 1, 2)->sent_ns - replay_find(&r, 1, 2)->free_ns < 50 * MS);
     CHECK(replay_find(&r, 2, 1)->sent_ns < 140 * MS);
     CHECK(replay_find(&r, 2, 1)->free_ns >= 60 * MS);
-    CHECK(r.stats.canary_p50_ns >= 0);
+    CHECK(r.stats.probe_p50_ns >= 0);
     CHECK(r.stats.tool_p50_ns >= 0 && r.stats.tool_p50_ns < 50 * MS);
     replay_free(&r);
 }
@@ -125,7 +125,8 @@ static void schemas_follow_the_tape(void)
     replay_free(&r);
 }
 
-/* ping, reset_connection and quit are sent; after a reset charset and init statement are made again; others are refused. */
+/* ping, reset_connection and quit are sent; after a reset charset and init statement are made again; others are
+ * refused. */
 static void commands_are_sent_or_refused(void)
 {
     struct replay r;
@@ -151,7 +152,7 @@ static void commands_are_sent_or_refused(void)
     replay_free(&r);
 }
 
-/* Statements larger than the budget pass one by one; the feeder waits and never stands still for good. */
+/* Statements larger than the budget pass one by one; the feeder waits and never stops for good. */
 static void events_beyond_the_budget_pass(void)
 {
     static char big[5000];
@@ -189,8 +190,8 @@ static void max_pace_keeps_the_tapes_concurrency(void)
     replay_free(&r);
 }
 
-/* 200 sessions with all kinds of ends: the books balance (replay_run checks them). */
-static void books_balance_with_many_sessions(void)
+/* 200 sessions with all kinds of ends: the accounting balances (replay_run checks it). */
+static void accounting_balances_with_many_sessions(void)
 {
     static const char *const KINDS[] = {"SELECT 1", "ERROR", "WARN", "x", "CALL", "SLEEP 1"};
     struct replay r;
@@ -240,7 +241,7 @@ int main(void)
     RUN(commands_are_sent_or_refused);
     RUN(events_beyond_the_budget_pass);
     RUN(max_pace_keeps_the_tapes_concurrency);
-    RUN(books_balance_with_many_sessions);
+    RUN(accounting_balances_with_many_sessions);
     RUN(bad_plans_are_refused);
     return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "base/histogram.h"
 #include "check.h"
-#include "histogram.h"
 
 /* Every value falls into a bucket whose middle is at most 1 % away, and buckets go up with values. */
 static void buckets_are_narrow(void)

@@ -92,8 +92,8 @@ static void secrets(void)
           "redacted text: expected [%s], found [%.*s]", expected, (int)s.redacted_len, s.redacted);
 }
 
-/* Wherever a statement with a secret is cut, no more than its first letters may be seen, and those only as long as nothing
- * before them tells that a secret follows. */
+/* Wherever a statement with a secret is cut, no more than its first letters may be seen, and those only as long as
+ * nothing before them tells that a secret follows. */
 static void cut_secrets(void)
 {
     for (size_t i = 0; i < N_SECRETS; i++) {
@@ -111,13 +111,14 @@ static void open_quotes(void)
     static const struct {
         const char *sql;
         int32_t open;
-    } cases[] = {{"SELECT 'a", '\''}, {"SELECT \"a", '"'}, {"SELECT `a", '`'}, {"SELECT /* a", '*'}, {"SELECT /*! a", '*'},
-                 {"SELECT /*+ a", '*'}, {"SELECT 'a\\'", '\''}, {"SELECT 'a''", '\''}, {"SELECT 'a'", 0}, {"-- 'a", 0},
-                 {"SELECT x'a", '\''}, {"SELECT @`a", '`'}, {"SELECT /*! 'a */", '\''}, {"SELECT /*", '*'}, {"SELECT /", 0}};
+    } cases[] = {{"SELECT 'a", '\''},        {"SELECT \"a", '"'},   {"SELECT `a", '`'},     {"SELECT /* a", '*'},
+                 {"SELECT /*! a", '*'},      {"SELECT /*+ a", '*'}, {"SELECT 'a\\'", '\''}, {"SELECT 'a''", '\''},
+                 {"SELECT 'a'", 0},          {"-- 'a", 0},          {"SELECT x'a", '\''},   {"SELECT @`a", '`'},
+                 {"SELECT /*! 'a */", '\''}, {"SELECT /*", '*'},    {"SELECT /", 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct qt_statement s = normalize(cases[i].sql, strlen(cases[i].sql));
-        check(&checks, s.open_quote == cases[i].open, "%s: expected open quote %d, found %d", cases[i].sql, cases[i].open,
-              s.open_quote);
+        check(&checks, s.open_quote == cases[i].open, "%s: expected open quote %d, found %d", cases[i].sql,
+              cases[i].open, s.open_quote);
     }
 }
 
@@ -137,22 +138,25 @@ static void add(struct text *t, const char *p)
     }
 }
 
-static const char *pick(uint64_t *seed, const char *const *from, size_t n)
-{
-    return from[random_below(seed, n)];
-}
+static const char *pick(uint64_t *seed, const char *const *from, size_t n) { return from[random_below(seed, n)]; }
 
 #define PICK(seed, list) pick(seed, list, sizeof(list) / sizeof *(list))
 
-static const char *const shapes[] = {
-    "SELECT a FROM t WHERE b=%", "INSERT INTO t VALUES (%,a,%),(%,%,%)", "SELECT * FROM t WHERE a IN (%,%) AND b<%",
-    "UPDATE t SET a=%, b=f(%) WHERE c BETWEEN % AND %", "SELECT % + % - a FROM t LIMIT 5", "CALL p(%, %)",
-    "SELECT a->% FROM t WHERE (a,b) IN ((%,%),(%,%))", "SET @a=%, b=%", "SELECT CASE WHEN a=% THEN % ELSE % END",
-    "REPLACE INTO t VALUES ROW(%,%),ROW(%,%)", "SELECT /*+ X(%) */ a /*!50000 , % */ FROM t"};
-static const char *const marked_literals[] = {"'zzmark'", "\"zzmark\"", "'it''s zzmark'", "'\\'zzmark'", "N'zzmark'",
-                                              "_utf8mb4'zzmark'", "'a' 'zzmark'", "'zz\\\\' 'zzmark'", "DATE 'zzmark'",
-                                              "'--  zzmark'", "'/* zzmark'", "'zzmark\n;'", "X'zzmark'", "_latin1\n\"zzmark\"",
-                                              "'\xff\xfe zzmark'"};
+static const char *const shapes[] = {"SELECT a FROM t WHERE b=%",
+                                     "INSERT INTO t VALUES (%,a,%),(%,%,%)",
+                                     "SELECT * FROM t WHERE a IN (%,%) AND b<%",
+                                     "UPDATE t SET a=%, b=f(%) WHERE c BETWEEN % AND %",
+                                     "SELECT % + % - a FROM t LIMIT 5",
+                                     "CALL p(%, %)",
+                                     "SELECT a->% FROM t WHERE (a,b) IN ((%,%),(%,%))",
+                                     "SET @a=%, b=%",
+                                     "SELECT CASE WHEN a=% THEN % ELSE % END",
+                                     "REPLACE INTO t VALUES ROW(%,%),ROW(%,%)",
+                                     "SELECT /*+ X(%) */ a /*!50000 , % */ FROM t"};
+static const char *const marked_literals[] = {
+    "'zzmark'",         "\"zzmark\"",   "'it''s zzmark'",    "'\\'zzmark'",         "N'zzmark'",
+    "_utf8mb4'zzmark'", "'a' 'zzmark'", "'zz\\\\' 'zzmark'", "DATE 'zzmark'",       "'--  zzmark'",
+    "'/* zzmark'",      "'zzmark\n;'",  "X'zzmark'",         "_latin1\n\"zzmark\"", "'\xff\xfe zzmark'"};
 static const char *const blanks[] = {" ", "\n", "\t ", "/* x */", "-- y\n", "#z'\n", "  ", "/**/ "};
 
 /* Two texts of one shape: other literals, other white space and comments between the words. */
@@ -183,12 +187,13 @@ static void literals_never_leak(void)
         uint64_t digest = s.digest;
         s = normalize(varied.p, varied.len);
         check(&checks, !contains(s.text, s.text_len, "zzmark"), "leaked: [%.*s]", (int)s.text_len, s.text);
-        check(&checks, s.digest == digest, "white space or literals changed the digest: [%.*s] gave [%.*s]", (int)varied.len,
-              varied.p, (int)s.text_len, s.text);
+        check(&checks, s.digest == digest, "white space or literals changed the digest: [%.*s] gave [%.*s]",
+              (int)varied.len, varied.p, (int)s.text_len, s.text);
     }
 }
 
-/* Random bytes, and random cuts and joins of the cases: nothing is read past the end, and what comes out is in bounds. */
+/* Random bytes, and random cuts and joins of the cases: nothing is read past the end, and what comes out is in
+ * bounds. */
 static void any_bytes(void)
 {
 #define T(name, sql, text) {sql, sizeof sql - 1},
@@ -221,7 +226,8 @@ static void redacted_has_the_same_digest(void)
     for (size_t i = 0; i < N_SECRETS; i++) {
         const char *sql = secret_cases[i].sql;
         struct qt_statement s = normalize(sql, strlen(sql));
-        if (s.redacted == NULL || s.open_quote || strstr(sql, "`hunter2`") || (strstr(sql, " hunter2") != NULL && strstr(sql, "hunter2") == strstr(sql, " hunter2") + 1) ||
+        if (s.redacted == NULL || s.open_quote || strstr(sql, "`hunter2`") ||
+            (strstr(sql, " hunter2") != NULL && strstr(sql, "hunter2") == strstr(sql, " hunter2") + 1) ||
             strchr(sql, '\\') || strstr(sql, "0xABC"))
             continue;
         uint64_t digest = s.digest;
@@ -229,7 +235,8 @@ static void redacted_has_the_same_digest(void)
         memcpy(redacted.p, s.redacted, s.redacted_len);
         redacted.len = s.redacted_len;
         s = normalize(redacted.p, redacted.len);
-        check(&checks, s.digest == digest, "%s: redacted it becomes [%.*s]", secret_cases[i].name, (int)s.text_len, s.text);
+        check(&checks, s.digest == digest, "%s: redacted it becomes [%.*s]", secret_cases[i].name, (int)s.text_len,
+              s.text);
     }
 }
 
@@ -250,13 +257,27 @@ static void large(void)
     static const struct {
         const char *head, *unit;
         size_t times;
-    } cases[] = {{"SELECT ", "(", 3000000}, {"SELECT a IN ", "(", 3000000}, {"INSERT INTO t VALUES (1)", ",(2)", 3000000},
-                 {"SELECT '", "x''", 3000000}, {"SELECT ", "a+", 3000000}, {"SELECT ", "-", 3000000},
-                 {"SELECT ", "/*", 3000000}, {"SELECT a IN (1", ",2", 3000000}, {"", ";", 3000000}, {"SELECT ", "/*!99999 ", 500000},
-                 {"SELECT a IN (", "(1),", 3000000}, {"SELECT ", "abcdefgh", 3000000}, {"SELECT `", "a-c", 3000000},
-                 {"CREATE USER ", "'',", 3000000}, {"SELECT ", "_utf8 ", 3000000}, {"SELECT /*+ ", "(/*+ ", 500000},
-                 {"SELECT ", "- /* x */", 1000000}, {"SELECT ", "SELECT /*+ x ", 300000}, {"SET ", "a=1,", 2000000},
-                 {"SET @s='identi", "identi", 2000000}, {"VALUES (1)", ",ROW", 2000000}};
+    } cases[] = {{"SELECT ", "(", 3000000},
+                 {"SELECT a IN ", "(", 3000000},
+                 {"INSERT INTO t VALUES (1)", ",(2)", 3000000},
+                 {"SELECT '", "x''", 3000000},
+                 {"SELECT ", "a+", 3000000},
+                 {"SELECT ", "-", 3000000},
+                 {"SELECT ", "/*", 3000000},
+                 {"SELECT a IN (1", ",2", 3000000},
+                 {"", ";", 3000000},
+                 {"SELECT ", "/*!99999 ", 500000},
+                 {"SELECT a IN (", "(1),", 3000000},
+                 {"SELECT ", "abcdefgh", 3000000},
+                 {"SELECT `", "a-c", 3000000},
+                 {"CREATE USER ", "'',", 3000000},
+                 {"SELECT ", "_utf8 ", 3000000},
+                 {"SELECT /*+ ", "(/*+ ", 500000},
+                 {"SELECT ", "- /* x */", 1000000},
+                 {"SELECT ", "SELECT /*+ x ", 300000},
+                 {"SET ", "a=1,", 2000000},
+                 {"SET @s='identi", "identi", 2000000},
+                 {"VALUES (1)", ",ROW", 2000000}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         size_t len;
         char *sql = repeated(cases[i].unit, cases[i].times, cases[i].head, &len);

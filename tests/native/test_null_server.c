@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The null server's parser takes bytes in any pieces; the engine can run against the server itself. */
-#include "null_server.h"
+#include "null_server/null_protocol.h"
 
+#include "base/clock.h"
 #include "check.h"
-#include "clock.h"
 #include "replay_run.h"
 
 /* Login, a query, long data (no answer), a statement with two parameters, quit. */
 static const uint8_t TALK[] = {
-    3, 0, 0, 1, 'a', 'b', 'c',                                   /* a login, whatever is in it */
-    2, 0, 0, 0, 3, 'x',                                          /* COM_QUERY */
-    3, 0, 0, 0, 0x18, 1, 2,                                      /* COM_STMT_SEND_LONG_DATA */
-    4, 0, 0, 0, 0x16, '?', ',', '?',                             /* COM_STMT_PREPARE */
-    1, 0, 0, 0, 1,                                               /* COM_QUIT */
+    3, 0, 0, 1, 'a',  'b', 'c',      /* a login, whatever is in it */
+    2, 0, 0, 0, 3,    'x',           /* COM_QUERY */
+    3, 0, 0, 0, 0x18, 1,   2,        /* COM_STMT_SEND_LONG_DATA */
+    4, 0, 0, 0, 0x16, '?', ',', '?', /* COM_STMT_PREPARE */
+    1, 0, 0, 0, 1,                   /* COM_QUIT */
 };
 
 static int talk(size_t piece)
@@ -29,7 +29,7 @@ static int talk(size_t piece)
         if (len > 12)
             CHECK_INT(out[4 + 7], 2);
         while (p.pending > 0)
-            definitions += qt_null_definitions(&p, out) > 0;
+            definitions += qt_null_make_definitions(&p, out) > 0;
         if (p.state == 2)
             break;
     }
@@ -79,8 +79,12 @@ static void run_against_it(int64_t delay_ns, const char *socket_path)
         for (int k = 1; k <= 5; k++)
             replay_event(&r, i, k, 0, "SELECT 1");
         replay_put(&r, &(struct planned){.session = i, .seq = 6, .command = 2, .stmt = 1, .sql = "DO ?", .len = 4});
-        replay_put(&r, &(struct planned){.session = i, .seq = 7, .command = 3, .stmt = 1,
-                                         .params = "E\1\0\1\0\0\0\0\1\1\0\7", .params_len = 12});
+        replay_put(&r, &(struct planned){.session = i,
+                                         .seq = 7,
+                                         .command = 3,
+                                         .stmt = 1,
+                                         .params = "E\1\0\1\0\0\0\0\1\1\0\7",
+                                         .params_len = 12});
     }
     replay_run(&r);
     CHECK_INT(r.stats.executed, 140);

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry of analyses, one `.sql` file and one word each; and the database in which they run."""
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import load_sql, open_database
+from ..schemas import ddl
+
+# What a report shows: files of sql/report.
+REPORT = (
+    "accounting",
+    "lateness",
+    "totals",
+    "digests",
+    "pairs",
+    "errors",
+    "error_counts",
+    "failed_everywhere",
+    "results",
+    "compared",
+    "timeline",
+    "stalls",
+    "relative_latency",
+    "groups",
+    "counters",
+    "series",
+    "rounds",
+    "server_times",
+)
+# What the statement details and the heat map draw, and what the verdicts are computed from: also files of sql/report.
+DETAILS = ("distribution", "digest_timeline", "heat")
+VERDICTS = ("blocks", "slow_tail")
+# What is on a tape: files of sql/inspect.
+INSPECT = (
+    "totals",
+    "commands",
+    "classes",
+    "digests",
+    "accounts",
+    "concurrency",
+    "arrivals",
+    "transactions",
+    "sizes",
+    "tables",
+)
+
+Row = dict[str, Any]
+
+
+@dataclass
+class AnalysisDatabase:
+    """A DuckDB connection with bounded memory in which analyses run, each named by its path in `sql` without suffix."""
+
+    con: duckdb.DuckDBPyConnection
+    folder: "tempfile.TemporaryDirectory[str]"
+
+    def set_variable(self, name: str, value: Any, type_name: str) -> None:
+        """Set an SQL variable of a type that it also has where the value is None."""
+        self.con.execute(f"SET VARIABLE {name} = CAST($1 AS {type_name})", [value])
+
+    def run(self, name: str) -> None:
+        """Run a file that only makes tables and views."""
+        self.con.execute(_sql(name))
+
+    def query(self, name: str) -> list[Row]:
+        """Return an analysis' rows as dicts."""
+        cursor = self.con.execute(_sql(name))
+        columns = [column[0] for column in cursor.description or []]
+        return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
+
+    def columns(self, name: str) -> dict[str, Any]:
+        """Return an analysis' rows as NumPy columns."""
+        return dict(self.con.execute(_sql(name)).fetchnumpy())
+
+    def close(self) -> None:
+        """Close the connection and remove what it spilled."""
+        self.con.close()
+        self.folder.cleanup()
+
+
+def _sql(name: str) -> str:
+    return load_sql(__package__, f"{name}.sql")
+
+
+def open_analysis(memory: str = "1500MB") -> AnalysisDatabase:
+    """Open a database for analyses; tables live in a temporary file, so that large runs need no large memory."""
+    folder = tempfile.TemporaryDirectory(prefix="querytape-")
+    con = open_database(
+        Path(folder.name) / "spill", memory, file=Path(folder.name) / "analysis.duckdb", keep_order=False
+    )
+    con.execute(ddl("actions"))
+    return AnalysisDatabase(con, folder)

@@ -1,7 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- How are each digest's service times distributed? Events in buckets of a quarter power of two, of both sides. Input: outcome.
-SELECT digest, run, floor(4 * log2(greatest(service_ns, 1)))::INTEGER AS height, count(*) AS n
-FROM outcome
-WHERE ok AND digest IS NOT NULL
-GROUP BY ALL
-ORDER BY digest, run, height

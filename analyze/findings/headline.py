@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answer "may we switch?": one word, and one sentence with what it rests on."""
+
+from typing import NamedTuple
+
+from ...common.text import printable
+from ...common.units import count, duration
+from ..database import Row
+from ..model import Report
+from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from .coverage import missing_sentences
+from .results import unexplained
+from .trust import doubt
+
+YES, NO, UNKNOWN = "yes", "no", "cannot tell"
+MAX_UNKNOWN = 0.5  # of the time, in digests of which nothing can be said
+TEXT_SHOWN = 60
+
+
+class Headline(NamedTuple):
+    """`answer` is yes, no or cannot tell."""
+
+    answer: str
+    sentence: str
+
+
+def headline(report: Report) -> Headline | None:
+    """Return the answer and its reason, None where nothing is compared."""
+    if not report.compares:
+        return None
+    if reason := doubt(report):
+        return Headline(UNKNOWN, f"Cannot tell: {reason}.")
+    missing = missing_sentences(report)
+    if reasons := _against(report):
+        limits = f" Besides, {'; '.join(missing)}." if missing else ""
+        return Headline(NO, f"No: {', '.join(reasons)}.{_worst(report)}{limits}")
+    if missing:
+        return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}.")
+    total = sum(_time(entry) for entry in report.digests)
+    unknown = sum(_time(entry) for entry in report.digests if entry["verdict"] in (UNSTABLE, CANNOT_TELL))
+    if not report.digests or unknown > MAX_UNKNOWN * total:
+        share = 100 * unknown / total if total else 100
+        return Headline(
+            UNKNOWN,
+            f"Cannot tell: {share:.0f} % of the time is in statements that are too few or too unsteady to judge."
+            " Run more rounds, or record a longer tape.",
+        )
+    margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
+    return Headline(
+        YES,
+        f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
+        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster.",
+    )
+
+
+def _against(report: Report) -> list[str]:
+    """Return what speaks against B, each in a few words."""
+    reasons = []
+    if n := report.count(SLOWER):
+        reasons.append(f"{count(n)} of {count(len(report.digests))} digests {'is' if n == 1 else 'are'} slower")
+    if n := report.count(ERRORS):
+        reasons.append(f"{count(n)} {'has' if n == 1 else 'have'} new errors")
+    different = {row["digest"] for row in unexplained(report) if row["kind"] != "warnings"}
+    if different:
+        reasons.append(f"{count(len(different))} {'returns' if len(different) == 1 else 'return'} different results")
+    return reasons
+
+
+def _worst(report: Report) -> str:
+    """Return a sentence on the most urgent digest, "" where no digest is slower or has new errors."""
+    entry = next((entry for entry in report.digests if entry["verdict"] in (SLOWER, ERRORS)), None)
+    if entry is None:
+        return ""
+    lost = f", {duration(entry['pair']['lost_ns'])} lost" if entry["verdict"] == SLOWER and entry["pair"] else ""
+    return f" Worst: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']}{lost})."
+
+
+def _time(entry: Row) -> int:
+    """Return a digest's total service time in ns, of the side where it is greater."""
+    return max(int((entry[letter] or {}).get("total_ns") or 0) for letter in ("a", "b"))

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say what limits a report, in sentences, and whether the runs carry a claim at all."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ...common.units import duration
+from ...schemas import Folder
+from ..model import Finding, Report, Severity
+from ..verdicts.verdict import FASTER, SLOWER
+from .coverage import coverage
+from .measuring_points import describe
+
+LATE_NS = 5_000_000
+WAITED_SHARE = 0.05
+MIN_STEP_S = 0.5
+MIN_ROUNDS = 3
+# Parameters of a replay that change its load: of two runs they should be equal.
+LOAD_PARAMETERS = ("speed", "pace", "order")
+
+
+def doubt(report: Report) -> str | None:
+    """Return why the runs can't carry any claim about times, None where they can."""
+    for name, run in _named_runs(report):
+        accounting = run.info.get("accounting") or {}
+        if accounting and not accounting.get("balanced", True):
+            return f"the accounting of run {name} does not balance"
+        if run.info.get("measuring_point", "client") != "client":
+            return "the runs were not measured in the same place"
+    return None
+
+
+def trust(report: Report) -> list[Finding]:
+    """Return what limits this report, worst first."""
+    findings = [
+        Finding(Severity.WARNING, f"The tape is partial: {warning['text']}.")
+        for warning in report.tape.info.get("warnings", [])
+    ]
+    for name, run in _named_runs(report):
+        findings += _of_run(name, run)
+    findings += [*coverage(report), *_lateness(report), *(_comparison(report) if report.compares else _one_run(report))]
+    worst_first = list(Severity)
+    return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
+
+
+def _named_runs(report: Report) -> Iterator[tuple[str, Folder]]:
+    """Yield each run with its name: A, B, or A1, A2, ... where there are several rounds."""
+    for letter, rounds in report.sides.items():
+        for number, run in enumerate(rounds, 1):
+            yield f"{letter.upper()}{number}" if report.rounds > 1 else letter.upper(), run
+
+
+def _of_run(name: str, run: Folder) -> Iterator[Finding]:
+    info = run.info
+    if not info.get("finished"):
+        yield Finding(
+            Severity.PROBLEM, f"Run {name} was killed: it ends with what was written until then and has no accounting."
+        )
+    if info.get("partial"):
+        yield Finding(Severity.PROBLEM, f"Run {name} is partial: {info['partial']}.")
+    if info.get("accounting") and not info["accounting"].get("balanced", True):
+        yield Finding(
+            Severity.PROBLEM, f"The accounting of run {name} does not balance: events of the tape are unaccounted for."
+        )
+    for text in info.get("generator", {}).get("warnings", ()):
+        yield Finding(Severity.WARNING, f"Run {name}: {text}.")
+    if step := clock_step_s(info.get("clock_pairs") or []):
+        yield Finding(
+            Severity.WARNING,
+            f"The wall clock stepped by {step:+.1f} s during run {name}; measured times are not affected.",
+        )
+
+
+def clock_step_s(pairs: list[list[int]]) -> float | None:
+    """Return by how much the wall clock jumped against the monotonic one, None where it did not.
+
+    `pairs` are [monotonic ns, real ns] in order of time.
+    """
+    steps = [(b[1] - a[1] - (b[0] - a[0])) / 1e9 for a, b in pairwise(pairs)]
+    worst = max(steps, key=abs, default=0.0)
+    return worst if abs(worst) > MIN_STEP_S else None
+
+
+def _lateness(report: Report) -> Iterator[Finding]:
+    """Yield what the replayer's own lateness and sessions that waited do to the times."""
+    for letter in report.sides:
+        rows = {row["cause"]: row for row in report.answers["lateness"] if row["run"] == letter}
+        tool, session = rows.get("tool"), rows.get("session")
+        if tool and tool["p99_ns"] > LATE_NS:
+            yield Finding(
+                Severity.WARNING,
+                f"Run {letter.upper()}: the replayer itself was late by {duration(tool['p99_ns'])} at p99: its machine"
+                " was too busy. Service times hold; response times include this lateness.",
+            )
+        if session and session["events"] and session["over_1ms"] > WAITED_SHARE * session["events"]:
+            share = 100 * session["over_1ms"] / session["events"]
+            yield Finding(
+                Severity.WARNING,
+                f"Run {letter.upper()}: {share:.0f} % of the events waited for the previous answer of their session:"
+                " the target is slower than the original there. Service times hide this; see response times.",
+            )
+
+
+def effects(report: Report) -> list[Finding]:
+    """Return the tool's own lateness where it exceeds the smallest difference that was called; needs the verdicts."""
+    called = [
+        abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
+        for entry in report.digests
+        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and entry["why"].startswith("x")
+    ]
+    late = max((row["p99_ns"] for row in report.answers["lateness"] if row["cause"] == "tool"), default=0)
+    if not called or late <= min(called):
+        return []
+    return [
+        Finding(
+            Severity.INFORMATION,
+            f"The replayer's own lateness ({duration(late)} at p99) exceeds the smallest difference that is called"
+            f" ({duration(min(called))}): response times include it, service times do not.",
+        )
+    ]
+
+
+def _one_run(report: Report) -> Iterator[Finding]:
+    yield Finding(
+        Severity.INFORMATION,
+        f"There is one run. The tape's durations were taken {describe(report.tape.info)}, the run's in the client: they"
+        " can't be ranked against each other. Give a second run to compare.",
+    )
+
+
+def _comparison(report: Report) -> Iterator[Finding]:
+    """Yield what the two sides do not have in common."""
+    for name in LOAD_PARAMETERS:
+        values = {str(run.info.get("parameters", {}).get(name)) for run in (*report.a, *report.b)}
+        if len(values) > 1:
+            yield Finding(
+                Severity.WARNING, f"The runs differ in --{name} ({', '.join(sorted(values))}): so do their loads."
+            )
+    if report.rounds < MIN_ROUNDS:
+        yield Finding(
+            Severity.INFORMATION,
+            "Each side ran once or twice: how a server differs from one start to the next is not in the intervals."
+            " To measure it, run querytape compare with --rounds 5.",
+        )
+    if report.unpaired_rounds:
+        yield Finding(
+            Severity.INFORMATION,
+            f"{report.unpaired_rounds} rounds have no partner on the other side and are not in this report.",
+        )

@@ -1,7 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- What do the statements do: reads, writes, transactions, session settings, DDL, administration? Input: tape_events.
-SELECT class, count(*) AS events, sum(duration_ns)::BIGINT AS duration_ns, count(DISTINCT digest) AS digests
-FROM tape_events
-WHERE class IS NOT NULL
-GROUP BY class
-ORDER BY events DESC, class

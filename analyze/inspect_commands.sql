@@ -1,6 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Which client commands are on the tape? Input: tape_events.
-SELECT command, count(*) AS events, count(statement) AS with_statement
-FROM tape_events
-GROUP BY command
-ORDER BY events DESC, command

@@ -1,9 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Which digests take most of the time? Input: tape_events, tape_digests.
-SELECT e.digest, any_value(d.class) AS class, any_value(d.normalized) AS normalized, count(*) AS events,
-    sum(e.duration_ns)::BIGINT AS duration_ns,
-    quantile_disc(e.duration_ns, 0.5) AS p50_ns, quantile_disc(e.duration_ns, 0.95) AS p95_ns, max(e.duration_ns) AS max_ns
-FROM tape_events AS e
-JOIN tape_digests AS d USING (digest)
-GROUP BY e.digest
-ORDER BY duration_ns DESC NULLS LAST, events DESC, e.digest

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report's data: the settings it is made with, the rows of its analyses, and the findings on them. No computation."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
+
+from ..schemas import Folder
+from .database import Row
+from .verdicts.verdict import Margin
+
+
+class Severity(StrEnum):
+    """How much a finding limits a report; worst first."""
+
+    PROBLEM = "problem"
+    WARNING = "warning"
+    INFORMATION = "information"
+
+
+class Finding(NamedTuple):
+    """One sentence on how far a report can be trusted."""
+
+    severity: Severity
+    text: str
+
+
+class Observation(NamedTuple):
+    """One sentence on what happened in a run over time; `run` is a or b."""
+
+    run: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a report is made.
+
+    `samples`: literal values are shown. `margin`: what counts as a difference. `skip_ns`: events that were sent earlier
+    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit.
+    """
+
+    samples: bool = False
+    margin: Margin = field(default_factory=Margin)
+    skip_ns: int = 0
+    memory: str = "1500MB"
+
+
+@dataclass
+class Report:
+    """Everything a report shows.
+
+    `a` is the reference, `b` what is judged: each the rounds of one side, in order; b is empty where nothing is
+    compared.
+    """
+
+    tape: Folder
+    a: list[Folder]
+    b: list[Folder]
+    settings: Settings = field(default_factory=Settings)
+    unpaired_rounds: int = 0  # rounds that have no partner on the other side, and are not in the report
+    bin_ns: int = 1_000_000_000  # width of a bin of the analyses over time
+    answers: dict[str, list[Row]] = field(default_factory=dict)  # rows by analysis (database.REPORT)
+    details: dict[str, list[Row]] = field(default_factory=dict)  # rows by analysis (database.DETAILS), of each digest
+    digests: list[Row] = field(default_factory=list)  # both sides, verdict and text of each digest; most urgent first
+    trust: list[Finding] = field(default_factory=list)  # what limits the report, worst first
+    over_time: list[Observation] = field(default_factory=list)  # warm-up, steadiness, stalls
+    query_plans: dict[str, Row] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
+    variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
+
+    @property
+    def compares(self) -> bool:
+        """Whether there are two sides, so that differences can be ranked."""
+        return bool(self.b)
+
+    @property
+    def sides(self) -> dict[str, list[Folder]]:
+        """The rounds of each side that there is, by its letter: a, b."""
+        return {"a": self.a, "b": self.b} if self.b else {"a": self.a}
+
+    @property
+    def runs(self) -> list[Folder]:
+        """The first round of each side."""
+        return [rounds[0] for rounds in self.sides.values()]
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds each side has."""
+        return min(len(rounds) for rounds in self.sides.values())
+
+    def count(self, word: str) -> int:
+        """Return how many digests got this verdict."""
+        return sum(1 for digest in self.digests if digest["verdict"] == word)

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build a report: run the analyses, judge each digest, find what limits the result."""
+
+from collections.abc import Sequence
+from math import exp
+from pathlib import Path
+
+from ..common.errors import InputError
+from ..common.text import mask
+from ..schemas import Folder, open_folder
+from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
+from .findings.over_time import observations
+from .findings.query_plans import different_variables, plans_of
+from .findings.trust import doubt, effects, trust
+from .model import Report, Settings
+from .verdicts.shifts import Shift, bootstrap_quantile, measure
+from .verdicts.verdict import ERRORS, FASTER, SLOWER, Case, Verdict, judge_all
+
+MAX_BINS = 240
+
+
+def build(
+    tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path] = (), settings: Settings | None = None
+) -> Report:
+    """Run every analysis on a tape and the rounds of one side or two.
+
+    Raises FolderError where one of them isn't what it is given as, InputError where they don't belong together or a run
+    has no outcome.
+    """
+    report = open_report(tape_path, a_paths, b_paths, settings or Settings())
+    database = open_analysis(report.settings.memory)
+    try:
+        prepare(database, report)
+        report.answers = {name: database.query(f"report/{name}") for name in REPORT}
+        report.details = {name: database.query(f"report/{name}") for name in DETAILS}
+        texts = _texts(database, report)
+        slow_tail = database.columns("report/slow_tail")
+        shifts = measure(database.columns("report/blocks"), slow_tail, report.settings.margin.log)
+        report.query_plans = plans_of(database, report.sides)
+    finally:
+        database.close()
+    if not report.settings.samples:
+        mask_messages(report)
+    report.over_time = observations(report.answers["relative_latency"], report.answers["stalls"])
+    if report.compares:
+        before, after = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
+        report.variables = different_variables(before, after)
+    report.digests = merge_digests(report, texts, shifts, bootstrap_quantile(slow_tail))
+    report.trust = [*trust(report), *effects(report)]
+    return report
+
+
+def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path], settings: Settings) -> Report:
+    """Return a report without answers, of the rounds that both sides have. Raises FolderError and InputError."""
+    tape = open_folder("tape", tape_path)
+    a, b = ([open_folder("run", path) for path in paths] for paths in (a_paths, b_paths))
+    for run in (*a, *b):
+        check(tape, run)
+    rounds = min(len(a), len(b)) if b else len(a)
+    unpaired = len(a) + len(b) - 2 * rounds if b else 0
+    return Report(tape, a[:rounds], b[:rounds], settings, unpaired)
+
+
+def check(tape: Folder, run: Folder) -> None:
+    """Raise InputError where a run is empty or not of this tape."""
+    if not run.files("outcomes"):
+        raise InputError(f"{run.path}: the run is empty: it was stopped before anything was written")
+    played, events = run.info.get("tape", {}), tape.info.get("counts", {}).get("events")
+    if played.get("events") not in (None, events):
+        raise InputError(
+            f"{run.path} is a run of another tape ({played.get('path')}, {played.get('events'):,} events; {tape.path}"
+            f" has {events:,})"
+        )
+
+
+def prepare(database: AnalysisDatabase, report: Report) -> None:
+    """Set the variables and make the tables and views that the analyses read."""
+    tape_info = report.tape.info
+    database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
+    database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
+    database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
+    database.set_variable("b", "b" if report.b else None, "VARCHAR")
+    for view, table in (("tape_event", "events"), ("tape_digest", "digests")):
+        database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {report.tape.source(table)}")
+    outcomes = [
+        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source('outcomes')}"
+        for letter, rounds in report.sides.items()
+        for number, run in enumerate(rounds, 1)
+    ]
+    database.con.execute(f"CREATE TEMP VIEW every_outcome AS {' UNION ALL BY NAME '.join(outcomes)}")
+    logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
+    for letter, rounds in report.sides.items():
+        there = [path for run in rounds if (path := run.path / "target.tape").exists()]
+        if there:
+            logs.append(f"SELECT '{letter}', * FROM {open_folder('tape', there[0]).source('events')}")
+    database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
+    database.run("prelude")
+    database.run("matched")
+    _view_samples(database, report)
+    ((last_ns,),) = database.con.execute("SELECT max(done_ns) FROM outcome").fetchall()
+    report.bin_ns = max(1, -(-(last_ns or 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
+    database.set_variable("bin_ns", report.bin_ns, "BIGINT")
+
+
+def _view_samples(database: AnalysisDatabase, report: Report) -> None:
+    """Make the view `sampled`: counters of every run, with the time from its zero."""
+    parts = [
+        f"SELECT '{letter}' AS run, {number} AS round, real_ns, real_ns - {run.info.get('started_ns') or 0} AS at_ns,"
+        f" source, name, value FROM {run.source('samples')}"
+        for letter, rounds in report.sides.items()
+        for number, run in enumerate(rounds, 1)
+    ]
+    database.con.execute(f"CREATE OR REPLACE TEMP VIEW sampled AS {' UNION ALL '.join(parts)}")
+
+
+def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
+    """Return {digest: {class, text, sample}} of the tape; samples only where they may be shown."""
+    sample = "sample" if report.settings.samples else "NULL::BLOB"
+    rows = database.con.execute(f"SELECT digest, class, normalized, {sample} FROM {report.tape.source('digests')}")
+    return {
+        digest: {"class": statement_class, "text": text, "sample": blob}
+        for digest, statement_class, text, blob in rows.fetchall()
+    }
+
+
+def mask_messages(report: Report) -> None:
+    """Replace the values in error messages: they may be somebody's data."""
+    for row in (*report.answers["errors"], *report.answers["error_counts"]):
+        for name in ("error", "error_before"):
+            if name in row:
+                row[name] = mask(row[name])
+
+
+def merge_digests(
+    report: Report, texts: dict[str, Row], shifts: dict[str, Shift], intervals: dict[str, tuple[float, float]]
+) -> list[Row]:
+    """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
+    digests: dict[str, Row] = {}
+    for row in report.answers["digests"]:
+        text = texts.get(row["digest"], {"class": row["class"], "text": "", "sample": None})
+        entry = digests.setdefault(row["digest"], {"digest": row["digest"], **text, "a": None, "b": None, "pair": None})
+        entry[row["run"]] = row
+    for row in report.answers["pairs"]:
+        digests[row["digest"]]["pair"] = row
+    new_errors: dict[str, int] = {}
+    for row in report.answers["errors"]:
+        if row["what"] in ("new", "changed"):
+            new_errors[row["digest"]] = new_errors.get(row["digest"], 0) + row["events"]
+    cases = [Case(d, entry["pair"], shifts.get(d), new_errors.get(d, 0)) for d, entry in digests.items()]
+    verdicts = judge_all(cases, report.settings.margin, doubt(report)) if report.compares else {}
+    for digest, entry in digests.items():
+        verdict, shift = verdicts.get(digest, Verdict("", "")), shifts.get(digest)
+        entry.update(
+            verdict=verdict.word,
+            why=verdict.why,
+            p=verdict.p,
+            new_errors=new_errors.get(digest, 0),
+            shift=_shift_row(shift, intervals.get(digest)) if shift else None,
+        )
+    return sorted(digests.values(), key=_urgency, reverse=True)
+
+
+def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> Row:
+    """Return a digest's shifts as ratios of B over A."""
+    test = shift.rounds or shift.middle
+    return {
+        "ratio": exp(test.shift) if test else None,
+        "low": exp(test.low) if test else None,
+        "high": exp(test.high) if test else None,
+        "paired": shift.paired,
+        "p95_low": p95[0] if p95 else None,
+        "p95_high": p95[1] if p95 else None,
+        "detectable": shift.detectable,
+        "noise": None if shift.noise is None else exp(shift.noise) - 1,
+    }
+
+
+def _urgency(entry: Row) -> tuple[int, int]:
+    """Slower and errors first, then faster, then the rest; inside each by time gained or lost, else by total time."""
+    rank = {SLOWER: 3, ERRORS: 3, FASTER: 2}.get(entry["verdict"], 1)
+    pair, side = entry["pair"], entry["a"] or entry["b"] or {}
+    return rank, abs(pair["lost_ns"]) if pair else side.get("total_ns") or 0

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build the charts as Vega-Lite specifications: pages draw them, and they become SVG and PNG files."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import vl_convert
+
+from ...common.errors import InputError
+from ..model import Report
+from ..sweep import SweepLevel
+
+Spec = dict[str, Any]
+
+COLOURS = ("#2f6fdb", "#d9730d")
+WIDTH, HEIGHT = 640, 170
+TIMELINE = (
+    ("throughput", "Throughput", "per_second", "statements/s", 1.0),
+    ("median", "Service time, median", "p50_ns", "ms", 1e6),
+    ("p95", "Service time, p95", "p95_ns", "ms", 1e6),
+    ("p99", "Service time, p99", "p99_ns", "ms", 1e6),
+    ("concurrency", "Statements in the server", "busy", "on average", 1.0),
+    ("errors", "Errors", "errors", "per bin", 1.0),
+)
+SERIES_UNITS = {"cpu": ("%", 1.0), "disk": ("MB/s", 1e6), "net ": ("MB/s", 1e6), "thre": ("threads", 1.0)}
+
+
+class Chart(NamedTuple):
+    """One chart: `name` is that of its file and element."""
+
+    name: str
+    title: str
+    spec: Spec
+
+
+def report_charts(report: Report) -> list[Chart]:
+    """Return the charts of a report: the timeline, the heat maps, the counters of server and machine."""
+    return [*_timeline(report), *_heat_maps(report), *_counters(report)]
+
+
+def _timeline(report: Report) -> Iterator[Chart]:
+    seconds = report.bin_ns / 1e9
+    for name, title, column, unit, size in TIMELINE:
+        rows = [
+            {"x": row["bin"] * seconds, "y": row[column] / size, **_who(report, row["run"], row["round"])}
+            for row in report.answers["timeline"]
+            if row[column] is not None and row["bin"] >= 0
+        ]
+        if rows and (name != "errors" or any(row["y"] for row in rows)):
+            yield Chart(name, f"{title}, {unit}", _over_time(report, rows, unit))
+
+
+def _counters(report: Report) -> Iterator[Chart]:
+    seconds = report.bin_ns / 1e9
+    for name in dict.fromkeys(row["name"] for row in report.answers["series"]):
+        unit, size = next((value for key, value in SERIES_UNITS.items() if name.startswith(key)), ("/s", 1.0))
+        rows = [
+            {"x": row["bin"] * seconds, "y": row["value"] / size, **_who(report, row["run"], 1)}
+            for row in report.answers["series"]
+            if row["name"] == name and row["value"] is not None
+        ]
+        if rows:
+            shown = name.replace("cpu", "CPU") if name.startswith("cpu") else name.capitalize()
+            yield Chart(name.replace(" ", "-"), f"{shown}, {unit}", _over_time(report, rows, unit))
+
+
+def _who(report: Report, run: str, number: int) -> Spec:
+    letter = run.upper()
+    return {"line": letter, "run": f"{letter}{number}" if report.rounds > 1 else letter}
+
+
+def _over_time(report: Report, rows: list[Spec], unit: str) -> Spec:
+    """Return a chart of rows {x (s), y, line, run}: a line for each run, in the colour of its side."""
+    spec = line_chart(rows, ("s from the start", "s"), unit, [letter.upper() for letter in report.sides])
+    spec["mark"]["strokeWidth"] = 1 if report.rounds > 1 else 1.6
+    spec["params"] = [{"name": "zoom", "select": {"type": "interval", "encodings": ["x"]}, "bind": "scales"}]
+    spec["encoding"]["detail"] = {"field": "run"}
+    spec["encoding"]["tooltip"].insert(0, {"field": "run", "type": "nominal"})
+    return spec
+
+
+def line_chart(rows: list[Spec], axis: tuple[str, str], unit: str, lines: Sequence[str]) -> Spec:
+    """Return a chart of rows {x, y, line}; `axis`: the title of x, and its name in a tooltip."""
+    title, name = axis
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "line", "strokeWidth": 1.6, "point": {"size": 14, "filled": True, "opacity": 0.7}},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": title},
+            "y": {"field": "y", "type": "quantitative", "title": unit, "scale": {"zero": True}},
+            "color": {
+                "field": "line",
+                "type": "nominal",
+                "title": None,
+                "scale": {"domain": list(lines), "range": list(COLOURS[: len(lines)])},
+                "legend": {"orient": "top", "symbolType": "stroke"} if len(lines) > 1 else None,
+            },
+            "tooltip": [
+                {"field": "x", "type": "quantitative", "title": name, "format": ",.4~g"},
+                {"field": "y", "type": "quantitative", "title": unit, "format": ",.4~g"},
+            ],
+        },
+    }
+
+
+def _heat_maps(report: Report) -> Iterator[Chart]:
+    """Yield a heat map of latency over time for each side: log scale upwards, darker = more statements."""
+    columns = max((row["bin"] for row in report.details["heat"]), default=0) + 1
+    end_s = max((row["bin"] for row in report.answers["timeline"]), default=0) * report.bin_ns / 1e9
+    for letter in report.sides:
+        rows = [
+            {
+                "x": row["bin"] * end_s / columns,
+                "x2": (row["bin"] + 1) * end_s / columns,
+                "y": 2 ** (row["height"] / 2) / 1e6,
+                "y2": 2 ** ((row["height"] + 1) / 2) / 1e6,
+                "n": row["n"],
+            }
+            for row in report.details["heat"]
+            if row["run"] == letter
+        ]
+        if rows:
+            yield Chart(f"heat-{letter}", f"Service times of {letter.upper()} over time, ms", _heat_map(rows))
+
+
+def _heat_map(rows: list[Spec]) -> Spec:
+    """Return a chart of rows {x, x2 (s), y, y2 (ms), n}: a rectangle each."""
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "data": {"values": rows},
+        "mark": {"type": "rect"},
+        "encoding": {
+            "x": {"field": "x", "type": "quantitative", "title": "s from the start"},
+            "x2": {"field": "x2"},
+            "y": {"field": "y", "type": "quantitative", "scale": {"type": "log"}, "title": "ms"},
+            "y2": {"field": "y2"},
+            "color": {
+                "field": "n",
+                "type": "quantitative",
+                "scale": {"type": "log", "scheme": "blues"},
+                "title": "n",
+            },
+            "tooltip": [
+                {"field": "x", "type": "quantitative", "title": "s", "format": ",.1f"},
+                {"field": "y", "type": "quantitative", "title": "ms from", "format": ",.3~g"},
+                {"field": "n", "type": "quantitative", "title": "statements", "format": ","},
+            ],
+        },
+    }
+
+
+def sweep_charts(levels: list[SweepLevel]) -> list[Chart]:
+    """Return throughput and latency of a sweep's levels against the number of sessions."""
+    axis = ("sessions at once", "sessions")
+    doubling = {"scale": {"type": "log", "base": 2}, "axis": {"values": [level.sessions for level in levels]}}
+    throughput = [{"x": level.sessions, "y": level.per_second, "line": "all"} for level in levels]
+    latency = [
+        {"x": level.sessions, "y": ns / 1e6, "line": name}
+        for level in levels
+        for name, ns in (("p50", level.p50_ns), ("p99", level.p99_ns))
+        if ns is not None
+    ]
+    charts = [
+        Chart(
+            "throughput", "Throughput, statements/s", line_chart(throughput, axis, "statements/s", ("statements/s",))
+        ),
+        Chart("latency", "Service time, ms", line_chart(latency, axis, "ms", ("p50", "p99"))),
+    ]
+    for chart in charts:
+        chart.spec["encoding"]["x"].update(doubling)
+    return charts
+
+
+def write_charts(report: Report, folder: Path) -> None:
+    """Write each chart as SVG and PNG into a new folder. Raises InputError where that can't be done."""
+    try:
+        folder.mkdir(mode=0o700)
+        for name, title, spec in report_charts(report):
+            whole = json.dumps({**spec, "title": title, "background": "white"})
+            (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
+            (folder / f"{name}.png").write_bytes(vl_convert.vegalite_to_png(whole, scale=2))
+    except OSError as error:
+        raise InputError(f"--charts {folder}: can't be written: {error.strerror}") from error

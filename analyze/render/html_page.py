@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a report as one HTML file that opens from disk: no network; every text is escaped or set as text."""
+
+from typing import Any
+
+from markupsafe import Markup
+
+from ...common.version import __version__
+from ..findings.baseline import baseline
+from ..findings.headline import headline
+from ..findings.results import KINDS
+from ..model import Report
+from ..verdicts.verdict import WORDS
+from .chart_library import chart_library
+from .chart_specs import report_charts
+from .page_data import page_data
+from .templating import asset, page_template
+from .totals import totals
+
+
+def as_html(report: Report) -> str:
+    """Return the whole page."""
+    events: dict[str, int] = {}
+    for row in report.answers["accounting"]:
+        events[row["run"]] = events.get(row["run"], 0) + row["events"]
+    return page_template("report.html.j2").render(
+        report=report,
+        version=__version__,
+        headline=headline(report),
+        words=WORDS,
+        baseline=baseline(report) if report.rounds > 1 else None,
+        totals=totals(report),
+        groups=groups(report),
+        charts=report_charts(report),
+        events=events,
+        texts={entry["digest"]: entry["text"] for entry in report.digests},
+        kinds=KINDS,
+        style=asset("report.css"),
+        draw=asset("charts.js"),
+        script=asset("report.js"),
+        library=Markup(chart_library()),
+        data=page_data(report),
+    )
+
+
+def groups(report: Report) -> dict[str, list[dict[str, Any]]]:
+    """Return {kind: rows with both sides} of groups.sql."""
+    kinds: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in report.answers["groups"]:
+        entry = kinds.setdefault(row["kind"], {}).setdefault(row["name"], {"name": row["name"], "a": {}, "b": {}})
+        entry[row["run"]] = row
+    return {kind: list(entries.values()) for kind, entries in kinds.items()}

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a report as JSON: stable keys, times in nanoseconds; docs/report.schema.json is its schema."""
+
+import json
+from typing import Any
+
+from ..database import Row
+from ..findings.headline import headline
+from ..findings.query_plans import accesses
+from ..model import Report
+from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+
+REPORT_VERSION = 2
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """Return the report as plain values."""
+    answer = headline(report)
+    words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
+    return {
+        "report_version": REPORT_VERSION,
+        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
+        "runs": [
+            {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
+            for run in (*report.a, *report.b)
+        ],
+        "headline": answer._asdict() if answer else None,
+        "verdicts": {word: report.count(word) for word in words} if report.compares else None,
+        "margin": {"ratio": report.settings.margin.ratio, "ns": report.settings.margin.ns},
+        "trust": [finding._asdict() for finding in report.trust],
+        "over_time": [observation._asdict() for observation in report.over_time],
+        "variables": report.variables,
+        "query_plans": {digest: _plan(plan, report.settings.samples) for digest, plan in report.query_plans.items()},
+        "bin_ns": report.bin_ns,
+        "digests": [_digest(entry, report.settings.samples) for entry in report.digests],
+        **{name: rows for name, rows in report.answers.items() if name not in ("digests", "pairs")},
+    }
+
+
+def _digest(entry: Row, samples: bool) -> Row:
+    shown = {key: value for key, value in entry.items() if key != "sample"}
+    if samples and entry.get("sample"):
+        shown["sample"] = bytes(entry["sample"]).decode("utf-8", "backslashreplace")
+    return shown
+
+
+def _plan(plan: Row, samples: bool) -> Row:
+    """Return how a digest's tables are read on each side; whole plans hold literal values."""
+    shown: Row = {"changes": plan["changes"], "server_digest": plan["server_digest"]}
+    for letter in ("a", "b"):
+        side = plan[letter]
+        shown[letter] = side if samples else [vars(access) for access in accesses(side.get("json", ""))]
+    return shown
+
+
+def as_json(report: Report) -> str:
+    """Return the report as a JSON text."""
+    return json.dumps(as_dict(report), indent=1, ensure_ascii=False, default=str) + "\n"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a report as Markdown, for a pull request: the headline, what limits it, statements that changed, totals."""
+
+from ...common.text import printable
+from ...common.units import count, duration
+from ..database import Row
+from ..findings.headline import headline
+from ..model import Report
+from ..verdicts.verdict import ERRORS, SAME, SLOWER
+from .totals import totals
+
+MAX_ROWS = 20
+TEXT_SHOWN = 90
+
+
+def as_markdown(report: Report) -> str:
+    """Return the whole text."""
+    lines = [f"# {_text(report.tape.path.name)}", ""]
+    for letter, run in zip("AB", report.runs, strict=False):
+        target = run.info.get("target", {})
+        lines.append(
+            f"- **{letter}** {_text(run.path.name)}: {_text(target.get('name'))}, {_text(target.get('version'))}"
+        )
+    if answer := headline(report):
+        lines += ["", f"**{_text(answer.sentence)}**"]
+    lines.append("")
+    lines += [f"- {finding.severity}: {_text(finding.text)}" for finding in report.trust]
+    lines += [f"- {observation.run.upper()} {_text(observation.text)}" for observation in report.over_time]
+    if report.compares:
+        lines += [*_digests(report), *_errors(report)]
+    lines += _totals(report)
+    return "\n".join(lines) + "\n"
+
+
+def _digests(report: Report) -> list[str]:
+    shown = [entry for entry in report.digests if entry["verdict"] != SAME][:MAX_ROWS]
+    if not shown:
+        return ["", "Every statement is the same."]
+    lines = ["", "## Statements that changed, or may have", "", "| verdict | statement | n | p50 A | p50 B | lost |"]
+    return [*lines, "|---|---|--:|--:|--:|--:|", *map(_digest_row, shown)]
+
+
+def _digest_row(entry: Row) -> str:
+    a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
+    word = f"**{entry['verdict']}**" if entry["verdict"] in (SLOWER, ERRORS) else entry["verdict"]
+    cells = [
+        f"{word}: {_text(entry['why'])}",
+        f"`{_code(printable(entry['text'], TEXT_SHOWN))}`",
+        count(b.get("n")),
+        duration(a.get("p50_ns")),
+        duration(b.get("p50_ns")),
+        duration(pair.get("lost_ns")),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _errors(report: Report) -> list[str]:
+    rows = [row for row in report.answers["errors"] if row["what"] in ("new", "changed")][:MAX_ROWS]
+    if not rows:
+        return []
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    lines = ["", "## New errors", "", "| errno | message | statement | events |", "|--:|---|---|--:|"]
+    for row in rows:
+        statement = _code(printable(texts.get(row["digest"]) or "", TEXT_SHOWN))
+        lines.append(f"| {row['after']} | {_text(row['error'])} | `{statement}` | {count(row['events'])} |")
+    return lines
+
+
+def _totals(report: Report) -> list[str]:
+    heads = ["A", "B", "B / A"] if report.compares else ["A"]
+    lines = ["", "## Totals", "", f"| | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for total in totals(report):
+        cells = [*total.cells, total.ratio] if report.compares else total.cells
+        lines.append(f"| {total.name} | {' | '.join(cells)} |")
+    return lines
+
+
+def _text(value: object) -> str:
+    """Return a text that is nothing but text in Markdown and in the HTML that it may become."""
+    shown = printable(str(value or ""))
+    for sign in "\\`*_[]|#":
+        shown = shown.replace(sign, "\\" + sign)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _code(text: str) -> str:
+    return text.replace("`", "'").replace("|", "\\|")

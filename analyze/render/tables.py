@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write each table of a report as CSV and Parquet."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import open_database, plain_reason, write_table
+from ...common.errors import InputError
+from ..database import Row
+from ..model import Report
+
+DIGEST_COLUMNS = ("digest", "class", "text", "verdict", "why", "p", "new_errors")
+SIDE_COLUMNS = ("n", "errors", "total_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns", "max_ns")
+SHIFT_COLUMNS = ("ratio", "low", "high", "detectable")
+
+# A spreadsheet takes a cell that begins so for a formula, and a terminal obeys control characters: CSV has neither.
+HARMLESS = r"""
+CREATE OR REPLACE TEMP MACRO harmless(cell) AS
+    CASE WHEN regexp_matches(cell, '^[=+\-@\t\r]') THEN chr(39) ELSE '' END
+        || regexp_replace(cell, '[\x00-\x09\x0b-\x1f\x7f]', ' ', 'g')
+"""
+
+
+def write_tables(report: Report, folder: Path) -> None:
+    """Write every answer, and the digests' verdicts, into a new folder. Raises InputError where that fails."""
+    tables: dict[str, list[Row]] = {**report.answers, "verdicts": flat_verdicts(report)}
+    try:
+        folder.mkdir(mode=0o700)
+        with open_database() as con:
+            for name, rows in tables.items():
+                if rows:
+                    _write(con, rows, folder / name)
+    except (OSError, duckdb.Error) as error:
+        reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
+        raise InputError(f"--tables {folder}: can't be written: {reason}") from error
+
+
+def flat_verdicts(report: Report) -> list[Row]:
+    """Return one flat row for each digest: its verdict and both sides' times."""
+    return [_verdict(entry) for entry in report.digests]
+
+
+def _verdict(entry: Row) -> Row:
+    """Return a digest as one flat row."""
+    row = {name: entry[name] for name in DIGEST_COLUMNS}
+    for letter in ("a", "b"):
+        side = entry[letter] or {}
+        row.update({f"{letter}_{name}": side.get(name) for name in SIDE_COLUMNS})
+    shift, pair = entry["shift"] or {}, entry["pair"] or {}
+    return {**row, **{name: shift.get(name) for name in SHIFT_COLUMNS}, "lost_ns": pair.get("lost_ns")}
+
+
+def _write(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], base: Path) -> None:
+    load_rows(con, rows, "written")
+    con.execute(HARMLESS)
+    cells = ", ".join(
+        f'harmless("{name}") AS "{name}"' if kind == "VARCHAR" else f'"{name}"'
+        for name, kind, *_ in con.execute("DESCRIBE written").fetchall()
+    )
+    write_table(con, f"SELECT {cells} FROM written", base.with_suffix(".csv"), "FORMAT csv, HEADER")
+    write_table(con, "FROM written", base.with_suffix(".parquet"), "FORMAT parquet")
+
+
+def load_rows(con: duckdb.DuckDBPyConnection, rows: Sequence[Row], table: str) -> None:
+    """Make a temporary table of rows, of which there is at least one; all have the same names."""
+    names = list(rows[0])
+    types = [_type([row[name] for row in rows]) for name in names]
+    listed = ", ".join(f'"{name}" {kind}' for name, kind in zip(names, types, strict=True))
+    con.execute(f'CREATE OR REPLACE TEMP TABLE "{table}" ({listed})')
+    places = ", ".join("?" * len(names))
+    con.executemany(f'INSERT INTO "{table}" VALUES ({places})', [[row[name] for name in names] for row in rows])
+
+
+def _type(values: list[Any]) -> str:
+    """Return the DuckDB type that holds a column's values."""
+    types = {type(value) for value in values if value is not None}
+    if types <= {bool}:
+        return "BOOLEAN"
+    if types <= {int, bool}:
+        return "BIGINT"
+    return "DOUBLE" if types <= {int, float, bool} else "VARCHAR"

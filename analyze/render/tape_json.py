@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write a tape's summary, or what differs between two tapes, as JSON."""
+
+import json
+from typing import Any
+
+from ..tape_summary import TapeDifference, TapeSummary
+
+CUT = ("digests", "accounts")  # the longest lists
+
+
+def tape_summary_json(summary: TapeSummary, top: int) -> str:
+    """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows."""
+    rows = {name: rows[:top] if name in CUT else rows for name, rows in summary.answers.items()}
+    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows})
+
+
+def tape_difference_json(changed: TapeDifference, top: int) -> str:
+    """Return both tapes' totals and the digests, cut to `top` rows."""
+    tapes = [str(tape.path) for tape in changed.tapes]
+    return _text({"tapes": tapes, "totals": changed.totals, "digests": changed.digests[:top]})
+
+
+def _text(value: dict[str, Any]) -> str:
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws Vega-Lite charts in the colours of the page, each when its place (.chart[data-name]) comes into view.
+const charts = (() => {
+  "use strict";
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const config = () => {
+    const style = getComputedStyle(document.body);
+    const ink = style.getPropertyValue("--soft").trim(), rule = style.getPropertyValue("--rule").trim();
+    return {
+      background: "transparent", view: { stroke: null },
+      axis: { labelColor: ink, titleColor: ink, gridColor: rule, domainColor: rule, tickColor: rule, titleFontWeight: "normal" },
+      legend: { labelColor: ink, titleColor: ink },
+    };
+  };
+  const draw = (place, spec) => {
+    place.textContent = "";
+    return vegaEmbed(place, { ...spec, width: "container", autosize: { type: "fit-x", contains: "padding" } },
+      { ast: true, actions: false, renderer: "svg", config: config(), tooltip: { theme: dark.matches ? "dark" : "light" } })
+      .then(() => { place.dataset.drawn = "1"; }, (error) => { place.textContent = "This chart can't be drawn: " + error; });
+  };
+  const drawAll = (list) => {
+    const specs = new Map(list.map((chart) => [chart.name, chart.spec]));
+    const places = [...document.querySelectorAll(".chart[data-name]")];
+    const redraw = (some) => Promise.all(some.map((place) => draw(place, specs.get(place.dataset.name))));
+    const seen = new IntersectionObserver((entries) => {
+      for (const entry of entries)
+        if (entry.isIntersecting) { seen.unobserve(entry.target); redraw([entry.target]); }
+    }, { rootMargin: "300px" });
+    places.forEach((place) => seen.observe(place));
+    addEventListener("beforeprint", () => redraw(places.filter((place) => !place.dataset.drawn)));
+    dark.addEventListener("change", () => redraw(places.filter((place) => place.dataset.drawn)));
+  };
+  return { draw, drawAll };
+})();

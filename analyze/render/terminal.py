@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Print a report on a terminal: the headline, what limits it, totals, what changed; 80 columns."""
+
+from rich.console import Console
+from rich.markup import escape
+
+from ...common.text import printable
+from ...common.units import count, duration
+from ..database import Row
+from ..findings.baseline import baseline
+from ..findings.headline import NO, UNKNOWN, YES, headline
+from ..findings.measuring_points import describe
+from ..findings.results import KINDS
+from ..model import Report, Severity
+from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from .text_table import StatementList, new_table, print_title
+from .totals import totals
+
+COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
+ANSWER_COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
+SEVERITY_COLOURS = {Severity.PROBLEM: "red", Severity.WARNING: "yellow", Severity.INFORMATION: "dim"}
+# The totals of one screen; the other outputs have all.
+SHOWN_TOTALS = (
+    "executed",
+    "errors",
+    "per_second",
+    "service_p50_ns",
+    "service_p95_ns",
+    "service_p99_ns",
+    "response_p99_ns",
+)
+MAX_COUNTERS, MAX_VARIABLES = 5, 5
+MIN_COUNTER_WEIGHT = 0.4  # a logarithm: half as many again
+NAME_WIDTH, CELL_WIDTH = 22, 9
+TEXT_NAME_WIDTH = 48
+
+
+def show_report(report: Report, console: Console, top: int = 10) -> None:
+    """Print a report with at most `top` rows of each list."""
+    _runs(report, console)
+    _headline(report, console)
+    _findings(report, console)
+    _rounds(report, console)
+    _totals(report, console)
+    _digests(report, console, top)
+    _errors(report, console, top)
+    _results(report, console, top)
+    _explanations(report, console)
+    _server_times(report, console, top)
+    _accounting(report, console)
+
+
+def _runs(report: Report, console: Console) -> None:
+    console.print(f"[bold]{_safe(report.tape.path)}[/]")
+    for letter, run in zip("AB", report.runs, strict=False):
+        target = run.info.get("target", {})
+        more = f" (first of {report.rounds} rounds)" if report.rounds > 1 else ""
+        console.print(
+            f"  {letter}: {_safe(run.path)}{more}, {_safe(target.get('name'))}, {_safe(target.get('version'))}"
+        )
+
+
+def _safe(value: object, most: int | None = None) -> str:
+    """Return a text of unknown origin, printable and without rich's markup."""
+    return escape(printable(str(value), most))
+
+
+def _headline(report: Report, console: Console) -> None:
+    answer = headline(report)
+    if answer is None:
+        return
+    console.print(f"\n[bold {ANSWER_COLOURS[answer.answer]}]{_safe(answer.sentence)}[/]")
+    counts = [
+        f"[{COLOURS[word]}]{n} {word}[/]" if word in COLOURS else f"{n} {word}"
+        for word in WORDS
+        if (n := report.count(word))
+    ]
+    console.print(f"[dim]digests:[/] {', '.join(counts) or 'none'}")
+
+
+def _findings(report: Report, console: Console) -> None:
+    for severity, text in report.trust:
+        console.print(f"[{SEVERITY_COLOURS[severity]}]{severity}:[/] {_safe(text)}")
+    for run, text in report.over_time:
+        console.print(f"[yellow]{run.upper()}[/] {_safe(text)}")
+
+
+def _rounds(report: Report, console: Console) -> None:
+    """Show how the rounds differ: A against itself first."""
+    if report.rounds < 2:
+        return
+    print_title(console, "Rounds; latency relative to A's first")
+    table = new_table("round", "A", "B", "A q/s", "B q/s", "A p99", "B p99")
+    rows = {(row["run"], row["round"]): row for row in report.answers["rounds"]}
+    for number in range(1, report.rounds + 1):
+        a, b = rows.get(("a", number), {}), rows.get(("b", number), {})
+        cells = [f"{row['relative_latency']:.3f}" if row.get("relative_latency") else "-" for row in (a, b)]
+        cells += [count(row.get("per_second")) for row in (a, b)] + [duration(row.get("p99_ns")) for row in (a, b)]
+        table.add_row(str(number), *cells)
+    console.print(table)
+    console.print(baseline(report))
+
+
+def _totals(report: Report, console: Console) -> None:
+    heads = [letter.upper() for letter in report.sides] + (["B / A"] if report.compares else [])
+    print_title(console, "Totals")
+    table = new_table("", *heads)
+    for total in totals(report):
+        if total.column in SHOWN_TOTALS:
+            table.add_row(total.name, *total.cells, *([total.ratio] if report.compares else []))
+    console.print(table)
+
+
+def _digests(report: Report, console: Console, top: int) -> None:
+    statements = StatementList(console, NAME_WIDTH, CELL_WIDTH)
+    if report.compares:
+        print_title(console, "Statements, by time lost or gained in B")
+        statements.head(("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost"))
+    else:
+        print_title(console, "Statements, by total time in the run")
+        console.print(f"[dim]The tape's times were taken {describe(report.tape.info)}: for information.[/]")
+        statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
+    changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
+    for entry in changed[:top]:
+        name, cells = _compared(entry) if report.compares else _single(entry)
+        statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"))
+    _hidden(console, len(report.digests) - len(changed[:top]))
+
+
+def _hidden(console: Console, rows: int) -> None:
+    """Say how many rows are not shown, and what shows them."""
+    if rows > 0:
+        console.print(f"[dim]... {rows:,} more: --top N, --html or --json show them[/]")
+
+
+def _compared(entry: Row) -> tuple[str, list[str]]:
+    """Return the verdict in a few words, and the numbers of both sides."""
+    a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
+    times = [duration(side.get(key)) for key in ("p50_ns", "p95_ns") for side in (a, b)]
+    if entry["verdict"] == ERRORS:
+        name = f"errors: {entry['new_errors']:,} new"
+    elif entry["verdict"] in (SLOWER, FASTER):
+        name = f"{entry['verdict']}: {entry['why']}"
+    else:
+        name = entry["verdict"]
+    return printable(name, NAME_WIDTH - 1), [count(b.get("n")), *times, duration(pair.get("lost_ns"))]
+
+
+def _single(entry: Row) -> tuple[str, list[str]]:
+    a = entry["a"] or {}
+    columns = ("p50_ns", "p95_ns", "total_ns", "tape_p50_ns", "tape_p95_ns")
+    return entry["digest"], [count(a.get("n")), *(duration(a.get(column)) for column in columns)]
+
+
+def _errors(report: Report, console: Console, top: int) -> None:
+    rows = report.answers["errors"]
+    if not report.compares and not rows:
+        events = sum(row["events"] for row in report.answers["error_counts"])
+        known = "errno" in report.tape.info.get("known_columns", [])
+        reason = "as on the tape" if known else "the tape does not know which statements failed originally"
+        print_title(console, "Errors", f"  {events:,} ({reason})")
+    if not rows:
+        return
+    print_title(console, f"Errors, compared with {'A' if report.compares else 'the tape'}")
+    statements = StatementList(console, TEXT_NAME_WIDTH, CELL_WIDTH)
+    statements.head(("before", "after", "events"))
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    for row in rows[:top]:
+        name = printable(f"{row['what']}: {row['error'] or row.get('error_before') or ''}", TEXT_NAME_WIDTH - 1)
+        cells = [str(row["before"]), str(row["after"]), count(row["events"])]
+        style = "red" if row["what"] in ("new", "changed") else "bold"
+        statements.add(name, cells, texts.get(row["digest"]) or "", style)
+    _hidden(console, len(rows) - top)
+
+
+def _results(report: Report, console: Console, top: int) -> None:
+    rows, (compared,) = report.answers["results"], report.answers["compared"]
+    reference = "A" if report.compares else "the tape"
+    checked = f"{count(compared['rows'])} events by rows, {count(compared['checksums'])} by checksum"
+    if not rows:
+        answer = (
+            f"all are as in {reference} ({checked})" if compared["rows"] else f"{reference} has none to compare with"
+        )
+        print_title(console, "Results", f"  {answer}")
+        return
+    print_title(console, f"Results that differ from {reference}", f" ({checked})")
+    statements = StatementList(console, TEXT_NAME_WIDTH, CELL_WIDTH + 2)
+    statements.head(("events", "more rows"))
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    for row in rows[:top]:
+        reason = f" (likely reason: {row['known']})" if row["known"] else ""
+        more = count(row["more_sent"]) if row["kind"] == "rows" else ""
+        name = printable(f"{KINDS[row['kind']]}{reason}", TEXT_NAME_WIDTH - 1)
+        statements.add(name, [count(row["events"]), more], texts.get(row["digest"]) or "")
+    _hidden(console, len(rows) - top)
+
+
+def _explanations(report: Report, console: Console) -> None:
+    """Show what may explain the differences: query plans, counters, variables."""
+    lines = [
+        f"plan of {entry['digest'][:8]}: {change}"
+        for entry in report.digests
+        for change in report.query_plans.get(entry["digest"], {"changes": []})["changes"]
+    ]
+    lines += [
+        f"{row['name']}: {count(row['a'])} -> {count(row['b'])} for each 1,000 statements"
+        for row in report.answers["counters"][:MAX_COUNTERS]
+        if report.compares and abs(row["weight"]) > MIN_COUNTER_WEIGHT
+    ]
+    both = [row for row in report.variables if None not in (row["a"], row["b"])]
+    lines += [f"{row['name']}: {row['a']} -> {row['b']}" for row in both[:MAX_VARIABLES]]
+    if len(report.variables) > MAX_VARIABLES:
+        lines.append(f"{len(report.variables)} variables differ in all: --html or --json show them")
+    if lines:
+        print_title(console, "What may explain it")
+    for text in lines:
+        console.print(f"  {_safe(text, 160)}")
+
+
+def _server_times(report: Report, console: Console, top: int) -> None:
+    """Show what the servers' own logs say: times of one measuring point, which may be compared with each other."""
+    rows = report.answers["server_times"]
+    if not rows:
+        return
+    places = [place for place in ("tape", "a", "b") if any(row[f"{place}_n"] is not None for row in rows)]
+    print_title(console, "In the server, by its own slow log", " (not comparable with the times above)")
+    statements = StatementList(console, NAME_WIDTH, CELL_WIDTH)
+    names = [place if place == "tape" else place.upper() for place in places]
+    statements.head([f"{quantile} {name}" for quantile in ("p50", "p95") for name in names])
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    for row in rows[:top]:
+        cells = [duration(row[f"{place}_{quantile}_ns"]) for quantile in ("p50", "p95") for place in places]
+        statements.add(row["digest"], cells, texts.get(row["digest"]) or "")
+
+
+def _accounting(report: Report, console: Console) -> None:
+    """Show what became of the events, and why they were late: two lines for each run."""
+    print_title(console, "Accounting and lateness")
+    for letter in report.sides:
+        rows = [row for row in report.answers["accounting"] if row["run"] == letter]
+        parts = [f"{count(r['events'])} {r['status']}{f' ({reason})' if (reason := r['reason']) else ''}" for r in rows]
+        console.print(f"  {letter.upper()}: {', '.join(parts)}")
+        late = [row for row in report.answers["lateness"] if row["run"] == letter]
+        causes = [f"{row['cause']} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
+        text = f"late at p99: {', '.join(causes) or 'nothing'}" if late else "nothing was due (--pace none)"
+        console.print(f"[dim]     {text}[/]")

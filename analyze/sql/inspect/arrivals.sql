@@ -1,0 +1,30 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How do statements and sessions arrive: how many a second, how evenly? burstiness = variance of the seconds' counts over their mean
+-- (index of dispersion): 1 as of a Poisson process, more = bursts. think = from an answer to the session's next statement.
+-- Input: tape_events, tape_sessions.
+-- By hand:
+--   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
+--   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
+--   .read analyze/sql/inspect/arrivals.sql
+WITH seconds AS (
+    SELECT start_ns // 1000000000 AS second, count(*) AS n FROM tape_events GROUP BY ALL
+), spans AS (
+    SELECT min(second) AS first, max(second) AS last FROM seconds
+), filled AS (
+    SELECT coalesce(s.n, 0) AS n
+    FROM (SELECT unnest(range(first, last + 1)) AS second FROM spans WHERE last - first < 10000000) AS r
+    LEFT JOIN seconds AS s USING (second)
+), thinking AS (
+    SELECT start_ns - lag(start_ns + coalesce(duration_ns, 0)) OVER (PARTITION BY session ORDER BY seq) AS think_ns FROM tape_events
+), connects AS (
+    SELECT connect_ns // 1000000000 AS second, count(*) AS n FROM tape_sessions WHERE connect_ns IS NOT NULL GROUP BY ALL
+)
+SELECT
+    (SELECT max(n) FROM filled) AS max_per_second,
+    (SELECT quantile_disc(n, 0.5) FROM filled) AS median_per_second,
+    (SELECT var_pop(n) / nullif(avg(n), 0) FROM filled) AS burstiness,
+    (SELECT quantile_disc(think_ns, [0.5, 0.95]) FROM thinking WHERE think_ns >= 0) AS think_ns,
+    (SELECT count(*) FROM thinking WHERE think_ns >= 0) AS think_times,
+    (SELECT max(n) FROM connects) AS max_connects_per_second,
+    (SELECT sum(n) / nullif(max(second) - min(second) + 1, 0) FROM connects) AS connects_per_second,
+    (SELECT count(*) FROM tape_sessions WHERE NOT connect_seen) AS connects_not_seen

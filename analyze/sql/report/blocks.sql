@@ -1,0 +1,38 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How did each digest's times shift, in each block of the tape's time and each round? The verdicts are made of these: neighbouring
+-- events share what the machine did, blocks hardly.
+--   n, shift    events; mean of ln(b / a): over the pairs where at least half of the smaller side's events are paired (paired),
+--               else the difference of both sides' mean logarithms
+--   level_a     mean of ln(a): how one round of a differs from the next is the machine's own variance
+-- Input: paired_times, outcome.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/blocks.sql
+WITH sides AS (
+    SELECT digest, run, round, least(39, 40 * (start_ns - first_ns) // greatest(span_ns, 1))::INTEGER AS block,
+        count(*) AS n, avg(ln(greatest(service_ns, 1))) AS level
+    FROM outcome, (SELECT min(start_ns) AS first_ns, max(start_ns) - min(start_ns) AS span_ns FROM outcome WHERE run = 'a')
+    WHERE ok AND digest IS NOT NULL
+    GROUP BY ALL
+), paired AS (
+    SELECT digest, round, block, count(*) AS n, avg(ln(greatest(b_ns, 1) / greatest(a_ns, 1))) AS shift,
+        avg(ln(greatest(a_ns, 1))) AS level_a
+    FROM paired_times
+    GROUP BY ALL
+), few AS (
+    SELECT s.digest
+    FROM (SELECT digest, run, sum(n) AS n FROM sides GROUP BY ALL) AS s
+    LEFT JOIN (SELECT digest, sum(n) AS n FROM paired GROUP BY digest) AS p USING (digest)
+    GROUP BY s.digest
+    HAVING count(*) = 2 AND coalesce(any_value(p.n), 0) < 0.5 * min(s.n)
+)
+SELECT digest::VARCHAR AS digest, round, block, n, shift, level_a, true AS paired
+FROM paired
+WHERE digest NOT IN (FROM few)
+UNION ALL
+SELECT a.digest::VARCHAR, a.round, a.block, least(a.n, b.n), b.level - a.level, a.level, false
+FROM sides AS a
+JOIN sides AS b ON b.run = 'b' AND a.digest = b.digest AND a.round = b.round AND a.block = b.block
+WHERE a.run = 'a' AND a.digest IN (FROM few)
+ORDER BY digest, round, block

@@ -1,0 +1,7 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How many events could be compared by each kind of result? One row. Input: matched_events.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/compared.sql
+SELECT count(*) FILTER (rows_known) AS rows, count(*) FILTER (sums_known) AS checksums FROM matched_events

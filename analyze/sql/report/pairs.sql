@@ -1,0 +1,41 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What does the same event cost in b, compared with a? Per digest, over events answered without an error in both:
+--   ratio       median of b's service time divided by a's, event by event
+--   ratio_low, ratio_high   its 95 % interval by order statistics: ranks n/2 -+ 1.96 sqrt(n)/2 (Conover, Practical
+--               Nonparametric Statistics, section 3.2)
+--   median_a_ns, median_b_ns, p95_a_ns, p95_b_ns   of the paired events
+--   lost_ns     total of b less total of a
+--   tail_share  its share of the whole report's change beyond p99: of what the slowest 1 % of b cost more than those of a
+-- Input: paired_times.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/pairs.sql
+WITH ranked AS (
+    SELECT digest, (greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT AS ratio,
+        row_number() OVER (PARTITION BY digest ORDER BY (greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT) AS place,
+        count(*) OVER (PARTITION BY digest) AS n
+    FROM paired_times
+), bounds AS (
+    SELECT digest, any_value(n) AS n,
+        max(ratio) FILTER (place = (n + 1) // 2) AS ratio,
+        max(ratio) FILTER (place = greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))) AS ratio_low,
+        max(ratio) FILTER (place = least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))) AS ratio_high
+    FROM ranked
+    GROUP BY digest
+), limits AS (
+    SELECT quantile_disc(a_ns, 0.99) AS a_ns, quantile_disc(b_ns, 0.99) AS b_ns FROM paired_times
+), sums AS (
+    SELECT digest,
+        median(p.a_ns)::BIGINT AS median_a_ns, median(p.b_ns)::BIGINT AS median_b_ns,
+        quantile_disc(p.a_ns, 0.95) AS p95_a_ns, quantile_disc(p.b_ns, 0.95) AS p95_b_ns,
+        (sum(p.b_ns) - sum(p.a_ns))::BIGINT AS lost_ns,
+        coalesce(sum(p.b_ns) FILTER (p.b_ns >= l.b_ns), 0) - coalesce(sum(p.a_ns) FILTER (p.a_ns >= l.a_ns), 0) AS tail_ns
+    FROM paired_times AS p, limits AS l
+    GROUP BY digest
+)
+SELECT digest, n, ratio, ratio_low, ratio_high, median_a_ns, median_b_ns, p95_a_ns, p95_b_ns, lost_ns,
+    tail_ns / nullif(sum(abs(tail_ns)) OVER (), 0) AS tail_share
+FROM bounds
+JOIN sums USING (digest)
+ORDER BY abs(lost_ns) DESC, digest

@@ -1,0 +1,33 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What did the statements cost in the server itself: on the tape, where it was taken there, and by the targets' own slow logs
+-- (`querytape replay --target-slowlog`)? One row for each digest; these times may be ranked against each other, not against
+-- the client's. Input: variable tape_in_server (was it taken in the server), view log_event (events of the slow logs' tapes, with run
+-- 'a' or 'b').
+-- By hand, with the views and variables of prelude.sql:
+--   CREATE VIEW log_event AS SELECT 'a' AS run, * FROM 'later.tape/events/*.parquet';
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/report/server_times.sql
+WITH took AS (
+    SELECT 'tape' AS place, digest, duration_ns FROM tape_event
+    WHERE getvariable('tape_in_server')
+    UNION ALL
+    SELECT run, digest, duration_ns FROM log_event
+), sums AS (
+    SELECT digest, place, count(*) AS n, sum(duration_ns)::BIGINT AS total_ns,
+        quantile_disc(duration_ns, 0.5) AS p50_ns, quantile_disc(duration_ns, 0.95) AS p95_ns
+    FROM took
+    WHERE digest IS NOT NULL AND duration_ns IS NOT NULL
+    GROUP BY digest, place
+)
+SELECT digest,
+    any_value(n) FILTER (place = 'tape') AS tape_n, any_value(n) FILTER (place = 'a') AS a_n, any_value(n) FILTER (place = 'b') AS b_n,
+    any_value(p50_ns) FILTER (place = 'tape') AS tape_p50_ns, any_value(p50_ns) FILTER (place = 'a') AS a_p50_ns,
+    any_value(p50_ns) FILTER (place = 'b') AS b_p50_ns,
+    any_value(p95_ns) FILTER (place = 'tape') AS tape_p95_ns, any_value(p95_ns) FILTER (place = 'a') AS a_p95_ns,
+    any_value(p95_ns) FILTER (place = 'b') AS b_p95_ns,
+    max(total_ns) AS total_ns
+FROM sums
+WHERE digest IN (SELECT digest::VARCHAR FROM digest_texts)
+GROUP BY digest
+HAVING count(*) > 1
+ORDER BY max(total_ns) DESC, digest

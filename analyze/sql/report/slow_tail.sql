@@ -1,0 +1,13 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How did each digest's tail shift, in each twentieth of the tape's time and each round? p95 of both sides, where 15 pairs or more
+-- carry it. Input: paired_times.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/slow_tail.sql
+SELECT digest::VARCHAR AS digest, round, block // 2 AS block, count(*) AS n,
+    quantile_disc(a_ns, 0.95) AS tail_a_ns, quantile_disc(b_ns, 0.95) AS tail_b_ns
+FROM paired_times
+GROUP BY ALL
+HAVING count(*) >= 15
+ORDER BY digest, round, block

@@ -1,0 +1,63 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- When did the server stall? Per run and round, in bins of a tenth of a second. A bin is a stall where statements waited and fewer than
+-- a third of the usual number were answered (usual: the median of the 4 s around, at least half of the run's); or where what was waited
+-- for in it took ten times as long as usual and 20 ms more. Neighbouring bins are one stall.
+--   at_ns, long_ns   when it began, how long it took
+--   depth            answers in it, as a share of the usual
+--   longest_ns       the longest service time that ended in it or right after it
+--   errors           statements that failed in it
+--   digest           whose statements waited longest in it, together
+-- Input: outcome.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/report/stalls.sql
+WITH answers AS (
+    SELECT run, round, done_ns // 100000000 AS bin, count(*) AS n, max(service_ns) AS longest_ns, count(*) FILTER (errno <> 0) AS errors
+    FROM outcome
+    WHERE done_ns IS NOT NULL AND done_ns >= 0
+    GROUP BY ALL
+), waits AS ( -- what was sent and not answered in a bin, for statements of more than a bin
+    SELECT run, round, unnest(range(greatest(sent_ns, 0) // 100000000, done_ns // 100000000 + 1)) AS bin, digest, service_ns
+    FROM outcome
+    WHERE done_ns IS NOT NULL AND service_ns >= 100000000 AND service_ns < 600000000000 AND sent_ns IS NOT NULL
+), waiting AS (
+    SELECT run, round, bin, count(*) AS waiting FROM waits GROUP BY ALL
+), bins AS (
+    SELECT r.run, r.round, unnest(range(r.first, r.last + 1)) AS bin
+    FROM (SELECT run, round, min(bin) AS first, max(bin) AS last FROM answers GROUP BY ALL) AS r
+), filled AS (
+    SELECT b.run, b.round, b.bin, coalesce(a.n, 0) AS n, coalesce(a.longest_ns, 0) AS longest_ns, coalesce(a.errors, 0) AS errors,
+        coalesce(w.waiting, 0) AS waiting
+    FROM bins AS b
+    LEFT JOIN answers AS a USING (run, round, bin)
+    LEFT JOIN waiting AS w USING (run, round, bin)
+), usual AS (
+    SELECT *,
+        greatest(median(n) OVER around, median(n) OVER whole / 2) AS usual_n,
+        median(longest_ns) OVER around AS usual_ns
+    FROM filled
+    WINDOW around AS (PARTITION BY run, round ORDER BY bin ROWS BETWEEN 20 PRECEDING AND 20 FOLLOWING),
+        whole AS (PARTITION BY run, round)
+), flagged AS (
+    SELECT *, usual_n >= 3 AND waiting > 0
+        AND (n < usual_n / 3 OR (longest_ns > 10 * usual_ns AND longest_ns > usual_ns + 20000000 AND waiting >= 3)) AS stalls
+    FROM usual
+), numbered AS (
+    SELECT *, bin - row_number() OVER (PARTITION BY run, round ORDER BY bin) AS island FROM flagged WHERE stalls
+), spans AS (
+    SELECT run, round, min(bin) AS first, max(bin) AS last, sum(n) / nullif(sum(usual_n), 0) AS depth,
+        max(longest_ns) AS longest_ns, sum(errors)::BIGINT AS errors
+    FROM numbered
+    GROUP BY run, round, island
+), causes AS (
+    SELECT s.run, s.round, s.first, w.digest, sum(w.service_ns) AS waited_ns, count(*) AS n,
+        row_number() OVER (PARTITION BY s.run, s.round, s.first ORDER BY sum(w.service_ns) DESC, w.digest) AS place
+    FROM spans AS s
+    JOIN waits AS w ON w.run = s.run AND w.round = s.round AND w.bin BETWEEN s.first AND s.last
+    GROUP BY s.run, s.round, s.first, w.digest
+)
+SELECT s.run, s.round, (s.first * 100000000)::BIGINT AS at_ns, ((s.last - s.first + 1) * 100000000)::BIGINT AS long_ns,
+    s.depth, s.longest_ns::BIGINT AS longest_ns, s.errors, c.digest
+FROM spans AS s
+LEFT JOIN causes AS c ON c.run = s.run AND c.round = s.round AND c.first = s.first AND c.place = 1
+ORDER BY s.run, s.round, at_ns

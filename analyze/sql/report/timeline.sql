@@ -1,0 +1,20 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- How did it go over time? Per run, round and bin of bin_ns (variable), by the time of the answer:
+--   per_second, p50_ns, p95_ns, p99_ns (service time), busy (statements in the server on average: service time per second), errors
+-- Input: outcome.
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/report/timeline.sql
+WITH bins AS (
+    SELECT run, round, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
+        count(*) / (getvariable('bin_ns') / 1e9) AS per_second,
+        quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p,
+        sum(service_ns) / getvariable('bin_ns') AS busy,
+        count(*) FILTER (errno <> 0) AS errors
+    FROM outcome
+    WHERE done_ns IS NOT NULL
+    GROUP BY run, round, bin
+)
+SELECT run, round, bin, per_second, p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns, busy, errors
+FROM bins
+ORDER BY run, round, bin

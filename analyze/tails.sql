@@ -1,9 +1,0 @@
--- SPDX-License-Identifier: Apache-2.0
--- Did each digest's slow end shift, in each twentieth of the tape's time and each round? p95 of both sides, where 15 pairs or more carry
--- it. Input: pair.
-SELECT digest::VARCHAR AS digest, round, block // 2 AS block, count(*) AS n,
-    quantile_disc(a_ns, 0.95) AS tail_a_ns, quantile_disc(b_ns, 0.95) AS tail_b_ns
-FROM pair
-GROUP BY ALL
-HAVING count(*) >= 15
-ORDER BY digest, round, block

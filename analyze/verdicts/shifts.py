@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure how far each digest's times shifted, by tests on blocks of time: single events are not independent.
+
+A block's value is the mean logarithm of B's times over A's, of the same events where they are paired. Two things make
+it vary:
+
+- what all digests share, because the machine was slower for a while: its mean over the digests in each block. Blocks
+  where that jumps by a quarter or more hold a stall of one side: they are excluded here and listed as stalls. Of the
+  others the variance of the mean is corrected for autocorrelation (lag 1, as of an AR(1) process);
+- the rest, which is the digest's own: Yuen's trimmed t-test (Yuen 1974; one sample: Tukey and McLaughlin 1963)
+  excludes the fifth at both ends, where stalls are.
+
+One or two rounds do not show how a server's runs differ. A shift that all digests share, of up to 15 %, is then
+taken for the machine's, and the margin on that side is wider by it; a larger one is taken for real.
+
+Of several rounds the rounds' own means are tested as well: what a server does differently from one start to the next
+is then in the variance, and the larger p counts.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit  # Student's t: its distribution function and the inverse
+
+Floats = NDArray[np.float64]
+
+TRIM = 0.2
+CLIP = 0.5  # a block's value counts for what is shared up to here from its digest's own median
+STALL = 0.25  # a block of both sides' stalls: what is shared differs by so much (a logarithm)
+MAX_STALLS = 0.5
+MIN_BLOCKS = 8
+MIN_TAILS = 6
+MIN_ROUNDS = 3
+RESAMPLES = 400
+RUN_NOISE, RUN_DRIFT = 0.02, 0.15
+MIN_SHARING = 5  # digests
+Columns = dict[str, NDArray[np.generic]]
+Margins = tuple[float, float]  # down, up
+NONE = np.zeros(1)
+
+
+@dataclass(frozen=True)
+class Test:
+    """One shift on the logarithmic scale: its estimate, 90 % interval, and p of being at or inside the margin."""
+
+    shift: float
+    low: float
+    high: float
+    p_above: float
+    p_below: float
+    error: float  # standard error
+    freedom: float  # degrees of freedom
+
+
+@dataclass(frozen=True)
+class Shift:
+    """A digest's shifts: of the middle, of the tail (p95), over rounds; None where there is too little for a test."""
+
+    events: int
+    paired: bool
+    middle: Test | None
+    tail: Test | None
+    rounds: Test | None
+    tail_ns: float  # p95 of B less that of A, the median block's
+    noise: float | None  # standard deviation of A's own rounds, on the logarithmic scale
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest ratio that would have been found, with a probability of 80 % at p = 0.005."""
+        test = self.rounds or self.middle
+        if test is None:
+            return None
+        reach = stdtrit(test.freedom, 0.995) + stdtrit(test.freedom, 0.8)
+        return exp(float(reach) * test.error)
+
+
+def trimmed(
+    values: Floats, margins: Margins, trim: float = TRIM, shared: Floats | None = None, shared_error: float = 0.0
+) -> Test:
+    """Test the centre of values against -margins[0] and +margins[1] (all logarithms).
+
+    `shared`: what of each value all digests have in common, whose mean has the standard error `shared_error`.
+    """
+    n = len(values)
+    cut = int(trim * n)
+    centre = float(np.sort(values)[cut : n - cut].mean())
+    own = np.sort(values if shared is None else values - shared)
+    winsorised = np.clip(own, own[cut], own[n - cut - 1])
+    error = float(winsorised.std(ddof=1)) / ((1 - 2 * cut / n) * sqrt(n))
+    error = max(sqrt(error**2 + shared_error**2), 1e-9)
+    freedom = n - 2 * cut - 1
+    reach = float(stdtrit(freedom, 0.95)) * error
+    return Test(
+        centre,
+        centre - reach,
+        centre + reach,
+        float(stdtr(freedom, (margins[1] - centre) / error)),
+        float(stdtr(freedom, (centre + margins[0]) / error)),
+        error,
+        freedom,
+    )
+
+
+def measure(blocks: Columns, tails: Columns, margin: float) -> dict[str, Shift]:
+    """Return each digest's shifts, from the columns of blocks.sql and slow_tail.sql (by digest, round, block)."""
+    tail_rows = dict(_by_digest(tails))
+    margins = _margins(blocks, margin)
+    common, error, stalls = _shared(blocks)
+    measured = {}
+    for digest, rows in _by_digest(blocks):
+        calm = ~stalls[_places(rows)]
+        if calm.any():
+            rows = {name: values[calm] for name, values in rows.items()}
+        shifts = rows["shift"].astype(np.float64)
+        counts = rows["n"].astype(np.float64)
+        rounds, levels = _by_round(rows["round"], shifts, counts, rows["level_a"].astype(np.float64))
+        tail = _tail(tail_rows.get(digest), margins)
+        measured[digest] = Shift(
+            events=int(counts.sum()),
+            paired=bool(rows["paired"].all()),
+            middle=(
+                trimmed(shifts, margins, shared=common[_places(rows)], shared_error=error)
+                if len(shifts) >= MIN_BLOCKS
+                else None
+            ),
+            tail=tail[0],
+            rounds=trimmed(rounds, (margin, margin), 0.0) if len(rounds) >= MIN_ROUNDS else None,
+            tail_ns=tail[1],
+            noise=float(levels.std(ddof=1)) if len(levels) >= 2 else None,
+        )
+    return measured
+
+
+def _places(columns: Columns) -> NDArray[np.int64]:
+    """Return each row's place in time: blocks of one round after the other."""
+    return columns["round"].astype(np.int64) * 64 + columns["block"].astype(np.int64)
+
+
+def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
+    """Return by place what all digests have in common in a block, the standard error of its mean, and which stall."""
+    if len(blocks["n"]) == 0:
+        return NONE, 0.0, NONE.astype(np.bool_)
+    places = _places(blocks)
+    residuals, counts = np.zeros(len(places)), blocks["n"].astype(np.float64)
+    shifts, at = blocks["shift"].astype(np.float64), 0
+    for _, rows in _by_digest(blocks):
+        own = shifts[at : at + len(rows["n"])]
+        residuals[at : at + len(own)] = np.clip(own - np.median(own), -CLIP, CLIP)
+        at += len(own)
+    total = np.bincount(places, counts)
+    common = np.bincount(places, counts * residuals) / np.maximum(total, 1)
+    stalls = np.abs(common - np.median(common[total > 0])) > STALL
+    if (stalls & (total > 0)).sum() > MAX_STALLS * (total > 0).sum():
+        stalls[:] = False
+    series = common[(total > 0) & ~stalls]
+    if len(series) < MIN_BLOCKS or (spread := float(series.std(ddof=1))) == 0:
+        return common, 0.0, stalls
+    steps = series - series.mean()
+    memory = min(max(float((steps[1:] * steps[:-1]).sum() / (steps**2).sum()), 0.0), 0.95)
+    return common, spread / sqrt(len(series)) * sqrt((1 + memory) / (1 - memory)), stalls
+
+
+def _margins(blocks: Columns, margin: float) -> Margins:
+    """Return the margins to both sides: what all digests share is the machine's, where too few rounds tell."""
+    if len(blocks["n"]) == 0 or len(np.unique(blocks["round"])) >= MIN_ROUNDS:
+        return margin, margin
+    centres = sorted(
+        (float(np.median(rows["shift"].astype(np.float64))), float(rows["n"].sum())) for _, rows in _by_digest(blocks)
+    )
+    if len(centres) < MIN_SHARING:
+        return margin, margin
+    upto = np.cumsum([n for _, n in centres])
+    common = centres[int(np.searchsorted(upto, upto[-1] / 2))][0]
+    if not RUN_NOISE < abs(common) < RUN_DRIFT:
+        return margin, margin
+    return margin + max(-common, 0.0), margin + max(common, 0.0)
+
+
+def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, float]:
+    if rows is None or len(rows["n"]) < MIN_TAILS:
+        return None, 0.0
+    a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
+    return trimmed(np.log(np.maximum(b, 1) / np.maximum(a, 1)), (2 * margins[0], 2 * margins[1])), float(
+        np.median(b - a)
+    )
+
+
+def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, levels: Floats) -> tuple[Floats, Floats]:
+    """Return each round's mean shift and A's mean level, weighted by events."""
+    numbers, places = np.unique(rounds, return_inverse=True)
+    total = np.bincount(places, counts, len(numbers))
+    return np.bincount(places, counts * shifts, len(numbers)) / total, np.bincount(
+        places, counts * levels, len(numbers)
+    ) / total
+
+
+def _by_digest(columns: Columns) -> Iterator[tuple[str, Columns]]:
+    digests = columns["digest"]
+    if len(digests) == 0:
+        return
+    edges = np.flatnonzero(digests[1:] != digests[:-1]) + 1
+    starts, ends = [0, *edges.tolist()], [*edges.tolist(), len(digests)]
+    for start, end in zip(starts, ends, strict=True):
+        yield str(digests[start]), {name: values[start:end] for name, values in columns.items()}
+
+
+def bootstrap_quantile(tails: Columns, seed: int = 1) -> dict[str, tuple[float, float]]:
+    """Return each digest's 95 % interval of B's p95 over A's: blocks of time drawn with replacement (Kuensch 1989)."""
+    chance = np.random.default_rng(seed)
+    intervals = {}
+    for digest, rows in _by_digest(tails):
+        a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
+        if len(a) < MIN_TAILS:
+            continue
+        ratios = np.log(np.maximum(b, 1) / np.maximum(a, 1))
+        drawn = ratios[chance.integers(0, len(ratios), (RESAMPLES, len(ratios)))].mean(axis=1)
+        low, high = np.quantile(drawn, [0.025, 0.975])
+        intervals[digest] = (exp(float(low)), exp(float(high)))
+    return intervals

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find signs that a tape is not the whole workload: thresholds of the log, and long silences."""
+
+import duckdb
+
+from ..common.duck import load_sql
+from ..common.units import utc_time
+from .source import TapeWarning
+
+# Shorter floors under all durations are what a slow machine has anyway.
+MIN_THRESHOLD_NS = 5_000_000
+MIN_EVENTS = 20
+# Lookups by key examine a row or two in any log.
+MIN_EXAMINED = 10
+
+
+def completeness(con: duckdb.DuckDBPyConnection) -> list[TapeWarning]:
+    """Return why the events of view `events` cannot be the whole workload, as far as they show it."""
+    events, shortest, least_examined, readers, _, gap, gap_from, gaps = con.execute(
+        load_sql(__package__, "completeness.sql")
+    ).fetchall()[0]
+    warnings = []
+    if events >= MIN_EVENTS and shortest is not None and shortest >= MIN_THRESHOLD_NS:
+        text = (
+            f"no statement is shorter than {shortest / 1e9:.6f} s: looks like long_query_time="
+            f"{threshold(shortest / 1e9)}; everything faster is missing"
+        )
+        warnings.append({"kind": "long_query_time", "text": text})
+    if readers >= MIN_EVENTS and least_examined is not None and least_examined >= MIN_EXAMINED:
+        text = (
+            f"no statement examined fewer than {least_examined} rows: looks like"
+            f" min_examined_row_limit={least_examined}"
+        )
+        warnings.append({"kind": "min_examined_row_limit", "text": text})
+    if gaps:
+        text = (
+            f"{gaps} silence{'s' if gaps > 1 else ''} that the rest of the tape makes unlikely; the longest is"
+            f" {gap / 1e9:.0f} s from {utc_time(gap_from)} UTC: was a log file left out?"
+        )
+        warnings.append({"kind": "hole", "text": text})
+    return warnings
+
+
+def threshold(shortest_s: float) -> str:
+    """Return the round number of seconds at or just below the shortest duration: what somebody would have typed."""
+    step = 10.0
+    while step > shortest_s:
+        step /= 10
+    for factor in (5, 2, 1):
+        if factor * step <= shortest_s:
+            return f"{factor * step:g}"
+    return f"{step:g}"

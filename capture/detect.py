@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Detect the kind of a file by its first bytes."""
+
+from collections.abc import Iterable
+
+from ..common.errors import InputError, NativeFault
+from ..native.bindings.inputs import head
+from .source import SourceKind
+
+MAX_SHOWN = 40  # bytes of a file that is not known
+
+
+def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
+    """Return the kind whose marks come first in the file; of two at one place, the first of `kinds`.
+
+    A Pipe (native/bindings/inputs.py) keeps what was looked at: whoever reads it gets that, too.
+
+    Raises InputError where the file is empty, cannot be read or has no kind's marks.
+    """
+    try:
+        begin = head(name)
+    except NativeFault as error:
+        raise InputError(str(error)) from error
+    if not begin:
+        raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
+    kinds = list(kinds)
+    seen = [(place, kind) for kind in kinds if (place := kind.sniff(begin)) >= 0]
+    if seen:
+        return min(seen, key=lambda pair: pair[0])[1]
+    first = begin.split(b"\n", 1)[0][:MAX_SHOWN]
+    raise InputError(
+        f"{name}: the kind of this file is not known: it begins with {first!r}; name the kind: querytape capture KIND"
+        f" FILE ({', '.join(kind.name for kind in kinds)})"
+    )

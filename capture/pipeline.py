@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capture files or a live source of any kind into a tape: check the files, record, finish.
+
+names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> finish -> tape.json
+"""
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import InputError, NativeFault
+from ..native.bindings.inputs import STDIN, Pipe, as_input
+from ..native.bindings.reader import Reader, ReaderStats
+from .finish import finish
+from .source import Settings, SourceKind, TapeWarning
+from .tape_writer import Source, new_tape, open_storage, record
+
+
+def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
+    """Record files, or the live source that the settings name, into a new tape at `path`; return the tape's JSON.
+
+    Raises InputError where a file cannot be read, `path` exists, or there is no event (no tape is left then).
+    """
+    check_files(names)
+    ordered = order_by_time([as_input(name) for name in names], kind.first_time)
+    reader = open_reader(kind, ordered, settings)
+    try:
+        watch = watcher(kind, settings, reader, path, total_bytes(ordered))
+        new_tape(path)
+        with open_storage(path, threads=1) as con:
+            info = record(con, Source(kind, ordered, settings), reader, path, watch)
+            check_events(kind, ordered, reader.stats(), info, path)
+            warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
+            con.execute("RESET threads")  # one while the parser had the others
+            return finish(con, path, info, warnings)
+    finally:
+        reader.close()
+
+
+def check_files(names: Sequence[str]) -> None:
+    """Raise InputError unless every name is a readable, non-empty file (or one single "-")."""
+    if len(set(names)) != len(names):
+        raise InputError("the same file is named twice: its events would be on the tape twice")
+    for name in names:
+        path = Path(name)
+        if name == STDIN:
+            continue
+        if not path.exists():
+            raise InputError(f"{name}: no such file")
+        if path.is_file() and path.stat().st_size == 0:
+            raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
+
+
+def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None) -> list[str]:
+    """Return the files in the order of their first events; those that show no time keep their place at the end.
+
+    A shell's `*` gives rotated logs newest first or by name. A pipe can be opened once and is not looked at: nothing is
+    reordered then.
+    """
+    if first_time is None or len(names) < 2 or any(isinstance(as_input(name), Pipe) for name in names):
+        return list(names)
+
+    def key(name: str) -> tuple[int, int]:
+        try:
+            return (0, first_time(name))
+        except NativeFault:
+            return (1, 0)
+
+    return sorted(names, key=key)
+
+
+def open_reader(kind: SourceKind, names: Sequence[str], settings: Settings) -> Reader:
+    """Open the source. Raises InputError where it cannot be read."""
+    try:
+        return kind.open(names, settings)
+    except NativeFault as error:
+        raise InputError(str(error)) from error
+
+
+def total_bytes(names: Sequence[str]) -> int | None:
+    """Return how many bytes there are to read, None where that is unknown: a pipe, or a live source."""
+    if not names or any(name == STDIN or not Path(name).is_file() for name in names):
+        return None
+    return sum(Path(name).stat().st_size for name in names)
+
+
+def watcher(
+    kind: SourceKind, settings: Settings, reader: Reader, path: Path, total: int | None
+) -> Callable[[ReaderStats], None]:
+    """Return what is called a few times a second: it shows progress and stops the reader at a limit of time or disk."""
+    time_is_up = kind.time_is_up(settings)
+    max_disk = settings.extra.get("max_disk") if kind.live(settings) else None
+
+    def watch(stats: ReaderStats) -> None:
+        settings.watch(stats, total)
+        if time_is_up() or (max_disk and events_bytes(path) > max_disk):
+            reader.stop()
+
+    return watch
+
+
+def events_bytes(path: Path) -> int:
+    """Return how many bytes the events of a tape take on disk."""
+    return sum(part.stat().st_size for part in (path / "events").glob("*"))
+
+
+def check_events(kind: SourceKind, names: Sequence[str], stats: ReaderStats, info: dict[str, Any], path: Path) -> None:
+    """Remove a tape without an event and raise InputError, with what the input says about the reason."""
+    if stats.events:
+        return
+    shutil.rmtree(path)
+    reasons = [warning["text"] for warning in kind.warnings(info["input"])]
+    raise InputError("; ".join([no_event_sentence(kind, names, stats), *reasons]))
+
+
+def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats) -> str:
+    """Return the sentence for input without a single event."""
+    what = ", ".join("standard input" if name == STDIN else name for name in names)
+    if not names:
+        return "no event was seen: nothing was captured (no tape was written)"
+    if stats.bytes_read == 0:
+        return f"{what}: empty: there is nothing to capture (no tape was written)"
+    return (
+        f"{what}: not {kind.title}, or one without events: expected {kind.expected}, found none in"
+        f" {stats.bytes_parsed:,} bytes (no tape was written)"
+    )
+
+
+def stop_warnings(info: dict[str, Any], *, live: bool) -> list[TapeWarning]:
+    """Return the warning that files were not read to their end; a live source has none."""
+    if live or not info.get("stopped"):
+        return []
+    return [{"kind": "stopped", "text": "the capture was stopped by hand: the rest of the input is not on the tape"}]

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Complete a tape whose capture was killed, from the parts that were whole."""
+
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import FolderError
+from ..schemas import open_folder
+from .finish import finish
+from .tape_writer import open_storage, part_entry
+
+
+def recover(path: Path) -> dict[str, Any]:
+    """Complete the tape of a killed capture; return its JSON, which has a warning of what is lost.
+
+    Raises FolderError where `path` is no tape, InputError where it has no event.
+    """
+    tape = open_folder("tape", path)
+    info = dict(tape.info)
+    if missing := [key for key in ("source", "files") if not info.get(key)]:
+        raise FolderError(f"{path / 'tape.json'}: {missing[0]}: missing: `querytape tape verify --salvage` may help")
+    for half in (path / "events").glob("*.tmp"):
+        half.unlink()
+    text = "the capture was killed: what it had not written yet is missing from the end of the tape"
+    with open_storage(path) as con:
+        info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
+        return finish(con, path, info, [*info.get("warnings", []), {"kind": "killed", "text": text}])

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Describe a kind of source: how its files are detected, opened and read. One SourceKind a file of `sources/`."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..native.bindings.reader import Reader, ReaderStats
+
+TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option that only one kind of source has, as `--name`.
+
+    `type`: text, int, duration (a value is nanoseconds), bytes or flag.
+    """
+
+    name: str
+    help: str
+    type: str = "text"
+    default: Any = None
+    multiple: bool = False
+    metavar: str | None = None
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to capture. `timezone_ns`: offset of local times from UTC, None = as the input shows it.
+
+    `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
+    `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second.
+    """
+
+    timezone_ns: int | None = None
+    server: dict[str, Any] | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)
+
+
+def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:
+    """Return a `sniff` that looks for a regular expression, in which ^ is the beginning of a line."""
+
+    def sniff(head: bytes) -> int:
+        match = re.search(pattern, head, re.MULTILINE)
+        return -1 if match is None else match.start()
+
+    return sniff
+
+
+def no_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return no warnings: for inputs that do not say what they left out."""
+    return []
+
+
+@dataclass(frozen=True)
+class SourceKind:
+    """A kind of source.
+
+    `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and returns
+    where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected ...".
+    `warnings` makes warnings of a reader's description: which events the input left out. `measuring_point`: where
+    durations were taken: server, proxy, wire or client. `first_time`: a file's first time in nanoseconds since the
+    epoch; files are read in this order. `local_times`: the input may show local times. `live`: whether the input has
+    no end. `time_is_up` is called when a capture begins and returns a function that says whether it must end.
+    """
+
+    name: str
+    title: str
+    help: str
+    examples: str
+    expected: str
+    open: Callable[[Sequence[str], Settings], Reader]
+    sniff: Callable[[bytes], int]
+    measuring_point: str = "server"
+    warnings: Callable[[Mapping[str, Any]], list[TapeWarning]] = no_warnings
+    first_time: Callable[[str], int] | None = None
+    local_times: bool = True
+    options: tuple[Option, ...] = ()
+    live: Callable[[Settings], bool] = field(default=lambda settings: False)
+    time_is_up: Callable[[Settings], Callable[[], bool]] = field(default=lambda settings: lambda: False)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Holds the kinds of source by name; a kind's module is imported when the kind is first asked for."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .source import SourceKind
+
+
+@dataclass(frozen=True)
+class SourcePlace:
+    """A source's module in sources/, and its short help: the first line of its help (a test holds the two equal)."""
+
+    module: str
+    short_help: str
+
+
+class SourceTable(Mapping[str, "SourceKind"]):
+    """Kinds by name, in the order in which an unnamed file is looked at."""
+
+    def __init__(self, places: Mapping[str, SourcePlace]) -> None:
+        self.places = dict(places)
+
+    def __getitem__(self, name: str) -> "SourceKind":
+        """Return a kind, imported now where it was not yet. Raises KeyError for an unknown name."""
+        kind: SourceKind = import_module(f".sources.{self.places[name].module}", __package__).KIND
+        return kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+
+# By the name that `querytape capture` knows, in the order in which a file whose kind was not given is tried.
+SOURCES = SourceTable(
+    {
+        "packets": SourcePlace("packets", "Record packets between clients and server, from files or live."),
+        "slowlog": SourcePlace("slowlog", "Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x)."),
+        "general": SourcePlace("general_log", "Record general query logs (MySQL 5.x to 9.x, MariaDB)."),
+        "binlog": SourcePlace("binlog", "Record binary logs as text: a tape of writes alone."),
+        "audit": SourcePlace(
+            "server_audit", "Record audit logs of MariaDB's server_audit plugin (RDS and Aurora MySQL, too)."
+        ),
+        "audit-json": SourcePlace(
+            "audit_json",
+            "Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).",
+        ),
+        "proxysql": SourcePlace(
+            "proxysql", "Record ProxySQL's events log, JSON (mysql-eventslog_format=2) or binary (1)."
+        ),
+        "csv": SourcePlace("csv_file", "Record CSV with a header; options say which column is what."),
+    }
+)

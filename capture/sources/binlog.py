@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source: binary logs as text, as mysqlbinlog prints them: a tape of writes alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ...common.errors import InputError
+from ...native.bindings.inputs import heads
+from ...native.bindings.parsers import open_binlog
+from ...native.bindings.reader import Reader
+from ..source import Settings, SourceKind, TapeWarning, sniff_pattern
+
+EVENT = rb"^# at \d+\n#\d{6} [ \d]\d:\d\d:\d\d server id \d+ "
+RAW = b"\xfebin"
+
+
+def sniff(first: bytes) -> int:
+    """Return where mysqlbinlog's output begins in a file's first bytes, or -1; a raw binary log is known as well."""
+    return 0 if first.startswith(RAW) else sniff_pattern(EVENT)(first)
+
+
+def open_source(names: Sequence[str], settings: Settings) -> Reader:
+    """Return a reader of mysqlbinlog's output. Raises InputError for a binary log that it was not run on."""
+    for name, first in heads(names, len(RAW)):
+        if first == RAW:
+            raise InputError(
+                f"{name}: a binary log as the server writes it: run mysqlbinlog on it, and capture the output"
+            )
+    return open_binlog(names, settings.timezone_ns)
+
+
+def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return warnings of what a binary log does not have."""
+    warnings = [
+        {"kind": "writes_only", "text": "a binary log holds what changed data: no reads, no durations, no failures"}
+    ]
+    if rows := description.get("row_events_without_statement", 0):
+        text = (
+            f"{rows:,} row changes have no statement: binlog_annotate_row_events (MariaDB) or"
+            " binlog_rows_query_log_events (MySQL) was off"
+        )
+        warnings.append({"kind": "row_events", "text": text})
+    return warnings
+
+
+KIND = SourceKind(
+    name="binlog",
+    title="mysqlbinlog's output",
+    help="""Record binary logs as text: a tape of writes alone.
+
+    The statements that changed data, in the order of their commits; no reads, durations or errors. Changes logged as
+    rows have a statement only where the server writes it next to them. Times are starts, to the second at least.""",
+    examples="""\
+Examples:
+  mysqlbinlog mysql-bin.000042 | querytape capture binlog - -o w.tape
+  querytape capture binlog binlog.000042.sql.gz -o writes.tape
+""",
+    expected="events such as `# at 4` and `#261120 15:21:05 server id 1 ...`",
+    open=open_source,
+    sniff=sniff,
+    warnings=missing,
+)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read lines of JSON or CSV with DuckDB, and give the native reader of rows the columns that it takes."""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import open_database, sql_text
+from ...common.errors import InputError, NativeFault
+from ...native.bindings.inputs import Pipe, plain_file, unpack
+from ...native.bindings.parsers import Lines, open_rows
+from ...native.bindings.reader import Reader
+
+# The columns of qt_rows_source_open with their types, in its order.
+COLUMNS = {
+    "when_ns": "BIGINT",
+    "stamp": "BIGINT",
+    "precision_ns": "BIGINT",
+    "duration_ns": "BIGINT",
+    "thread_id": "BIGINT",
+    "command": "VARCHAR",
+    "user": "VARCHAR",
+    "host": "VARCHAR",
+    "db": "VARCHAR",
+    "statement": "BLOB",
+    "stmt": "BIGINT",
+    "errno": "BIGINT",
+    "rows_sent": "BIGINT",
+    "rows_examined": "BIGINT",
+    "rows_affected": "BIGINT",
+    "bytes_sent": "BIGINT",
+    "lock_ns": "BIGINT",
+    "flags": "BIGINT",
+    "place": "BIGINT",
+    "error": "VARCHAR",
+}
+SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
+MIN_MEMORY = 1 << 30
+MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes while it parses and sorts
+KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
+
+
+class LargeRowsError(InputError):
+    """Rows are too large for the memory that DuckDB may take."""
+
+
+def text(key: str) -> str:
+    """Return SQL for a key of the JSON row `j` as text; a key inside another one is `outer.inner`."""
+    return f'j."{key}"'
+
+
+def number(key: str) -> str:
+    """Return SQL for a key of the JSON row `j` as a number."""
+    return f"TRY_CAST({text(key)} AS BIGINT)"
+
+
+def json_rows(keys: Sequence[str]) -> str:
+    """Return a table expression of table `lines` with `j`: the values of these keys, NULL where a line is no object.
+
+    A line is parsed once, however many keys are asked for: it may be large.
+    """
+    paths = ", ".join(sql_text(f"$.{key}") for key in keys)
+    fields = ", ".join(f'"{key}" := v[{n}]' for n, key in enumerate(keys, 1))
+    return (
+        f"(SELECT line, place, CASE WHEN v IS NOT NULL THEN struct_pack({fields}) END AS j FROM (SELECT line, place,"
+        f" CASE WHEN starts_with(line, '{{') AND json_valid(line) THEN json_extract_string(line, [{paths}]) END AS v"
+        " FROM lines))"
+    )
+
+
+def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "true") -> Reader:
+    """Return a reader of files with an object of JSON a line; `values` as for open_query, with text() and number().
+
+    Rows that do not meet `where` are not read. Raises InputError where a file cannot be read.
+    """
+    keys = list(dict.fromkeys(KEY.findall(" ".join([*values.values(), where]))))
+    # Not as a WHERE: DuckDB gathers what passes a filter, and a chunk of large rows would take it all its memory.
+    passed = {name: f"CASE WHEN {where} THEN {values[name]} END" for name in ("when_ns", "stamp", "statement")}
+
+    def open_lines(longest: int) -> Reader:
+        with ExitStack() as own:
+            lines = Lines(plain)
+            own.callback(lines.close)
+            return open_query(json_rows(keys), {**values, **passed}, own.pop_all(), longest, lines=lines.stream)
+
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-")))
+        try:
+            plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
+            try:
+                reader = open_lines(0)
+            except LargeRowsError:
+                reader = open_lines(max(map(unpack, plain)))
+        except NativeFault as error:
+            raise InputError(str(error)) from error
+        reader.resources.push(stack.pop_all())
+        return reader
+
+
+def open_query(
+    source: str, values: Mapping[str, str], resources: ExitStack | None = None, longest: int = 0, **tables: Any
+) -> Reader:
+    """Return a reader of `source`, an SQL table expression; `values` has an SQL expression for columns of COLUMNS.
+
+    Rows come in the order of their times, those without one as problems. `resources` are closed with the reader, or
+    where this raises. `longest`: bytes of the longest row, 0 = unknown. `tables`: Arrow streams by their names in
+    `source`. Raises InputError where DuckDB cannot read, LargeRowsError where memory is too short for it.
+    """
+    listed = ", ".join(f'CAST({values.get(name, "NULL")} AS {type_}) AS "{name}"' for name, type_ in COLUMNS.items())
+    memory = max(MIN_MEMORY, MEMORY_PER_ROW * longest) >> 20
+    with resources or ExitStack() as stack:
+        spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-"))
+        con = stack.enter_context(open_database(Path(spill), f"{memory}MiB", large_arrow=True))
+        try:
+            for name, stream in tables.items():
+                con.register(name, stream)
+            relation = con.sql(f"SELECT {listed} FROM {source} ORDER BY when_ns NULLS LAST, place")
+            return open_rows(relation, stack)
+        except duckdb.OutOfMemoryException as error:
+            raise LargeRowsError(
+                f"a row is too large for {memory:,} MiB of memory: {str(error).splitlines()[0]}"
+            ) from error
+        except duckdb.Error as error:
+            raise InputError(f"the input cannot be read: {str(error).splitlines()[0]}") from error

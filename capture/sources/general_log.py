@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source: general query logs of MySQL and MariaDB, plain or compressed."""
+
+from collections.abc import Sequence
+
+from ...native.bindings.parsers import open_general
+from ...native.bindings.reader import Reader
+from ..source import Settings, SourceKind, sniff_pattern
+
+ROW = (
+    rb"^(?:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(?:Z|[+-]\d\d:\d\d)[\t ]|\d{6} [ \d]\d:\d\d:\d\d\t?|\t\t)"
+    rb" *\d+ [A-Z][a-z]+"
+)
+
+
+def open_source(names: Sequence[str], settings: Settings) -> Reader:
+    """Return a reader of general logs, in the order given."""
+    return open_general(names, settings.timezone_ns)
+
+
+KIND = SourceKind(
+    name="general",
+    title="a general query log",
+    help="""Record general query logs (MySQL 5.x to 9.x, MariaDB).
+
+    The log has each command's arrival, connection and text, but no durations, rows or errors: such a tape can be
+    replayed, and two replays of it compared, but not a replay with the original.""",
+    examples="""\
+Examples:
+  querytape capture general /var/lib/mysql/db1.log -o shop.tape
+  querytape capture general general.log.*.gz -o day.tape --log-timezone +02:00
+""",
+    expected="rows with a time, a thread id and a command such as Query or Connect",
+    open=open_source,
+    sniff=sniff_pattern(ROW),
+)

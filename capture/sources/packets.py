@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source: packets, from capture files or an interface."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...common.errors import InputError
+from ...native.bindings.parsers import open_packets
+from ...native.bindings.reader import Reader
+from ..source import Option, Settings, SourceKind, TapeWarning
+
+# pcap with microseconds and nanoseconds in both byte orders, and pcapng.
+MAGIC = (
+    *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
+    b"\x0a\x0d\x0d\x0a",
+)
+
+
+def open_source(names: Sequence[str], settings: Settings) -> Reader:
+    """Return a reader of capture files, or of the interface that the settings name."""
+    extra = settings.extra
+    interface = extra.get("interface")
+    if bool(names) == bool(interface):
+        raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
+    ports = [int(port) for port in extra.get("port") or (3306,)]
+    if any(not 0 < port < 65536 for port in ports):
+        raise InputError(f"--port: expected numbers from 1 to 65535, found {ports}")
+    return open_packets(names, ports, interface, extra.get("user"), extra.get("max_memory") or 256 << 20)
+
+
+def time_is_up(settings: Settings) -> Callable[[], bool]:
+    """Return what tells whether --duration is over, from now on; never without it."""
+    duration_ns = settings.extra.get("duration")
+    if not duration_ns:
+        return lambda: False
+    end = time.monotonic() + duration_ns / 1e9
+    return lambda: time.monotonic() >= end
+
+
+def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return warnings of connections and packets that could not be read."""
+    warnings = []
+    encrypted, connections = description.get("encrypted", 0), description.get("connections", 0)
+    if encrypted:
+        text = (
+            f"{encrypted:,} of {connections:,} connections are encrypted: nothing of them is on the tape;"
+            " capture from the slow log, or in front of what ends the TLS"
+        )
+        warnings.append({"kind": "encrypted", "text": text})
+    dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
+    if dropped:
+        warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
+    if description.get("gaps"):
+        text = (
+            f"{description['gaps']:,} holes in connections ({description['lost_bytes']:,} bytes): the commands in them"
+            " are marked"
+        )
+        warnings.append({"kind": "gaps", "text": text})
+    if description.get("cut_segments"):
+        text = f"{description['cut_segments']:,} packets were cut by the snapshot length: capture with tcpdump -s 0"
+        warnings.append({"kind": "snaplen", "text": text})
+    if description.get("joined_midway"):
+        text = (
+            f"{description['joined_midway']:,} connections were open before the capture began: what was prepared or set"
+            " in them before is not on the tape"
+        )
+        warnings.append({"kind": "joined_midway", "text": text})
+    return warnings
+
+
+KIND = SourceKind(
+    name="packets",
+    title="captured packets",
+    help="""Record packets between clients and server, from files or live.
+
+    Reads files of tcpdump and Wireshark (pcap, pcapng; compressed, too) or a network interface. TLS cannot be read:
+    encrypted connections are counted, and the tape says how many there were.""",
+    examples="""\
+Examples:
+  tcpdump -i any -s 0 -w shop.pcap 'tcp port 3306'     on the server
+  querytape capture packets shop.pcap -o shop.tape
+  sudo querytape capture packets --interface any --duration 1h -o shop.tape
+""",
+    expected="MySQL connections on the port (--port 3306)",
+    open=open_source,
+    sniff=lambda head: 0 if head[:4] in MAGIC else -1,
+    measuring_point="wire",
+    warnings=unread,
+    local_times=False,
+    options=(
+        Option("interface", "Capture live from this interface; any = all of them.", metavar="NAME"),
+        Option("port", "Port of a server; may be given several times. Default: 3306.", "int", multiple=True),
+        Option("duration", "Live: stop after this time. Default: stop at Ctrl-C.", "duration"),
+        Option("max-memory", "Live: memory for packets that wait for the parser.", "bytes", default="256M"),
+        Option("max-disk", "Live: stop when the tape has this size.", "bytes", default="20G"),
+        Option("user", "Live, as root: continue as this user once the interface is open.", metavar="NAME"),
+    ),
+    live=lambda settings: bool(settings.extra.get("interface")),
+    time_is_up=time_is_up,
+)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Source: audit logs of MariaDB's server_audit plugin, which RDS and Aurora MySQL write as well."""
+
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import InputError
+from ...native.bindings.inputs import heads, plain_file
+from ...native.bindings.parsers import open_server_audit
+from ...native.bindings.reader import Reader
+from ..source import Option, Settings, SourceKind, TapeWarning, sniff_pattern
+
+OPERATIONS = rb"(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|READ|WRITE|CREATE|ALTER|RENAME|DROP)"
+ROW = rb"^(?:\d{8} \d\d:\d\d:\d\d|\d{16}),[^,\n]*,[^,\n]*,[^,\n]*,\d+,\d+," + OPERATIONS + rb","
+AURORA = re.compile(rb"\d{16},")  # microseconds since the epoch
+
+
+def open_source(names: Sequence[str], settings: Settings) -> Reader:
+    """Return a reader of audit logs. Those of Aurora, whose rows are in no order, are sorted by time first.
+
+    Raises InputError where Aurora's logs and others are given together, or sorting fails.
+    """
+    limit = int(settings.extra.get("query_limit") or 1024)
+    looked_at = heads(names, 64)
+    aurora = [name for name, first in looked_at if AURORA.match(first)]
+    if not aurora:
+        return open_server_audit(names, settings.timezone_ns, limit)
+    if len(aurora) < len(looked_at):
+        raise InputError("audit logs of Aurora and others cannot be mixed on one tape")
+    with tempfile.TemporaryDirectory(prefix="querytape-") as folder, tempfile.NamedTemporaryFile() as ordered:
+        plain = [plain_file(name, Path(folder)) for name in names]
+        # A row is one line and begins with its time. GNU sort uses files where memory is short.
+        command = ["sort", "--stable", "--field-separator=,", "--key=1,1n", f"--output={ordered.name}", "--", *plain]
+        done = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
+        if done.returncode:
+            raise InputError(f"the rows cannot be sorted by time: {done.stderr.strip()}")
+        return open_server_audit([Path(ordered.name)], settings.timezone_ns, limit)
+
+
+def cut_statements(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warning of statements that the server cut."""
+    n = description.get("cut_statements", 0)
+    if not n:
+        return []
+    text = f"{n:,} statements were cut by server_audit_query_log_limit: they are marked and never replayed"
+    return [{"kind": "cut", "text": text}]
+
+
+KIND = SourceKind(
+    name="audit",
+    title="an audit log",
+    help="""Record audit logs of MariaDB's server_audit plugin (RDS and Aurora MySQL, too).
+
+    The log has who sent what and whether it failed, to the second (Aurora: microseconds), but no durations. The server
+    cuts long statements: they are marked, and never replayed.""",
+    examples="""\
+Examples:
+  querytape capture audit server_audit.log.1 server_audit.log -o shop.tape
+  querytape capture audit audit.log.*.2026-11-20* -o aurora.tape
+""",
+    expected="rows such as 20261120 15:08:38,host,user,host,29,344,QUERY,db,'SELECT 1',0",
+    open=open_source,
+    sniff=sniff_pattern(ROW),
+    warnings=cut_statements,
+    options=(Option("query-limit", "The server's server_audit_query_log_limit.", "int", default=1024),),
+)

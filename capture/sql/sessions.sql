@@ -1,0 +1,62 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which original connections are on this tape, from when to when, and how much of each was seen?
+-- Input: view events (a tape's events); table facts (facts.sql), empty where the source told nothing more. By hand:
+--   duckdb -cmd "CREATE VIEW events AS FROM 'shop.tape/events/part-*.parquet'" -cmd ".read capture/sql/facts.sql" \
+--       -c ".read capture/sql/sessions.sql"
+WITH seen AS (
+    SELECT
+        session,
+        min(thread_id) AS thread_id,
+        arg_min("user", seq) AS "user",
+        arg_min(host, seq) AS host,
+        arg_min(db, seq) FILTER (db IS NOT NULL) AS db,
+        min(start_ns) FILTER (command = 'connect') AS connect_ns,
+        bool_or(command = 'connect') AS connect_seen,
+        bool_or(command = 'quit') AS quit_seen,
+        CASE WHEN bool_or(command = 'connect') THEN false END AS open_at_start,
+        CASE WHEN bool_or(command = 'quit') THEN false END AS open_at_end,
+        min(start_ns) AS first_ns,
+        max(start_ns + coalesce(duration_ns, 0)) AS last_ns,
+        count(*) AS events
+    FROM events
+    GROUP BY session
+),
+telling AS (
+    SELECT
+        session,
+        arg_max(thread_id, told) AS thread_id,
+        arg_max("user", told) AS "user",
+        arg_max(host, told) AS host,
+        arg_max(db, told) AS db,
+        arg_max(port, told) AS port,
+        arg_max(client_flags, told) AS client_flags,
+        arg_max(charset, told) AS charset,
+        arg_max(attributes, told) AS attributes,
+        arg_max(open_at_start, told) AS open_at_start,
+        arg_max(open_at_end, told) AS open_at_end,
+        arg_max(encrypted, told) AS encrypted
+    FROM facts
+    GROUP BY session
+)
+SELECT
+    seen.session,
+    coalesce(telling.thread_id, seen.thread_id) AS thread_id,
+    coalesce(telling."user", seen."user") AS "user",
+    coalesce(telling.host, seen.host) AS host,
+    telling.port,
+    coalesce(telling.db, seen.db) AS db,
+    seen.connect_ns,
+    seen.connect_seen,
+    seen.quit_seen,
+    coalesce(telling.open_at_start, seen.open_at_start) AS open_at_start,
+    coalesce(telling.open_at_end, seen.open_at_end) AS open_at_end,
+    seen.first_ns,
+    seen.last_ns,
+    seen.events,
+    telling.client_flags,
+    telling.charset,
+    telling.attributes,
+    telling.encrypted
+FROM seen
+LEFT JOIN telling USING (session)
+ORDER BY first_ns, session

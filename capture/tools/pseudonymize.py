@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make a tape that can be shared: each value is replaced by a pseudonym of its shape, the same one wherever it is."""
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import open_database, sql_text, write_parquet
+from ...common.errors import InputError
+from ...common.files import write_json
+from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
+from ...schemas import Folder, columns
+from ..finish import finish
+from ..tape_writer import new_tape, open_storage, part_entry
+from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
+
+READING_MEMORY = "512MB"
+
+
+def new_key() -> bytes:
+    """Return a random key."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def read_key(path: Path) -> bytes:
+    """Return the key in a file of 32 hexadecimal digits; a missing file is made with a new key, for its owner alone.
+
+    Raises InputError where the file cannot be read or is no key.
+    """
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except FileNotFoundError:
+        text = secrets.token_hex(KEY_BYTES)
+        path.touch(mode=0o600, exist_ok=False)
+        path.write_text(text + "\n", encoding="ascii")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: the key cannot be read: {error}") from error
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_BYTES:
+        raise InputError(f"{path}: expected a key of {2 * KEY_BYTES} hexadecimal digits")
+    return key
+
+
+def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> dict[str, Any]:
+    """Write a tape with pseudonyms for the values of another; return its JSON. `accounts`: for users and hosts, too.
+
+    Raises InputError where the tape is not finished.
+    """
+    folder = open_finished(tape)
+    pseudonyms = Pseudonyms(key)
+    new_tape(out)
+    info = start_info([folder])
+    with open_storage(out) as con, open_database(memory=READING_MEMORY, large_arrow=True) as reading:
+        replacer = _Replacer(con, reading, pseudonyms, accounts)
+        for number, part in enumerate(folder.files("events")):
+            final = out / "events" / f"part-{number:05d}.parquet"
+            replacer.write_part(part, final)
+            info["parts"].append(part_entry(con, out, final))
+        make_views(con, [folder])
+        if accounts:
+            replacer.replace_accounts(folder)
+        write_facts(con, out)
+        info["files"] = [{**entry, "path": f"file {number}"} for number, entry in enumerate(info["files"])]
+        info["input"] = {}
+        info["pseudonymized"] = True
+        write_json(out / "tape.json", info)
+        return finish(con, out, info, inherited_warnings([folder]))
+
+
+@dataclass(frozen=True)
+class _Replacer:
+    """Replaces the values of one tape. `reading`: a connection of its own, whose result is read while `con` writes."""
+
+    con: duckdb.DuckDBPyConnection
+    reading: duckdb.DuckDBPyConnection
+    pseudonyms: Pseudonyms
+    accounts: bool
+
+    def write_part(self, part: Path, final: Path) -> None:
+        """Write one part of events with its values replaced."""
+        source = f"read_parquet({sql_text(part)})"
+        more = ', "user", host' if self.accounts else ""
+        swaps = "r.c2 AS statement, r.c3 AS params, r.c4 AS error"
+        swaps += ', r.c5 AS "user", r.c6 AS host' if self.accounts else ""
+        names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
+        query = f"SELECT session, seq, statement, params, error{more} FROM {source}"
+        with self._replaced(query, "llspm" + ("tt" if self.accounts else "")):
+            write_parquet(
+                self.con,
+                f"SELECT {names} FROM (SELECT e.* REPLACE ({swaps}) FROM {source} e"
+                " JOIN replaced r ON e.session = r.c0 AND e.seq = r.c1) ORDER BY start_ns, session, seq",
+                final,
+            )
+
+    def replace_accounts(self, folder: Folder) -> None:
+        """Replace users and hosts in view sessions0, and empty what clients say of themselves."""
+        source = folder.source("sessions")
+        with self._replaced(f'SELECT session, "user", host FROM {source}', "ltt"):
+            self.con.execute("CREATE TABLE accounts AS SELECT * FROM replaced")
+        self.con.execute(
+            'CREATE OR REPLACE VIEW sessions0 AS SELECT s.* REPLACE (a.c1 AS "user", a.c2 AS host,'
+            " NULL::VARCHAR AS attributes)"
+            f" FROM (SELECT * FROM {source}) s JOIN accounts a ON s.session = a.c0"
+        )
+
+    @contextmanager
+    def _replaced(self, query: str, kinds: str) -> Iterator[None]:
+        """Let view `replaced`, which can be read once, have the query's rows with pseudonyms: columns c0, c1, ..."""
+        stream = self.pseudonyms.replace(self.reading.sql(query), kinds)
+        self.con.register("replaced", stream)
+        try:
+            yield
+        finally:
+            self.con.unregister("replaced")
+            stream.close()

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape calibrate` and `querytape null-server`: the tool's own limits."""
+
+import click
+
+from ...common.units import short_count, short_duration
+from ...replay.calibrate import CalibrationLevel, calibrate
+from ...replay.last_calibration import cache_file
+from ..param_types import Levels
+
+HEAD = "sessions  pace        queries/s  CPU/query  late p50  late p99  asleep p99"
+
+
+def level_line(level: CalibrationLevel) -> str:
+    """Return one level as a line under HEAD."""
+    cells = [
+        f"{level.sessions:>8,}",
+        f"{level.pace:<9}",
+        f"{level.queries_per_second:>11,.0f}",
+        f"{level.engine_cpu_ns / 1000:>7.1f} us",
+    ]
+    for value in (level.late_p50_ns, level.late_p99_ns, level.probe_p99_ns) if level.pace != "none" else ():
+        cells.append(f"{short_duration(value):>8}")
+    return "  ".join(cells)
+
+
+@click.command(
+    "calibrate",
+    epilog="\b\nExample:\n  querytape calibrate --sessions 1,8,64,512",
+)
+@click.option(
+    "--sessions",
+    type=Levels(growing=False),
+    default="1,8,64,512",
+    show_default=True,
+    help="Number of sessions in each measured level.",
+)
+def calibrate_command(sessions: tuple[int, ...]) -> None:
+    """Measure what this machine can replay at most.
+
+    Replays a made-up tape against a server that answers at once (querytape null-server), so only querytape and this
+    machine are measured. Each line is one run: queries a second, CPU time of the engine for each query, how late events
+    were sent, and how late threads woke that only slept. Later replays warn when they come near these limits. Takes
+    about half a minute.
+    """
+    click.echo(HEAD)
+    results = calibrate(sessions, lambda level: click.echo(level_line(level)))
+    limits = results["limits"]
+    known = [
+        f"{name} {short_count(limits[name])}" for name in ("files", "threads", "mappings", "ports") if limits[name]
+    ]
+    click.echo(f"limits of this account and machine: {', '.join(known) or 'none known'}; {results['cores']} cores")
+    click.echo(f"calibration written to {cache_file()}")

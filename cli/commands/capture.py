@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape capture KIND`: records files, or packets read live, into a tape; each kind of source is a command."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ...capture import SOURCES
+from ...common.errors import RefusedError
+from ..lazy_group import LazyCommand, LazyGroup
+from ..output import EXIT_LOST, lost_sentence, say_tape, show_problems
+from ..param_types import Duration, Size, TimeZone
+from ..progress import CaptureProgress
+from ..server_options import ASK_PASSWORD
+
+if TYPE_CHECKING:
+    from ...capture.source import Option, SourceKind
+
+
+LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
+
+COMMANDS = {
+    **{name: LazyCommand("", place.short_help) for name, place in SOURCES.places.items()},
+    "server": LazyCommand(
+        ".commands.capture_server:server_command", "Switch on a server's own log for a while, and capture it."
+    ),
+}
+
+
+class CaptureGroup(LazyGroup):
+    """`capture KIND ...`; where a file is given instead of KIND, its kind is detected."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a kind, made from what the kind declares; or another command of this group."""
+        if cmd_name in SOURCES and cmd_name not in self.commands:
+            self.add_command(command_of(SOURCES[cmd_name]))
+        return super().get_command(ctx, cmd_name)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the kind of the first file in front where none was given."""
+        if args and args[0] not in self.list_commands(ctx) and not {"-h", "--help"} & set(args):
+            named = [arg for arg in args if arg == "-" or (not arg.startswith("-") and Path(arg).exists())]
+            if named:
+                from ...capture import detect_source
+                from ...native.bindings.inputs import as_input
+
+                first = ctx.meta[LOOKED_AT] = as_input(named[0])  # a pipe is opened once: what was seen is kept in it
+                kind = detect_source(first, SOURCES.values())
+                click.echo(f"{named[0]}: {kind.title} (capture {kind.name})", err=True)
+                args = [kind.name, *args]
+        return super().parse_args(ctx, args)
+
+
+@click.group(
+    "capture",
+    cls=CaptureGroup,
+    lazy=COMMANDS,
+    subcommand_metavar="KIND|FILE ... -o TAPE",
+    epilog="""\b
+Examples:
+  querytape capture slow.log -o shop.tape          detects the kind of file
+  querytape capture slowlog slow.log -o shop.tape  names the kind
+""",
+)
+def capture_group() -> None:
+    """Record production's queries into a tape.
+
+    A source is a log or packet capture that is already there, packets read live, or a server whose log is switched on
+    for a while. `querytape capture FILE` detects what kind of source a file is.
+    """
+
+
+def value_of(option: "Option") -> Any:
+    """Return the click type of a kind's own option."""
+    return {"int": int, "duration": Duration(), "bytes": Size()}.get(option.type, str)
+
+
+def own_option(option: "Option") -> click.Option:
+    """Return a kind's own option as click has it."""
+    name = f"--{option.name}"
+    if option.type == "flag":
+        return click.Option([name], is_flag=True, help=option.help)
+    shown = option.default is not None and not option.multiple
+    return click.Option(
+        [name],
+        type=value_of(option),
+        default=option.default,
+        multiple=option.multiple,
+        metavar=option.metavar,
+        help=option.help,
+        show_default=shown,
+    )
+
+
+def common_options(kind: "SourceKind") -> list[click.Parameter]:
+    """Return the arguments and options that every kind of source has."""
+    needed = not kind.options or all(option.name != "interface" for option in kind.options)
+    parameters: list[click.Parameter] = [
+        click.Argument(["files"], nargs=-1, required=needed, metavar="FILE..."),
+        click.Option(
+            ["-o", "--output"], required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
+        ),
+    ]
+    if kind.local_times:
+        text = "Time zone of the log's local times, such as +02:00. Default: as the log shows it."
+        parameters.append(click.Option(["--log-timezone"], type=TimeZone(), help=text))
+    parameters += [
+        click.Option(
+            ["--source"],
+            metavar="URL",
+            help="Server that the traffic was recorded on: its identity, variables and binary log position are kept.",
+        ),
+        click.Option(list(ASK_PASSWORD[0]), **ASK_PASSWORD[1]),
+        click.Option(
+            ["--problems", "show"], is_flag=True, help="Show each place of the input that was not understood."
+        ),
+        click.Option(["--strict"], is_flag=True, help="Exit with 1 if any place of the input was not understood."),
+    ]
+    return parameters
+
+
+def run_capture(
+    kind: "SourceKind",
+    files: tuple[str, ...],
+    output: Path,
+    source: str | None,
+    ask_password: bool,
+    show: bool,
+    strict: bool,
+    log_timezone: int | None = None,
+    **extra: Any,
+) -> int:
+    """Capture, and print what is on the tape; return the exit code."""
+    from ...capture import Settings, capture
+
+    looked_at = click.get_current_context().meta.get(LOOKED_AT)
+    names = [looked_at if name == looked_at else name for name in files]
+    server = describe_source(source, ask_password) if source else None
+    with CaptureProgress() as progress:
+        tape = capture(names, output, kind.name, Settings(log_timezone, server, extra, progress.update))
+    info = tape.info
+    say_tape(output, info)
+    if info["counts"]["problems"] and show:
+        show_problems(tape.folder)
+    elif info["counts"]["problems"]:
+        click.echo("  --problems shows each of them with its place", err=True)
+    if strict and info["counts"]["problems"]:
+        return 1
+    return EXIT_LOST if lost_sentence(info) else 0
+
+
+def command_of(kind: "SourceKind") -> click.Command:
+    """Return the command `capture KIND`."""
+
+    def run(**options: Any) -> int:
+        return run_capture(kind, **options)
+
+    return click.Command(
+        kind.name,
+        callback=run,
+        params=[*common_options(kind), *map(own_option, kind.options)],
+        help=kind.help,
+        short_help=kind.help.partition("\n")[0],
+        epilog="\b\n" + kind.examples,
+    )
+
+
+def describe_source(url: str, ask_password: bool) -> dict[str, Any]:
+    """Return what a server says of itself, for tape.json. Raises TargetError where it can't be reached."""
+    from ...servers.source import describe_server
+
+    described = describe_server(url, ask_password=ask_password)
+    if not described.get("identity"):
+        raise RefusedError(f"--source {url}: the server did not tell its identity; leave out --source")
+    return described

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape compare`."""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...analyze import build
+from ...common.errors import InputError
+from ...common.files import refuse_existing
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison
+from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ...replay import ReplayOptions
+from ..live_lines import LiveLines
+from ..output import complete_tape
+from ..param_types import Duration
+from ..replay_settings import first_ns, options_of, parse_replay_options, target_of
+from ..report_options import give, output_options, settings_of
+
+
+@click.command(
+    "compare",
+    context_settings={"ignore_unknown_options": False},
+    epilog="""\b
+Examples:
+  querytape compare shop.tape --target a=mysql://app@old/shop \\
+      --target b=mysql://app@new/shop -o upgrade.compare
+  querytape compare shop.tape --target a=mysql://root@127.0.0.1:3307/shop \\
+      --target b=mysql://root@127.0.0.1:3308/shop --reset ./restore.sh \\
+      -o u.compare -- --allow-writes --target-is-disposable
+  querytape compare --plan upgrade.toml -o again.compare
+  querytape compare --add 3 -o upgrade.compare
+
+\b
+Options of `querytape replay` follow after --; they hold for both sides.
+The command of --reset finds QUERYTAPE_SIDE (a or b), QUERYTAPE_TARGET and
+QUERYTAPE_RUN in its environment.
+""",
+)
+@click.argument("tape", required=False, type=click.Path(path_type=Path))
+@click.argument("replay_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- REPLAY OPTIONS]")
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="a=URL, b=URL",
+    help="The two servers: a is the reference, b is judged.",
+)
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the comparison, new or to be continued.",
+)
+@click.option("--rounds", type=click.IntRange(1, 1000), help="Number of runs of each side.  [default: 5]")
+@click.option(
+    "--warmup", type=click.IntRange(0, 100), help="Number of rounds to run first and not compare.  [default: 0]"
+)
+@click.option("--pause", type=Duration(), help="Pause before each run.  [default: 5s]")
+@click.option(
+    "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    type=click.Path(path_type=Path, exists=True),
+    help="Read tape, targets and options from this plan.toml.",
+)
+@click.option(
+    "--add", type=click.IntRange(1, 1000), metavar="NUMBER", help="Add this number of rounds to the comparison in -o."
+)
+@output_options
+def compare_command(tape: Path | None, replay_options: tuple[str, ...], output: Path, **options: Any) -> int:
+    """Replay a tape against two servers in turn, and compare them.
+
+    The order is A B A B ..., so that both servers see the same conditions. The folder keeps the plan, each run and
+    report.html; the same command continues a comparison that was interrupted. The report first shows how much the
+    rounds of A differ from each other: only a larger difference is called slower or faster.
+    """
+    settings = settings_of(options)
+    plan = plan_of(tape, replay_options, output, options)
+    complete_tape(plan.tape)
+    make_options = options_maker(plan)
+    run_comparison(plan, output, make_options, lambda text: click.echo(f"== {text}", err=True), LiveLines)
+    runs = complete_rounds(output)
+    options["html"] = options["html"] or output / "report.html"
+    return give(build(plan.tape, runs["a"], runs["b"], settings), options)
+
+
+def options_maker(plan: ComparePlan) -> Callable[[str, Path], AbstractContextManager[ReplayOptions]]:
+    """Return what makes the options of one run, from those of `querytape replay` in the plan."""
+
+    @contextmanager
+    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
+        options = parse_replay_options(["--target", plan.targets[side], "-o", str(path), *plan.replay])
+        if options["target_slowlog"]:
+            raise InputError("--target-slowlog: not in a comparison; its cost would be measured with the server")
+        with ExitStack() as stack:
+            yield options_of(options, target_of(options, stack), first_ns(plan.tape))
+
+    return make_options
+
+
+def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> ComparePlan:
+    """Return what is to be run: of the command line, a plan file, or the comparison that is there already."""
+    if options["add"] or (output.exists() and tape is None and options["plan_file"] is None):
+        if not is_comparison(output):
+            raise InputError(f"{output}: no comparison to continue: expected plan.toml in it")
+        plan = ComparePlan.read(output / PLAN_FILE)
+        return replace(plan, rounds=plan.rounds + (options["add"] or 0))
+    if options["plan_file"] is not None:
+        if tape is not None or options["targets"] or replay_options:
+            raise click.UsageError("--plan has the tape, the targets and the replay options: leave them out")
+        plan = ComparePlan.read(options["plan_file"])
+    elif tape is None:
+        raise click.UsageError("expected a TAPE, --plan, or --add")
+    else:
+        targets = dict(text.partition("=")[::2] for text in options["targets"])
+        plan = ComparePlan.checked(ComparePlan(tape.absolute(), targets, replay=replay_options))
+    changed = {
+        "rounds": options["rounds"],
+        "warmup": options["warmup"],
+        "pause_ns": options["pause"],
+        "reset": options["reset"],
+    }
+    plan = replace(plan, **{name: value for name, value in changed.items() if value is not None})
+    if is_comparison(output) and ComparePlan.read(output / PLAN_FILE) != plan:
+        raise InputError(f"{output} holds another comparison: choose another name with -o, or continue it with --add N")
+    if not is_comparison(output):
+        refuse_existing(output)
+    return plan

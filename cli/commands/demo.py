@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape demo`: the whole way once, on private servers."""
+
+from pathlib import Path
+
+import click
+
+from ...demo.run import Style, run_demo
+
+
+@click.command(
+    "demo",
+    epilog="""\b
+Examples:
+  querytape demo
+  querytape demo --seconds 5 --keep /tmp/shop
+""",
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(2, 600),
+    default=20,
+    show_default=True,
+    help="Duration of the workload in seconds.",
+)
+@click.option(
+    "--keep",
+    type=click.Path(path_type=Path),
+    help="Folder for tape, runs and report. Default: a temporary folder, removed at the end.",
+)
+def demo_command(seconds: float, keep: Path | None) -> None:
+    """Show capture, replay and report on private servers.
+
+    Records the traffic of a small shop, replays it against a copy and against a badly tuned server, and compares the
+    two runs. Starts private MariaDB servers in a temporary folder and stops them; changes nothing else on this machine.
+    """
+    run_demo(show, seconds, keep)
+
+
+def show(text: str, style: Style) -> None:
+    """Print a text of the demo; titles and commands stand out on a terminal."""
+    click.secho(text, bold=style != "text", fg="cyan" if style == "title" else None)

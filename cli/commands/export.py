@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape export`: a tape for other programs."""
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+from ...capture.tools.export import FORMATS, export
+from ...common.files import publish, refuse_existing
+from ..output import complete_tape
+
+
+@click.command(
+    "export",
+    epilog="""\b
+Examples:
+  querytape export shop.tape --format slowlog -o shop.log
+  querytape export shop.tape --format slowlog | pt-query-digest
+  querytape export shop.tape --format csv -o shop.csv
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(FORMATS),
+    default="slowlog",
+    show_default=True,
+    help="Format of the output.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="File to write. Default: standard output.")
+def export_command(tape: Path, format_: str, output: Path | None) -> int:
+    """Write a tape as a slow log, CSV, JSON lines or SQL.
+
+    pt-query-digest, pt-upgrade, mysqldumpslow and querytape read the slow log; sql has the statements alone.
+    """
+    complete_tape(tape)
+    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+        if output is None:
+            try:
+                export(tape, format_, sys.stdout.buffer, Path(work))
+                sys.stdout.buffer.flush()
+            except BrokenPipeError:  # the reader has closed the pipe
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        refuse_existing(output)
+        with publish(output) as temporary, temporary.open("wb") as out:
+            count = export(tape, format_, out, Path(work))
+    click.echo(f"{output}: {count:,} entries", err=True)
+    return 0

@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape fingerprint`: what a statement's digest is, ours or Percona Toolkit's."""
+
+from typing import BinaryIO
+
+import click
+
+from ...capture.pt_fingerprint import pt_fingerprint, pt_id
+from ...common.text import printable
+from ...native.bindings.statements import Normalizer
+
+
+@click.command(
+    "fingerprint",
+    epilog="""\b
+Examples:
+  echo "SELECT * FROM t WHERE id = 7" | querytape fingerprint
+  querytape fingerprint --pt queries.sql
+""",
+)
+@click.argument("file", type=click.File("rb"), default="-")
+@click.option(
+    "--pt", is_flag=True, help="Print Percona Toolkit's fingerprint and its id of 32 digits (3.0.11 and later)."
+)
+@click.option(
+    "--pt16", is_flag=True, help="Print Percona Toolkit's fingerprint and its id of 16 digits (before 3.0.11)."
+)
+def fingerprint_command(file: BinaryIO, pt: bool, pt16: bool) -> None:
+    """Show the digest and the normalised text of statements.
+
+    FILE, or standard input, has one statement a line.
+    """
+    normalizer = Normalizer()
+    for line in file:
+        statement = line.rstrip(b"\r\n")
+        if not statement:
+            continue
+        if pt or pt16:
+            text = pt_fingerprint(statement)
+            name = pt_id(text)[16 if pt16 else 0 :]
+            shown = text.decode("utf-8", "replace")
+        else:
+            normal = normalizer.normalize(statement)
+            name, shown = normal.digest, normal.text
+        click.echo(f"{name}  {printable(shown)}")

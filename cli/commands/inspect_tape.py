@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape inspect`."""
+
+from pathlib import Path
+
+import click
+
+from ...analyze import (
+    compare_tapes,
+    show_tape_difference,
+    show_tape_summary,
+    summarise_tape,
+    tape_difference_json,
+    tape_summary_json,
+)
+from ...schemas import open_folder
+from ..output import complete_tape, console, show_problems
+
+
+@click.command(
+    "inspect",
+    epilog="""\b
+Examples:
+  querytape inspect shop.tape
+  querytape inspect shop.tape --problems
+  querytape inspect november.tape --against october.tape
+  querytape inspect shop.tape --json | jq .counts
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option("--against", type=click.Path(path_type=Path), help="Show what changed since this older tape.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option("--problems", is_flag=True, help="Show only the places of the source that were not understood.")
+@click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
+def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: bool, top: int) -> None:
+    """Show what is on a tape, and what it lacks.
+
+    First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
+    transactions and the digests that took the most time.
+    """
+    complete_tape(tape)
+    if problems:
+        show_problems(open_folder("tape", tape))
+        return
+    if against is not None:
+        complete_tape(against)
+        changed = compare_tapes(against, tape)
+        if as_json:
+            click.echo(tape_difference_json(changed, max(top, 100)), nl=False)
+        else:
+            show_tape_difference(changed, console(), top)
+        return
+    summary = summarise_tape(tape)
+    if as_json:
+        click.echo(tape_summary_json(summary, max(top, 100)), nl=False)
+    else:
+        show_tape_summary(summary, console(), top)

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape replay`: one tape, or several merged, against one target."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...capture.tools.derive import derive
+from ...common.text import printable
+from ...common.units import short_duration
+from ...experiments.target_slowlog import target_slowlog
+from ...replay import RunSummary, replay
+from ...replay.checks.preflight import counted
+from ...schemas import EventFilter
+from ..live_lines import LiveLines
+from ..option_sections import SectionedCommand
+from ..output import complete_tape
+from ..replay_options import all_sections
+from ..replay_settings import first_ns, options_of, target_of
+
+MAX_SLOWLOG_BYTES = 8 << 30
+
+
+@click.command(
+    "replay",
+    cls=SectionedCommand,
+    epilog="""\b
+Examples:
+  querytape replay shop.tape --target mysql://app@10.0.0.7:3306/shop -o a.run
+  querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o fast.run \\
+      --pace none
+  querytape replay shop.tape --target 'mysql://app@/?socket=/run/mysqld/s' \\
+      --defaults-file ~/.my.cnf -o s.run
+  querytape replay shop.tape --target mysql://root@127.0.0.1:3307/shop \\
+      --allow-writes --target-is-disposable --order commit -o w.run
+  querytape replay web.tape jobs.tape --target mysql://app@10.0.0.7/shop \\
+      -o both.run
+  querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o peak.run \\
+      --from '2026-11-20 12:00' --to '2026-11-20 12:30' --amplify 2
+
+\b
+Columns of the line that is shown each second:
+  time   since the first event was due
+  open   sessions that are open
+  q/s    statements a second, of which read, write and other
+  p95    service time that 95 % of the statements did not exceed
+  err/s  statements a second that failed
+  late   how much later than due statements were sent (p99)
+  done   share of the schedule that is done; eta: time left
+
+\b
+Names for --allow-statement:
+  shutdown, kill, set_global, accounts, replication, load_data, into_file,
+  plugins, flush, table_maintenance, instance, set_session_unsafe, lock_tables
+""",
+)
+@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE...")
+@all_sections
+def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
+    """Replay a tape against a server.
+
+    Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
+    tapes are first merged into one, which is kept next to the run (both.run: both.tape).
+
+    Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
+    before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
+    it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
+    is partial, or has unaccounted events.
+    """
+    for each in tapes:
+        complete_tape(each)
+    tape = one_tape(tapes, options["output"])
+    with ExitStack() as stack:
+        target = target_of(options, stack)
+        replay_options = options_of(options, target, first_ns(tape))
+        lines = LiveLines()
+        if options["target_slowlog"]:
+            stack.enter_context(target_slowlog(target, replay_options.output, MAX_SLOWLOG_BYTES, lines.say))
+        summary = replay(tape, replay_options, lines)
+    sys.stderr.flush()
+    for text in summary_lines(summary):
+        click.echo(printable(text))
+    return 0 if summary.complete else 1
+
+
+def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
+    """Return the tape, or what several come to."""
+    if len(tapes) == 1:
+        return tapes[0]
+    merged = output.with_name(f"{output.name.removesuffix('.run')}.tape")
+    info = derive(list(tapes), merged, EventFilter())
+    click.echo(f"{merged}: {info['counts']['events']:,} events of {len(tapes)} tapes", err=True)
+    return merged
+
+
+def refused_by_text(accounting: dict[str, Any]) -> list[str]:
+    """Return a line on the statements that do more than the tape says of them, where there are any."""
+    n = accounting.get("not_permitted", 0)
+    text = (
+        f"  WARNING: {counted(n, 'statement')} were not sent: their text does more than the tape says of them, or"
+        " may in another sql_mode or character set. Was the tape changed, or made by another version?"
+    )
+    return [text] if n else []
+
+
+def summary_lines(summary: RunSummary) -> list[str]:
+    """Return the last lines of a replay: the accounting, lateness, errors, sessions, and where the run is."""
+    info = summary.info
+    accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
+    found = [
+        f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
+        f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
+        f" + {accounting['not_sent']:,} not sent",
+        *refused_by_text(accounting),
+        f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
+        f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
+        f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"
+        f" {sessions['in_transaction_at_end']:,} closed in a transaction",
+    ]
+    if summary.late_p99_ns is not None:
+        found.append(
+            f"  lateness: p50 {short_duration(summary.late_p50_ns)}, p99 {short_duration(summary.late_p99_ns)};"
+            f" of the tool alone p50 {short_duration(lateness['tool_p50_ns'])},"
+            f" p99 {short_duration(lateness['tool_p99_ns'])}"
+        )
+    if summary.errors:
+        listed = ", ".join(f"{errno} x {n:,}" for errno, n in list(summary.errors.items())[:8])
+        found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
+    if not accounting["balanced"]:
+        found.append("  THE ACCOUNTING DOES NOT BALANCE: this run can't be trusted; please report it as a bug")
+    found += [f"  warning: {text}" for text in info["generator"].get("warnings", ())]
+    if info["partial"]:
+        found.append(f"  PARTIAL: {info['partial']}")
+    return found

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape report`: compares two runs of a tape, or shows one."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...analyze import gate_help
+from ...analyze.library import report
+from ...common.errors import InputError
+from ...experiments.compare import complete_rounds, is_comparison
+from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ..output import complete_tape
+from ..report_options import give, output_options, settings_of
+
+
+@click.command(
+    "report",
+    epilog="""\b
+Examples:
+  querytape report shop.tape old.run new.run
+  querytape report shop.tape old.run new.run --html report.html
+  querytape report shop.tape new.run --json - | jq .verdicts
+  querytape report upgrade.compare --fail-on 'slower > 0 or new_errors > 0'
+
+\b
+Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
+Names for --fail-on:
+"""
+    + gate_help(),
+)
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE RUN [RUN2]")
+@output_options
+def report_command(paths: tuple[Path, ...], **options: Any) -> int:
+    """Compare two runs of a tape, or show one run.
+
+    With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
+    their times can be ranked. With one run the tape's own times are shown next to it for information: they were
+    measured in the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs.
+    """
+    settings = settings_of(options)
+    tape, a, b = sides_of(paths)
+    complete_tape(tape)
+    return give(report(tape, a, b, settings).content, options)
+
+
+def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:
+    """Return tape, runs of A and of B. Raises InputError for a comparison without rounds."""
+    if len(paths) == 1 and is_comparison(paths[0]):
+        runs = complete_rounds(paths[0])
+        if not runs["a"] or not runs["b"]:
+            raise InputError(f"{paths[0]}: no round is complete yet")
+        return ComparePlan.read(paths[0] / PLAN_FILE).tape, runs["a"], runs["b"]
+    if len(paths) not in (2, 3):
+        raise click.UsageError("expected a tape and one or two runs, or the folder of a comparison")
+    return paths[0], [paths[1]], list(paths[2:])

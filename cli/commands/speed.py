@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape speed`: another speed for a replay that is under way."""
+
+from pathlib import Path
+
+import click
+
+from ...replay.observe.speed_control import request_speed
+
+
+@click.command(
+    "speed",
+    epilog="""\b
+Examples:
+  querytape speed a.run 2
+  querytape speed a.run 1/2
+""",
+)
+@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("factor")
+def speed_command(run: Path, factor: str) -> None:
+    """Change the speed of a running replay.
+
+    The replay that writes RUN continues at FACTOR times the tape's speed within a second. run.json lists each change of
+    speed with its time (speed_changes).
+    """
+    request_speed(run, factor)
+    click.echo(f"{run}: speed {factor} was requested")

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape sql`: DuckDB with the tables of tapes and runs ready."""
+
+import csv
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+import duckdb
+
+from ...common.duck import open_database, plain_reason, sql_text
+from ...common.errors import FolderError, InputError
+from ...schemas import open_folder
+
+PROMPT = "querytape> "
+UNREADABLE = (duckdb.IOException, duckdb.InternalException, duckdb.InvalidInputException, duckdb.OutOfMemoryException)
+
+
+@click.command(
+    "sql",
+    epilog="""\b
+Examples:
+  querytape sql new.run
+  querytape sql new.run -c 'SELECT errno, count(*) FROM outcomes GROUP BY 1'
+  querytape sql shop.tape -c 'FROM digests ORDER BY events DESC LIMIT 5'
+  querytape sql new.run --format csv -c 'FROM ticks' > ticks.csv
+""",
+)
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "-c",
+    "--command",
+    "commands",
+    multiple=True,
+    metavar="SQL",
+    help="Run this statement and exit; may be given several times.",
+)
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(["box", "csv", "json"]),
+    default="box",
+    show_default=True,
+    help="Format of the rows.",
+)
+def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
+    """Query a tape or a run with SQL (DuckDB).
+
+    A tape has the tables events, sessions, digests and problems; a run has outcomes, sessions, ticks, samples, texts
+    and query_plans, and its tape's tables as tape_events, tape_sessions, ... if the tape is still where it was. All are
+    read-only. Without -c, a shell reads statements that end with a semicolon; Ctrl-D ends it.
+    """
+    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, attach(folder, Path(spill)) as con:
+        statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])
+        if statements is None:
+            shell(con, shape)
+            return
+        for statement in statements:
+            try:
+                run(con, statement, shape)
+            except duckdb.Error as error:
+                raise InputError(reason(error)) from error
+
+
+def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
+    """Return a database with a view for each table. Raises FolderError where it is neither tape nor run."""
+    con = open_database(spill, memory=None)
+    kind = "run" if (folder / "run.json").exists() else "tape"
+    opened = open_folder(kind, folder)
+    opened.attach(con, kind)
+    for name in [row[0] for row in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal").fetchall()]:
+        con.execute(f"CREATE TEMP VIEW {name.removeprefix(f'{kind}_')} AS FROM {name}")
+    if kind == "run":
+        path = Path(str(opened.info.get("tape", {}).get("path", "")))
+        try:
+            open_folder("tape", path).attach(con, "tape")
+        except FolderError:
+            click.echo(f"the run's tape is not at {path}: the tables tape_events, ... are missing", err=True)
+    con.execute(f"SET VARIABLE folder = {sql_text(folder)}")
+    return con
+
+
+def reason(error: duckdb.Error) -> str:
+    """Return what DuckDB says of somebody's statement; of a file that it cannot read, a sentence of ours."""
+    return plain_reason(error) if isinstance(error, UNREADABLE) else str(error)
+
+
+def run(con: duckdb.DuckDBPyConnection, statement: str, shape: str) -> None:
+    """Run statements and print the last one's rows. Raises duckdb.Error."""
+    if shape == "box":
+        relation = con.sql(statement)
+        if relation is not None:
+            click.echo(str(relation))
+        return
+    cursor = con.execute(statement)
+    names = [column[0] for column in cursor.description or []]
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    if shape == "csv":
+        writer.writerow(names)
+    while rows := cursor.fetchmany(10_000):
+        if shape == "csv":
+            writer.writerows(rows)
+        else:
+            lines = (json.dumps(dict(zip(names, row, strict=True)), default=str, ensure_ascii=False) for row in rows)
+            click.echo("".join(f"{line}\n" for line in lines), nl=False)
+
+
+def shell(con: duckdb.DuckDBPyConnection, shape: str) -> None:
+    """Read statements until the end of input; an error is printed, and the shell continues."""
+    tables = [
+        row[0] for row in con.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY 1").fetchall()
+    ]
+    click.echo(f"tables: {', '.join(tables)}; a statement ends with ;, Ctrl-D ends")
+    waiting = ""
+    while True:
+        try:
+            line = input("        -> " if waiting else PROMPT)
+        except EOFError:
+            click.echo()
+            return
+        except KeyboardInterrupt:
+            waiting = ""
+            click.echo()
+            continue
+        waiting += line + "\n"
+        if not line.rstrip().endswith(";"):
+            continue
+        try:
+            run(con, waiting, shape)
+        except duckdb.Error as error:
+            click.echo(reason(error), err=True)
+        waiting = ""

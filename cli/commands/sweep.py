@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape sweep`: a tape's sessions at growing concurrency."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...analyze import SweepLevel
+from ...common.units import short_duration
+from ...experiments.sweep import new_sweep, run_sweep
+from ..option_sections import SectionedCommand
+from ..output import complete_tape
+from ..param_types import Duration, Levels
+from ..replay_options import sweep_sections
+from ..replay_settings import first_ns, options_of, target_of
+
+HEAD = " sessions  statements/s      p50      p95      p99   errors"
+
+
+def line(level: SweepLevel) -> str:
+    """Return a level as a line under HEAD."""
+    times = "".join(f"{short_duration(ns):>9}" for ns in (level.p50_ns, level.p95_ns, level.p99_ns))
+    return f"{level.sessions:>9,}{level.per_second:>14,.0f}{times}{level.errors:>9,}"
+
+
+@click.command(
+    "sweep",
+    cls=SectionedCommand,
+    epilog="""\b
+Example:
+  querytape sweep shop.tape --target mysql://app@10.0.0.7/shop \\
+      --sessions 1,2,4,...,256 --each 60s -o shop.sweep
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option(
+    "--sessions",
+    "max_concurrent_sessions",
+    type=Levels(),
+    default="1,2,4,...,64",
+    show_default=True,
+    help="Number of sessions at once in each level; ... continues by the last factor.",
+)
+@click.option("--each", type=Duration(), default="60s", show_default=True, help="Duration of each level.")
+@sweep_sections
+def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: int, **options: Any) -> None:
+    """Replay a tape's sessions at growing concurrency.
+
+    Each level of --sessions replays that number of sessions at once, as fast as the target answers, for --each.
+
+    The result is throughput and latency against concurrency, as benchmark kits draw it for generated load: a table,
+    and sweep.html and sweep.json in the output folder, which also has the run of each level.
+    """
+    complete_tape(tape)
+    output: Path = options["output"]
+    new_sweep(output)
+    click.echo(HEAD)
+    with ExitStack() as stack:
+        target = target_of(options, stack)
+        replay_options = options_of(options, target, first_ns(tape))
+        run_sweep(tape, output, replay_options, max_concurrent_sessions, each, lambda level: click.echo(line(level)))
+    click.echo(f"chart: {output / 'sweep.html'}")

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape tape ...`: what is done to tapes."""
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from ...capture.tools.derive import derive
+from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
+from ...capture.tools.salvage import salvage
+from ...capture.tools.verify import verify
+from ...schemas import EventFilter, open_folder
+from ..output import say_tape
+from ..param_types import Moment
+
+OUTPUT = click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
+)
+TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
+
+
+@click.group("tape")
+def tape_group() -> None:
+    """Merge, cut, filter, pseudonymize and check tapes.
+
+    Each command but verify writes a new tape; the tapes it reads are never changed.
+    """
+
+
+@tape_group.command("merge", epilog="\b\nExample:\n  querytape tape merge monday.tape tuesday.tape -o both.tape")
+@click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, file_okay=False))
+@OUTPUT
+def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
+    """Merge several tapes into one; their sessions stay separate."""
+    say_tape(output, derive(tapes, output, EventFilter()))
+
+
+@tape_group.command(
+    "cut",
+    epilog="\b\nExample:\n  querytape tape cut day.tape --from 2026-11-20T09:00 -o late.tape",
+)
+@TAPE
+@OUTPUT
+@click.option(
+    "--from",
+    "from_at",
+    type=Moment(relative=True),
+    help="Keep events that begin at this time (UTC) or later; +10s is ten seconds after the tape's first.",
+)
+@click.option("--to", "to_at", type=Moment(relative=True), help="Keep events that begin before this time, as --from.")
+def cut_command(tape: Path, output: Path, from_at: tuple[bool, int] | None, to_at: tuple[bool, int] | None) -> None:
+    """Keep the events of a period of time."""
+    if from_at is None and to_at is None:
+        raise click.UsageError("expected --from, --to, or both")
+    first_ns = int(open_folder("tape", tape).info.get("first_ns") or 0)
+    from_ns, to_ns = (None if at is None else at[1] + first_ns * at[0] for at in (from_at, to_at))
+    say_tape(output, derive([tape], output, EventFilter(from_ns=from_ns, to_ns=to_ns)))
+
+
+@tape_group.command(
+    "filter",
+    epilog="""\b
+Examples:
+  querytape tape filter shop.tape --user app --class read -o reads.tape
+  querytape tape filter shop.tape --digest 3f2a90b1c4d5e6f7 -o one.tape
+""",
+)
+@TAPE
+@OUTPUT
+@click.option(
+    "--user",
+    "users",
+    multiple=True,
+    metavar="NAME",
+    help="Keep events of this user. Each option may be given several times.",
+)
+@click.option("--db", "dbs", multiple=True, metavar="NAME", help="Keep events with this default schema.")
+@click.option("--digest", "digests", multiple=True, metavar="HEX", help="Keep events of this digest.")
+@click.option(
+    "--class",
+    "classes",
+    multiple=True,
+    metavar="NAME",
+    help="Keep events of this class: read, write, transaction, session, ddl or admin.",
+)
+@click.option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help="Keep events of this session.")
+def filter_command(
+    tape: Path,
+    output: Path,
+    users: tuple[str, ...],
+    dbs: tuple[str, ...],
+    digests: tuple[str, ...],
+    classes: tuple[str, ...],
+    sessions: tuple[int, ...],
+) -> None:
+    """Keep events of some users, schemas, digests, classes or sessions."""
+    kept = EventFilter(users, dbs, digests, classes, sessions)
+    if kept.sql() == "true":
+        raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
+    say_tape(output, derive([tape], output, kept))
+
+
+@tape_group.command(
+    "pseudonymize",
+    epilog="""\b
+Examples:
+  querytape tape pseudonymize shop.tape -o shown.tape
+  querytape tape pseudonymize monday.tape --key-file k -o m.tape
+""",
+)
+@TAPE
+@OUTPUT
+@click.option(
+    "--key-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the key of the pseudonyms; created if it does not exist. Tapes with the same key have the same"
+    " pseudonyms. Default: a new key that is not kept.",
+)
+@click.option("--accounts", is_flag=True, help="Also replace user names, client hosts and connection attributes.")
+def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accounts: bool) -> None:
+    """Replace values by pseudonyms, so that a tape can be shared.
+
+    A pseudonym has the format of its value. Equal values get equal pseudonyms everywhere and different values different
+    ones, so joins still join and digests stay the same. Names of tables, columns and schemas, and numbers of one digit,
+    are not replaced.
+    """
+    key = read_key(key_file) if key_file is not None else new_key()
+    say_tape(output, pseudonymize(tape, output, key, accounts))
+
+
+@tape_group.command(
+    "verify",
+    epilog="""\b
+Examples:
+  querytape tape verify shop.tape && echo whole
+  querytape tape verify shop.tape --salvage saved.tape
+""",
+)
+@TAPE
+@click.option(
+    "--salvage",
+    "saved",
+    type=click.Path(path_type=Path),
+    help="Write the events that can still be read to this new tape.",
+)
+def verify_command(tape: Path, saved: Path | None) -> int:
+    """Check the files, the order and the counts of a tape.
+
+    Prints each damage and what can still be read. The exit code is 1 if there is any and --salvage is not given.
+    """
+    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+        damages = list(verify(tape, Path(work)))
+    for damage in damages:
+        click.echo(f"{tape}: {damage.what}\n  {damage.saved}")
+    if not damages:
+        click.echo(f"{tape}: whole")
+    if saved is not None:
+        say_tape(saved, salvage(tape, saved))
+    return 1 if damages and saved is None else 0

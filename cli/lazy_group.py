@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists a group's commands without importing them: each module is imported when its command is used."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+
+@dataclass(frozen=True)
+class LazyCommand:
+    """Where a command is, `module:attribute` from the package cli/, and its short help: the first sentence of its own.
+
+    A test holds the short help equal to the command's.
+    """
+
+    place: str
+    short_help: str
+
+
+class LazyGroup(click.Group):
+    """A click group; `lazy` has the commands that are imported when they are first asked for, by name."""
+
+    def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.lazy = dict(lazy)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all names, sorted."""
+        return sorted({*super().list_commands(ctx), *self.lazy})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command by name, imported now where it was not yet; None for an unknown name."""
+        if cmd_name in self.lazy and cmd_name not in self.commands:
+            module, _, attribute = self.lazy[cmd_name].place.partition(":")
+            self.add_command(getattr(import_module(module, __package__), attribute), cmd_name)
+        return super().get_command(ctx, cmd_name)
+
+    def short_help_of(self, ctx: click.Context, name: str) -> str:
+        """Return one sentence about a command, without importing it where it is lazy."""
+        if name in self.lazy:
+            return self.lazy[name].short_help
+        command = super().get_command(ctx, name)
+        return command.get_short_help_str(limit=200) if command is not None else ""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands with their short helps."""
+        rows = [(name, self.short_help_of(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Return the commands and options that begin with what was typed."""
+        names = [name for name in self.list_commands(ctx) if name.startswith(incomplete)]
+        items = [CompletionItem(name, help=self.short_help_of(ctx, name)) for name in names]
+        return [*items, *click.Command.shell_complete(self, ctx, incomplete)]

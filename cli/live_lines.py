@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows a replay while it runs, on stderr: findings, then one line a second of at most 80 columns."""
+
+import time
+
+from rich.console import Console
+
+from ..common.text import printable
+from ..common.units import NS_PER_SECOND, clock, short_count, short_duration
+from ..replay import Finding, Plan, Tick, Watcher
+from ..replay.checks.preflight import counted
+
+HEADER = "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
+HEADER_EVERY = 20
+
+
+def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None) -> str:
+    """Return a tick as one line under HEADER.
+
+    Counts become rates over `interval_ns`; `share` is what is done of the run, 0 to 1; `p95` is service time, `late`
+    is the p99 of sent less due, all causes.
+    """
+
+    def rate(n: int) -> str:
+        return f"{short_count(n * NS_PER_SECOND // max(interval_ns, 1)):>6}"
+
+    cells = [
+        f"{clock(tick.at_ns):>7}",
+        f"{short_count(tick.sessions_open):>6}",
+        rate(tick.reads + tick.writes + tick.others),
+        rate(tick.reads),
+        rate(tick.writes),
+        rate(tick.others),
+        f"{short_duration(tick.p95_ns):>6}",
+        rate(tick.errors),
+        f"{short_duration(tick.late_p99_ns):>6}",
+        f"{min(max(share, 0.0), 1.0):>5.0%}",
+        f"{'-' if eta_ns is None else clock(eta_ns):>8}",
+    ]
+    return " ".join(cells)
+
+
+def progress(at_ns: int, last_due_ns: int, done: int, planned: int, paced: bool) -> tuple[float, int | None]:
+    """Return (share done, nanoseconds left or None): by the schedule where there is one, else by events."""
+    if paced and last_due_ns > 0:
+        return at_ns / last_due_ns, max(last_due_ns - at_ns, 0)
+    share = done / planned if planned else 1.0
+    return share, int(at_ns * (1 - share) / share) if share > 0 else None
+
+
+class LiveLines(Watcher):
+    """Findings, then one line a second, on stderr; coloured on a terminal."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._lines = 0
+        self._at_ns = 0
+        self._spoke = time.monotonic()
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """Print one line; nothing in it is taken for markup or reaches the terminal as a control character."""
+        self._console.print(printable(text), style=style, markup=False)
+
+    def planning(self, events: int) -> None:
+        """Print how far the plan is, where that takes longer than a second."""
+        if time.monotonic() - self._spoke > 1:
+            self._spoke = time.monotonic()
+            self.say(f"planning: {events:,} events")
+
+    def finding(self, finding: Finding) -> None:
+        """Print what the pre-flight found; what is refused comes as the error."""
+        if finding.severity == "warning":
+            self.say(f"warning: {finding.text}", "yellow")
+        elif finding.severity == "info":
+            self.say(finding.text)
+
+    def planned(self, plan: Plan) -> None:
+        """Print what will be sent."""
+        excluded = plan.reasons.total()
+        self.say(
+            f"{counted(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
+            f" {counted(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {excluded:,} not"
+            + (f": {excluded_text(plan)}" if excluded else "")
+        )
+
+    def opening(self, opened: int, plan: Plan) -> None:
+        """Print how far the opening of sessions is."""
+        self.say(f"opening sessions: {opened:,}")
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Print the line of this second."""
+        if self._lines % HEADER_EVERY == 0:
+            self.say(HEADER, "bold")
+        self._lines += 1
+        share, eta_ns = progress(tick.at_ns, plan.last_due_ns, done, plan.planned, plan.rules.pace.paced)
+        text = line(tick, tick.at_ns - self._at_ns, share, eta_ns)
+        self._at_ns = tick.at_ns
+        self.say(text, "red" if tick.errors else None)
+
+    def stopping(self, times: int) -> None:
+        """Print what Ctrl-C did."""
+        first = "stopping: nothing more is sent, answers are awaited; Ctrl-C again ends it now"
+        self.say(first if times == 1 else "stopping now", "yellow")
+
+
+def excluded_text(plan: Plan) -> str:
+    """Return why events are not sent, the most frequent first."""
+    return ", ".join(f"{n:,} {status} ({reason})" for (status, reason), n in plan.reasons.most_common())

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the command line `querytape`: lists the commands, imports the one that is used, and shows errors in one line."""
+
+import sys
+
+import click
+
+from ..common.errors import QuerytapeError
+from ..common.signals import unwind_on_signals
+from ..common.text import printable_lines
+from ..common.version import __version__
+from .lazy_group import LazyCommand, LazyGroup
+
+COMMANDS = {
+    "capture": LazyCommand(".commands.capture:capture_group", "Record production's queries into a tape."),
+    "inspect": LazyCommand(".commands.inspect_tape:inspect_command", "Show what is on a tape, and what it lacks."),
+    "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server."),
+    "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency."),
+    "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay."),
+    "calibrate": LazyCommand(".commands.calibrate:calibrate_command", "Measure what this machine can replay at most."),
+    "null-server": LazyCommand(
+        ".commands.null_server:null_server_command", "Run a server that answers every command at once with OK."
+    ),
+    "report": LazyCommand(".commands.report:report_command", "Compare two runs of a tape, or show one run."),
+    "compare": LazyCommand(
+        ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them."
+    ),
+    "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB)."),
+    "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, pseudonymize and check tapes."),
+    "export": LazyCommand(".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL."),
+    "fingerprint": LazyCommand(
+        ".commands.fingerprint:fingerprint_command", "Show the digest and the normalised text of statements."
+    ),
+    "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers."),
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
+    epilog="""\b
+Examples:
+  querytape capture slowlog /var/log/mysql/slow.log -o shop.tape
+  querytape inspect shop.tape
+  querytape replay shop.tape --target mysql://app@10.0.0.7:3306/shop -o a.run
+  querytape report shop.tape a.run b.run --html report.html
+""",
+)
+@click.version_option(__version__, prog_name="querytape")
+def group() -> None:
+    """Record MySQL traffic, replay it against other servers, compare what came back."""
+
+
+def is_duckdb_error(error: Exception) -> bool:
+    """Whether DuckDB raised it; DuckDB is not imported for that."""
+    return "duckdb" in sys.modules and isinstance(error, sys.modules["duckdb"].Error)
+
+
+def main() -> None:
+    """Run the command line; an error that the user can mend becomes one line on stderr and exit code 1."""
+    try:
+        with unwind_on_signals():
+            status = group.main(prog_name="querytape", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("querytape: stopped", err=True)
+        sys.exit(130)
+    except QuerytapeError as error:
+        click.echo(printable_lines(f"querytape: {error}"), err=True)
+        sys.exit(1)
+    except Exception as error:
+        if not is_duckdb_error(error):
+            raise
+        from ..common.duck import plain_reason
+
+        click.echo(f"querytape: {plain_reason(error)}: `querytape tape verify TAPE` tells which", err=True)
+        sys.exit(1)
+    sys.exit(status if isinstance(status, int) else 0)

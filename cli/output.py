@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints what several commands print: a new tape, its problems, the recovery of a tape; makes the console."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..common.text import printable
+from ..common.units import seconds, utc_time
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..schemas import Folder
+
+COLUMNS = 80
+MAX_PROBLEMS_SHOWN = 10_000
+EXIT_LOST = 4  # the tape is written, but something of the input is certainly not on it
+# The kinds of problems that are certain losses.
+LOSSES = {
+    "not_understood": "places were not understood",
+    "too_large": "events were too large and are cut",
+    "damaged_archive": "packed files are damaged or cut off",
+    "damaged_capture": "capture files are damaged or cut off",
+}
+
+
+def show_problems(tape: "Folder") -> None:
+    """Print every problem of a tape as `file, line N: expected ..., found ...`; packets have a number in its place."""
+    from ..common.duck import open_database
+
+    names = [str(entry["path"]) for entry in tape.info["files"]]
+    with open_database() as con:
+        rows = con.execute(
+            f'SELECT file, line, "offset", kind, detail FROM {tape.source("problems")}'
+            ' ORDER BY file, line, "offset" LIMIT ?',
+            [MAX_PROBLEMS_SHOWN + 1],
+        ).fetchall()
+    for file, line, offset, kind, detail in rows[:MAX_PROBLEMS_SHOWN]:
+        name = names[file] if 0 <= file < len(names) else f"file {file}"
+        place = f", line {line}" if line else f", packet {offset}" if offset else ""
+        click.echo(printable(f"{name}{place}: {kind}: {detail}"))
+    if len(rows) > MAX_PROBLEMS_SHOWN:
+        click.echo(f"... only the first {MAX_PROBLEMS_SHOWN:,} are shown; all are in {tape.path / 'problems.parquet'}")
+
+
+def lost_sentence(info: dict[str, Any]) -> str:
+    """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
+    places = {kind: info["problems"].get(kind, 0) for kind in LOSSES}
+    parts = [f"{n:,} {LOSSES[kind]}" for kind, n in places.items() if n]
+    if skipped := info.get("not_understood_bytes", 0):
+        parts.append(f"{skipped:,} bytes were passed over")
+    return "; ".join(parts) if any(places.values()) else ""
+
+
+def say_tape(output: Path, info: dict[str, Any]) -> None:
+    """Print what is on a new tape, and what is missing from it."""
+    counts = info["counts"]
+    kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
+    click.echo(
+        f"{output}: {counts['events']:,} events, {counts['sessions']:,} sessions, {counts['digests']:,} digests,"
+        f" {counts['problems']:,} problems{f' ({kinds})' if kinds else ''}"
+    )
+    if losses := lost_sentence(info):
+        click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")
+    lasted = seconds(info["last_ns"] - info["first_ns"])
+    click.echo(f"  from {utc_time(info['first_ns'])} to {utc_time(info['last_ns'])} UTC ({lasted})")
+    for warning in info["warnings"]:
+        click.echo(f"  partial tape: {warning['text']}")
+    if info["warnings"]:
+        click.echo("  replay needs --partial-ok")
+
+
+def complete_tape(path: Path) -> None:
+    """Complete a tape whose capture was killed, and print that; a finished tape is left as it is."""
+    from ..capture import recover
+    from ..schemas import open_folder
+
+    tape = open_folder("tape", path)
+    if tape.finished:
+        return
+    info = recover(path)
+    click.echo(f"{path}: its capture was killed; {info['counts']['events']:,} events were saved", err=True)
+
+
+def console() -> "Console":
+    """Return the console of reports: as wide as the terminal; 80 columns in a pipe or file."""
+    from rich.console import Console
+
+    return Console(width=None if Console().is_terminal else COLUMNS, highlight=False)

@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declares the options of `querytape replay`, in sections; replay_settings.py makes ReplayOptions of their values."""
+
+from collections.abc import Callable
+from functools import update_wrapper
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..replay.options import LOST, OVERLOAD
+from ..replay.plan.pacing import KINDS
+from ..schemas import CLASSES, DANGERS
+from .option_sections import Section, Sectioned, option
+from .param_types import Duration, Moment, Pair, Share, Size, Speed
+from .server_options import FILE, LOGIN, TLS
+
+FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
+
+TARGET = Section(
+    "Target",
+    (
+        option(
+            "--target",
+            required=True,
+            metavar="URL",
+            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND]"
+            " for a private server that ends with the run.",
+        ),
+        option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
+        option(
+            "--reads-to",
+            metavar="URL",
+            help="Second server with the same data; it answers the reads outside transactions.",
+        ),
+        *LOGIN,
+        *TLS,
+        option("--compress", is_flag=True, help="Use the compressed client protocol."),
+        option(
+            "--charset",
+            metavar="NAME",
+            default="utf8mb4",
+            show_default=True,
+            help="Character set of sessions whose own is not on the tape.",
+        ),
+        option(
+            "--init",
+            multiple=True,
+            metavar="SQL",
+            help="Statement to run first on each connection; may be given several times.",
+        ),
+        option(
+            "--users",
+            type=FILE,
+            help="File with the target's accounts for the tape's users: a section [user] for each, with password and,"
+            " if it differs, user.",
+        ),
+        option("--map-user", multiple=True, type=Pair(), help="Log in as user B where the tape has user A."),
+        option("--map-db", multiple=True, type=Pair(), help="Use schema B where the tape has default schema A."),
+        option(
+            "--sandbox-data",
+            type=FOLDER,
+            help="Data folder of a stopped server, to copy for --target sandbox.",
+        ),
+    ),
+)
+
+TARGET_SLOWLOG = Section(
+    "Target's slow log",
+    (
+        option(
+            "--target-slowlog",
+            is_flag=True,
+            help="Switch on the target's slow log during the run and keep it as RUN/target.tape, so that a report can"
+            " compare times measured in both servers.",
+        ),
+    ),
+)
+
+PACE = Section(
+    "Pace",
+    (
+        option(
+            "--pace",
+            type=click.Choice(list(KINDS)),
+            default="schedule",
+            show_default=True,
+            help="When events are sent: at their original times (schedule), after the original pauses of their session"
+            " (think), or as fast as the target answers (none).",
+        ),
+        option(
+            "--speed",
+            type=Speed(),
+            default="1",
+            show_default=True,
+            help="Factor of the tape's speed: 0.5, 1, 2, 3/2, ...; max is the same as --pace none.",
+        ),
+        option("--connect-speed", type=Speed(), help="Factor for the times when sessions begin. Default: --speed."),
+        option("--think-speed", type=Speed(), help="Factor for the pauses inside sessions. Default: --speed."),
+        option("--max-idle", type=Duration(), help="Shorten each time in which no session does anything to this."),
+        option(
+            "--ramp",
+            type=Duration(),
+            default="0s",
+            show_default=True,
+            help="Time in which the speed rises from zero to --speed.",
+        ),
+        option("--duration", type=Duration(), help="Stop sending after this long."),
+        option("--start-at", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."),
+        option(
+            "--lead",
+            type=Duration(),
+            default="2s",
+            show_default=True,
+            help="Connect this long before a session's first event, where the tape does not show when it connected.",
+        ),
+        option(
+            "--connect-rate",
+            type=click.IntRange(1),
+            default=500,
+            show_default=True,
+            help="Most connections to open in one second before the first event.",
+        ),
+    ),
+)
+
+SELECTION = Section(
+    "Selection (a transaction is replayed whole or not at all)",
+    (
+        option(
+            "--from",
+            "from_at",
+            type=Moment(relative=True),
+            metavar="TIME",
+            help="Replay events from this time on: UTC, or +10m after the tape's first event.",
+        ),
+        option(
+            "--to",
+            "to_at",
+            type=Moment(relative=True),
+            metavar="TIME",
+            help="Replay events before this time: UTC, or +20m after the tape's first event.",
+        ),
+        option(
+            "--user",
+            "users_only",
+            multiple=True,
+            metavar="NAME",
+            help="Replay sessions of this user. This option and the next ones may be given several times.",
+        ),
+        option("--session", "sessions_only", multiple=True, type=int, metavar="NUMBER", help="Replay this session."),
+        option("--db", "dbs", multiple=True, metavar="NAME", help="Replay events with this default schema."),
+        option("--digest", "digests", multiple=True, metavar="HEX", help="Replay events of this digest."),
+        option(
+            "--class",
+            "classes",
+            multiple=True,
+            type=click.Choice(CLASSES),
+            metavar="NAME",
+            help=f"Replay events of this class: {', '.join(CLASSES)}.",
+        ),
+        option(
+            "--sessions",
+            "sample",
+            type=Share(part=True),
+            help="Replay this share of the sessions, such as 10%; the same ones each time.",
+        ),
+        option(
+            "--max-sessions",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            help="Replay at most this number of sessions; the same ones each time.",
+        ),
+        option(
+            "--resume",
+            type=FOLDER,
+            metavar="RUN",
+            help="Replay the events that this interrupted run did not reach.",
+        ),
+        option(
+            "--amplify",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            default=1,
+            help="Replay each session this number of times, at the same time.",
+        ),
+        option(
+            "--amplify-shift",
+            type=Duration(),
+            default="1s",
+            show_default=True,
+            help="Largest delay of an amplified session against its original.",
+        ),
+        option(
+            "--loop",
+            type=click.IntRange(1),
+            metavar="NUMBER",
+            default=1,
+            help="Replay the whole tape this number of times, one after the other.",
+        ),
+    ),
+)
+
+FIDELITY = Section(
+    "Order and results",
+    (
+        option(
+            "--order",
+            type=click.Choice(["time", "commit"]),
+            default="time",
+            show_default=True,
+            help="Order between sessions: by time alone, or (commit) an event also waits for the commits of other"
+            " sessions that came before it on the tape.",
+        ),
+        option(
+            "--order-bound",
+            "order_bound_ns",
+            type=Duration(),
+            default="2s",
+            show_default=True,
+            help="End a wait of --order commit after this long without progress of the session it waits for.",
+        ),
+        option(
+            "--now",
+            type=click.Choice(["wall", "original"]),
+            default="wall",
+            show_default=True,
+            help="Value of NOW() and its like: the time of the replay, or the original time.",
+        ),
+        option(
+            "--insert-id",
+            type=click.Choice(["target", "original"]),
+            default="target",
+            show_default=True,
+            help="AUTO_INCREMENT values: as the target generates them, or those on the tape.",
+        ),
+        option("--verify", is_flag=True, help="Keep a checksum of each result's rows, to compare results."),
+    ),
+)
+
+SAFETY = Section(
+    "Safety",
+    (
+        option("--allow-writes", is_flag=True, help="Send writes and DDL, too. Default: only reads are sent."),
+        option(
+            "--target-is-disposable",
+            is_flag=True,
+            help="Confirm that the target's data may be lost; needed for --allow-writes if the tape does not say which"
+            " server it was recorded on.",
+        ),
+        option(
+            "--allow-statement",
+            "allow_statements",
+            multiple=True,
+            type=click.Choice([name for name in DANGERS if name != "none"]),
+            metavar="NAME",
+            help="Send this kind of dangerous statement, too (names below); may be given several times.",
+        ),
+        option(
+            "--partial-ok",
+            is_flag=True,
+            help="Replay a partial tape, from which a part of the original traffic is missing.",
+        ),
+    ),
+)
+
+FAILURES = Section(
+    "Failures and limits",
+    (
+        option(
+            "--on-lost",
+            type=click.Choice(list(LOST)),
+            default="end",
+            show_default=True,
+            help="What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt"
+            " a second until the target is back), or stop the run.",
+        ),
+        option(
+            "--statement-timeout",
+            "statement_timeout_ns",
+            type=Duration(),
+            default="0s",
+            help="Kill a statement that runs longer than this on the target. Default: never.",
+        ),
+        option(
+            "--max-errors",
+            type=click.IntRange(0),
+            metavar="NUMBER",
+            help="Stop the run when more statements than this fail.",
+        ),
+        option(
+            "--queue-memory",
+            type=Size(),
+            default="256M",
+            show_default=True,
+            help="Memory for events that wait to be sent.",
+        ),
+        option(
+            "--overload",
+            type=click.Choice(list(OVERLOAD)),
+            default="wait",
+            show_default=True,
+            help="What to do when the queue is full and events are late: wait, drop late events, or stop the run.",
+        ),
+        option(
+            "--drain",
+            type=Duration(),
+            default="60s",
+            show_default=True,
+            help="Time to wait for the last answers after the last event was sent.",
+        ),
+    ),
+)
+
+OBSERVATION = Section(
+    "Observation of the target and this machine",
+    (
+        option(
+            "--sample",
+            "sample_every",
+            type=Duration(),
+            default="1s",
+            show_default=True,
+            help="Interval at which the target's counters are recorded; 0s: never.",
+        ),
+        option(
+            "--host-metrics",
+            metavar="ssh://USER@HOST",
+            help="Also record the counters of the target's machine, through ssh.",
+        ),
+        option(
+            "--query-plans/--no-query-plans",
+            default=True,
+            show_default=True,
+            help="After the run, record EXPLAIN of the costliest statements.",
+        ),
+        option(
+            "--summaries",
+            is_flag=True,
+            help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, where installed.",
+        ),
+        option(
+            "--timer-probes",
+            type=click.IntRange(0, 64),
+            metavar="NUMBER",
+            default=0,
+            help="Threads (at most 64) that only sleep and measure how late this machine wakes them.",
+        ),
+    ),
+)
+
+SECTIONS = (TARGET, PACE, SELECTION, FIDELITY, SAFETY, FAILURES, OBSERVATION, TARGET_SLOWLOG)
+
+
+def all_sections(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command every section's options."""
+    for section in reversed(SECTIONS):
+        command = section.add(command)
+    return command
+
+
+def sweep_sections(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the sections that make sense without a pace; the other options have their defaults."""
+    shown = (TARGET, FIDELITY, SAFETY, FAILURES, OBSERVATION)
+    hidden: dict[str, Any] = {}
+    for section in (PACE, SELECTION):
+        for names, settings in section.options:
+            shape = Sectioned(list(names), **settings)
+            value = settings.get("default")
+            value = value if value is None else shape.type.convert(value, shape, None)
+            hidden[str(shape.name)] = () if settings.get("multiple") else value
+
+    def whole(*args: Any, **options: Any) -> Any:
+        return command(*args, **{**hidden, **options})
+
+    wrapped: Callable[..., Any] = update_wrapper(whole, command)
+    for section in reversed(shown):
+        wrapped = section.add(wrapped)
+    return wrapped

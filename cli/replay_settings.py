@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the options of one replay (ReplayOptions) from those of the command line; `options` is what click parsed."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..replay import ReplayOptions, Target, parse_target
+from ..replay.options import Failures
+from ..replay.plan.amplify import Amplification
+from ..replay.plan.overrides import Overrides
+from ..replay.plan.pacing import Pace
+from ..replay.plan.selection import Selection
+from ..schemas import open_folder
+from ..servers.accounts import Account, read_accounts
+from ..servers.sandbox import start_server
+from ..servers.tls import Tls
+from .option_sections import SectionedCommand
+from .param_types import ANY_SPEED
+from .replay_options import all_sections
+
+
+@click.command("replay", cls=SectionedCommand)
+@all_sections
+def _options_alone(**options: Any) -> None:
+    """Parse the options of `querytape replay` for commands that are given them as words."""
+
+
+def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
+    """Return what click makes of options of `querytape replay`. Raises click.UsageError for one that is wrong."""
+    return _options_alone.make_context("replay", list(words)).params
+
+
+def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
+    """Return the target; a sandbox is started, and ended with the stack."""
+    if options["target"] == "sandbox" or options["target"].startswith("sandbox:"):
+        kind = options["target"].partition(":")[2] or "mariadb"
+        server = stack.enter_context(start_server(kind, template=options["sandbox_data"]))
+        return parse_target(server.url(), environ={})
+    if options["sandbox_data"] is not None:
+        raise click.UsageError("--sandbox-data: only with --target sandbox")
+    return server_of(options["target"], options)
+
+
+def server_of(url: str, options: dict[str, Any]) -> Target:
+    """Return a server by its URL and the options that say how to log in."""
+    files = {name: str(options[f"ssl_{name}"]) for name in ("ca", "cert", "key") if options[f"ssl_{name}"]}
+    mode = options["ssl_mode"] or ("PREFERRED" if files else None)
+    return parse_target(
+        url,
+        options["defaults_file"],
+        options["defaults_group"],
+        options["ask_password"],
+        tls=Tls(mode.upper(), files.get("ca"), files.get("cert"), files.get("key")) if mode else None,
+        compress=options["compress"],
+        cleartext_password=options["allow_cleartext_password"],
+    )
+
+
+def first_ns(tape: Path) -> int:
+    """Return when the tape begins."""
+    return int(open_folder("tape", tape).info.get("first_ns") or 0)
+
+
+def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:
+    """Return the options of one replay from those of the command line."""
+    sandbox = options["target"].startswith("sandbox")
+    return ReplayOptions(
+        target=target,
+        output=options["output"],
+        reads_to=server_of(options["reads_to"], options) if options["reads_to"] else None,
+        pace=pace_of(options),
+        selection=selection_of(options, tape_first_ns),
+        amplification=amplification_of(options),
+        overrides=overrides_of(options, target.password),
+        failures=failures_of(options),
+        commit_order=options["order"] == "commit",
+        verify=options["verify"],
+        start_at_ns=options["start_at"],
+        stop_after_ns=options["duration"],
+        init=options["init"],
+        charset=options["charset"],
+        drain_ns=options["drain"],
+        lead_ns=options["lead"],
+        connect_rate=options["connect_rate"],
+        queue_bytes=options["queue_memory"],
+        timer_probes=options["timer_probes"],
+        sample_ns=options["sample_every"],
+        summaries=options["summaries"],
+        query_plans=options["query_plans"],
+        host_metrics=options["host_metrics"],
+        allow_writes=options["allow_writes"],
+        target_is_disposable=options["target_is_disposable"] or sandbox,
+        allow_statements=frozenset(options["allow_statements"]),
+        partial_ok=options["partial_ok"],
+    )
+
+
+def pace_of(options: dict[str, Any]) -> Pace:
+    """Return the pace that was asked for."""
+    speed = options["speed"]
+    scaled = {name: options[name] for name in ("connect_speed", "think_speed")}
+    if speed == ANY_SPEED or options["pace"] == "none":
+        if any(scaled.values()) or options["ramp"] or options["max_idle"] is not None:
+            raise click.UsageError(
+                "--pace none: nothing is due, so there is nothing to scale; leave out the other times"
+            )
+        return Pace("none")
+    if ANY_SPEED in scaled.values():
+        raise click.UsageError("--connect-speed, --think-speed: expected a factor; max is for --speed alone")
+    return Pace(options["pace"], speed, **scaled, max_idle_ns=options["max_idle"], ramp_ns=options["ramp"])
+
+
+def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
+    """Return the selection; times that are relative are so to the tape's first event."""
+
+    def at(moment: tuple[bool, int] | None) -> int | None:
+        return None if moment is None else moment[1] + (first_ns if moment[0] else 0)
+
+    return Selection(
+        users=options["users_only"],
+        sessions=options["sessions_only"],
+        sample=options["sample"],
+        max_sessions=options["max_sessions"],
+        dbs=options["dbs"],
+        digests=options["digests"],
+        classes=options["classes"],
+        from_ns=at(options["from_at"]),
+        to_ns=at(options["to_at"]),
+        resume=options["resume"],
+    )
+
+
+def amplification_of(options: dict[str, Any]) -> Amplification:
+    """Return how often the tape is replayed."""
+    return Amplification(options["amplify"], options["amplify_shift"], options["loop"])
+
+
+def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:
+    """Return what is forced; users that are only renamed have the run's own password."""
+    accounts = read_accounts(options["users"]) if options["users"] else {}
+    for name, there in options["map_user"]:
+        accounts[name] = Account(there, accounts[name].password if name in accounts else password)
+    return Overrides(
+        options["now"] == "original", options["insert_id"] == "original", dict(options["map_db"]), accounts
+    )
+
+
+def failures_of(options: dict[str, Any]) -> Failures:
+    """Return what is done about failures: options that have the names of the fields."""
+    return Failures(**{field.name: options[field.name] for field in fields(Failures)})

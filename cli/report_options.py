@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declares the options that `report` and `compare` share, and writes a report where they say."""
+
+import webbrowser
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analyze import (
+    FAILED_GATE,
+    Margin,
+    Report,
+    Settings,
+    as_html,
+    as_json,
+    as_junit,
+    as_markdown,
+    check_gate,
+    failed,
+    gate_values,
+    show_report,
+    write_charts,
+    write_tables,
+)
+from ..common.errors import InputError
+from ..common.files import publish, refuse_existing
+from .output import console
+from .param_types import Duration, Share
+
+FILE = click.Path(path_type=Path)
+FILE_OR_STDOUT = click.Path(path_type=Path, allow_dash=True)
+
+OPTIONS = (
+    click.option("--html", type=FILE, metavar="FILE", help="Write the report as one self-contained HTML file."),
+    click.option(
+        "--json",
+        "json_file",
+        type=FILE_OR_STDOUT,
+        metavar="FILE",
+        help="Write the report as JSON; - is standard output.",
+    ),
+    click.option(
+        "--markdown",
+        type=FILE_OR_STDOUT,
+        metavar="FILE",
+        help="Write the report as Markdown, for a pull request; - is standard output.",
+    ),
+    click.option(
+        "--tables", type=FILE, metavar="FOLDER", help="Write each table as CSV and Parquet into this new folder."
+    ),
+    click.option("--charts", type=FILE, metavar="FOLDER", help="Write the charts as SVG and PNG into this new folder."),
+    click.option(
+        "--junit",
+        "junit_file",
+        type=FILE,
+        metavar="FILE",
+        help="Write a JUnit file with one test case for each digest.",
+    ),
+    click.option(
+        "--fail-on",
+        metavar="EXPR",
+        help="Exit with code 3 if this condition holds, such as 'slower > 0 or p99_ratio > 1.2'.",
+    ),
+    click.option("--open", "open_it", is_flag=True, help="Open the HTML file in a browser."),
+    click.option(
+        "--samples", is_flag=True, help="Show literal values: sample statements, query plans, whole error messages."
+    ),
+    click.option(
+        "--margin", type=Share(), default="10%", show_default=True, help="Smallest relative difference that counts."
+    ),
+    click.option(
+        "--margin-time",
+        type=Duration(),
+        default="50us",
+        show_default=True,
+        help="Smallest difference in time that counts.",
+    ),
+    click.option(
+        "--exclude-warmup",
+        type=Duration(),
+        default="0s",
+        show_default=True,
+        help="Exclude statements that were sent in this time after the start.",
+    ),
+    click.option(
+        "--top", metavar="NUMBER", default=6, show_default=True, help="Number of digests to show on the terminal."
+    ),
+    click.option(
+        "--memory", metavar="SIZE", default="1500MB", show_default=True, help="Memory that the analysis may use."
+    ),
+)
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of a report."""
+    for option in reversed(OPTIONS):
+        command = option(command)
+    return command
+
+
+def settings_of(options: dict[str, Any]) -> Settings:
+    """Return how the report is to be made. Raises UsageError for a gate that can't be understood."""
+    if options["fail_on"]:
+        try:
+            check_gate(options["fail_on"])
+        except InputError as error:
+            raise click.UsageError(str(error)) from error
+    if options["open_it"] and options["html"] is None:
+        raise click.UsageError("--open: expected --html FILE, too")
+    for name in ("tables", "charts"):
+        if options[name] is not None:
+            refuse_existing(options[name], f"--{name}")
+    margin = Margin(float(options["margin"]), options["margin_time"])
+    return Settings(options["samples"], margin, options["exclude_warmup"], options["memory"])
+
+
+def give(report: Report, options: dict[str, Any]) -> int:
+    """Show and write a report; return the exit code."""
+    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
+    if not quiet:
+        show_report(report, console(), options["top"])
+    if options["html"] is not None:
+        write(options["html"], as_html(report))
+        click.echo(f"\nHTML report: {options['html'].absolute()}", err=quiet)
+    for name, made in (("json_file", as_json), ("markdown", as_markdown)):
+        if options[name] is not None:
+            write_or_print(options[name], made(report))
+    if options["tables"] is not None:
+        write_tables(report, options["tables"])
+    if options["charts"] is not None:
+        write_charts(report, options["charts"])
+    broken = failed(options["fail_on"], gate_values(report)) if options["fail_on"] else []
+    if options["junit_file"] is not None:
+        write(options["junit_file"], as_junit(report, broken))
+    if options["open_it"]:
+        webbrowser.open(options["html"].absolute().as_uri())
+    for text in broken:
+        click.echo(f"--fail-on: {text}", err=True)
+    return FAILED_GATE if broken else 0
+
+
+def write_or_print(path: Path, text: str) -> None:
+    """Write a text to a file, or to standard output for -."""
+    if str(path) == "-":
+        click.echo(text, nl=False)
+    else:
+        write(path, text)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a report whole or not at all, readable by its owner alone from its first byte. Raises InputError.
+
+    A link of that name is replaced, what it leads to is not touched. A pipe or device is written to as it is.
+    """
+    try:
+        if path.exists() and not path.is_symlink() and not path.is_file():
+            path.write_text(text, encoding="utf-8", errors="backslashreplace")
+            return
+        with publish(path) as temporary:
+            temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from error

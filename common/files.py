@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make private folders, and write files whole or not at all: a kill leaves no half file."""
+
+import hashlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from .errors import InputError, QuerytapeError
+
+# What Python makes of bytes in a file name that are not UTF-8.
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def is_utf8(name: str) -> bool:
+    """Tell whether a file's name is UTF-8: Python keeps other bytes of it as lone surrogates."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def make_private(path: Path) -> None:
+    """Create a folder that only its owner can read (0700); parents must exist, the folder must not."""
+    path.mkdir(mode=0o700)
+    path.chmod(0o700)
+
+
+def refuse_existing(path: Path, option: str = "-o") -> None:
+    """Raise InputError where something of that name is there; `option` is the one that named it."""
+    if path.exists() or path.is_symlink():
+        raise InputError(f"{path} already exists: choose another name with {option}, or remove it first")
+
+
+def refuse_unreadable_name(path: Path, kind: type[QuerytapeError] = InputError) -> None:
+    """Raise `kind` where a name is not UTF-8: neither JSON nor a terminal could show it."""
+    if not is_utf8(str(path.absolute())):
+        shown = os.fsencode(path).decode("utf-8", "backslashreplace")
+        raise kind(f"{shown}: the name is not UTF-8: rename it (mv), or its folder")
+
+
+@contextmanager
+def open_regular(path: Path, kind: type[QuerytapeError] = InputError) -> Iterator[BinaryIO]:
+    """Yield a file opened for reading. Raises `kind` where it is missing, unreadable, a link, a pipe or a folder.
+
+    Nothing is waited for: a pipe would be opened without a writer.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        link = " (a symbolic link)" if path.is_symlink() else ""
+        raise kind(f"{path}{link}: cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise kind(f"{path}: expected a file, found a folder, a pipe or a device")
+    with os.fdopen(handle, "rb") as file:
+        yield file
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal. Raises OSError."""
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def file_entry(folder: Path, file: Path, rows: int) -> dict[str, Any]:
+    """Return what the JSON of a tape or run says of one of its files: its path inside, rows, bytes, SHA-256."""
+    return {
+        "file": str(file.relative_to(folder)),
+        "rows": rows,
+        "bytes": file.stat().st_size,
+        "sha256": sha256_of(file),
+    }
+
+
+def new_folder(path: Path, *inner: str) -> None:
+    """Create an empty private folder, and private folders in it. Raises InputError where it exists or cannot be."""
+    refuse_existing(path)
+    if not is_utf8(str(path.absolute())):
+        raise InputError(f"{ascii(str(path))[1:-1]}: the name is not UTF-8: choose another with -o")
+    try:
+        make_private(path)
+        for name in inner:
+            make_private(path / name)
+    except OSError as error:
+        raise InputError(f"{path}: the folder cannot be created: {error.strerror}") from error
+
+
+@contextmanager
+def publish(final: Path) -> Iterator[Path]:
+    """Yield a temporary name next to `final`; on success make it 0600, sync it and rename it to `final`.
+
+    The temporary file exists, empty; where the block fails it is removed, and `final` is as it was before.
+    """
+    temporary = final.with_name(final.name + ".tmp")
+    temporary.unlink(missing_ok=True)
+    os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
+    try:
+        yield temporary
+        temporary.chmod(0o600)
+        with temporary.open("rb") as handle:
+            os.fsync(handle.fileno())
+        temporary.replace(final)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    folder = os.open(final.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _as_escape(found: re.Match[str]) -> str:
+    """Return a byte of a file's name that is not UTF-8 as `\\xNN` in a JSON string."""
+    return f"\\\\x{ord(found[0]) & 0xFF:02x}"
+
+
+def write_json(path: Path, value: dict[str, Any]) -> None:
+    """Write a JSON file whole or not at all, readable by its owner alone."""
+    with publish(path) as temporary:
+        text = json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
+        temporary.write_text(LONE_SURROGATE.sub(_as_escape, text), encoding="utf-8")
+
+
+def cache_folder() -> Path:
+    """Return where this user's caches are (XDG Base Directory Specification); it may not exist yet."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "querytape"

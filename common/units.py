@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show and parse durations, counts, sizes, shares and times. Durations and times are integer nanoseconds.
+
+What cannot be parsed raises ValueError with a sentence for the user.
+"""
+
+import re
+from datetime import UTC, datetime
+from fractions import Fraction
+
+NS_PER_SECOND = 1_000_000_000
+_DURATIONS = {"us": 1_000, "ms": 1_000_000, "s": NS_PER_SECOND, "m": 60 * NS_PER_SECOND, "h": 3600 * NS_PER_SECOND}
+_SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+_BYTES_PER_MEGABYTE = 1_000_000
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)?")
+_SIZE = re.compile(r"(\d+)([kmg]?)(?:i?b)?")
+_ZONE = re.compile(r"([+-])(\d{2}):?(\d{2})")
+_MAX_ZONE_HOURS = 15
+
+
+def duration(ns: float | None) -> str:
+    """Return a duration with three significant digits: `84.1us`, `1.23ms`, `12.0s`; a dash for None."""
+    if ns is None:
+        return "-"
+    sign = "-" if ns < 0 else ""
+    value = abs(ns)
+    for unit in ("s", "ms", "us"):
+        if value >= _DURATIONS[unit] or unit == "us":
+            scaled = value / _DURATIONS[unit]
+            digits = 0 if scaled >= 100 else 1 if scaled >= 10 else 2
+            return f"{sign}{scaled:,.{digits}f}{unit}"
+    raise AssertionError("us takes every duration")
+
+
+def short_duration(ns: int | None) -> str:
+    """Return a duration in at most five characters: 85us, 1.2ms, 340ms, 12s, 3.4h; a dash for None."""
+    if ns is None:
+        return "-"
+    value = max(ns, 0) / 1000
+    for unit, factor in (("us", 1000), ("ms", 1000), ("s", 3600)):
+        if value < 9.95 and unit != "us":
+            return f"{value:.1f}{unit}"
+        if value < min(factor - 0.5, 999.5):
+            return f"{value:.0f}{unit}"
+        value /= factor
+    return f"{value:.1f}h" if value < 99.95 else f"{value:.0f}h"[:5]
+
+
+def seconds(ns: float, digits: int = 1) -> str:
+    """Return a duration in seconds: `1,204.5 s`."""
+    return f"{ns / NS_PER_SECOND:,.{digits}f} s"
+
+
+def clock(ns: int) -> str:
+    """Return a time since a beginning as 0:12, 12:34 or 1:02:03."""
+    whole = max(ns, 0) // NS_PER_SECOND
+    minutes, hours = whole // 60 % 60, whole // 3600
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"
+
+
+def utc_time(ns: int) -> str:
+    """Return a time since the epoch as `2024-06-10 06:13:20.123`, UTC; one no calendar has, as its number."""
+    try:
+        when = datetime.fromtimestamp(ns // NS_PER_SECOND, UTC)
+    except (ValueError, OverflowError, OSError):
+        return f"{ns} ns"
+    return f"{when:%Y-%m-%d %H:%M:%S}.{ns % NS_PER_SECOND // 1_000_000:03d}"
+
+
+def count(value: float | None) -> str:
+    """Return a whole number with thousands separated; a dash for None."""
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def short_count(value: int) -> str:
+    """Return a count in at most five characters: 1523, 12.3k, 1.2M."""
+    if value < 10_000:
+        return str(value)
+    for unit in "kMGTP":
+        scaled = value / 1000
+        if scaled < 99.95:
+            return f"{scaled:.1f}{unit}"
+        if scaled < 999.5:
+            return f"{scaled:.0f}{unit}"
+        value //= 1000
+    return "many"
+
+
+def megabytes(size: float, digits: int = 0) -> str:
+    """Return a number of bytes as `1,204 MB` (10^6 bytes)."""
+    return f"{size / _BYTES_PER_MEGABYTE:,.{digits}f} MB"
+
+
+def ratio(value: float | None) -> str:
+    """Return `x1.23`; a dash for None."""
+    return "-" if value is None else f"x{value:.2f}" if value < 100 else f"x{value:,.0f}"
+
+
+def percent(part: float, whole: float) -> str:
+    """Return `part` as a share of `whole`: `12.3%`; a dash where the whole is nothing."""
+    return "-" if not whole else f"{100 * part / whole:.1f}%"
+
+
+def parse_duration(text: str) -> int:
+    """Return nanoseconds of `500ms`, `60s`, `2m` or `1h`; a bare number is seconds. Raises ValueError."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r}: expected a duration such as 500ms, 60s or 2m")
+    return int(Fraction(match[1]) * _DURATIONS[match[2] or "s"])
+
+
+def parse_size(text: str) -> int:
+    """Return bytes of `256M` or `1G` (powers of 1024). Raises ValueError, for none at all as well."""
+    match = _SIZE.fullmatch(text.strip().lower())
+    if match is None or int(match[1]) == 0:
+        raise ValueError(f"{text!r}: expected a size such as 256M or 1G")
+    return int(match[1]) * _SIZES[match[2]]
+
+
+def parse_share(text: str) -> Fraction:
+    """Return the exact fraction of `10%` or `0.1`. Raises ValueError where it is none, or negative."""
+    bare = text.strip()
+    try:
+        share = Fraction(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)
+    except (ValueError, ZeroDivisionError):
+        share = Fraction(-1)
+    if share < 0:
+        raise ValueError(f"{text!r}: expected a share such as 10% or 0.1")
+    return share
+
+
+def parse_zone(text: str) -> int:
+    """Return nanoseconds to add to UTC of `+02:00`, `-0330`, `UTC` or `Z`. Raises ValueError."""
+    if text.upper() in ("UTC", "Z"):
+        return 0
+    match = _ZONE.fullmatch(text)
+    if match is None or int(match[2]) > _MAX_ZONE_HOURS or int(match[3]) > 59:
+        raise ValueError(f"{text!r}: expected an offset such as +02:00 or UTC")
+    offset = (int(match[2]) * 3600 + int(match[3]) * 60) * NS_PER_SECOND
+    return offset if match[1] == "+" else -offset
+
+
+def parse_time(text: str) -> int:
+    """Return nanoseconds since the epoch of `2026-11-20 15:21:05`, UTC unless it has an offset. Raises ValueError."""
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"{text!r}: expected a time such as '2026-11-20 15:21:05' (UTC)") from error
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return int(at.replace(microsecond=0).timestamp()) * NS_PER_SECOND + at.microsecond * 1000

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares two targets: replays one tape against each in turn, A B A B ..., with a reset and a pause before each run.
+
+The folder of a comparison holds its plan (`plan.toml`) and the runs `a1.run`, `b1.run`, `a2.run`, ... Rounds can be
+added later; a comparison that was interrupted continues where it was.
+"""
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from ..common.errors import QuerytapeError
+from ..common.files import make_private
+from ..replay import ReplayOptions, Watcher, replay
+from ..schemas import open_folder
+from .compare_plan import PLAN_FILE, SIDES, ComparePlan
+
+# (side, folder of the run) -> the options of that replay, valid inside the block: a private server ends with it.
+MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
+
+
+def complete_rounds(folder: Path) -> dict[str, list[Path]]:
+    """Return the runs of each side of a comparison's folder: of the rounds that are complete on both, in order."""
+    numbers = sorted(int(path.stem[1:]) for path in folder.glob("a[0-9]*.run") if path.stem[1:].isdigit())
+    rounds = [number for number in numbers if all(is_complete(folder / f"{side}{number}.run") for side in SIDES)]
+    return {side: [folder / f"{side}{number}.run" for number in rounds] for side in SIDES}
+
+
+def is_complete(path: Path) -> bool:
+    """Whether a run is there and came to its end; one that was killed or stopped has to be run again."""
+    if not (path / "run.json").exists():
+        return False
+    info = open_folder("run", path).info
+    return bool(info.get("finished")) and info.get("partial") is None and bool(info["accounting"]["balanced"])
+
+
+def is_comparison(path: Path) -> bool:
+    """Whether a folder is a comparison's."""
+    return (path / PLAN_FILE).is_file()
+
+
+def run_comparison(
+    plan: ComparePlan,
+    folder: Path,
+    make_options: MakeOptions,
+    say: Callable[[str], None],
+    make_watcher: Callable[[], Watcher],
+) -> None:
+    """Run the steps of the plan that are missing in its folder.
+
+    `say` gets a line before each run, `make_watcher` gives each run its watcher. Raises QuerytapeError where a reset
+    fails, or a run is refused or partial.
+    """
+    if not folder.exists():
+        make_private(folder)
+    plan.write(folder / PLAN_FILE)
+    for side, name in plan.steps():
+        path = folder / name
+        if is_complete(path):
+            continue
+        shutil.rmtree(path, ignore_errors=True)  # interrupted: it is run again
+        say(f"{name}: {plan.targets[side]}")
+        reset_targets(plan, side, path.stem)
+        time.sleep(plan.pause_ns / 1e9)
+        with make_options(side, path) as options:
+            summary = replay(plan.tape, options, make_watcher())
+        if not summary.complete:
+            raise QuerytapeError(
+                f"{path}: {summary.info['partial'] or 'the accounting does not balance'}; the comparison ends here"
+            )
+
+
+def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
+    """Run the plan's `reset`, which restores the targets' data. Raises QuerytapeError where it fails."""
+    if not plan.reset:
+        return
+    variables = {"QUERYTAPE_SIDE": side, "QUERYTAPE_TARGET": plan.targets[side], "QUERYTAPE_RUN": name}
+    done = subprocess.run(["/bin/sh", "-c", plan.reset], env={**os.environ, **variables}, stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise QuerytapeError(f"--reset ended with {done.returncode} before {name}: {plan.reset}")

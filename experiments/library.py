@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparisons for Python programs: two targets replayed in turn, and the report about them."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from ..analyze.library import ReportResult, report
+from ..analyze.model import Settings
+from ..replay import ReplayOptions, Watcher
+from .compare import complete_rounds, run_comparison
+from .compare_plan import ComparePlan
+
+AnyPath = str | PathLike[str]
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """How often both sides are run. `warmup`: rounds before that are not compared. `pause_ns`: before each run.
+
+    `reset`: a shell command that is run before each run, to restore the targets' data.
+    """
+
+    rounds: int = 5
+    warmup: int = 0
+    pause_ns: int = 5_000_000_000
+    reset: str | None = None
+
+
+@dataclass(frozen=True)
+class CompareResult:
+    """A comparison: its folder, its tape, and the runs of both sides in the order of their rounds."""
+
+    path: Path
+    tape: Path
+    a: tuple[Path, ...]
+    b: tuple[Path, ...]
+
+    def report(self, options: Settings | None = None) -> ReportResult:
+        """Return the report about all rounds."""
+        return report(self.tape, self.a, self.b, options)
+
+
+def compare(
+    tape: AnyPath,
+    a: ReplayOptions,
+    b: ReplayOptions,
+    output: AnyPath,
+    options: CompareOptions | None = None,
+    say: Callable[[str], None] = lambda text: None,
+    make_watcher: Callable[[], Watcher] = Watcher,
+) -> CompareResult:
+    """Replay a tape against two targets in turn, A B A B ..., into the folder `output`, and return the runs.
+
+    `a` (the reference) and `b` say how each side is replayed; their `output` is not used. Runs that `output` has
+    already are kept: a comparison that was interrupted continues. `say` gets a line before each run. Raises
+    QuerytapeError where a reset fails, or a run is refused or partial.
+    """
+    options = options or CompareOptions()
+    sides = {"a": a, "b": b}
+    targets = {side: f"mysql://{one.target.name}" for side, one in sides.items()}
+    plan = ComparePlan(Path(tape).absolute(), targets, options.rounds, options.warmup, options.pause_ns, options.reset)
+
+    def make_options(side: str, path: Path) -> AbstractContextManager[ReplayOptions]:
+        return nullcontext(replace(sides[side], output=path))
+
+    run_comparison(ComparePlan.checked(plan), Path(output), make_options, say, make_watcher)
+    runs = complete_rounds(Path(output))
+    return CompareResult(Path(output), plan.tape, tuple(runs["a"]), tuple(runs["b"]))

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a tape's sessions at growing concurrency: one run a level, `sweep.json` and `sweep.html` from all of them."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from ..analyze import SweepLevel, measure_level, sweep_page
+from ..common.files import new_folder, publish
+from ..replay import ReplayOptions, replay
+from ..replay.plan.amplify import MAX_CLONES, Amplification
+from ..replay.plan.pacing import Pace
+from ..schemas import open_folder
+
+MAX_STATEMENTS_PER_S = 20_000  # a level is given events for this rate
+
+
+def new_sweep(folder: Path) -> None:
+    """Make the folder of a sweep. Raises InputError where something of that name exists."""
+    new_folder(folder)
+
+
+def run_sweep(
+    tape: Path,
+    folder: Path,
+    options: ReplayOptions,
+    levels: tuple[int, ...],
+    each_ns: int,
+    tell: Callable[[SweepLevel], None],
+) -> list[SweepLevel]:
+    """Replay `tape` once a level into `folder`, each for `each_ns`; return what the levels came to, in order.
+
+    `levels`: sessions at once. `tell` gets each level when it is over. The runs are `{sessions}.run`; `options` gives
+    all else. Raises what `replay` raises.
+    """
+    results: list[SweepLevel] = []
+    for sessions in levels:
+        level_options = replace(
+            options,
+            output=folder / f"{sessions}.run",
+            pace=Pace("none"),
+            amplification=Amplification(loop=rounds_for(tape, sessions, each_ns)),
+            max_concurrent_sessions=sessions,
+            stop_after_ns=each_ns,
+        )
+        replay(tape, level_options)
+        results.append(measure_level(level_options.output, sessions))
+        tell(results[-1])
+    write_results(tape, folder, options.target.name, results)
+    return results
+
+
+def rounds_for(tape: Path, sessions: int, each_ns: int) -> int:
+    """Return how often the tape is looped, so that `sessions` at once have something to do for `each_ns`."""
+    counts = open_folder("tape", tape).info["counts"]
+    by_sessions = 2 * sessions / max(counts["sessions"], 1)
+    by_events = MAX_STATEMENTS_PER_S * each_ns / 1e9 / max(counts["events"], 1)
+    return min(int(max(by_sessions, by_events, 1)) + 1, MAX_CLONES)
+
+
+def write_results(tape: Path, folder: Path, target: str, levels: list[SweepLevel]) -> None:
+    """Write `sweep.json` and `sweep.html` of a sweep."""
+    with publish(folder / "sweep.json") as temporary:
+        rows = [{**asdict(level), "per_second": level.per_second} for level in levels]
+        temporary.write_text(json.dumps({"tape": str(tape), "target": target, "levels": rows}, indent=1) + "\n")
+    with publish(folder / "sweep.html") as temporary:
+        temporary.write_text(sweep_page(f"{tape.name} on {target}", levels), encoding="utf-8")
+
+
+def expand_levels(text: str) -> tuple[int, ...]:
+    """Return the numbers of `1,2,4,...,64`: the dots continue by the factor before them. Raises ValueError."""
+    numbers: list[int] = []
+    parts = [part.strip() for part in text.split(",")]
+    for place, part in enumerate(parts):
+        if part != "...":
+            numbers.append(int(part))
+            continue
+        if len(numbers) < 2 or place + 1 == len(parts) or numbers[-1] % numbers[-2]:
+            raise ValueError(text)
+        last = int(parts[place + 1])
+        factor = numbers[-1] // numbers[-2]
+        while factor > 1 and numbers[-1] * factor < last:
+            numbers.append(numbers[-1] * factor)
+    return tuple(numbers)

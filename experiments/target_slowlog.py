@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the target's own slow log of a replay as `RUN/target.tape`, so that server times can be compared.
+
+Joins two stages: the capture stage switches the log on, restores the settings and makes a tape of it at the end.
+"""
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from ..capture import SOURCES, Settings, capture_source
+from ..capture.server_log import LoggingPlan, Recorded, RecordOptions, plan_logging, record_log
+from ..common.errors import QuerytapeError
+from ..servers.facts import gather
+from ..servers.target import Target
+
+MAX_S = 7 * 86_400.0
+MAX_RATE = 1 << 40
+BEGINS_WITHIN_S = 30.0
+
+
+@contextmanager
+def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str], None]) -> Iterator[None]:
+    """Log everything the target does during the block; afterwards it is a tape in the run's folder.
+
+    Raises RefusedError where the server does not let the log be switched on. All settings are restored, whatever
+    happens in the block.
+    """
+    options = RecordOptions(duration_s=MAX_S, max_disk=max_disk, max_rate=MAX_RATE)
+    with closing(target.connect()) as con:
+        plan = plan_logging(target, gather(con), options)
+    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+        results: list[Recorded | BaseException] = []
+        thread = threading.Thread(target=_record, args=(target, plan, options, Path(work), results), name="slow log")
+        thread.start()
+        try:
+            _await(options.begun, thread)
+            _raise_error(results)
+            yield
+            options.enough.set()
+            thread.join()
+            _raise_error(results)
+            _keep(results, run, say)
+        finally:
+            options.enough.set()
+            thread.join()
+            if plan.log_file is not None:
+                plan.log_file.unlink(missing_ok=True)
+
+
+def _keep(results: list[Recorded | BaseException], run: Path, say: Callable[[str], None]) -> None:
+    """Make the log a tape in the run, where there is a run."""
+    for recorded in results:
+        assert isinstance(recorded, Recorded)
+        for text in recorded.warnings:
+            say(f"the target's slow log: {text}")
+        if run.is_dir():
+            capture_source(SOURCES[recorded.kind], [str(recorded.log)], run / "target.tape", Settings())
+
+
+def _raise_error(results: list[Recorded | BaseException]) -> None:
+    for result in results:
+        if isinstance(result, BaseException):
+            raise result
+
+
+def _record(
+    target: Target, plan: LoggingPlan, options: RecordOptions, work: Path, results: list[Recorded | BaseException]
+) -> None:
+    """Append what was recorded, or the error: the body of the thread."""
+    try:
+        results.append(record_log(target, plan, options, work))
+    except BaseException as error:
+        results.append(error)
+    options.begun.set()
+
+
+def _await(begun: threading.Event, thread: threading.Thread) -> None:
+    if not begun.wait(BEGINS_WITHIN_S) and thread.is_alive():
+        raise QuerytapeError("the target's slow log could not be switched on within 30 s")

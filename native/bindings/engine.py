@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drive the native replay engine: sessions and events in, outcomes out, all as Arrow streams."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from types import TracebackType
+from typing import Any, Self
+
+from .._querytape import ffi, lib
+from .errors import check
+from .streams import Stream, stream_pointer
+
+
+class State(IntEnum):
+    """Progress of a run: enum qt_engine_state."""
+
+    NEW = 0
+    OPENING = 1
+    RUNNING = 2
+    DRAINING = 3
+    DONE = 4
+
+
+class EndedBy(IntEnum):
+    """Reason why the engine stopped by itself: enum qt_ended_by."""
+
+    NOTHING = 0
+    ERRORS = 1
+    LOSS = 2
+    OVERLOAD = 3
+
+
+@dataclass(frozen=True)
+class Address:
+    """A second target: struct qt_address; exactly one of host and socket."""
+
+    host: str | None = None
+    socket: str | None = None
+    port: int = 3306
+    user: str = "root"
+    password: str | None = None
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h.
+
+    `accounts` are pairs (user, password); sessions name them by their place. `_ns` are nanoseconds.
+    """
+
+    host: str | None = None
+    socket: str | None = None
+    port: int = 3306
+    user: str = "root"
+    password: str | None = None
+    db: str | None = None
+    charset: str = "utf8mb4"
+    init: str | None = None
+    pace: int = 0
+    timer_probes: int = 0
+    connect_timeout_s: int = 20
+    connect_rate: int = 500
+    lead_ns: int = 2_000_000_000
+    queue_bytes: int = 256 << 20
+    drain_ns: int = 60_000_000_000
+    stack_bytes: int = 128 << 10
+    accounts: tuple[tuple[str, str | None], ...] = ()
+    compress: bool = False
+    tls: int = 0
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    cleartext: bool = False
+    max_row_bytes: int = 0
+    verify: bool = False
+    zero_at_ns: int = 0
+    statement_timeout_ns: int = 0
+    max_errors: int = -1
+    on_lost: int = 0
+    overload: int = 0
+    order_tables: int = 0
+    max_open: int = 0
+    check_statements: bool = False
+    reads_only: bool = False
+    allowed_dangers: int = 0
+    allowed_classes: int = 0
+    order_bound_ns: int = 2_000_000_000
+    read_target: Address | None = None
+
+
+@dataclass(frozen=True)
+class EngineStats:
+    """Counters and quantiles as `struct qt_engine_stats` gives them; quantiles are None where nothing was measured."""
+
+    fed: int
+    executed: int
+    not_sent: int
+    reads: int
+    writes: int
+    others: int
+    errors: int
+    injected: int
+    query_attributes_dropped: int
+    bulk_rows_expanded: int
+    executed_as_query: int
+    sessions_open: int
+    sessions_opened: int
+    sessions_failed: int
+    sessions_lost: int
+    sessions_reopened: int
+    timeouts: int
+    overload_waits: int
+    overload_drops: int
+    not_permitted: int
+    order_waits: int
+    order_broken: int
+    order_wait_ns: int
+    overrides_failed: int
+    read_target_errors: int
+    queued_bytes: int
+    now_ns: int
+    engine_cpu_ns: int
+    p95_ns: int | None
+    late_p99_ns: int | None
+    tool_p50_ns: int | None
+    tool_p99_ns: int | None
+    probe_p50_ns: int | None
+    probe_p99_ns: int | None
+    drain_timeout: int
+    zero_real_ns: int
+    state: State
+    ended_by: EndedBy
+
+
+def _text(value: str) -> Any:
+    """Return a text of C's, which lives as long as what is returned."""
+    return ffi.new("char[]", value.encode("utf-8", "surrogateescape"))
+
+
+def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
+    """Set the plain fields of a C struct; `keep` holds what they point to."""
+    for name, value in vars(options).items():
+        if isinstance(value, str):
+            keep.append(_text(value))
+            setattr(struct, name, keep[-1])
+        elif isinstance(value, int):
+            setattr(struct, name, value)
+
+
+class Engine:
+    """One replay. `feed` may run in a thread of its own; every call releases the interpreter while it waits in C."""
+
+    def __init__(self, options: EngineOptions) -> None:
+        error = ffi.new("struct qt_error *")
+        struct = ffi.new("struct qt_engine_options *")
+        keep: list[Any] = []
+        _fill(struct, options, keep)
+        if options.read_target is not None:
+            keep.append(ffi.new("struct qt_address *"))
+            struct.read_target = keep[-1]
+            _fill(struct.read_target, options.read_target, keep)
+        accounts = ffi.new("struct qt_account[]", max(len(options.accounts), 1))
+        for place, (user, password) in enumerate(options.accounts):
+            keep += [_text(user), _text(password or "")]
+            accounts[place].user, accounts[place].password = keep[-2:]
+        struct.accounts, struct.n_accounts = accounts, len(options.accounts)
+        self._engine = lib.qt_engine_new(struct, error)
+        if self._engine == ffi.NULL:
+            check(error.code, error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def _open(self) -> Any:
+        """Return the engine in C. Raises ValueError once it is closed."""
+        if self._engine == ffi.NULL:
+            raise ValueError("the engine is closed")
+        return self._engine
+
+    def sessions(self, source: Any) -> None:
+        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns."""
+        error = ffi.new("struct qt_error *")
+        stream, keep = stream_pointer(source)
+        check(lib.qt_engine_sessions(self._open, stream, error), error)
+        del keep
+
+    def start(self) -> None:
+        """Start the engine's threads; returns at once. Raises NativeFault where there is no thread for it."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_start(self._open, error), error)
+
+    def feed(self, source: Any) -> None:
+        """Take planned events until the stream ends; blocks while the memory budget is full."""
+        error = ffi.new("struct qt_error *")
+        stream, keep = stream_pointer(source)
+        check(lib.qt_engine_feed(self._open, stream, error), error)
+        del keep
+
+    def feed_end(self) -> None:
+        """Tell the engine that the plan has ended."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_feed_end(self._open, error), error)
+
+    def outcomes(self, slice_ns: int) -> Stream:
+        """Return a stream of outcomes that ends after about `slice_ns`, or with the run."""
+
+        def fill(out: Any) -> None:
+            error = ffi.new("struct qt_error *")
+            check(lib.qt_engine_outcomes(self._open, slice_ns, out, error), error)
+
+        return Stream(fill, self)
+
+    def session_results(self) -> Stream:
+        """Return a stream of one row a session, after the end of the run. Raises NativeFault before it."""
+
+        def fill(out: Any) -> None:
+            error = ffi.new("struct qt_error *")
+            check(lib.qt_engine_session_results(self._open, out, error), error)
+
+        return Stream(fill, self)
+
+    def stats(self) -> EngineStats:
+        """Return counters; the interval's quantiles are those since the previous call."""
+        s = ffi.new("struct qt_engine_stats *")
+        lib.qt_engine_stats(self._open, s)
+        optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "probe_p50_ns", "probe_p99_ns")
+        values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
+        values["state"] = State(s.state)
+        values["ended_by"] = EndedBy(s.ended_by)
+        values.update({name: None for name in optional if values[name] < 0})
+        return EngineStats(**values)
+
+    def set_speed(self, factor: float) -> None:
+        """Let due times come `factor` times as fast as planned from now on. Raises NativeFault where nothing is due."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_set_speed(self._open, factor, error), error)
+
+    def stop(self, how: int = 1) -> None:
+        """Stop; 1: send nothing more, wait for answers as long as the drain allows; 2: cut the connections now."""
+        if self._engine != ffi.NULL:
+            lib.qt_engine_stop(self._engine, how)
+
+    def close(self) -> None:
+        """Free the engine; ends what still runs."""
+        if self._engine != ffi.NULL:
+            lib.qt_engine_free(self._engine)
+            self._engine = ffi.NULL

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Turn errors of the native part into Python exceptions."""
+
+from typing import Any
+
+from ...common.errors import NativeFault
+from .._querytape import ffi
+
+
+def text_of(chars: Any) -> str:
+    """Return a C string as text; bytes that are not UTF-8 as \\xNN."""
+    return bytes(ffi.string(chars)).decode("utf-8", "backslashreplace")
+
+
+def check(code: int, error: Any) -> None:
+    """Raise NativeFault unless `code` is QT_OK."""
+    if code:
+        raise NativeFault(code, text_of(error.message))

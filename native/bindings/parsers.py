@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open the native parsers: one function for each kind of input, each returning a Reader.
+
+`paths` form one tape, in the order given; "-" is standard input. `timezone_ns` is added to UTC to get the log's local
+times; None = the zone that the log shows, else UTC. `max_event`: bytes of one event that are kept at most, the rest is
+cut and marked; 0 = 1100 MiB. Nothing but the first bytes of a file is read before a part is
+pulled. Every function raises NativeFault where a file cannot be opened or is not of its kind.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from .._querytape import ffi, lib
+from .errors import check
+from .inputs import CPaths, Paths, c_path
+from .reader import Reader
+from .streams import Stream, stream_pointer
+
+
+def open_slowlog(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+    """Return a reader of slow query logs."""
+    return _open_log(lib.qt_slowlog_open, paths, timezone_ns, max_event=max_event)
+
+
+def open_general(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+    """Return a reader of general query logs."""
+    return _open_log(lib.qt_general_open, paths, timezone_ns, max_event=max_event)
+
+
+def open_server_audit(paths: Paths, timezone_ns: int | None = None, limit: int = 1024, max_event: int = 0) -> Reader:
+    """Return a reader of logs of MariaDB's server_audit plugin; `limit`: its server_audit_query_log_limit, in bytes."""
+    return _open_log(lib.qt_server_audit_open, paths, timezone_ns, limit, max_event=max_event)
+
+
+def open_binlog(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+    """Return a reader of mysqlbinlog's output. Most of its events have a SET TIMESTAMP, which needs no time zone."""
+    return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event)
+
+
+def open_proxysql(paths: Paths, max_event: int = 0) -> Reader:
+    """Return a reader of ProxySQL's events logs in their binary format (mysql-eventslog_format=1)."""
+    return _open_log(lib.qt_proxysql_open, paths, None, max_event=max_event)
+
+
+def open_packets(
+    paths: Paths,
+    ports: Sequence[int] = (3306,),
+    interface: str | None = None,
+    user: str | None = None,
+    ring_bytes: int = 256 << 20,
+    part_s: float = 5.0,
+) -> Reader:
+    """Return a reader of capture files (pcap, pcapng), or of a network interface where no path is given.
+
+    `ports`: of the servers. `ring_bytes`: how many bytes of packets wait for the parser at most. `part_s`: seconds that
+    a live part gathers. `user`: the account that root becomes once the interface is open.
+    """
+    options = ffi.new("struct qt_packets_options *")
+    c_ports = ffi.new("int32_t[]", list(ports))
+    texts = [ffi.NULL if text is None else ffi.new("char[]", text.encode()) for text in (interface, user)]
+    options.ports, options.n_ports = c_ports, len(ports)
+    options.interface, options.user = texts
+    options.ring_bytes, options.part_ns = ring_bytes, int(part_s * 1e9)
+    names = CPaths(paths)
+    options.opened = names.opened
+    return Reader(lambda error: lib.qt_packets_open(names.array, names.count, options, error))
+
+
+def open_rows(relation: Any, resources: ExitStack) -> Reader:
+    """Return a reader of anything with `__arrow_c_stream__` that has the columns of `qt_rows_source_open`.
+
+    `resources` (the relation's connection, its files) become the reader's and are closed with it; where this raises
+    they stay the caller's.
+    """
+    pointer, capsule = stream_pointer(relation)
+    reader = Reader(lambda error: lib.qt_rows_source_open(pointer, error))
+    reader.resources.push(resources.pop_all())
+    reader.resources.callback(lambda *kept: None, relation, capsule)
+    return reader
+
+
+class Lines:
+    """The lines of files, for formats that DuckDB parses: a table with `line` and `place`, its number from 1.
+
+    Lines of blanks alone are left out, brackets and commas of an array around the others taken off. Raises NativeFault
+    where a file cannot be opened.
+    """
+
+    def __init__(self, paths: Paths) -> None:
+        options = ffi.new("struct qt_log_options *")
+        names = CPaths(paths)
+        options.opened = names.opened
+        error = ffi.new("struct qt_error *")
+        self._lines = lib.qt_lines_open(names.array, names.count, options, error)
+        if self._lines == ffi.NULL:
+            check(error.code, error)
+        self.stream = Stream(self._fill, self)
+
+    def _fill(self, out: Any) -> None:
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_lines_stream(self._lines, out, error), error)
+
+    def close(self) -> None:
+        """Free the lines and their streams."""
+        self.stream.close()
+        if self._lines != ffi.NULL:
+            lib.qt_lines_close(self._lines)
+            self._lines = ffi.NULL
+
+
+def slowlog_first_time(path: str | Path) -> int:
+    """Return when the first event of a slow log ended, in nanoseconds since the epoch.
+
+    Raises NativeFault where the file has no event with a time.
+    """
+    error = ffi.new("struct qt_error *")
+    out = ffi.new("int64_t *")
+    check(lib.qt_slowlog_first_time(c_path(path), out, error), error)
+    return int(out[0])
+
+
+def _open_log(
+    open_: Callable[..., Any], paths: Paths, timezone_ns: int | None, *more: int, max_event: int = 0
+) -> Reader:
+    """Call one of the C functions that take paths and `struct qt_log_options *`."""
+    options = ffi.new("struct qt_log_options *")
+    options.timezone_ns = timezone_ns or 0
+    options.has_timezone = timezone_ns is not None
+    options.max_event = max_event
+    names = CPaths(paths)
+    options.opened = names.opened
+    return Reader(lambda error: open_(names.array, names.count, options, *more, error))

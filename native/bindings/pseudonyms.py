@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replace values by pseudonyms: of the same shape, equal for equal values, with nothing of the original in them."""
+
+from typing import Any
+
+from .._querytape import ffi, lib
+from .errors import check
+from .streams import Stream, stream_pointer
+
+KEY_BYTES = 16
+
+
+class Pseudonyms:
+    """The pseudonyms of one key of KEY_BYTES bytes; one thread at a time."""
+
+    def __init__(self, key: bytes) -> None:
+        if len(key) != KEY_BYTES:
+            raise ValueError(f"expected a key of {KEY_BYTES} bytes, found {len(key)}")
+        pointer = lib.qt_pseudonyms_new(key)
+        if pointer == ffi.NULL:
+            raise MemoryError("no memory for pseudonyms")
+        self._pseudonyms = ffi.gc(pointer, lib.qt_pseudonyms_free)
+
+    def replace(self, source: Any, kinds: str) -> Stream:
+        """Return the rows of `source` with values replaced, as columns c0, c1, ...
+
+        `kinds` has a letter for each column: l = BIGINT, unchanged; s = BLOB, statements; p = BLOB, parameters (see
+        schemas/params.md); m = VARCHAR, error messages; t = VARCHAR, values. `source` is anything with
+        `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
+        """
+        pointer, alive = stream_pointer(source)
+
+        def fill(out: Any) -> None:
+            error = ffi.new("struct qt_error *")
+            check(lib.qt_pseudonyms_stream(self._pseudonyms, pointer, kinds.encode(), out, error), error)
+
+        return Stream(fill, (self, source, alive))

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Normalise statements: their digest, text without literals, class and danger."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .._querytape import ffi, lib
+from .errors import check
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a tape keeps of a statement; `class_`, `danger` and `flags` are numbers of schemas/codes.py."""
+
+    digest: str  # 16 hexadecimal digits
+    text: str  # normalised; bytes that are not UTF-8 as \xNN
+    class_: int
+    danger: int
+    actions: int  # bits of ACTIONS
+    flags: int
+    redacted: bytes | None  # the statement with its literals replaced, where it carries passwords or keys
+    open_quote: str  # what opened a literal or comment that never ends, or ""
+
+
+class Normalizer:
+    """Normalises one statement after the other; one thread at a time."""
+
+    def __init__(self) -> None:
+        pointer = lib.qt_normalizer_new()
+        if pointer == ffi.NULL:
+            raise MemoryError("no memory for a normaliser")
+        self._normalizer = ffi.gc(pointer, lib.qt_normalizer_free)
+        self._out = ffi.new("struct qt_statement *")
+        self._error = ffi.new("struct qt_error *")
+
+    def normalize(self, sql: bytes) -> Statement:
+        """Return what `sql` is; any bytes will do. Raises NativeFault where memory is short."""
+        out = self._out
+        source = ffi.from_buffer(sql)
+        check(lib.qt_normalize(self._normalizer, source, len(sql), out, self._error), self._error)
+        return Statement(
+            digest=f"{out.digest:016x}",
+            text=bytes(ffi.buffer(out.text, out.text_len)).decode("utf-8", "backslashreplace"),
+            class_=out.klass,
+            danger=out.danger,
+            actions=out.actions,
+            flags=out.flags,
+            redacted=None if out.redacted == ffi.NULL else bytes(ffi.buffer(out.redacted, out.redacted_len)),
+            open_quote=chr(out.open_quote) if out.open_quote else "",
+        )
+
+    def names(self, sql: bytes) -> tuple[list[str], list[str]]:
+        """Return the tables that `sql` names, and the functions and routines that it calls, as it writes them."""
+        out = ffi.new("struct qt_statement_names *")
+        check(lib.qt_statement_names(self._normalizer, ffi.from_buffer(sql), len(sql), out, self._error), self._error)
+        return _texts(out.tables, out.tables_len), _texts(out.calls, out.calls_len)
+
+
+def _texts(start: Any, size: int) -> list[str]:
+    """Return the texts that each end with a NUL."""
+    if size == 0:
+        return []
+    return [part.decode("utf-8", "backslashreplace") for part in bytes(ffi.buffer(start, size)).split(b"\0")[:-1]]

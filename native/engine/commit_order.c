@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of commits: a statement starts only when every commit that had certainly finished before it on the tape,
+ * on a table that it touches, has finished here. The plan numbers the commits of each table by their end, and tells
+ * each statement how many of them it waits for; here each table knows how many have finished without a hole:
+ *
+ *   done:  2 3 5 ─► next = 1: nothing is settled
+ *   1 comes      ─► next = 4: those who wait for 3 or fewer go on; 5 waits for 4
+ *
+ * What is skipped, refused or fails is done as well. Waiting for locks in the target may close a circle that the plan
+ * cannot see. So a wait that nothing has moved for order_bound_ns is stuck, where its session has a transaction open;
+ * others hold no locks, and are stuck after ten times as long. Of the stuck waits the earliest on the tape is broken
+ * and counted, one after the other: one that goes on may open the circle for all. Its transaction waits no more until
+ * it ends, for its locks have to go.
+ */
+#include "engine/commit_order.h"
+
+#include <stdlib.h>
+
+#include "engine/records.h"
+
+#define NO_LOCKS_FACTOR 10
+#define APART 8 /* of the bound: between two broken waits */
+
+struct item {
+    uint64_t n; /* a commit's number, or how many a session waits for */
+    struct qt_session *session;
+};
+
+/* A heap: the smallest first. */
+struct heap {
+    struct item *item;
+    size_t n, room;
+};
+
+struct table {
+    pthread_mutex_t lock;
+    _Atomic uint64_t settled; /* commits 1 to settled are done */
+    struct heap done, waiting;
+};
+
+struct qt_order {
+    int32_t n;
+    struct table table[];
+};
+
+static int heap_add(struct heap *h, struct item item)
+{
+    size_t at = h->n;
+    if (h->n == h->room) {
+        size_t room = h->room > 0 ? h->room * 2 : 16;
+        struct item *larger = realloc(h->item, room * sizeof *larger);
+        if (larger == NULL)
+            return -1;
+        h->item = larger;
+        h->room = room;
+    }
+    h->n++;
+    for (; at > 0 && h->item[(at - 1) / 2].n > item.n; at = (at - 1) / 2)
+        h->item[at] = h->item[(at - 1) / 2];
+    h->item[at] = item;
+    return 0;
+}
+
+static void heap_sink(struct heap *h, size_t at, struct item item)
+{
+    for (;;) {
+        size_t child = at * 2 + 1;
+        if (child >= h->n)
+            break;
+        child += child + 1 < h->n && h->item[child + 1].n < h->item[child].n;
+        if (h->item[child].n >= item.n)
+            break;
+        h->item[at] = h->item[child];
+        at = child;
+    }
+    h->item[at] = item;
+}
+
+static struct item heap_pop(struct heap *h)
+{
+    struct item first = h->item[0], last = h->item[--h->n];
+    if (h->n > 0)
+        heap_sink(h, 0, last);
+    return first;
+}
+
+struct qt_order *qt_order_new(int32_t tables)
+{
+    struct qt_order *o = calloc(1, sizeof *o + (size_t)tables * sizeof(struct table));
+    if (o == NULL)
+        return NULL;
+    o->n = tables;
+    for (int32_t i = 0; i < tables; i++)
+        pthread_mutex_init(&o->table[i].lock, NULL);
+    return o;
+}
+
+void qt_order_free(struct qt_order *o)
+{
+    if (o == NULL)
+        return;
+    for (int32_t i = 0; i < o->n; i++) {
+        pthread_mutex_destroy(&o->table[i].lock);
+        free(o->table[i].done.item);
+        free(o->table[i].waiting.item);
+    }
+    free(o);
+}
+
+/* The next "table:number" of a list; 0 at its end. */
+static int read_pair(const char **p, uint64_t *table, uint64_t *number)
+{
+    char *end;
+    while (**p == ' ')
+        (*p)++;
+    if (**p < '0' || **p > '9')
+        return 0;
+    *table = strtoull(*p, &end, 10);
+    if (*end != ':')
+        return 0;
+    *number = strtoull(end + 1, &end, 10);
+    *p = end;
+    return 1;
+}
+
+/* Its wait is over: it is no longer among the waiting. */
+static void stop_waiting(struct qt_session *s, struct table *t)
+{
+    int left = 0;
+    pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < t->waiting.n && !left; i++)
+        if (t->waiting.item[i].session == s) {
+            struct heap old = t->waiting;
+            left = 1;
+            t->waiting.n = 0; /* built again without it, in its own memory: a place is read before it is written */
+            for (size_t k = 0; k < old.n; k++)
+                if (k != i)
+                    heap_add(&t->waiting, old.item[k]);
+        }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* A session whose wait is stuck shows it in its `stuck_due_ns`. The first thread that comes `apart` after the last
+ * broken wait lets the earliest go. */
+static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
+{
+    int64_t last = atomic_load(&e->last_broken_ns), earliest = QT_NOT_STUCK;
+    struct qt_session *first = NULL;
+
+    if (now - last < apart || !atomic_compare_exchange_strong(&e->last_broken_ns, &last, now))
+        return;
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        int64_t due = atomic_load(&e->session[i].stuck_due_ns);
+        if (due < earliest && due != QT_LET_GO) {
+            earliest = due;
+            first = &e->session[i];
+        }
+    }
+    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO))
+        qt_wake(first);
+}
+
+/* Once the run ends every wait is over. */
+static int is_its_turn(struct qt_engine *e, struct table *t, uint64_t needed)
+{
+    return atomic_load(&t->settled) >= needed || qt_stopping(e) || atomic_load(&e->ending);
+}
+
+/* 1 = it is its turn; 0 = it goes on before its turn. */
+static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event *ev, struct table *t, uint64_t needed)
+{
+    struct qt_engine *e = s->engine;
+    int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR),
+            apart = e->options.order_bound_ns / APART;
+    uint64_t seen = atomic_load(&t->settled), now_settled;
+    int64_t until = qt_now() + bound;
+
+    qt_records_hand_over(s);
+    while (!is_its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO) {
+        now_settled = atomic_load(&t->settled);
+        if (now_settled != seen) {
+            seen = now_settled;
+            until = qt_now() + bound;
+            atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+        } else if (qt_now() >= until) { /* others whose waits began with this one's become stuck within `apart` */
+            if (atomic_load(&s->stuck_due_ns) == QT_NOT_STUCK)
+                atomic_store(&s->stuck_due_ns, ev->due_ns);
+            else
+                let_one_go(e, qt_now(), apart);
+            until = qt_now() + apart;
+        }
+        atomic_store(&s->sleep, QT_WAITS_FOR_ORDER);
+        if (!is_its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO)
+            qt_futex_wait(&s->sleep, QT_WAITS_FOR_ORDER, until);
+        atomic_store(&s->sleep, QT_AWAKE);
+    }
+    atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+    return is_its_turn(e, t, needed);
+}
+
+/* 0 = it goes on before its turn. */
+static int await_commits(struct qt_session *s, const struct qt_planned_event *ev, struct table *t, uint64_t needed)
+{
+    int queued, in_turn;
+
+    pthread_mutex_lock(&t->lock);
+    queued = atomic_load(&t->settled) < needed && heap_add(&t->waiting, (struct item){needed, s}) == 0;
+    pthread_mutex_unlock(&t->lock);
+    if (!queued)
+        return atomic_load(&t->settled) >= needed;
+    in_turn = sleep_until_turn(s, ev, t, needed);
+    stop_waiting(s, t);
+    return in_turn;
+}
+
+void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_order *o = e->order;
+    const char *p = ev->waits;
+    int64_t begun = 0;
+    uint64_t table, needed;
+    int in_turn = 1;
+
+    while (o != NULL && in_turn && read_pair(&p, &table, &needed)) {
+        if (table >= (uint64_t)o->n || atomic_load(&o->table[table].settled) >= needed)
+            continue;
+        in_turn = !s->unordered;
+        if (in_turn) {
+            begun = begun == 0 ? qt_now() : begun;
+            in_turn = await_commits(s, ev, &o->table[table], needed);
+        }
+    }
+    if (!in_turn) {
+        atomic_fetch_add(&e->order_broken, 1);
+        s->unordered = s->in_tx;
+    }
+    if (begun == 0)
+        return;
+    s->free_ns = qt_now();
+    s->order_ns = s->free_ns - begun;
+    atomic_fetch_add(&e->order_waits, 1);
+    atomic_fetch_add(&e->order_wait_ns, s->order_ns);
+}
+
+static void settle_commit(struct table *t, uint64_t number)
+{
+    uint64_t settled;
+    pthread_mutex_lock(&t->lock);
+    settled = atomic_load(&t->settled);
+    if (number == settled + 1) {
+        settled++;
+        while (t->done.n > 0 && t->done.item[0].n <= settled + 1)
+            settled = heap_pop(&t->done).n > settled ? settled + 1 : settled;
+        atomic_store(&t->settled, settled);
+        while (t->waiting.n > 0 && t->waiting.item[0].n <= settled)
+            qt_wake(heap_pop(&t->waiting).session);
+    } else if (number > settled) {
+        heap_add(&t->done, (struct item){number, NULL});
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
+{
+    const char *p = ev->waits != NULL && e->order != NULL ? strchr(ev->waits, ';') : NULL;
+    uint64_t table, number;
+
+    if (p == NULL)
+        return;
+    p++;
+    while (read_pair(&p, &table, &number))
+        if (table < (uint64_t)e->order->n)
+            settle_commit(&e->order->table[table], number);
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One statement on one connection:
+ *
+ *   send ─► wait (poll, with a time limit) ─► receive: of each result its rows, counted and dropped, or their number
+ *                                                │
+ *                                                └─► struct qt_answer: times, counts, error, checksum
+ */
+#include "engine/connection.h"
+
+#include <errmsg.h>
+#include <errno.h>
+#include <mysql.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/local_files.h"
+#include "engine/statements.h"
+#include "engine/verify.h"
+
+/* The library's wait callback has no argument of its own: the connection that this thread is opening just now. */
+static _Thread_local struct qt_connection *connecting;
+
+/* Errors after which nothing more can be sent: the client's own (2000-2999, 5000 and up in MariaDB's), server shutdown,
+ * killed, idle too long. */
+static int is_loss(unsigned error)
+{
+    return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
+           error == 1080 || error == 4031;
+}
+
+/* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
+static int wait_for_socket(my_socket fd, my_bool is_read, int timeout_ms)
+{
+    struct pollfd p = {.fd = fd, .events = is_read ? POLLIN : POLLOUT};
+    int got;
+
+    if (connecting != NULL) {
+        int64_t left_ms = (connecting->deadline_ns - qt_now()) / 1000000;
+        if (connecting->fd != fd) {
+            connecting->fd = fd;
+            connecting->opened(connecting->self, fd);
+        }
+        if (timeout_ms < 0 || timeout_ms > left_ms)
+            timeout_ms = left_ms > 0 ? (int)left_ms : 0;
+    }
+    do
+        got = poll(&p, 1, timeout_ms);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        errno = ETIMEDOUT;
+    return got;
+}
+
+/* Always set: from 3.4 on the library verifies certificates where no option says what to do. */
+static int set_tls(MYSQL *m, const struct qt_engine_options *o)
+{
+    my_bool on = o->tls != QT_TLS_OFF, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
+
+    return mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &on) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) ||
+           (on && o->tls_ca != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CA, o->tls_ca)) ||
+           (on && o->tls_cert != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CERT, o->tls_cert)) ||
+           (on && o->tls_key != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_KEY, o->tls_key));
+}
+
+/* Without leave to do so nothing but hashes of a password is sent: mysql_clear_password and dialog are missing here.
+ * Libraries before 3.3 can't be told. */
+static int restrict_logins(MYSQL *m, const struct qt_engine_options *o)
+{
+#if MARIADB_PACKAGE_VERSION_ID >= 30300
+    static const char hashes[] = "mysql_native_password,caching_sha2_password,sha256_password,client_ed25519,parsec,"
+                                 "mysql_old_password";
+    return !(o->cleartext && o->tls != QT_TLS_OFF) && mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, hashes);
+#else
+    (void)m;
+    (void)o;
+    return 0;
+#endif
+}
+
+static int set_options(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
+{
+    unsigned timeout = (unsigned)o->connect_timeout_s, yes = 1;
+    unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
+    unsigned long packet = o->max_row_bytes > 0 ? (unsigned long)o->max_row_bytes : 1024UL * 1024 * 1024;
+    my_bool off = 0;
+    MYSQL *m = c->mysql;
+
+    return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
+           mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &yes) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
+           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) || set_tls(m, o) || restrict_logins(m, o) ||
+           (o->compress && mysql_optionsv(m, MYSQL_OPT_COMPRESS, NULL)) ||
+           mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, login->charset != NULL ? login->charset : o->charset) ||
+           mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||
+           mysql_optionsv(m, MARIADB_OPT_IO_WAIT, wait_for_socket);
+}
+
+/* Capabilities that change what a client gets: rows found or changed, several statements, names, time-outs. */
+static unsigned long pick_flags(const struct qt_login *login)
+{
+    return CLIENT_MULTI_RESULTS | ((unsigned long)login->client_flags & (CLIENT_FOUND_ROWS | CLIENT_MULTI_STATEMENTS |
+                                                                         CLIENT_IGNORE_SPACE | CLIENT_INTERACTIVE));
+}
+
+static void choose_account(const struct qt_engine_options *o, const struct qt_login *login, const char **user,
+                           const char **password)
+{
+    int own = login->account < 0 || login->account >= o->n_accounts;
+    *user = own ? o->user : o->accounts[login->account].user;
+    *password = own ? o->password : o->accounts[login->account].password;
+}
+
+static size_t count_bytes_read(struct qt_connection *c)
+{
+    size_t bytes = c->bytes;
+    /* The library forgets its socket when the connection is lost, and asks it all the same. */
+    if (c->mysql->net.pvio == NULL)
+        return bytes;
+    mariadb_get_infov(c->mysql, MARIADB_CONNECTION_BYTES_READ, &bytes);
+    return bytes;
+}
+
+static int run_init(struct qt_connection *c, const char *init)
+{
+    struct qt_answer a = {.error = 0};
+    while (init != NULL && *init != 0 && a.error == 0) {
+        size_t len = strcspn(init, "\n");
+        if (len > 0 && qt_connection_send(c, init, len, &a) == 0) {
+            qt_connection_wait(c, -1);
+            qt_connection_receive(c, &a);
+        }
+        init += len + (init[len] != 0);
+    }
+    return a.error;
+}
+
+int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
+{
+    const char *user, *password;
+    int error = 0;
+
+    choose_account(o, login, &user, &password);
+    c->fd = -1;
+    c->bytes = 0;
+    c->deadline_ns = qt_now() + o->connect_timeout_s * QT_SECOND;
+    c->mysql = mysql_init(NULL);
+    if (c->mysql == NULL)
+        return CR_OUT_OF_MEMORY;
+    connecting = c;
+    qt_local_files_install(c);
+    if (set_options(c, o, login) != 0)
+        error = CR_UNKNOWN_ERROR;
+    else if (mysql_real_connect(c->mysql, o->host, user, password, login->db, (unsigned)o->port, o->socket,
+                                pick_flags(login)) == NULL)
+        error = (int)mysql_errno(c->mysql);
+    connecting = NULL;
+    if (error != 0)
+        return error;
+    c->fd = (int)mysql_get_socket(c->mysql);
+    c->opened(c->self, c->fd);
+    if (c->verify)
+        qt_verify_binary_rows(c);
+    error = run_init(c, o->init);
+    c->bytes = count_bytes_read(c);
+    return error;
+}
+
+const char *qt_connection_error(struct qt_connection *c)
+{
+    if (c->error != NULL)
+        return c->error;
+    return c->mysql == NULL ? "out of memory" : mysql_error(c->mysql);
+}
+
+int64_t qt_connection_thread_id(struct qt_connection *c) { return (int64_t)mysql_thread_id(c->mysql); }
+
+static unsigned get_server_status(struct qt_connection *c)
+{
+    unsigned status = 0;
+    if (c->mysql != NULL)
+        mariadb_get_infov(c->mysql, MARIADB_CONNECTION_SERVER_STATUS, &status);
+    return status;
+}
+
+int qt_connection_in_transaction(struct qt_connection *c)
+{
+    return (get_server_status(c) & SERVER_STATUS_IN_TRANS) != 0;
+}
+
+int qt_connection_autocommits(struct qt_connection *c)
+{
+    return (get_server_status(c) & SERVER_STATUS_AUTOCOMMIT) != 0;
+}
+
+void qt_connection_close(struct qt_connection *c)
+{
+    if (c->mysql != NULL)
+        mysql_close(c->mysql);
+    c->mysql = NULL;
+    c->fd = -1;
+    qt_statements_clear(c);
+    free(c->error);
+    free(c->row);
+    free(c->methods);
+    c->error = c->row = NULL;
+    c->methods = NULL;
+    c->row_room = 0;
+}
+
+void qt_connection_finish(struct qt_connection *c, struct qt_answer *a, int error, const char *text)
+{
+    size_t bytes = count_bytes_read(c);
+
+    if (error == 0 && c->file_missing) {
+        error = ENOENT;
+        text = "the tape does not hold the file that the statement loads";
+    }
+    free(c->error);
+    c->error = error != 0 ? strdup(text) : NULL;
+    a->error = error;
+    a->lost = error != 0 && is_loss((unsigned)error);
+    a->done_ns = a->lost ? 0 : qt_now();
+    a->bytes = (int64_t)(bytes - c->bytes);
+    c->bytes = bytes;
+}
+
+static void finish_answer(struct qt_connection *c, struct qt_answer *a)
+{
+    qt_connection_finish(c, a, (int)mysql_errno(c->mysql), mysql_error(c->mysql));
+}
+
+int qt_connection_send(struct qt_connection *c, const char *sql, size_t len, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    if (mysql_send_query(c->mysql, sql, (unsigned long)len) == 0)
+        return 0;
+    finish_answer(c, a);
+    return -1;
+}
+
+int qt_connection_wait(struct qt_connection *c, int timeout_ms) { return wait_for_socket(c->fd, 1, timeout_ms) != 0; }
+
+/* Counts a result's rows and drops them. */
+static void drain_rows(struct qt_connection *c, struct qt_answer *a)
+{
+    MYSQL_RES *result = mysql_use_result(c->mysql);
+    unsigned columns = mysql_field_count(c->mysql);
+    MYSQL_ROW row;
+    if (result == NULL)
+        return;
+    if (c->verify)
+        qt_checksum_result(&a->sum, columns);
+    while ((row = mysql_fetch_row(result)) != NULL) {
+        a->rows++;
+        if (c->verify)
+            qt_verify_row(c, row, mysql_fetch_lengths(result), columns, &a->sum);
+    }
+    mysql_free_result(result);
+}
+
+void qt_connection_receive(struct qt_connection *c, struct qt_answer *a)
+{
+    MYSQL *m = c->mysql;
+    int failed;
+
+    a->first_ns = qt_now();
+    failed = mysql_read_query_result(m) != 0;
+    while (!failed) {
+        if (mysql_field_count(m) > 0)
+            drain_rows(c, a);
+        else
+            a->affected += (int64_t)mysql_affected_rows(m);
+        if (mysql_errno(m) != 0)
+            break;
+        a->warnings += mysql_warning_count(m);
+        if (!mysql_more_results(m))
+            break;
+        failed = mysql_next_result(m) > 0;
+    }
+    finish_answer(c, a);
+    if (a->lost && a->rows == 0)
+        a->first_ns = 0; /* what woke us was the end, not an answer */
+}
+
+/* A single packet's first byte and last are the same moment. */
+static void finish_short_answer(struct qt_connection *c, struct qt_answer *a)
+{
+    finish_answer(c, a);
+    a->first_ns = a->done_ns;
+}
+
+void qt_connection_select_db(struct qt_connection *c, const char *db, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_select_db(c->mysql, db);
+    finish_short_answer(c, a);
+}
+
+void qt_connection_ping(struct qt_connection *c, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_ping(c->mysql);
+    finish_short_answer(c, a);
+}
+
+void qt_connection_set_option(struct qt_connection *c, int option, struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_set_server_option(c->mysql,
+                            option == 0 ? MYSQL_OPTION_MULTI_STATEMENTS_ON : MYSQL_OPTION_MULTI_STATEMENTS_OFF);
+    finish_short_answer(c, a);
+}
+
+/* The server has forgotten all: character set and init statement are sent again. READ ONLY is a session setting:
+ * where it can't be set again, nothing more may be sent. */
+static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, const char *charset,
+                         struct qt_answer *a)
+{
+    qt_statements_clear(c);
+    if (mysql_set_character_set(c->mysql, charset != NULL ? charset : o->charset) != 0 || run_init(c, o->init) != 0) {
+        a->error = (int)mysql_errno(c->mysql);
+        a->lost = 1;
+        a->done_ns = 0;
+    }
+    c->bytes = count_bytes_read(c);
+}
+
+void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, const char *charset,
+                         struct qt_answer *a)
+{
+    memset(a, 0, sizeof *a);
+    mysql_reset_connection(c->mysql);
+    finish_short_answer(c, a);
+    if (a->error == 0)
+        set_up_again(c, o, charset, a);
+}
+
+void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
+                               struct qt_answer *a)
+{
+    const char *user, *password;
+
+    memset(a, 0, sizeof *a);
+    choose_account(o, login, &user, &password);
+    mysql_change_user(c->mysql, user, password, login->db);
+    finish_short_answer(c, a);
+    if (a->error == 0)
+        set_up_again(c, o, login->charset, a);
+}

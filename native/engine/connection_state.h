@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A connection to a target and the answers that come on it: types alone, for all that stands above. */
+#ifndef QT_CONNECTION_STATE_H
+#define QT_CONNECTION_STATE_H
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "querytape_engine.h"
+
+/* Writable bytes before the parameters of an event: the statement's id is put there. */
+enum { QT_PARAMS_ROOM = 4 };
+
+/* One prepared statement; statements.c keeps them. What the target cannot prepare has no `stmt`: it is sent as text. */
+struct qt_prepared {
+    int64_t number; /* the tape's */
+    struct st_mysql_stmt *stmt;
+    char *text; /* owned; NULL where there is a stmt */
+    size_t len;
+};
+
+/* Who opens a connection, and how. */
+struct qt_login {
+    int32_t account;      /* among options.accounts; -1 = options.user */
+    int64_t client_flags; /* capabilities of the original client; 0 = unknown */
+    const char *charset;  /* NULL = options.charset */
+    const char *db;       /* NULL = none */
+};
+
+struct qt_connection {
+    struct st_mysql *mysql; /* NULL = closed */
+    int fd;
+    int verify;                         /* checksums of result rows are made */
+    struct st_mariadb_methods *methods; /* the library's with one of ours; owned; NULL = the library's */
+    char *row;                          /* a row as it was on the wire; owned */
+    size_t row_room;
+    size_t bytes;                 /* received up to the last answer */
+    int64_t deadline_ns;          /* of connecting */
+    char *error;                  /* text of the last error; owned */
+    struct qt_prepared *prepared; /* by number; owned */
+    size_t n_prepared, prepared_room;
+    struct st_mysql_stmt *receiving; /* whose answer is awaited; among `prepared`; NULL = of a query in its place */
+    const char *file;                /* what the next LOAD DATA LOCAL of the command may have; NULL = nothing */
+    size_t file_len;
+    const char *more_files; /* for those behind it: of each the lenenc length and the bytes; NULL = none */
+    size_t more_files_len;
+    int file_missing;                  /* the command was asked for a file that the tape does not hold */
+    uint64_t query_attributes_dropped; /* which Connector/C does not send */
+    uint64_t bulk_rows_expanded;       /* executions that took the place of bulk ones */
+    uint64_t executed_as_query;        /* executions that the target takes as queries alone */
+    /* Called as soon as the socket is there, before the first byte is awaited. */
+    void (*opened)(void *self, int fd);
+    void *self;
+};
+
+struct qt_answer {
+    int64_t first_ns, done_ns; /* CLOCK_MONOTONIC; 0 = never came */
+    int64_t rows, affected, bytes, warnings;
+    int error;              /* errno of the first failing result; its text: qt_connection_error */
+    int lost;               /* the connection is of no use any more */
+    int binary;             /* the rows came in the binary protocol */
+    struct qt_checksum sum; /* of the rows, where the connection verifies */
+};
+
+#endif

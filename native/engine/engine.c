@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's beginning and end; what happens between is drawn in state.h. */
+#include <mysql.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/thread.h"
+#include "engine/commit_order.h"
+#include "engine/options.h"
+#include "engine/permit.h"
+#include "engine/queue.h"
+#include "engine/records.h"
+#include "engine/sessions.h"
+#include "engine/supervisor.h"
+
+enum { SUPERVISOR_STACK = 256 << 10 };
+
+struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct qt_error *err)
+{
+    struct qt_engine *e;
+
+    if (qt_options_check(options, err) != QT_OK)
+        return NULL;
+    /* The library sets itself up at its first use, which must not be by several threads at once. */
+    if (mysql_server_init(0, NULL, NULL) != 0 || (e = calloc(1, sizeof *e)) == NULL) {
+        qt_fail(err, QT_ENOMEM, "out of memory for an engine");
+        return NULL;
+    }
+    pthread_mutex_init(&e->fd_lock, NULL);
+    pthread_mutex_init(&e->feed_lock, NULL);
+    pthread_mutex_init(&e->stats_lock, NULL);
+    pthread_mutex_init(&e->speed.lock, NULL);
+    e->speed.factor = 1;
+    qt_out_init(e);
+    atomic_store(&e->room_at, -1);
+    atomic_store(&e->last_due_ns, INT64_MIN);
+    if (!qt_options_copy(e, options) ||
+        (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
+        (options->check_statements && (e->permit = qt_permit_new(options)) == NULL)) {
+        qt_engine_free(e);
+        qt_fail(err, QT_ENOMEM, "out of memory for an engine");
+        return NULL;
+    }
+    return e;
+}
+
+int qt_engine_start(struct qt_engine *e, struct qt_error *err)
+{
+    int error;
+
+    if (atomic_load(&e->state) != QT_ENGINE_NEW)
+        return qt_fail(err, QT_ESTATE, "the engine was started already");
+    e->start_ns = qt_now();
+    if (qt_unpaced(e) && e->options.max_open > 0 && e->n_ahead > e->options.max_open)
+        e->n_ahead = e->options.max_open;
+    atomic_store(&e->state, QT_ENGINE_OPENING);
+    error = qt_thread_start(&e->supervisor, SUPERVISOR_STACK, qt_supervisor_run, e);
+    if (error != 0) {
+        atomic_store(&e->state, QT_ENGINE_NEW);
+        return qt_fail(err, QT_EIO, "no thread for the engine: %s", strerror(error));
+    }
+    e->has_supervisor = 1;
+    return QT_OK;
+}
+
+void qt_engine_stop(struct qt_engine *e, int32_t how) { qt_stop(e, how); }
+
+void qt_engine_free(struct qt_engine *e)
+{
+    struct qt_planned_event *ev;
+
+    if (e == NULL)
+        return;
+    if (e->has_supervisor) {
+        qt_stop(e, 2);
+        pthread_join(e->supervisor, NULL);
+    }
+    for (int64_t i = 0; i < e->n_sessions; i++)
+        while ((ev = qt_session_take(&e->session[i])) != NULL)
+            free(ev);
+    qt_engine_sessions_free(e);
+    qt_out_free(e);
+    qt_options_free(e);
+    pthread_mutex_destroy(&e->fd_lock);
+    pthread_mutex_destroy(&e->feed_lock);
+    pthread_mutex_destroy(&e->stats_lock);
+    pthread_mutex_destroy(&e->speed.lock);
+    qt_order_free(e->order);
+    qt_permit_free(e->permit);
+    free(e);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The feeder: copies planned events from the caller's stream into their sessions' queues, within the memory budget.
+ *
+ *   stream ──batch──► for each row: find the session ─► wait while the budget is full ─► copy ─► push on its inbox
+ *
+ * In max pace it also tells the supervisor how far along the tape it is: which sessions are open by now, and
+ * next to how many others, so that as many sessions are open at once as on the tape.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arrow_read.h"
+#include "engine/pace.h"
+#include "engine/permit.h"
+#include "engine/sessions.h"
+
+enum {
+    SESSION,
+    SEQ,
+    DUE,
+    SPAN,
+    COMMAND,
+    CLASS,
+    ACTIONS,
+    FLAGS,
+    ACCOUNT,
+    DB,
+    STMT,
+    STATEMENT,
+    PARAMS,
+    CLOCK,
+    INSERT_ID,
+    WAITS
+};
+
+/* The budget is full and the event should have been sent already: the policy decides. 1 = it is to be dropped. */
+static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
+{
+    if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_plan_to_clock(e, due_ns) > qt_now())
+        return 0;
+    if (e->options.overload == QT_OVERLOAD_WAIT)
+        atomic_fetch_add(&e->overload_waits, 1);
+    if (e->options.overload == QT_OVERLOAD_STOP)
+        qt_end_by(e, QT_BY_OVERLOAD);
+    return e->options.overload == QT_OVERLOAD_DROP;
+}
+
+/* Blocks until `size` more bytes fit, or nothing else waits, or the run is stopped. 1 = the event is to be dropped. */
+static int await_room(struct qt_engine *e, int64_t size, int64_t due_ns)
+{
+    int64_t budget = e->options.queue_bytes, at = budget - size;
+
+    /* Sleeping until a quarter is free saves a wake-up for each event. */
+    if (at > budget - budget / 4)
+        at = budget - budget / 4;
+    if (at < 0)
+        at = 0;
+    if (atomic_load(&e->queued) + size <= budget)
+        return 0;
+    if (is_to_be_dropped(e, due_ns))
+        return 1;
+    atomic_store(&e->primed, 1);
+    qt_wake_supervisor(e);
+    atomic_store(&e->room_at, at);
+    for (;;) {
+        uint32_t seen = atomic_load(&e->room_wakeups);
+        if (atomic_load(&e->queued) <= at || qt_stopping(e))
+            break;
+        qt_futex_wait(&e->room_wakeups, seen, QT_FOREVER);
+    }
+    atomic_store(&e->room_at, -1);
+    return 0;
+}
+
+static void push(struct qt_session *s, struct qt_planned_event *ev)
+{
+    ev->next = atomic_load_explicit(&s->inbox, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(&s->inbox, &ev->next, ev))
+        ;
+    if (atomic_load(&s->sleep) == QT_WAITS_FOR_EVENT)
+        qt_wake(s);
+}
+
+/* Max pace: sessions whose connect lies before `due_ns` on the tape may be opened from now on. */
+static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_session *upto)
+{
+    int64_t n = atomic_load_explicit(&e->announced, memory_order_relaxed), first = n;
+
+    while (n < e->n_sessions && (e->session[n].open_due_ns <= due_ns || &e->session[n] <= upto)) {
+        struct qt_session *s = &e->session[n++];
+        e->virtual_open++;
+        s->concurrency = (int32_t)(e->virtual_open < INT32_MAX ? e->virtual_open : INT32_MAX);
+        if (s->planned == 0)
+            e->virtual_open--;
+    }
+    if (n == first)
+        return;
+    atomic_store(&e->announced, n);
+    qt_wake_supervisor(e);
+}
+
+static int64_t read_number(const struct qt_rows *r, int column, int64_t row)
+{
+    return qt_read_null(r, column, row) ? QT_NONE : qt_read_i64(r, column, row);
+}
+
+static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_planned_event **out,
+                      struct qt_error *err)
+{
+    size_t len, db_len, params_len, waits_len;
+    const char *params = qt_read_bytes(r, PARAMS, row, &params_len);
+    const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
+    const char *db = qt_read_bytes(r, DB, row, &db_len), *waits = qt_read_bytes(r, WAITS, row, &waits_len);
+    int64_t due = qt_read_i64(r, DUE, row);
+    int dropped = await_room(e, (int64_t)(sizeof(struct qt_planned_event) + len + params_len + waits_len), due);
+    struct qt_planned_event *ev;
+    char *behind;
+
+    if (dropped) {
+        len = params_len = 0;
+        atomic_fetch_add(&e->overload_drops, 1);
+    }
+    /* One byte more: the library looks for a NUL where a statement is empty. */
+    ev = malloc(sizeof *ev + len + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
+    if (ev == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);
+    *ev = (struct qt_planned_event){
+        .seq = qt_read_i64(r, SEQ, row),
+        .due_ns = due,
+        .span_ns = qt_read_i64(r, SPAN, row),
+        .queued_ns = qt_now(),
+        .flags = qt_read_i64(r, FLAGS, row),
+        .actions = qt_read_i64(r, ACTIONS, row),
+        .stmt = qt_read_null(r, STMT, row) ? -1 : qt_read_i64(r, STMT, row),
+        .clock_us = read_number(r, CLOCK, row),
+        .insert_id = read_number(r, INSERT_ID, row),
+        .len = statement == NULL ? SIZE_MAX : len,
+        .params_len = params_len,
+        .params = ev->statement + len + 1 + QT_PARAMS_ROOM,
+        .command = qt_read_i32(r, COMMAND, row),
+        .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
+        .account = qt_read_null(r, ACCOUNT, row) ? -1 : qt_read_i32(r, ACCOUNT, row),
+        .refused = dropped ? QT_OVERLOAD : QT_EXECUTED,
+    };
+    ev->statement[len] = 0;
+    if (len > 0)
+        memcpy(ev->statement, statement, len);
+    if (params_len > 0)
+        memcpy(ev->params, params, params_len);
+    behind = ev->params + params_len;
+    if (waits_len > 0)
+        ev->waits = memcpy(behind, waits, waits_len);
+    behind[waits_len] = 0;
+    if (db_len > 0 && (ev->db = qt_intern(e, db, db_len)) == NULL) {
+        free(ev);
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
+    }
+    if (!dropped && !qt_is_permitted(e->permit, ev)) {
+        ev->refused = QT_NOT_PERMITTED;
+        atomic_fetch_add(&e->not_permitted, 1);
+    }
+    atomic_fetch_add(&e->queued, qt_planned_event_size(ev));
+    *out = ev;
+    return QT_OK;
+}
+
+static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
+{
+    int64_t id = qt_read_i64(r, SESSION, row), due = qt_read_i64(r, DUE, row);
+    struct qt_session *s = qt_find_session(e, id);
+    struct qt_planned_event *ev = NULL;
+    int code;
+
+    if (s == NULL)
+        return qt_fail(err, QT_EINVALID, "an event of session %lld, which is not among the sessions", (long long)id);
+    if (s->fed == s->planned)
+        return qt_fail(err, QT_EINVALID, "session %lld: expected %lld events, found more", (long long)id,
+                       (long long)s->planned);
+    if (qt_unpaced(e))
+        announce(e, due, s);
+    code = copy_event(e, r, row, &ev, err);
+    if (code != QT_OK)
+        return code;
+    if (due > atomic_load_explicit(&e->last_due_ns, memory_order_relaxed))
+        atomic_store(&e->last_due_ns, due);
+    s->fed++;
+    atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed);
+    if (s->fed == s->planned)
+        e->virtual_open--;
+    push(s, ev);
+    return QT_OK;
+}
+
+/* `pushing` is up while events may still come, and only then: a stop need not wait for a stream that stands still. */
+static int feed_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
+{
+    int code = QT_OK;
+
+    atomic_store(&e->pushing, 1);
+    for (int64_t row = 0; row < r->rows && code == QT_OK && !qt_stopping(e); row++)
+        code = feed_row(e, r, row, err);
+    atomic_store(&e->pushing, 0);
+    atomic_store(&e->primed, 1);
+    qt_wake_supervisor(e);
+    return code;
+}
+
+int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
+{
+    struct qt_rows r = {.rows = 0};
+    int32_t state = atomic_load(&e->state);
+    int code;
+
+    if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
+        return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
+    pthread_mutex_lock(&e->feed_lock);
+    code = qt_rows_open(&r, in, "lllliilliUlZZllU", err);
+    while (code == QT_OK && !qt_stopping(e)) {
+        code = qt_rows_next(&r, err);
+        if (code != QT_OK || r.rows == 0)
+            break;
+        code = feed_batch(e, &r, err);
+    }
+    qt_rows_close(&r);
+    pthread_mutex_unlock(&e->feed_lock);
+    return code;
+}
+
+int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
+{
+    if (atomic_load(&e->state) == QT_ENGINE_NEW)
+        return qt_fail(err, QT_ESTATE, "the engine was not started");
+    pthread_mutex_lock(&e->feed_lock);
+    if (qt_unpaced(e))
+        announce(e, INT64_MAX, NULL);
+    atomic_store(&e->primed, 1);
+    atomic_store(&e->feed_over, 1);
+    pthread_mutex_unlock(&e->feed_lock);
+    for (int64_t i = 0; i < e->n_sessions; i++)
+        if (atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_EVENT)
+            qt_wake(&e->session[i]);
+    qt_wake_supervisor(e);
+    return QT_OK;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an event needs before it is due, done while its session is idle, so that it costs the event no lateness:
+ *
+ *   select its schema ─► set clock and next insert id, where the plan says so ─► await its turn in the order of commits
+ */
+#include "engine/prepare_event.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "engine/backend.h"
+#include "engine/send_command.h"
+#include "engine/commit_order.h"
+#include "engine/connection.h"
+
+/* Something that was injected lost the connection. */
+static enum qt_reason mark_lost(struct qt_session *s, const struct qt_answer *a)
+{
+    const char *text = qt_connection_error(&s->backend->connection);
+    qt_session_mark_lost(s, a, &text);
+    return (enum qt_reason)s->broken;
+}
+
+static enum qt_reason select_schema(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
+{
+    if (ev->db == NULL || ev->db == s->backend->current_db || !qt_command_needs_schema(ev))
+        return QT_EXECUTED;
+    qt_connection_select_db(&s->backend->connection, ev->db, a);
+    qt_bump(&s->injected);
+    s->free_ns = qt_now();
+    if (a->error == 0) {
+        s->backend->current_db = ev->db;
+        return QT_EXECUTED;
+    }
+    return a->lost ? mark_lost(s, a) : QT_SCHEMA_FAILED;
+}
+
+/* The clock stays set behind an event: taking it back would empty the diagnostics area and ROW_COUNT(), which the next
+ * one may ask for. Where the target refuses, the event is sent all the same, with the target's own clock and ids, and
+ * counted. */
+static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    char sql[128] = "SET ";
+    size_t at = 4;
+    struct qt_answer a;
+    int set_clock = ev->clock_us != QT_NONE && ev->clock_us != s->backend->clock_us;
+
+    if ((!set_clock && ev->insert_id == QT_NONE) || !qt_command_runs_sql(ev))
+        return QT_EXECUTED;
+    if (set_clock)
+        at += (size_t)snprintf(sql + at, sizeof sql - at, "timestamp=%" PRId64 ".%06" PRId64, ev->clock_us / 1000000,
+                               ev->clock_us % 1000000);
+    if (ev->insert_id != QT_NONE)
+        at += (size_t)snprintf(sql + at, sizeof sql - at, "%sinsert_id=%" PRId64, at > 4 ? "," : "", ev->insert_id);
+    if (qt_connection_send(&s->backend->connection, sql, at, &a) == 0) {
+        qt_connection_wait(&s->backend->connection, -1);
+        qt_connection_receive(&s->backend->connection, &a);
+    }
+    qt_bump(&s->injected);
+    s->free_ns = qt_now();
+    if (a.lost)
+        return mark_lost(s, &a);
+    if (a.error != 0)
+        atomic_fetch_add(&s->engine->overrides_failed, 1);
+    else if (set_clock)
+        s->backend->clock_us = ev->clock_us;
+    return QT_EXECUTED;
+}
+
+enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
+{
+    enum qt_reason why = select_schema(s, ev, a);
+    if (why == QT_EXECUTED)
+        why = set_overrides(s, ev);
+    if (why == QT_EXECUTED && ev->waits != NULL)
+        qt_await_turn(s, ev);
+    return why;
+}

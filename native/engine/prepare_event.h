@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Brings a session into the state that an event needs, before it is due. For the session's thread alone. */
+#ifndef QT_PREPARE_EVENT_H
+#define QT_PREPARE_EVENT_H
+
+#include "engine/state.h"
+
+/* QT_EXECUTED, or why the event can't be sent; after QT_SCHEMA_FAILED `answer` says how selecting its schema failed. */
+enum qt_reason qt_prepare_event(struct qt_session *, const struct qt_planned_event *, struct qt_answer *answer);
+
+#endif

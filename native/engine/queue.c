@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A session's queue, seen from its thread, and how it sleeps.
+ *
+ *   feeder: push on `inbox` (newest first), then look at `sleep` ─► wake
+ *   session: `sleep` = what it waits for, then look at `inbox`    ─► futex
+ *
+ * Each side writes before it looks at the other's word, both sequentially consistent: one of them always sees the
+ * other.
+ */
+#include "engine/queue.h"
+
+#include <stdlib.h>
+
+#include "engine/records.h"
+
+#define LONG_WAIT_NS (QT_SECOND / 2) /* before a wait longer than this, records are handed over */
+
+struct qt_planned_event *qt_session_take(struct qt_session *s)
+{
+    struct qt_planned_event *e, *newest;
+
+    if (s->ready == NULL) {
+        newest = atomic_exchange(&s->inbox, NULL);
+        while (newest != NULL) {
+            e = newest;
+            newest = e->next;
+            e->next = s->ready;
+            s->ready = e;
+        }
+    }
+    e = s->ready;
+    if (e != NULL) {
+        s->ready = e->next;
+        s->taken++;
+    }
+    return e;
+}
+
+void qt_event_free(struct qt_session *s, struct qt_planned_event *ev)
+{
+    struct qt_engine *e = s->engine;
+    int64_t size = qt_planned_event_size(ev);
+    int64_t left = atomic_fetch_sub(&e->queued, size) - size;
+
+    free(ev);
+    if (left <= atomic_load(&e->room_at)) {
+        atomic_fetch_add(&e->room_wakeups, 1);
+        qt_futex_wake(&e->room_wakeups, 1);
+    }
+}
+
+static int has_event_or_end(struct qt_session *s)
+{
+    return atomic_load(&s->inbox) != NULL || atomic_load(&s->engine->feed_over);
+}
+
+int64_t qt_await_zero(struct qt_session *s)
+{
+    int64_t zero;
+    while ((zero = atomic_load(&s->engine->zero_ns)) == 0) {
+        atomic_store(&s->sleep, QT_WAITS_FOR_ZERO);
+        if (atomic_load(&s->engine->zero_ns) == 0)
+            qt_futex_wait(&s->sleep, QT_WAITS_FOR_ZERO, QT_FOREVER);
+    }
+    return zero;
+}
+
+void qt_sleep_once(struct qt_session *s, int64_t until_ns, uint32_t speed_seen)
+{
+    struct qt_engine *e = s->engine;
+    if (until_ns - qt_now() > LONG_WAIT_NS)
+        qt_records_hand_over(s);
+    atomic_store(&s->sleep, QT_WAITS_FOR_TIME);
+    if (!qt_stopping(e) && atomic_load(&e->speed.changes) == speed_seen)
+        qt_futex_wait(&s->sleep, QT_WAITS_FOR_TIME, until_ns);
+    atomic_store(&s->sleep, QT_AWAKE);
+}
+
+int64_t qt_sleep_until(struct qt_session *s, int64_t until_ns)
+{
+    int64_t now = qt_now();
+    while (now < until_ns && !qt_stopping(s->engine)) {
+        qt_sleep_once(s, until_ns, atomic_load(&s->engine->speed.changes));
+        now = qt_now();
+    }
+    return now;
+}
+
+struct qt_planned_event *qt_next_event(struct qt_session *s)
+{
+    int64_t until = 0;
+
+    while (s->taken < s->planned) {
+        int over = atomic_load(&s->engine->feed_over);
+        struct qt_planned_event *ev = qt_session_take(s);
+        if (ev != NULL || over)
+            return ev;
+        if (until == 0)
+            until = qt_now() + LONG_WAIT_NS;
+        else if (until != QT_FOREVER && qt_now() >= until)
+            until = QT_FOREVER;
+        if (until == QT_FOREVER)
+            qt_records_hand_over(s);
+        atomic_store(&s->sleep, QT_WAITS_FOR_EVENT);
+        if (!has_event_or_end(s))
+            qt_futex_wait(&s->sleep, QT_WAITS_FOR_EVENT, until);
+        atomic_store(&s->sleep, QT_AWAKE);
+    }
+    return NULL;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The life of a session's thread.
+ *
+ *   sleep until open_due ─► connect ─► [ take an event ─► prepare it ─► sleep until due ─► send ─► receive ]* ─► quit
+ *                             │ failed                                                     │ lost
+ *                             └─────────────► take each event and refuse it ◄──────────────┘
+ *
+ * A thread whose connection failed goes on taking its events: so the feeder never waits for it and the accounting
+ * balances.
+ */
+#include "engine/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "engine/backend.h"
+#include "engine/send_command.h"
+#include "engine/conclude.h"
+#include "engine/connection.h"
+#include "engine/pace.h"
+#include "engine/prepare_event.h"
+#include "engine/queue.h"
+#include "engine/read_split.h"
+#include "engine/records.h"
+
+#define REOPEN_EVERY_NS QT_SECOND /* a target that restarts is tried again until it is back */
+
+/* The connection tells its socket, so that the supervisor can shut it down. */
+static void note_socket(void *self, int fd)
+{
+    struct qt_session *s = self;
+    pthread_mutex_lock(&s->engine->fd_lock);
+    s->fd = fd;
+    if (s->cut)
+        shutdown(fd, SHUT_RDWR);
+    pthread_mutex_unlock(&s->engine->fd_lock);
+}
+
+/* After this no other thread touches the socket. */
+static void forget_socket(struct qt_session *s)
+{
+    pthread_mutex_lock(&s->engine->fd_lock);
+    s->fd = -1;
+    pthread_mutex_unlock(&s->engine->fd_lock);
+}
+
+static void keep_error(struct qt_session *s, int code, const char *text)
+{
+    s->error_code = code;
+    if (s->error == NULL && text != NULL)
+        s->error = strdup(text);
+}
+
+/* The backend in use; `db`: the schema to begin with. 0, or 1 = it could not be opened. */
+static int open_backend(struct qt_session *s, const char *db)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_connection *c = &s->backend->connection;
+    struct qt_login login = {s->account, s->client_flags, s->charset, db};
+    int code;
+
+    *c = (struct qt_connection){
+        .opened = note_socket,
+        .self = s,
+        .fd = -1,
+        .verify = e->options.verify,
+        .query_attributes_dropped = c->query_attributes_dropped,
+        .bulk_rows_expanded = c->bulk_rows_expanded,
+        .executed_as_query = c->executed_as_query,
+    };
+    code = qt_connection_open(c, qt_options_for(s), &login);
+    if (code == 0) {
+        s->backend->current_db = db;
+        s->backend->account = s->account;
+        s->backend->clock_us = QT_NONE;
+        s->backend->thread_id = qt_connection_thread_id(c);
+        if (e->options.init != NULL)
+            qt_bump(&s->injected);
+        return 0;
+    }
+    keep_error(s, code, qt_connection_error(c));
+    forget_socket(s);
+    qt_connection_close(c);
+    return 1;
+}
+
+/* The target, then the read target where there is one. */
+static int open_backends(struct qt_session *s, const char *db)
+{
+    struct qt_engine *e = s->engine;
+    int failed;
+
+    qt_use_backend(s, 0);
+    failed = open_backend(s, db);
+    if (!failed && e->options.read_target != NULL) {
+        qt_use_backend(s, 1);
+        failed = open_backend(s, db);
+        qt_use_backend(s, 0);
+        if (failed) {
+            forget_socket(s);
+            qt_connection_close(&s->backend->connection);
+        }
+    }
+    if (failed)
+        return 1;
+    s->free_ns = s->answered_ns = qt_now();
+    s->in_tx = s->pinned = 0;
+    atomic_store(&s->target_id, s->backend->thread_id);
+    atomic_fetch_add(&e->open, 1);
+    return 0;
+}
+
+static void connect_first(struct qt_session *s)
+{
+    s->connect_ns = qt_now();
+    if (open_backends(s, s->db) == 0) {
+        s->connected_ns = s->free_ns;
+        atomic_fetch_add(&s->engine->opened, 1);
+    } else {
+        s->broken = QT_CONNECT_FAILED;
+        atomic_fetch_add(&s->engine->failed, 1);
+    }
+}
+
+static void close_backends(struct qt_session *s)
+{
+    qt_use_backend(s, 0);
+    if (s->backend->connection.mysql == NULL)
+        return;
+    atomic_store(&s->target_id, -1);
+    if (s->connected_ns != 0)
+        s->in_transaction = s->broken ? -1 : qt_connection_in_transaction(&s->backend->connection);
+    forget_socket(s);
+    qt_connection_close(&s->backends[1].connection);
+    qt_connection_close(&s->backend->connection);
+    s->closed_ns = qt_now();
+    atomic_fetch_sub(&s->engine->open, 1);
+}
+
+/* Is it part of the transaction that went with the connection? Then it is not sent: alone it would be another one. What
+ * only ends that one and begins the next (COMMIT AND CHAIN) is sent. */
+static int is_of_lost_transaction(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    int64_t ends = ev->actions & (QT_ACTION_COMMIT | QT_ACTION_ROLLBACK), begins = ev->actions & QT_ACTION_BEGIN;
+
+    if (!s->in_tx || (begins && (!ends || ev->class == QT_CLASS_TRANSACTION)) ||
+        (ev->actions & (QT_ACTION_IMPLICIT_COMMIT | QT_ACTION_AUTOCOMMIT_ON)))
+        return 0;
+    if (ends)
+        s->in_tx = begins != 0;
+    return 1;
+}
+
+/* After a loss, where the connection is to be opened again: what is left of its transaction is not sent. Nothing is
+ * given up before it is due: the target may be back by then. */
+static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    struct qt_engine *e = s->engine;
+
+    if (is_of_lost_transaction(s, ev)) {
+        s->broken = QT_TRANSACTION_LOST;
+        return;
+    }
+    if (qt_unpaced(e))
+        qt_sleep_until(s, s->reopen_ns);
+    else
+        qt_sleep_until_due(s, ev);
+    if (qt_now() < s->reopen_ns || qt_stopping(e) || atomic_load(&e->ending))
+        return;
+    close_backends(s);
+    if (open_backends(s, s->backend->current_db) == 0) {
+        s->broken = QT_EXECUTED;
+        atomic_fetch_add(&e->reopened, 1);
+    } else {
+        s->reopen_ns = qt_now() + REOPEN_EVERY_NS;
+    }
+}
+
+/* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
+static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
+{
+    if (ev->command != QT_COMMAND_QUIT)
+        return qt_command_send(s, ev, a);
+    memset(a, 0, sizeof *a);
+    close_backends(s);
+    a->done_ns = s->closed_ns;
+    s->broken = QT_AFTER_QUIT;
+    return QT_EXECUTED;
+}
+
+/* Why nothing more may be sent, or 0. */
+static enum qt_reason why_not_sendable(struct qt_session *s)
+{
+    if (s->broken)
+        return (enum qt_reason)s->broken;
+    if (qt_stopping(s->engine))
+        return QT_STOPPED;
+    return atomic_load_explicit(&s->engine->ending, memory_order_relaxed) ? QT_DRAIN_TIMEOUT : QT_EXECUTED;
+}
+
+static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_answer answer;
+    int64_t due, sent;
+    enum qt_reason why;
+
+    qt_await_zero(s);
+    s->order_ns = 0;
+    if (s->broken == QT_TRANSACTION_LOST)
+        s->broken = QT_CONNECTION_LOST;
+    if (s->broken == QT_CONNECTION_LOST && e->options.on_lost == QT_LOST_REOPEN && !qt_stopping(e))
+        reopen(s, ev);
+    why = ev->refused ? (enum qt_reason)ev->refused : why_not_sendable(s);
+    if (e->options.read_target != NULL && why == QT_EXECUTED)
+        qt_use_backend(s, qt_goes_to_read_target(s, ev));
+    if (why == QT_EXECUTED)
+        why = qt_command_why_not_sendable(s, ev);
+    if (why == QT_EXECUTED)
+        why = qt_prepare_event(s, ev, &answer);
+    sent = why == QT_EXECUTED ? qt_sleep_until_due(s, ev) : 0;
+    due = qt_compute_due(s, ev); /* only now: the speed may have changed during the sleep */
+    if (why == QT_EXECUTED)
+        why = why_not_sendable(s);
+    if (why == QT_EXECUTED)
+        why = send_event(s, ev, &answer);
+    if (why == QT_EXECUTED)
+        qt_conclude_event(s, ev, &answer, due, sent);
+    else
+        qt_refuse_event(s, ev, why, why == QT_SCHEMA_FAILED ? &answer : NULL);
+}
+
+/* Hands the thread to the supervisor, who joins it. */
+static void end_thread(struct qt_session *s)
+{
+    struct qt_engine *e = s->engine;
+    struct timespec cpu;
+
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    atomic_store(&s->life, QT_ENDED);
+    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    s->next_ended = atomic_load(&e->ended_list);
+    while (!atomic_compare_exchange_weak(&e->ended_list, &s->next_ended, s))
+        ;
+    qt_wake_supervisor(e);
+}
+
+void *qt_session_run(void *arg)
+{
+    struct qt_session *s = arg;
+    struct qt_engine *e = s->engine;
+    struct qt_planned_event *ev;
+
+    s->backend = &s->backends[0];
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-session", 0, 0, 0);
+    pthread_getcpuclockid(pthread_self(), &s->cpu_clock);
+    atomic_store(&s->life, QT_LIVE);
+    if (s->open_due_ns > 0 && !qt_unpaced(e)) {
+        qt_await_zero(s);
+        qt_sleep_until(s, qt_plan_to_clock(e, s->open_due_ns));
+    }
+    if (qt_stopping(e))
+        s->broken = QT_STOPPED;
+    else
+        connect_first(s);
+    atomic_fetch_add(&e->settled, 1);
+    qt_wake_supervisor(e);
+    while ((ev = qt_next_event(s)) != NULL)
+        perform_event(s, ev);
+    close_backends(s);
+    qt_records_hand_over(s);
+    end_thread(s);
+    return NULL;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread of one session. */
+#ifndef QT_SESSION_H
+#define QT_SESSION_H
+
+#include "engine/state.h"
+
+void *qt_session_run(void *session); /* joined by the supervisor, once it is in engine.ended_list */
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sessions of the plan:
+ *
+ *   stream ─► session[]  in the order in which they are opened
+ *                │
+ *                └─ by_id[]  hash table, made when all are there: session number ─► session
+ */
+#include "engine/sessions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arrow_read.h"
+
+enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET };
+
+/* A tape has few schemas and each event's is most often one of the last few: a list that moves hits to the front. */
+const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
+{
+    char *copy;
+
+    for (int64_t i = 0; i < e->n_names; i++)
+        if (strncmp(e->name[i], name, len) == 0 && e->name[i][len] == 0) {
+            const char *same = e->name[i];
+            e->name[i] = e->name[i / 2];
+            e->name[i / 2] = same;
+            return same;
+        }
+    if (e->n_names == e->name_slots) {
+        int64_t slots = e->name_slots == 0 ? 16 : e->name_slots * 2;
+        const char **names = realloc(e->name, (size_t)slots * sizeof *names);
+        if (names == NULL)
+            return NULL;
+        e->name = names;
+        e->name_slots = slots;
+    }
+    copy = strndup(name, len);
+    if (copy != NULL)
+        e->name[e->n_names++] = copy;
+    return copy;
+}
+
+static uint64_t hash_id(int64_t id) { return ((uint64_t)id * 0x9E3779B97F4A7C15ULL) >> 20; }
+
+struct qt_session *qt_find_session(struct qt_engine *e, int64_t id)
+{
+    if (e->by_id == NULL)
+        return NULL;
+    for (uint64_t i = hash_id(id);; i++) {
+        struct qt_session *s = e->by_id[i & e->by_id_mask];
+        if (s == NULL || s->id == id)
+            return s;
+    }
+}
+
+/* Built once all sessions are known, for they move while their array grows. */
+static int index_sessions(struct qt_engine *e, struct qt_error *err)
+{
+    uint64_t slots = 16;
+
+    while (slots < (uint64_t)e->n_sessions * 2)
+        slots *= 2;
+    e->by_id = calloc(slots, sizeof(struct qt_session *));
+    if (e->by_id == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for the sessions");
+    e->by_id_mask = slots - 1;
+    for (int64_t n = 0; n < e->n_sessions; n++) {
+        struct qt_session *s = &e->session[n];
+        uint64_t i = hash_id(s->id);
+        if (qt_find_session(e, s->id) != NULL)
+            return qt_fail(err, QT_EINVALID, "session %lld is there twice", (long long)s->id);
+        while (e->by_id[i & e->by_id_mask] != NULL)
+            i++;
+        e->by_id[i & e->by_id_mask] = s;
+    }
+    return QT_OK;
+}
+
+static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
+{
+    struct qt_session *s = &e->session[e->n_sessions];
+    int64_t due = qt_read_i64(r, OPEN_DUE, row);
+    size_t len;
+    const char *db = qt_read_bytes(r, DB, row, &len), *charset;
+
+    if (e->n_sessions > 0 && due < s[-1].open_due_ns)
+        return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
+                       (long long)qt_read_i64(r, SESSION, row));
+    if (db == NULL && e->options.db != NULL) {
+        db = e->options.db;
+        len = strlen(db);
+    }
+    if (len > 0 && (db = qt_intern(e, db, len)) == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
+    memset(s, 0, sizeof *s);
+    s->engine = e;
+    s->id = qt_read_i64(r, SESSION, row);
+    s->open_due_ns = due;
+    s->planned = qt_read_i64(r, EVENTS, row);
+    s->db = len > 0 ? db : NULL;
+    s->ahead = qt_read_bool(r, AHEAD, row);
+    s->account = qt_read_null(r, ACCOUNT, row) ? -1 : qt_read_i32(r, ACCOUNT, row);
+    s->client_flags = qt_read_null(r, CLIENT_FLAGS, row) ? 0 : qt_read_i64(r, CLIENT_FLAGS, row);
+    charset = qt_read_bytes(r, CHARSET, row, &len);
+    if (len > 0 && (s->charset = qt_intern(e, charset, len)) == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a character set's name");
+    if (s->account < -1 || s->account >= e->options.n_accounts)
+        return qt_fail(err, QT_EINVALID, "session %lld: its account %d is not among the accounts", (long long)s->id,
+                       s->account);
+    s->tape_end_ns = QT_NONE;
+    s->fd = -1;
+    atomic_store(&s->target_id, -1);
+    atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+    e->n_sessions++;
+    e->n_ahead += due <= 0;
+    return QT_OK;
+}
+
+static int add_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
+{
+    size_t n = (size_t)(e->n_sessions + r->rows);
+    struct qt_session *sessions = realloc(e->session, n * sizeof *sessions);
+    int code = QT_OK;
+
+    if (sessions == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for %zu sessions", n);
+    e->session = sessions;
+    for (int64_t row = 0; row < r->rows && code == QT_OK; row++)
+        code = add_session(e, r, row, err);
+    return code;
+}
+
+int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_error *err)
+{
+    struct qt_rows r = {.rows = 0};
+    int code;
+
+    if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
+        return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
+    code = qt_rows_open(&r, in, "lllUbilU", err);
+    while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
+        code = add_batch(e, &r, err);
+    qt_rows_close(&r);
+    return code == QT_OK ? index_sessions(e, err) : code;
+}
+
+void qt_engine_sessions_free(struct qt_engine *e)
+{
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        free(e->session[i].chunk);
+        free(e->session[i].error);
+    }
+    for (int64_t i = 0; i < e->n_names; i++)
+        free((void *)(uintptr_t)e->name[i]);
+    free(e->name);
+    free(e->session);
+    free(e->by_id);
+}

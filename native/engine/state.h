@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine's data, which its files share: types and what must be inline, nothing else.
+ *
+ *   feeder (the caller's thread)          supervisor                     timer probes
+ *      │ copies events                       │ opens sessions ahead         sleep and note how late they wake
+ *      ▼                                     │ sets zero, joins the ended, ends the drain
+ *   session.inbox ──► session thread ◄───────┘
+ *      (one each)        │ connects, sleeps until due, sends, receives
+ *                        ▼
+ *                     chunk of records ──full or a second old──► engine.out ──► outcome stream (the caller's thread)
+ *
+ * No session thread waits for another, but where the order of commits wants it (commit_order.c): what they share are
+ * counters, and the lock of engine.out for the few instructions of handing a full chunk over.
+ *
+ * Times inside are absolute, CLOCK_MONOTONIC; they become "from zero" when a record is written.
+ */
+#ifndef QT_ENGINE_STATE_H
+#define QT_ENGINE_STATE_H
+
+#include <pthread.h>
+#include <string.h>
+
+#include "base/checksum.h"
+#include "base/clock.h"
+#include "base/histogram.h"
+#include "engine/connection_state.h"
+
+#define QT_NONE INT64_MIN /* no value: NULL in an int64 of a record */
+
+enum qt_command_code {
+    QT_COMMAND_QUERY = 1,
+    QT_COMMAND_PREPARE = 2,
+    QT_COMMAND_EXECUTE = 3,
+    QT_COMMAND_CLOSE_STMT = 4,
+    QT_COMMAND_RESET_STMT = 5,
+    QT_COMMAND_LONG_DATA = 6,
+    QT_COMMAND_FETCH = 7,
+    QT_COMMAND_INIT_DB = 8,
+    QT_COMMAND_PING = 9,
+    QT_COMMAND_RESET_CONNECTION = 10,
+    QT_COMMAND_CHANGE_USER = 11,
+    QT_COMMAND_QUIT = 12,
+    QT_COMMAND_PROCESS_KILL = 18,
+    QT_COMMAND_SET_OPTION = 19,
+    QT_COMMAND_BULK_EXECUTE = 24
+};
+
+/* How an event ended: QT_EXECUTED, or why it was not sent. Their texts: outcomes.c; what they mean: docs/format.md. */
+enum qt_reason {
+    QT_EXECUTED = 0,
+    QT_CONNECT_FAILED,
+    QT_CONNECTION_LOST,
+    QT_STOPPED,
+    QT_DRAIN_TIMEOUT,
+    QT_SCHEMA_FAILED, /* its schema could not be selected: sent elsewhere it would be another statement */
+    QT_AFTER_QUIT,
+    QT_UNSUPPORTED,
+    QT_NOT_PREPARED,       /* its statement was not prepared here: the PREPARE failed, or was not sent */
+    QT_NOTHING_TO_CLOSE,   /* the same, and it would only have closed it */
+    QT_NO_CURSOR,          /* the target opened none for it */
+    QT_PARAMS_MISMATCH,    /* its parameters don't fit the statement as the target knows it */
+    QT_TRANSACTION_LOST,   /* its transaction ended with the connection: sent alone it would be another one */
+    QT_OVERLOAD,           /* dropped: the queue was full and it was overdue */
+    QT_NOT_PERMITTED,      /* its text does more than may be sent, whatever the plan says */
+    QT_KILL_TARGET_UNKNOWN /* the session that it would kill is not connected */
+};
+
+/* A waiting event; the statement's bytes follow it, then its parameters. */
+struct qt_planned_event {
+    struct qt_planned_event *next;
+    int64_t seq, due_ns, queued_ns; /* due from zero, queued absolute */
+    int64_t span_ns;                /* its duration on the tape */
+    int64_t clock_us, insert_id;    /* to be set before it; QT_NONE = not */
+    int64_t actions;                /* QT_ACTION_*; 0 where the command executes nothing */
+    int64_t flags;
+    const char *db;    /* interned: equal names are equal pointers; NULL = unknown or none */
+    int64_t stmt;      /* number of its prepared statement in the session */
+    size_t len;        /* SIZE_MAX = it has no statement */
+    size_t params_len; /* 0 = it has none */
+    char *params;      /* in the event's own memory, behind QT_PARAMS_ROOM free bytes */
+    const char *waits; /* in the event's own memory; NULL = it neither waits nor commits */
+    int32_t command, class;
+    int32_t account; /* change_user: to which; -1 = the run's own */
+    int32_t refused; /* by the feeder: QT_OVERLOAD, QT_NOT_PERMITTED; 0 = not */
+    char statement[];
+};
+
+struct qt_record {
+    int64_t session, seq, due_ns, queued_ns, free_ns, sent_ns, first_ns, done_ns;
+    int64_t rows, affected, bytes, warnings, order_ns;
+    char *error;            /* owned; NULL = none */
+    struct qt_checksum sum; /* no results: none was made */
+    int32_t error_code;
+    int32_t on_read_target; /* it was the read target that answered */
+    int32_t binary;         /* of the checksum: the rows came in the binary protocol */
+    int32_t reason;         /* enum qt_reason */
+};
+
+enum { QT_CHUNK_RECORDS = 64, QT_MAX_WAITING_RECORDS = 1 << 19 };
+
+struct qt_chunk {
+    struct qt_chunk *next;
+    int64_t oldest_ns;
+    int32_t n;
+    struct qt_record record[QT_CHUNK_RECORDS];
+};
+
+/* Why a session's thread sleeps: qt_session.sleep. Whoever wants it awake swaps in QT_AWAKE and wakes the futex. */
+enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR_ZERO = 3, QT_WAITS_FOR_ORDER = 4 };
+
+/* qt_session.stuck_due_ns where its wait for the order is not stuck, and where it is to go on all the same. */
+#define QT_NOT_STUCK INT64_MAX
+#define QT_LET_GO INT64_MIN
+
+enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
+
+/* A connection of a session, to the target or the read target, and what is known of the session's state there. */
+struct qt_backend {
+    struct qt_connection connection;
+    const char *current_db; /* interned */
+    int64_t clock_us;       /* set just now; QT_NONE = the target's own */
+    int64_t thread_id;
+    int32_t account; /* logged in as; -1 = the run's own */
+};
+
+/* What is of one connection alone. */
+enum qt_pin { QT_PINNED_BY_TABLES = 1, QT_PINNED_BY_LOCKS = 2 };
+
+struct qt_session {
+    struct qt_engine *engine;
+    /* The plan. */
+    int64_t id, open_due_ns, planned, client_flags; /* client_flags 0 where unknown */
+    const char *db, *charset;                       /* interned */
+    int32_t ahead, account;                         /* account -1 = the run's own */
+    int32_t concurrency; /* max pace: sessions open on the tape when this one opened, itself included */
+    int64_t fed;         /* feeder's */
+    /* The queue: the feeder pushes, newest first; the session's thread takes all and turns them round. */
+    _Atomic(struct qt_planned_event *) inbox;
+    _Atomic uint32_t sleep;
+    /* The session thread's own. */
+    struct qt_planned_event *ready; /* taken from the inbox, oldest first */
+    int64_t taken;                  /* events */
+    int64_t free_ns;                /* able to send since */
+    int64_t answered_ns;            /* end of the answer before; when connected, before the first */
+    int64_t order_ns;               /* how long the event at hand waited for its turn */
+    int64_t tape_end_ns;            /* end of the event before, from zero; QT_NONE before the first */
+    int64_t reopen_ns;              /* after a failed attempt: when the next may be made */
+    int32_t pinned;                 /* enum qt_pin: nothing goes to the read target */
+    int32_t in_tx;                  /* a transaction was open after the target's last answer */
+    int32_t unordered;              /* a wait of that transaction was broken: the rest of it waits no more */
+    struct qt_chunk *chunk;
+    struct qt_backend backends[2]; /* the target, and the read target where there is one */
+    struct qt_backend *backend;    /* in use just now */
+    int32_t broken;                /* enum qt_reason of every further event; 0 = none */
+    /* Results; the thread's until it ended. */
+    int64_t connect_ns, connected_ns, closed_ns;
+    int32_t error_code, in_transaction;
+    char *error;
+    _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
+    _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
+    _Atomic int64_t target_id;    /* connection id on the target while it is open, else -1 */
+    /* For the supervisor. */
+    _Atomic int32_t life; /* QT_UNBORN, QT_LIVE, QT_ENDED */
+    int32_t no_thread;    /* the system gave it no thread */
+    int32_t fd;           /* under engine.fd_lock; -1 = none */
+    int32_t cut;          /* under engine.fd_lock: shut down by us */
+    pthread_t thread;
+    clockid_t cpu_clock;
+    struct qt_session *next_ended;
+};
+
+struct qt_out {
+    pthread_mutex_t lock;
+    pthread_cond_t more, less; /* for the reader; for session threads over the bound */
+    struct qt_chunk *first, *last, *spare;
+    int64_t records, spares;
+    _Atomic int done;
+};
+
+struct qt_timer_probe {
+    struct qt_engine *engine;
+    pthread_t thread;
+    int64_t first_ns; /* of its first wake-up; absolute */
+};
+
+/* The plan's time against the clock: from `plan_ns` on, which is `real_ns` from zero, it runs `factor` times as
+ * fast. */
+struct qt_speed {
+    pthread_mutex_t lock;
+    _Atomic uint32_t changes; /* 0 = never changed: the plan's time is the clock's */
+    int64_t plan_ns, real_ns;
+    double factor;
+};
+
+struct qt_engine {
+    struct qt_engine_options options; /* texts are ours */
+    /* With options.read_target: the same but for address, user and password, which are ours. */
+    struct qt_engine_options read_target_options;
+    struct qt_session *session;
+    int64_t n_sessions, n_ahead; /* the first n_ahead are opened before zero */
+    struct qt_session **by_id;   /* open addressing; by_id_mask + 1 slots */
+    uint64_t by_id_mask;
+    const char **name; /* interned schema names */
+    int64_t n_names, name_slots;
+    pthread_t supervisor;
+    int has_supervisor;
+    clockid_t supervisor_cpu; /* valid while has_cpu_clock */
+    _Atomic int32_t has_cpu_clock;
+    int64_t start_ns;
+    pthread_mutex_t fd_lock, feed_lock, stats_lock;
+    struct qt_out out;
+    struct qt_timer_probe *timer_probe;
+    int32_t n_timer_probes;
+    _Atomic uint32_t probes_end;
+
+    _Atomic int64_t zero_ns; /* 0 = not yet */
+    _Atomic int64_t zero_real_ns;
+    _Atomic int32_t state;
+    _Atomic int32_t stop;     /* the greatest `how` so far */
+    _Atomic uint32_t wakeups; /* of the supervisor: counts up, and it sleeps while it does not */
+    _Atomic int32_t ending;   /* drain is over: sessions send nothing more */
+
+    _Atomic int32_t primed;  /* the feeder has given its first batch, or all that fits */
+    _Atomic int32_t pushing; /* the feeder is between two reads of its stream */
+    _Atomic int32_t feed_over;
+    _Atomic int64_t last_due_ns;
+    _Atomic int64_t announced; /* max pace: sessions whose time on the tape the feeder has reached */
+    int64_t virtual_open;      /* feeder's */
+    _Atomic uint64_t fed;
+    _Atomic int64_t queued;
+    _Atomic int64_t room_at; /* -1, or the feeder sleeps until `queued` is at most this */
+    _Atomic uint32_t room_wakeups;
+
+    _Atomic int64_t settled; /* sessions connected or failed */
+    _Atomic int64_t spawned, open, opened, failed, lost, drain_timeout;
+    _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, not_permitted;
+    _Atomic int64_t order_waits, order_broken, order_wait_ns;
+    _Atomic int64_t failures, overrides_failed, read_target_errors;
+    _Atomic int64_t last_broken_ns; /* when a stuck wait for the order was last let go */
+    _Atomic int32_t ended_by;
+    struct qt_order *order;   /* NULL = sessions are not ordered */
+    struct qt_permit *permit; /* the feeder's; NULL = everything may be sent */
+    struct qt_speed speed;
+    _Atomic(struct qt_session *) ended_list;
+    _Atomic int64_t ended_cpu_ns;
+
+    struct qt_histogram service, late, tool, probe_late;
+    uint64_t service_before[QT_BUCKETS], late_before[QT_BUCKETS];
+};
+
+/* What a waiting event takes of the memory budget. */
+static inline int64_t qt_planned_event_size(const struct qt_planned_event *ev)
+{
+    return (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len) + ev->params_len +
+                     (ev->waits != NULL ? strlen(ev->waits) : 0));
+}
+
+static inline int qt_unpaced(const struct qt_engine *e) { return e->options.pace == QT_PACE_NONE; }
+
+static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop) != 0; }
+
+static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
+{
+    return ns == 0 ? QT_NONE : ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
+}
+
+/* Counters with one writer need no locked instruction. */
+static inline void qt_bump(_Atomic uint64_t *counter)
+{
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+}
+
+static inline void qt_wake_supervisor(struct qt_engine *e)
+{
+    atomic_fetch_add(&e->wakeups, 1);
+    qt_futex_wake(&e->wakeups, 1);
+}
+
+static inline void qt_wake(struct qt_session *s)
+{
+    if (atomic_exchange(&s->sleep, QT_AWAKE) != QT_AWAKE)
+        qt_futex_wake(&s->sleep, 1);
+}
+
+/* Nothing but atomic stores and a futex: a signal handler may call it. */
+static inline void qt_stop(struct qt_engine *e, int32_t how)
+{
+    int32_t before = atomic_load(&e->stop);
+    while (how > before && !atomic_compare_exchange_weak(&e->stop, &before, how))
+        ;
+    qt_wake_supervisor(e);
+}
+
+/* The engine ends itself: nothing more is sent. The first reason stays. */
+static inline void qt_end_by(struct qt_engine *e, int32_t why)
+{
+    int32_t none = QT_BY_NOTHING;
+    atomic_compare_exchange_strong(&e->ended_by, &none, why);
+    qt_stop(e, 1);
+}
+
+#endif

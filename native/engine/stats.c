@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The counters of a run, read while it runs:
+ *
+ *   engine    atomics of its own: feed, queue, connections, order, overload
+ *   sessions  one set each, written by one thread alone: added up here
+ *   threads   CPU time of those that run, from their clocks; that of the ended ones was added up when they ended
+ *   quantiles from the histograms: of the whole run, or of what came since the previous call
+ */
+#include <string.h>
+
+#include "engine/state.h"
+
+/* CPU time of one running thread; 0 where it has just ended. */
+static int64_t read_cpu_clock(clockid_t clock)
+{
+    struct timespec t;
+    return clock_gettime(clock, &t) == 0 ? t.tv_sec * QT_SECOND + t.tv_nsec : 0;
+}
+
+static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
+{
+    int64_t n = atomic_load(&e->state) == QT_ENGINE_DONE ? e->n_sessions : atomic_load(&e->spawned);
+
+    /* After a stop the supervisor refuses for sessions that never got a thread: those come after `spawned`. */
+    if (qt_stopping(e))
+        n = e->n_sessions;
+    for (int64_t i = 0; i < n; i++) {
+        struct qt_session *s = &e->session[i];
+        out->executed += atomic_load_explicit(&s->executed, memory_order_relaxed);
+        out->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
+        out->reads += atomic_load_explicit(&s->reads, memory_order_relaxed);
+        out->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
+        out->errors += atomic_load_explicit(&s->errors, memory_order_relaxed);
+        out->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
+        int32_t life = atomic_load(&s->life);
+        for (int b = 0; b < 2 && life == QT_ENDED; b++) { /* nothing writes to its connections any more */
+            out->query_attributes_dropped += s->backends[b].connection.query_attributes_dropped;
+            out->bulk_rows_expanded += s->backends[b].connection.bulk_rows_expanded;
+            out->executed_as_query += s->backends[b].connection.executed_as_query;
+        }
+        if (life == QT_LIVE)
+            out->engine_cpu_ns += read_cpu_clock(s->cpu_clock);
+    }
+    out->others = out->executed - out->reads - out->writes;
+}
+
+static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)
+{
+    pthread_mutex_lock(&e->stats_lock);
+    out->p95_ns = qt_histogram_quantile(&e->service, e->service_before, 0.95);
+    out->late_p99_ns = qt_histogram_quantile(&e->late, e->late_before, 0.99);
+    pthread_mutex_unlock(&e->stats_lock);
+    out->tool_p50_ns = qt_histogram_quantile(&e->tool, NULL, 0.5);
+    out->tool_p99_ns = qt_histogram_quantile(&e->tool, NULL, 0.99);
+    out->probe_p50_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.5);
+    out->probe_p99_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.99);
+}
+
+void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
+{
+    int64_t zero = atomic_load(&e->zero_ns);
+
+    memset(out, 0, sizeof *out);
+    out->fed = atomic_load(&e->fed);
+    out->sessions_open = (uint64_t)atomic_load(&e->open);
+    out->sessions_opened = (uint64_t)atomic_load(&e->opened);
+    out->sessions_failed = (uint64_t)atomic_load(&e->failed);
+    out->sessions_lost = (uint64_t)atomic_load(&e->lost);
+    out->sessions_reopened = (uint64_t)atomic_load(&e->reopened);
+    out->timeouts = (uint64_t)atomic_load(&e->timeouts);
+    out->overload_waits = (uint64_t)atomic_load(&e->overload_waits);
+    out->overload_drops = (uint64_t)atomic_load(&e->overload_drops);
+    out->not_permitted = (uint64_t)atomic_load(&e->not_permitted);
+    out->order_waits = (uint64_t)atomic_load(&e->order_waits);
+    out->order_broken = (uint64_t)atomic_load(&e->order_broken);
+    out->order_wait_ns = atomic_load(&e->order_wait_ns);
+    out->read_target_errors = (uint64_t)atomic_load(&e->read_target_errors);
+    out->overrides_failed = (uint64_t)atomic_load(&e->overrides_failed);
+    out->ended_by = atomic_load(&e->ended_by);
+    out->queued_bytes = (uint64_t)atomic_load(&e->queued);
+    out->drain_timeout = (uint64_t)atomic_load(&e->drain_timeout);
+    out->now_ns = zero == 0 ? -1 : qt_now() - zero;
+    out->zero_real_ns = atomic_load(&e->zero_real_ns);
+    out->state = atomic_load(&e->state);
+    out->engine_cpu_ns = atomic_load(&e->ended_cpu_ns);
+    if (atomic_load(&e->has_cpu_clock))
+        out->engine_cpu_ns += read_cpu_clock(e->supervisor_cpu);
+    add_sessions(e, out);
+    add_quantiles(e, out);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The supervisor: one thread that opens and ends what others do.
+ *
+ *   OPENING   create the threads of sessions that are open at the start, at most connect_rate a second
+ *      │      all connected or failed, and the feeder primed: set zero
+ *   RUNNING   create each further thread a little before its session is due (max pace: when the tape has room for it)
+ *      │      the feed has ended and the last event is due, or a stop
+ *   DRAINING  until every thread ended, or the time is up: then shut their sockets and let them end
+ *      │
+ *   DONE
+ *
+ * It never connects nor waits for one session alone. It sleeps on `wakeups` until the next thing to do.
+ */
+#include "engine/supervisor.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+
+#include "base/thread.h"
+#include "engine/conclude.h"
+#include "engine/pace.h"
+#include "engine/queue.h"
+#include "engine/records.h"
+#include "engine/session.h"
+#include "engine/timer_probe.h"
+
+#define AHEAD_NS (20 * 1000000LL)     /* a thread is created this long before it has to connect */
+#define NO_THREAD_NS (20 * 1000000LL) /* how often sessions without a thread are looked after */
+#define WAKE_NS 20000LL               /* what waking one thread takes, about */
+
+struct supervisor {
+    struct qt_engine *e;
+    int64_t next; /* session whose thread comes next */
+    int64_t joined, no_threads;
+    int64_t deadline_ns; /* of the drain; QT_FOREVER = none yet */
+    uint64_t progress;   /* max pace: outcomes when last looked at */
+    int64_t progress_ns;
+    int64_t last_due_ns; /* absolute, once the feed has ended: the drain begins */
+    int32_t stop_seen;   /* the greatest stop that was acted upon */
+};
+
+static int64_t pick_earlier(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* A session whose thread could not be created: the supervisor refuses its events. */
+static void keep_without_thread(struct supervisor *v, struct qt_session *s, int error)
+{
+    s->no_thread = 1;
+    s->error_code = error;
+    s->error = strdup("the system refused another thread");
+    v->no_threads++;
+    atomic_fetch_add(&v->e->failed, 1);
+    atomic_fetch_add(&v->e->settled, 1);
+}
+
+static void start_session(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    struct qt_session *s = &e->session[v->next++];
+    int error = qt_thread_start(&s->thread, e->options.stack_bytes, qt_session_run, s);
+
+    atomic_fetch_add(&e->spawned, 1);
+    if (error != 0)
+        keep_without_thread(v, s, error);
+}
+
+/* The time at which the next session's thread is to be created; QT_FOREVER = something else must happen first. */
+static int64_t find_next_start(struct supervisor *v, int64_t now)
+{
+    struct qt_engine *e = v->e;
+    int64_t zero = atomic_load(&e->zero_ns), most;
+
+    if (v->next == e->n_sessions || qt_stopping(e))
+        return QT_FOREVER;
+    if (v->next < e->n_ahead)
+        return e->start_ns + (int64_t)((double)v->next * (double)QT_SECOND / (double)e->options.connect_rate);
+    if (zero == 0)
+        return QT_FOREVER;
+    if (!qt_unpaced(e))
+        return qt_plan_to_clock(e, e->session[v->next].open_due_ns) - AHEAD_NS;
+    most = e->options.max_open > 0 ? e->options.max_open : e->session[v->next].concurrency;
+    if (v->next >= atomic_load(&e->announced) || v->next - v->joined - v->no_threads >= most)
+        return QT_FOREVER;
+    return now;
+}
+
+static void join_ended(struct supervisor *v)
+{
+    struct qt_session *s = atomic_exchange(&v->e->ended_list, NULL);
+    while (s != NULL) {
+        struct qt_session *next = s->next_ended;
+        pthread_join(s->thread, NULL);
+        free(s->chunk);
+        s->chunk = NULL;
+        v->joined++;
+        s = next;
+    }
+}
+
+/* Refuses what waits for sessions that have no thread; those not created yet only where there will be none any more. */
+static void refuse_without_thread(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    int gone = qt_stopping(e) && atomic_load(&e->feed_over);
+
+    if (atomic_load(&e->zero_ns) == 0 || (v->no_threads == 0 && !gone))
+        return;
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        struct qt_session *s = &e->session[i];
+        struct qt_planned_event *ev;
+        if (i < v->next ? !s->no_thread : !gone)
+            continue;
+        while ((ev = qt_session_take(s)) != NULL)
+            qt_refuse_event(s, ev, i < v->next ? QT_CONNECT_FAILED : QT_STOPPED, NULL);
+        qt_records_hand_over(s);
+        free(s->chunk);
+        s->chunk = NULL;
+    }
+}
+
+static void wake_all(struct qt_engine *e, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        qt_wake(&e->session[i]);
+}
+
+static void set_zero(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    struct timespec real;
+    int64_t now = qt_now(), ahead = qt_unpaced(e) || qt_stopping(e) ? 0 : WAKE_NS * (v->next + 50);
+
+    if (e->options.zero_at_ns > now + ahead && !qt_stopping(e))
+        ahead = e->options.zero_at_ns - now;
+    clock_gettime(CLOCK_REALTIME, &real);
+    atomic_store(&e->zero_real_ns, real.tv_sec * QT_SECOND + real.tv_nsec + ahead);
+    atomic_store(&e->zero_ns, now + ahead);
+    atomic_store(&e->state, QT_ENGINE_RUNNING);
+    qt_timer_probes_start(e, now + ahead);
+    wake_all(e, v->next);
+}
+
+/* From here on a session that still waits for an answer gets none. */
+static void cut_all(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+
+    atomic_store(&e->ending, 1);
+    pthread_mutex_lock(&e->fd_lock);
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        e->session[i].cut = 1;
+        if (e->session[i].fd >= 0)
+            shutdown(e->session[i].fd, SHUT_RDWR);
+    }
+    pthread_mutex_unlock(&e->fd_lock);
+    wake_all(e, v->next);
+    v->deadline_ns = QT_FOREVER;
+}
+
+static void begin_stop(struct supervisor *v, int32_t how, int64_t now)
+{
+    struct qt_engine *e = v->e;
+
+    if (v->stop_seen == 0) {
+        atomic_fetch_add(&e->room_wakeups, 1);
+        qt_futex_wake(&e->room_wakeups, 1);
+        if (atomic_load(&e->zero_ns) == 0)
+            set_zero(v);
+        atomic_store(&e->state, QT_ENGINE_DRAINING);
+        v->deadline_ns = now + e->options.drain_ns;
+        wake_all(e, v->next);
+    }
+    if (how > 1 && v->stop_seen < 2)
+        cut_all(v);
+    v->stop_seen = how;
+}
+
+/* After a stop nothing more is fed, once the feeder has seen it. */
+static void close_feed(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    if (v->stop_seen == 0 || atomic_load(&e->feed_over) || atomic_load(&e->pushing))
+        return;
+    atomic_store(&e->feed_over, 1);
+    wake_all(e, v->next);
+}
+
+/* A number that changes while answers come, or a session is at its think time. */
+static uint64_t sum_progress(struct qt_engine *e, int64_t now)
+{
+    uint64_t sum = 0;
+    for (int64_t i = 0; i < e->n_sessions; i++) {
+        sum += atomic_load_explicit(&e->session[i].executed, memory_order_relaxed);
+        if (!qt_unpaced(e) && atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_TIME)
+            return (uint64_t)now;
+    }
+    return sum;
+}
+
+/* When the drain is over. Without a schedule no time is the last: it is over when nothing came for drain_ns. */
+static void watch_drain(struct supervisor *v, int64_t now)
+{
+    struct qt_engine *e = v->e;
+    int64_t last = atomic_load(&e->last_due_ns),
+            opened = e->n_sessions > 0 ? e->session[e->n_sessions - 1].open_due_ns : 0;
+
+    if (!atomic_load(&e->feed_over) || v->next < e->n_sessions || v->stop_seen || atomic_load(&e->ending))
+        return;
+    if (e->options.pace != QT_PACE_SCHEDULE) {
+        uint64_t seen = sum_progress(e, now);
+        if (seen != v->progress || v->progress_ns == 0)
+            v->progress_ns = now;
+        v->progress = seen;
+        v->deadline_ns = v->progress_ns + e->options.drain_ns;
+    } else {
+        v->last_due_ns = qt_plan_to_clock(e, last > opened ? last : opened);
+        v->deadline_ns = v->last_due_ns + e->options.drain_ns;
+        if (now < v->last_due_ns)
+            return;
+    }
+    atomic_store(&e->state, QT_ENGINE_DRAINING);
+}
+
+/* Does what is to be done now; returns when to look again without being woken. */
+static int64_t do_step(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    int64_t now = qt_now(), start_ns;
+    int32_t how = atomic_load(&e->stop);
+
+    join_ended(v);
+    if (how > v->stop_seen)
+        begin_stop(v, how, now);
+    close_feed(v);
+    while ((start_ns = find_next_start(v, now)) <= now)
+        start_session(v);
+    if (atomic_load(&e->zero_ns) == 0 && v->next >= e->n_ahead && atomic_load(&e->settled) >= e->n_ahead &&
+        atomic_load(&e->primed)) {
+        set_zero(v);
+        return now;
+    }
+    refuse_without_thread(v);
+    if (atomic_load(&e->zero_ns) != 0)
+        watch_drain(v, now);
+    if (now >= v->deadline_ns)
+        cut_all(v);
+    if (v->last_due_ns > now)
+        start_ns = pick_earlier(start_ns, v->last_due_ns);
+    if (v->no_threads > 0 || v->stop_seen)
+        start_ns = pick_earlier(start_ns, now + NO_THREAD_NS);
+    return pick_earlier(start_ns, v->deadline_ns);
+}
+
+static int is_over(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+    return atomic_load(&e->zero_ns) != 0 && v->joined + v->no_threads == v->next && atomic_load(&e->feed_over) &&
+           (v->next == e->n_sessions || qt_stopping(e));
+}
+
+void *qt_supervisor_run(void *arg)
+{
+    struct supervisor v = {.e = arg, .deadline_ns = QT_FOREVER};
+    struct qt_engine *e = arg;
+    struct timespec cpu;
+
+    pthread_getcpuclockid(pthread_self(), &e->supervisor_cpu);
+    atomic_store(&e->has_cpu_clock, 1);
+    prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
+    prctl(PR_SET_NAME, "qt-supervisor", 0, 0, 0);
+    while (!is_over(&v)) {
+        uint32_t wakeups = atomic_load(&e->wakeups);
+        int64_t until = do_step(&v);
+        if (!is_over(&v) && until > qt_now())
+            qt_futex_wait(&e->wakeups, wakeups, until);
+    }
+    refuse_without_thread(&v);
+    qt_timer_probes_end(e);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+    atomic_store(&e->has_cpu_clock, 0);
+    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    atomic_store(&e->state, QT_ENGINE_DONE);
+    qt_out_done(e);
+    return NULL;
+}

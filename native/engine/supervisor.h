@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The thread that opens and ends what others do. */
+#ifndef QT_SUPERVISOR_H
+#define QT_SUPERVISOR_H
+
+#include "engine/state.h"
+
+void *qt_supervisor_run(void *engine); /* joined by qt_engine_free */
+
+#endif

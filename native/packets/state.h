@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of packets, between packets.c (files or an interface) and packets_events.c (rows of the tape). */
+#ifndef QT_PACKETS_STATE_H
+#define QT_PACKETS_STATE_H
+
+#include "packets/capture_file.h"
+#include "packets/live.h"
+#include "packets/tcp.h"
+#include "reader/reader.h"
+
+enum { QT_MAX_PORTS = 64, QT_FRAME_KINDS = 7 };
+
+struct qt_packets {
+    struct qt_reader reader; /* first */
+    char **paths;
+    struct qt_input **inputs; /* of paths that were opened before */
+    int32_t n_paths, file;
+    struct qt_capture_file *open;
+    struct qt_live *live;  /* NULL: files */
+    uint64_t bytes_before; /* of the files done */
+    uint64_t bytes;        /* of packets taken */
+    int64_t packet;        /* number in its file, from 1 */
+    int ended, told_end;
+    struct qt_tcp *tcp;
+    struct qt_normalizer *normalizer;
+    int64_t next_session;
+    uint64_t encrypted;
+    uint64_t lost; /* live: packets dropped, as last seen at looked_ns */
+    int64_t looked_ns;
+    uint64_t frames[QT_FRAME_KINDS];
+    char server_version[128]; /* of the last greeting */
+};
+
+#endif

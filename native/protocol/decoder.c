@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   bytes of one way -> [frames.c] -> packets -> login.c | client_commands.c | server_replies.c
+ *
+ * A packet that is whole in the bytes at hand is read there; only one that goes beyond them is gathered. After a gap,
+ * or without the connection's begin, nothing is believed until a client's segment begins with what can only be a
+ * command; the server's next packet with sequence 1 is then its answer.
+ */
+#include "protocol/decoder.h"
+
+#include <stdio.h>
+#include <zstd.h>
+
+#include "base/little_endian.h"
+#include "protocol/client_commands.h"
+#include "protocol/frames.h"
+#include "protocol/login.h"
+#include "protocol/login_packets.h"
+#include "protocol/pending.h"
+#include "protocol/server_replies.h"
+#include "protocol/prepared_statements.h"
+
+enum { PACKET_HEADER = 4 };
+
+/* ---- life ---- */
+
+struct qt_decoder *qt_decoder_new(const struct qt_decoder_options *options, const struct qt_decoder_sink *sink)
+{
+    struct qt_decoder *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return NULL;
+    d->options = *options;
+    d->sink = *sink;
+    d->port = options->client_port;
+    d->host = strndup(options->client_host.p != NULL ? options->client_host.p : "", options->client_host.len);
+    d->phase = options->joined_midway ? PHASE_LOST : PHASE_GREETING;
+    d->thread_id = -1;
+    d->deprecate_eof = -1;
+    d->charset = -1;
+    d->way[0].aligned = d->way[1].aligned = !options->joined_midway;
+    if (d->host == NULL) {
+        qt_decoder_free(d);
+        return NULL;
+    }
+    return d;
+}
+
+void qt_decoder_free(struct qt_decoder *d)
+{
+    if (d == NULL)
+        return;
+    qt_pending_free(d);
+    qt_stmt_forget_all(d);
+    qt_stmt_drop(d->last_stmt);
+    for (int i = 0; i < 2; i++) {
+        qt_bytes_free(&d->way[i].part);
+        qt_bytes_free(&d->way[i].frame);
+    }
+    struct qt_bytes *texts[] = {&d->inflated, &d->user,       &d->login_user, &d->db,
+                                &d->login_db, &d->attributes, &d->version,    &d->params};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        qt_bytes_free(texts[i]);
+    ZSTD_freeDCtx(d->zstd);
+    free(d->host);
+    free(d);
+}
+
+/* ---- finding back ---- */
+
+static int is_command(uint8_t byte) { return byte <= COM_LAST || byte == COM_STMT_BULK_EXECUTE; }
+
+/* Can these bytes, the first of a segment, be a command and nothing else? */
+static int begins_command(const uint8_t *p, size_t n)
+{
+    if (n < 5 || p[3] != 0 || !is_command(p[4]) || p[4] == COM_SLEEP)
+        return 0;
+    size_t len = qt_get_le24(p);
+    if (len == 0)
+        return 0;
+    int text = p[4] == COM_QUERY || p[4] == COM_STMT_PREPARE || p[4] == COM_INIT_DB;
+    if (text && len > 1 && n > 5 && p[5] < 0x20 && p[5] != '\t' && p[5] != '\n' && p[5] != '\r' && p[5] != 0)
+        return 0;
+    if (len + 4 == n)
+        return 1;
+    if (len + 4 > n) /* goes on in the next segment: only what can be long */
+        return text || p[4] == COM_STMT_EXECUTE || p[4] == COM_STMT_SEND_LONG_DATA || p[4] == COM_STMT_BULK_EXECUTE;
+    return n - len - 4 >= 5 ? begins_command(p + len + 4, n - len - 4) : 0; /* pipelined ones */
+}
+
+/* 1 = a zlib frame, 2 = a zstd one, 0 = neither, 3 = one that is stored as it is. */
+static int begins_frame(const uint8_t *p, size_t n)
+{
+    if (n < 12 || p[3] != 0 || qt_get_le24(p) + 7 != n)
+        return 0;
+    if (qt_get_le24(p + 4) == 0)
+        return begins_command(p + 7, n - 7) ? 3 : 0;
+    if (p[7] == 0x78)
+        return 1;
+    return memcmp(p + 7, "\x28\xb5\x2f\xfd", 4) == 0 ? 2 : 0;
+}
+
+/* While the connection is lost: does the client speak a command here? Then both ways are read again from here on. */
+static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n)
+{
+    if (way != QT_WAY_CLIENT)
+        return 0;
+    int frame = d->compressed || !d->has_caps ? begins_frame(p, n) : 0;
+    if (!frame && (d->compressed || !begins_command(p, n)))
+        return 0;
+    if (frame == 1 || frame == 2)
+        d->compressed = d->has_caps ? d->compressed : frame;
+    else if (frame == 3 && !d->compressed)
+        d->compressed = 1;
+    for (int i = 0; i < 2; i++) {
+        d->way[i].part.len = d->way[i].frame.len = 0;
+        d->way[i].goes_on = 0;
+    }
+    d->way[QT_WAY_CLIENT].aligned = 1;
+    d->way[QT_WAY_SERVER].aligned = 0;
+    d->phase = PHASE_COMMAND;
+    if (d->options.joined_midway && !d->midway_said) {
+        d->midway_said = 1;
+        qt_decoder_problem(d, 0, "joined_midway",
+                           "the connection's login in the capture: account, schema and prepared texts are not known",
+                           NULL, 0);
+    }
+    return 1;
+}
+
+/* ---- packets ---- */
+
+static int is_readable(const struct qt_decoder *d) { return d->phase != PHASE_DONE && d->phase != PHASE_LOST; }
+
+static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t len, int64_t first_ns,
+                       int64_t when_ns, int64_t packet)
+{
+    struct qt_stream *s = &d->way[way];
+    struct qt_piece piece = {p + PACKET_HEADER, len, p[3], s->goes_on, len == MAX_PACKET, first_ns, when_ns, packet};
+    s->goes_on = piece.more;
+    s->seq = p[3];
+    if (d->phase == PHASE_DONE)
+        return QT_OK;
+    if (d->phase < PHASE_COMMAND)
+        return qt_login_take(d, way, &piece);
+    return way == QT_WAY_CLIENT ? qt_commands_take(d, &piece) : qt_replies_take(d, &piece);
+}
+
+/* Gathers a packet that goes beyond these bytes; takes it when it is whole. Returns how many bytes were used. */
+static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n, int64_t when_ns, int64_t packet,
+                     int *code)
+{
+    struct qt_stream *s = &d->way[way];
+    size_t used = 0;
+    if (s->part.len == 0) {
+        s->first_ns = when_ns;
+        s->packet = packet;
+    }
+    while (used < n) {
+        size_t want = s->part.len < PACKET_HEADER ? PACKET_HEADER : qt_get_le24(s->part.p) + PACKET_HEADER;
+        size_t more = want - s->part.len < n - used ? want - s->part.len : n - used;
+        if (qt_bytes_add(&s->part, p + used, more) != 0) {
+            *code = QT_ENOMEM;
+            return n;
+        }
+        used += more;
+        if (s->part.len >= PACKET_HEADER && s->part.len == qt_get_le24(s->part.p) + PACKET_HEADER) {
+            struct qt_bytes whole = s->part; /* the handler may lose the connection and clear what is gathered */
+            s->part = (struct qt_bytes){NULL, 0, 0};
+            *code = take_packet(d, way, (uint8_t *)whole.p, whole.len - PACKET_HEADER, s->first_ns, when_ns, s->packet);
+            qt_bytes_clear(&whole, KEEP_BYTES);
+            if (s->part.p == NULL)
+                s->part = whole;
+            else
+                qt_bytes_free(&whole);
+            return used;
+        }
+    }
+    return used;
+}
+
+/* Takes packets that are not, or no longer, compressed. Returns how many bytes were used: all, or those up to where
+ * compression begins or nothing more can be read. */
+static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, int64_t when_ns, int64_t packet,
+                           int *code)
+{
+    struct qt_stream *s = &d->way[way];
+    const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.len;
+    int compressed = d->compressed;
+    while (p < end && *code == QT_OK && is_readable(d) && d->compressed == compressed) {
+        size_t left = (size_t)(end - p);
+        if (!s->aligned) { /* only the server: an answer's first packet has sequence 1 */
+            if (left < 5 || p[3] != 1 || s->part.len > 0)
+                return bytes.len;
+            s->aligned = 1;
+        }
+        if (s->part.len == 0 && left >= PACKET_HEADER && left >= qt_get_le24(p) + PACKET_HEADER) {
+            size_t len = qt_get_le24(p);
+            *code = take_packet(d, way, p, len, when_ns, when_ns, packet);
+            p += len + PACKET_HEADER;
+        } else {
+            p += gather(d, way, p, left, when_ns, packet, code);
+        }
+    }
+    return bytes.len - (size_t)(end - p);
+}
+
+/* Takes the next compressed frame, or the part of it that is there. Returns how many bytes were used. */
+static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, int64_t when_ns, int64_t packet,
+                         int *code)
+{
+    struct qt_span rest = bytes, content;
+    int is_whole = qt_frames_next(d, way, &rest, packet, &content, code);
+    if (is_whole > 0)
+        take_packets(d, way, content, when_ns, packet, code);
+    else if (*code == QT_EFORMAT)
+        *code = qt_pending_lose(d);
+    qt_frames_release(d, way);
+    return bytes.len - rest.len;
+}
+
+int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, size_t n, int64_t when_ns, int64_t packet)
+{
+    struct qt_span rest = {bytes, n};
+    int code = QT_OK;
+    if (d->phase == PHASE_LOST && !find_command(d, way, (const uint8_t *)bytes, n))
+        return QT_OK;
+    if (d->phase == PHASE_GREETING && way == QT_WAY_CLIENT) {
+        struct qt_proxy_header header;
+        int is = qt_parse_proxy_header(rest.p, rest.len, &header);
+        if (is < 0)
+            return QT_OK;
+        if (is > 0 && header.host[0] != '\0')
+            qt_login_set_client(d, header.host, header.port);
+        rest = (struct qt_span){rest.p + header.used, rest.len - header.used};
+    }
+    while (rest.len > 0 && code == QT_OK && is_readable(d)) {
+        size_t used = d->compressed ? take_frame(d, way, rest, when_ns, packet, &code)
+                                    : take_packets(d, way, rest, when_ns, packet, &code);
+        rest = (struct qt_span){rest.p + used, rest.len - used};
+    }
+    return code;
+}
+
+int qt_decoder_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)
+{
+    struct qt_stream *s = &d->way[way];
+    char text[64];
+    if (d->phase == PHASE_DONE)
+        return QT_OK;
+    int n = snprintf(text, sizeof text, "%llu bytes of the %s missing", (unsigned long long)lost,
+                     way == QT_WAY_CLIENT ? "client" : "server");
+    qt_decoder_problem(d, packet, "lost_packets", "every byte of the connection", text, (size_t)n);
+    int code = QT_OK;
+    if (d->phase == PHASE_COMMAND && way == QT_WAY_CLIENT && s->part.len > 5 && !d->compressed && s->part.p[3] == 0) {
+        struct qt_piece piece = {(uint8_t *)s->part.p + PACKET_HEADER,
+                                 s->part.len - PACKET_HEADER,
+                                 0,
+                                 0,
+                                 1,
+                                 s->first_ns,
+                                 when_ns,
+                                 s->packet};
+        s->goes_on = 1;
+        code = qt_commands_take(d, &piece); /* what there is of a command whose rest is missing */
+        if (code == QT_OK && d->n_pending > 0)
+            qt_last_pending(d)->cut = 1;
+    }
+    return code == QT_OK ? qt_pending_lose(d) : code;
+}
+
+int qt_decoder_end(struct qt_decoder *d)
+{
+    if (d->ended)
+        return QT_OK;
+    d->ended = 1;
+    int code = qt_pending_give_up(d);
+    if (code == QT_OK && (d->session_told || d->encrypted))
+        code = qt_pending_tell_session(d);
+    d->phase = PHASE_DONE;
+    return code;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   server: greeting            thread id, version, capabilities (MariaDB's upper ones, too)
+ *   client: HandshakeResponse   what is agreed; account, schema, attributes    | SSLRequest: the rest is encrypted
+ *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: whatever the two say is passed over ...
+ *   server: OK | ERR            the `connect` event
+ */
+#include "protocol/login.h"
+
+#include "protocol/login_packets.h"
+#include "protocol/pending.h"
+#include "protocol/server_replies.h"
+
+/* Too many connections, host blocked: refused before any login. */
+static int take_refusal(struct qt_decoder *d, const struct qt_piece *piece)
+{
+    struct qt_pending_command *c = qt_pending_push(d, -1, piece);
+    if (c == NULL)
+        return QT_ENOMEM;
+    c->reply_first_ns = piece->first_ns;
+    c->reply_last_ns = piece->last_ns;
+    qt_reply_read_err(c, piece->p, piece->n);
+    c->whole = 1;
+    d->connect_seen = 1;
+    int code = qt_pending_finish(d);
+    d->phase = PHASE_DONE;
+    return code;
+}
+
+static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
+{
+    struct qt_greeting greeting;
+    if (piece->n > 0 && piece->p[0] == REPLY_ERR)
+        return take_refusal(d, piece);
+    if (qt_parse_greeting(piece->p, piece->n, &greeting) != 0) {
+        qt_decoder_packet_problem(d, piece, "bad_greeting", "a server's greeting of protocol 10");
+        return qt_pending_lose(d);
+    }
+    d->server_caps = greeting.caps;
+    d->thread_id = greeting.thread_id;
+    d->phase = PHASE_LOGIN;
+    return qt_bytes_set(&d->version, greeting.version) == 0 ? QT_OK : QT_ENOMEM;
+}
+
+/* Account, schema and attributes of the login. */
+static void keep_login(struct qt_decoder *d, const struct qt_login_response *login)
+{
+    d->has_user = qt_bytes_set(&d->user, login->user) == 0 && qt_bytes_set(&d->login_user, login->user) == 0;
+    d->has_db = login->has_db && qt_bytes_set(&d->db, login->db) == 0;
+    if (login->attributes.p != NULL)
+        d->has_attributes = qt_write_attributes(login->attributes, &d->attributes) == 0;
+    if (d->has_db)
+        (void)qt_bytes_set(&d->login_db, qt_bytes_span(&d->db));
+}
+
+static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
+{
+    struct qt_login_response login;
+    int bad = qt_parse_login_response(piece->p, piece->n, d->server_caps, &login);
+    if (login.has_caps) {
+        d->charset = login.charset;
+        d->caps = login.caps & d->server_caps;
+        d->has_caps = 1;
+        d->deprecate_eof = (d->caps & CLIENT_DEPRECATE_EOF) != 0;
+    }
+    if (bad) {
+        qt_decoder_packet_problem(d, piece, "bad_login", "a HandshakeResponse41");
+        return qt_pending_lose(d);
+    }
+    d->connect_seen = 1;
+    if (login.wants_tls) {
+        d->encrypted = 1;
+        d->phase = PHASE_DONE;
+        return qt_pending_tell_session(d);
+    }
+    keep_login(d, &login);
+    d->phase = PHASE_AUTH;
+    return qt_pending_push(d, -1, piece) != NULL ? QT_OK : QT_ENOMEM;
+}
+
+static int take_answer(struct qt_decoder *d, const struct qt_piece *piece)
+{
+    struct qt_pending_command *c = qt_first_pending(d);
+    unsigned status = 0;
+    if (c->reply_first_ns < 0)
+        c->reply_first_ns = piece->first_ns;
+    c->reply_last_ns = piece->last_ns;
+    c->reply_bytes += piece->n + 4;
+    if (piece->n == 0 || (piece->p[0] != REPLY_OK && piece->p[0] != REPLY_ERR))
+        return QT_OK; /* the dialogue goes on */
+    c->whole = 1;
+    if (piece->p[0] == REPLY_ERR) {
+        qt_reply_read_err(c, piece->p, piece->n);
+        int code = qt_pending_finish(d);
+        d->phase = PHASE_DONE;
+        return code;
+    }
+    (void)qt_reply_read_ok(d, c, piece->p, piece->n, &status);
+    d->phase = PHASE_COMMAND;
+    if (d->caps & CLIENT_COMPRESS)
+        d->compressed = 1;
+    else if (d->caps & CLIENT_ZSTD)
+        d->compressed = 2;
+    return qt_pending_finish(d);
+}
+
+int qt_login_take(struct qt_decoder *d, enum qt_way way, const struct qt_piece *piece)
+{
+    switch (d->phase) {
+    case PHASE_GREETING:
+        if (way == QT_WAY_SERVER)
+            return take_greeting(d, piece);
+        qt_decoder_packet_problem(d, piece, "client_first", "the server's greeting first");
+        return qt_pending_lose(d);
+    case PHASE_LOGIN:
+        return way == QT_WAY_CLIENT ? take_response(d, piece) : QT_OK;
+    default:
+        return way == QT_WAY_SERVER ? take_answer(d, piece) : QT_OK;
+    }
+}
+
+void qt_login_set_client(struct qt_decoder *d, const char *host, int port)
+{
+    char *copy = strdup(host);
+    if (copy == NULL)
+        return;
+    free(d->host);
+    d->host = copy;
+    d->port = port;
+}

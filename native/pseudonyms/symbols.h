@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Permutes the symbols of one value under the key. One thread at a time. */
+#ifndef QT_PSEUDONYMS_SYMBOLS_H
+#define QT_PSEUDONYMS_SYMBOLS_H
+
+#include "pseudonyms/state.h"
+
+/* No symbols are there, and room for n; the object owns it. 0, or -1 when out of memory. */
+int qt_symbols_reset(struct qt_pseudonyms *, size_t n);
+/* Permutes the symbols and writes them to p (n bytes), again and again until `wanted` says that what they make belongs
+ * to the set of the original; NULL = any does. 0, or -1 when out of memory. */
+int qt_symbols_walk(struct qt_pseudonyms *, char *p, size_t n,
+                    int (*wanted)(const char *was, const char *now, size_t n));
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The second half of the public header: the replay engine and the null server. the rules of querytape.h hold.
+ * The compiler and cffi read the part between the marks. */
+#ifndef QUERYTAPE_ENGINE_H
+#define QUERYTAPE_ENGINE_H
+
+#include "querytape.h"
+
+/* cffi: begin */
+/* ---- the replay engine (engine/) --------------------------------------------------------------------------- */
+
+struct qt_engine;
+
+/* A session's number in the plan: its number on the tape, and from this bit on which copy of it this is. */
+#define QT_CLONE_SHIFT 40
+
+enum qt_pace {
+    QT_PACE_SCHEDULE = 0, /* each event at its due time, whatever the answers before took (open loop) */
+    QT_PACE_THINK = 1,    /* a session's first event at its due time, the others as on the tape after the answer */
+    QT_PACE_NONE = 2      /* as fast as each session allows */
+};
+
+enum qt_on_lost { QT_LOST_END = 0, QT_LOST_REOPEN = 1, QT_LOST_STOP = 2 }; /* reopen: at the next transaction */
+enum qt_overload { QT_OVERLOAD_WAIT = 0, QT_OVERLOAD_DROP = 1, QT_OVERLOAD_STOP = 2 };
+enum qt_tls { QT_TLS_OFF = 0, QT_TLS_ON = 1, QT_TLS_VERIFY_CA = 2, QT_TLS_VERIFY_IDENTITY = 3 };
+
+/* Why the engine stopped by itself. */
+enum qt_ended_by { QT_BY_NOTHING = 0, QT_BY_ERRORS = 1, QT_BY_LOSS = 2, QT_BY_OVERLOAD = 3 };
+
+struct qt_account {
+    const char *user;
+    const char *password; /* may be NULL */
+};
+
+/* A second target; the rest is as in struct qt_engine_options. */
+struct qt_address {
+    const char *host, *socket, *user, *password;
+    int32_t port;
+};
+
+struct qt_engine_options {
+    /* The target. Exactly one of host and socket; host is best an address (resolved once by the caller). */
+    const char *host;
+    const char *socket;
+    const char *user;
+    const char *password; /* may be NULL */
+    const char *db;       /* schema of sessions whose tape has none; may be NULL */
+    const char *charset;  /* SET NAMES of every connection; "utf8mb4" */
+    const char *init;     /* NULL, or statements, one a line, first on every connection (READ ONLY, ...) */
+    int32_t port;
+    int32_t connect_timeout_s;
+    int32_t pace;                      /* enum qt_pace */
+    int32_t timer_probes;              /* threads that only sleep to absolute times: how late they wake; 0 = none */
+    int64_t connect_rate;              /* connects per second ahead of time, at most */
+    int64_t lead_ns;                   /* a session is connected this long before its first event is due */
+    int64_t queue_bytes;               /* memory budget of waiting events */
+    int64_t drain_ns;                  /* after the last due time: wait this long for answers, then cut and count */
+    int64_t stack_bytes;               /* of a session's thread */
+    const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as `user` */
+    int32_t n_accounts;
+    int32_t compress;                        /* 1 = the compressed protocol */
+    int32_t tls;                             /* enum qt_tls */
+    int32_t verify;                          /* 1 = checksums of result rows (base/checksum.h) */
+    const char *tls_ca, *tls_cert, *tls_key; /* files; each may be NULL */
+    int64_t max_row_bytes;                   /* a larger row of an answer loses its connection; 0 = 1 GiB */
+    int32_t cleartext;                       /* 1 = a password may be sent as it is, where TLS is on */
+    int64_t zero_at_ns;           /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */
+    int64_t statement_timeout_ns; /* then the statement is killed on the target; 0 = never */
+    int64_t max_errors;           /* stop at more failed statements than these; negative = never */
+    int32_t on_lost;              /* enum qt_on_lost */
+    int32_t overload;             /* enum qt_overload: when the queue is full and events are overdue */
+    int32_t order_tables;         /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
+    int32_t max_open;             /* QT_PACE_NONE: so many sessions at once; 0 = as many as on the tape */
+    int32_t check_statements;     /* 1 = what may be sent is decided by each text itself, as the next three say */
+    int32_t reads_only;           /* 1 = nothing is sent that could end a session's read-only mode */
+    int64_t allowed_dangers;      /* 1 << enum qt_danger */
+    int64_t allowed_classes;      /* 1 << enum qt_class */
+    int64_t order_bound_ns;       /* an ordered wait that nothing has moved for this long is broken */
+    /* NULL, or a second target of the same data, which answers reads outside transactions. */
+    const struct qt_address *read_target;
+};
+
+/* Counters since the start, unless said otherwise. Read from any thread. */
+struct qt_engine_stats {
+    uint64_t fed; /* events taken from the plan */
+    uint64_t executed, not_sent;
+    uint64_t reads, writes, others, errors; /* executed ones by class; errors are executed ones with errno */
+    uint64_t injected;
+    uint64_t query_attributes_dropped; /* of ended sessions; they are not sent */
+    uint64_t bulk_rows_expanded;       /* of ended sessions: executions sent in place of bulk ones */
+    uint64_t executed_as_query;        /* of ended sessions: executions of what the target cannot prepare */
+    uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
+    uint64_t timeouts;                  /* statements killed after statement_timeout_ns */
+    uint64_t overload_waits;            /* how often the feeder waited for room while events were overdue */
+    uint64_t overload_drops;            /* events dropped for it */
+    uint64_t not_permitted;             /* events whose text does more than may be sent */
+    uint64_t order_waits, order_broken; /* events that waited for other sessions' commits; waits that were broken */
+    int64_t order_wait_ns;              /* all such waits together */
+    uint64_t read_target_errors;        /* commands that change a session, which failed on the read target alone */
+    uint64_t overrides_failed;          /* statements whose clock or insert id the target did not let be set */
+    uint64_t queued_bytes;
+    int64_t now_ns;        /* since the run's zero; negative before it */
+    int64_t engine_cpu_ns; /* CPU time of the engine's own threads, ended ones included */
+    /* Quantiles of what happened since the previous call of qt_engine_stats; -1 where nothing did. */
+    int64_t p95_ns;      /* service time */
+    int64_t late_p99_ns; /* sent less due */
+    /* Whole run, from histograms with buckets of at most 2 %. */
+    int64_t tool_p50_ns, tool_p99_ns;   /* sent less the latest of due, queued, free */
+    int64_t probe_p50_ns, probe_p99_ns; /* -1 without timer probes */
+    uint64_t drain_timeout;             /* events cut off by the end of drain_ns */
+    int64_t zero_real_ns;               /* wall clock at the run's zero; 0 before it */
+    int32_t state;                      /* enum qt_engine_state */
+    int32_t ended_by;                   /* enum qt_ended_by */
+};
+
+enum qt_engine_state {
+    QT_ENGINE_NEW = 0,
+    QT_ENGINE_OPENING = 1, /* connecting the sessions that are due at the start */
+    QT_ENGINE_RUNNING = 2,
+    QT_ENGINE_DRAINING = 3,
+    QT_ENGINE_DONE = 4 /* every outcome is in the outcome stream or was pulled */
+};
+
+/* Copies the options (texts too). */
+struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
+/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. Columns, in this order:
+ *   session BIGINT        its clone's number << QT_CLONE_SHIFT added
+ *   open_due_ns BIGINT    when to connect, from the run's zero; negative or 0 = before the start
+ *   events BIGINT         planned for it: it is closed after the last
+ *   db VARCHAR            schema to connect with; NULL = options.db
+ *   opened_ahead BOOLEAN
+ *   account INTEGER       among options.accounts; NULL = options.user
+ *   client_flags BIGINT   capabilities of the original client; NULL = unknown
+ *   charset VARCHAR       SET NAMES; NULL = options.charset */
+int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
+/* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
+ * and the first events are fed (or the plan has ended). */
+int qt_engine_start(struct qt_engine *, struct qt_error *);
+/* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again
+ * with the next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
+ *   session BIGINT, seq BIGINT
+ *   due_ns BIGINT      from the run's zero
+ *   span_ns BIGINT     how long it took on the tape, at this speed
+ *   command INTEGER    COMMANDS in schemas/codes.py; those the engine does not send are not_sent 'unsupported'
+ *   class INTEGER      CLASSES in schemas/codes.py, or -1
+ *   actions BIGINT     QT_ACTION_*; 0 where the command executes nothing
+ *   flags BIGINT       FLAGS in schemas/codes.py, QT_PLAN_FOR_READ_TARGET, QT_PLAN_FOR_BOTH, QT_PLAN_FAILED
+ *   account INTEGER    change_user: to which; NULL = options.user
+ *   db VARCHAR         NULL = unknown
+ *   stmt BIGINT        the prepared statement's number in its session, or NULL; process_kill: the session that is meant
+ *   statement BLOB     NULL where the command has none
+ *   params BLOB        schemas/params.md; an execute without is sent as text
+ *   clock_us BIGINT    SET timestamp before it; NULL = not
+ *   insert_id BIGINT   SET insert_id before it; NULL = not
+ *   waits VARCHAR      NULL, or "3:17 5:2;3:18": not before the first 17 commits on table 3 and 2 on table 5; itself
+ *                      commit 18 on table 3
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U. */
+int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
+int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
+/* From now on due times come `factor` times as fast as the plan has them (1 = as planned). Any thread. */
+int qt_engine_set_speed(struct qt_engine *, double factor, struct qt_error *);
+/* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */
+int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *);
+/* After QT_ENGINE_DONE: one row a session. Columns: sessions of schemas/run.sql. */
+int qt_engine_session_results(struct qt_engine *, struct ArrowArrayStream *out, struct qt_error *);
+void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
+/* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets. Any thread; signal-safe. */
+void qt_engine_stop(struct qt_engine *, int32_t how);
+void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */
+
+/* ---- the null server (null_server/) -------------------------------------------------------------------------- */
+
+struct qt_null_server;
+/* Listens on a free port of the loopback, or on a unix socket, and answers anything at once or after delay_ns. */
+struct qt_null_server *qt_null_start(const char *socket_path, int32_t threads, int64_t delay_ns, struct qt_error *);
+int32_t qt_null_port(const struct qt_null_server *); /* 0 on a unix socket */
+uint64_t qt_null_answers(struct qt_null_server *);   /* so far; any thread */
+void qt_null_stop(struct qt_null_server *);          /* ends connections as well, and frees; NULL does nothing */
+
+/* cffi: end */
+
+#endif

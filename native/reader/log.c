@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   files -> input.c -> buffer:  [ parsed | unread ............ | free ]
+ *                                         begin                 end    room
+ *
+ * Lines are read from the unread bytes where they are; the buffer moves them to its front, or doubles, when more are
+ * needed.
+ */
+#include "reader/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define FIRST_BUFFER ((size_t)512 << 10)
+#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
+#define MIN_EVENT ((size_t)4 << 10)    /* a header with its lines */
+#define KEPT_BUFFER ((size_t)16 << 20) /* what a large event needed beyond this is given back */
+#define SPLIT 4                        /* a second that makes a batch so many times too large is split */
+#define SESSIONS_KEPT (4u << 20)
+
+static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const char *const *paths, int32_t n_paths,
+                  struct qt_input *const *opened, struct qt_error *error)
+{
+    l->n_paths = n_paths;
+    l->inputs = qt_inputs_take_over(opened, n_paths);
+    l->paths = calloc((size_t)n_paths + 1, sizeof *l->paths);
+    l->room = FIRST_BUFFER < l->max_event ? FIRST_BUFFER : l->max_event;
+    l->buffer = malloc(l->room);
+    l->normalizer = qt_normalizer_new();
+    l->has_facts_lock = pthread_mutex_init(&l->facts_lock, NULL) == 0;
+    int bad = qt_reader_init(&l->reader, kind) != 0 || l->paths == NULL || l->inputs == NULL || l->buffer == NULL ||
+              l->normalizer == NULL || !l->has_facts_lock || qt_sessions_init(&l->sessions, SESSIONS_KEPT) != 0;
+    for (int32_t i = 0; i < n_paths && !bad; i++)
+        bad = (l->paths[i] = strdup(paths[i])) == NULL;
+    if (bad)
+        return qt_fail(error, QT_ENOMEM, "out of memory");
+    int code = QT_OK;
+    for (int32_t i = 0; i < n_paths && code == QT_OK; i++) /* a missing file is told before anything is written */
+        code = l->inputs[i] == NULL ? qt_input_check(paths[i], error) : QT_OK;
+    if (code == QT_OK && n_paths > 0 && (l->input = qt_inputs_take(l->inputs, 0, paths[0], error)) == NULL)
+        code = error != NULL ? error->code : QT_EIO;
+    return code;
+}
+
+void *qt_log_open(size_t size, const struct qt_reader_kind *kind, const char *what, const char *const *paths,
+                  int32_t n_paths, const struct qt_log_options *options, struct qt_error *error)
+{
+    struct qt_log *l = calloc(1, size);
+    if (l == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory");
+        return NULL;
+    }
+    l->what = what;
+    l->line = 1;
+    l->timezone_ns = options->timezone_ns;
+    l->has_timezone = options->has_timezone;
+    l->max_event = options->max_event <= 0                  ? MAX_EVENT
+                   : (size_t)options->max_event > MIN_EVENT ? (size_t)options->max_event
+                                                            : MIN_EVENT;
+    qt_timeline_init(&l->timeline);
+    if (set_up(l, kind, paths, n_paths, options->opened, error) != QT_OK) {
+        kind->close(&l->reader);
+        return NULL;
+    }
+    return l;
+}
+
+void qt_log_close(struct qt_log *l)
+{
+    qt_input_close(l->input);
+    qt_inputs_free(l->inputs, l->n_paths);
+    for (int32_t i = 0; l->paths != NULL && i < l->n_paths; i++)
+        free(l->paths[i]);
+    free(l->paths);
+    free(l->buffer);
+    qt_normalizer_free(l->normalizer);
+    qt_sessions_free(&l->sessions);
+    qt_reader_release(&l->reader);
+    if (l->has_facts_lock)
+        pthread_mutex_destroy(&l->facts_lock);
+    free(l);
+}
+
+void qt_log_set_version(struct qt_log *l, struct qt_span version)
+{
+    size_t len = version.len < sizeof l->server_version - 1 ? version.len : sizeof l->server_version - 1;
+    pthread_mutex_lock(&l->facts_lock);
+    memcpy(l->server_version, version.p, len);
+    l->server_version[len] = '\0';
+    pthread_mutex_unlock(&l->facts_lock);
+}
+
+void qt_log_describe_version(struct qt_log *l, struct qt_json *json)
+{
+    pthread_mutex_lock(&l->facts_lock);
+    size_t len = strlen(l->server_version);
+    qt_json_text(json, "server_version", len > 0 ? l->server_version : NULL, len);
+    pthread_mutex_unlock(&l->facts_lock);
+}
+
+/* Lines are only needed where something is wrong: counted from the last place asked for, or before bytes go. */
+uint64_t qt_log_count_lines(struct qt_log *l)
+{
+    const char *p = l->buffer + l->counted;
+    size_t n = l->begin - l->counted;
+    uint64_t lines = 0;
+    while (n > 0) { /* in runs that a byte can count, so that the compiler adds many at once */
+        size_t run = n < 255 ? n : 255;
+        uint8_t found = 0;
+        for (size_t i = 0; i < run; i++)
+            found = (uint8_t)(found + (p[i] == '\n'));
+        lines += found;
+        p += run;
+        n -= run;
+    }
+    l->counted = l->begin;
+    return l->line += lines;
+}
+
+void qt_log_add_problem(struct qt_log *l, const char *kind, const char *expected, struct qt_span found)
+{
+    qt_problems_add(&l->reader.problems, l->file, (int64_t)qt_log_count_lines(l), (int64_t)l->offset, kind, expected,
+                    found.p, found.len);
+}
+
+void qt_log_consume(struct qt_log *l, size_t used)
+{
+    l->begin += used;
+    l->offset += used;
+    atomic_fetch_add_explicit(&l->reader.bytes_parsed, used, memory_order_relaxed);
+}
+
+void qt_log_consume_line(struct qt_log *l, size_t used)
+{
+    qt_log_consume(l, used);
+    l->in_cut_line = l->line_is_cut;
+}
+
+void qt_log_add_cut_problem(struct qt_log *l, struct qt_span text)
+{
+    char expected[96];
+    snprintf(expected, sizeof expected, "an event of at most %zu bytes; the rest of it was cut off", l->max_event);
+    qt_log_add_problem(l, "too_large", expected, text);
+}
+
+/* Another size of the buffer; 0 where there is no memory: it stays as it is. */
+static int resize(struct qt_log *l, size_t room)
+{
+    char *buffer = realloc(l->buffer, room);
+    if (buffer == NULL)
+        return 0;
+    l->buffer = buffer;
+    l->room = room;
+    return 1;
+}
+
+/* Makes room for `want` unread bytes, and for more behind those that are there: moves them to the front, doubles the
+ * buffer. Where there is no memory for that, an event can be no larger than the buffer is. */
+static void make_room(struct qt_log *l, size_t want)
+{
+    if (l->begin > 0) {
+        qt_log_count_lines(l);
+        l->counted = 0;
+        memmove(l->buffer, l->buffer + l->begin, l->end - l->begin);
+        l->end -= l->begin;
+        l->begin = 0;
+    }
+    size_t room = l->room;
+    while (room < l->max_event && (room < want || l->end >= room - room / 8))
+        room *= 2;
+    if (room > l->max_event)
+        room = l->max_event;
+    if (room > l->room && !resize(l, room))
+        l->max_event = l->room;
+    if (l->room > KEPT_BUFFER && l->end < FIRST_BUFFER / 2 && want < FIRST_BUFFER)
+        (void)resize(l, FIRST_BUFFER);
+}
+
+int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
+{
+    int code = QT_OK;
+    make_room(l, want);
+    while (code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
+        size_t got = 0;
+        code = qt_input_read(l->input, l->buffer + l->end, l->room - l->end, &got, error);
+        l->end += got;
+        if (code == QT_EFORMAT) { /* a damaged archive: what came before it stays */
+            qt_problems_add(&l->reader.problems, l->file, (int64_t)l->line, (int64_t)(l->offset + l->end - l->begin),
+                            "damaged_archive", error->message, NULL, 0);
+            l->at_end = 1;
+            return QT_OK;
+        }
+        l->at_end |= code == QT_OK && got == 0;
+        atomic_store_explicit(&l->reader.bytes_read, l->bytes_before + qt_input_stored_bytes(l->input),
+                              memory_order_relaxed);
+    }
+    return code;
+}
+
+/* What the file before left half is not carried over. */
+int qt_log_next_file(struct qt_log *l, struct qt_error *error)
+{
+    if (l->input != NULL) {
+        l->bytes_before += qt_input_stored_bytes(l->input);
+        if (l->offset > 0 && l->file_events == 0)
+            qt_problems_add(&l->reader.problems, l->file, 1, 0, "no_events", l->what, "no event in the whole file", 26);
+        qt_input_close(l->input);
+        l->input = NULL;
+    }
+    if (l->file + 1 >= l->n_paths)
+        return 0;
+    l->file++;
+    l->input = qt_inputs_take(l->inputs, l->file, l->paths[l->file], error);
+    if (l->input == NULL)
+        return -1;
+    l->begin = l->end = l->counted = 0;
+    l->offset = 0;
+    l->line = 1;
+    l->at_end = l->in_cut_line = 0;
+    l->file_events = 0;
+    atomic_store(&l->reader.file, l->file);
+    return 1;
+}
+
+const char *qt_log_line_at(struct qt_log *l, size_t from, size_t *len, int *code, struct qt_error *error)
+{
+    size_t looked = from;
+    for (;;) {
+        size_t have = l->end - l->begin;
+        const char *p = l->buffer + l->begin, *newline = have > looked ? memchr(p + looked, '\n', have - looked) : NULL;
+        if (newline == NULL && !l->at_end && have < l->max_event) {
+            looked = have > looked ? have : looked;
+            *code = qt_log_fill(l, have + have / 4 + 1, error);
+            if (*code != QT_OK)
+                return NULL;
+            continue;
+        }
+        if (have <= from)
+            return NULL;
+        *len = newline != NULL ? (size_t)(newline - p) - from : have - from;
+        return p + from;
+    }
+}
+
+int qt_log_line(struct qt_log *l, struct qt_span *line, size_t *used, int *code, struct qt_error *error)
+{
+    size_t len;
+    const char *p;
+    do {
+        p = qt_log_line_at(l, 0, &len, code, error);
+        if (p == NULL)
+            return *code != QT_OK ? -1 : 0;
+        *used = len < l->end - l->begin ? len + 1 : len;
+        l->line_is_cut = *used == len && !l->at_end;
+    } while (l->in_cut_line && (qt_log_consume_line(l, *used), 1));
+    *line = (struct qt_span){p, len > 0 && p[len - 1] == '\r' ? len - 1 : len};
+    return 1;
+}
+
+int qt_log_must_close(const struct qt_log *l, const struct qt_event_time *m, size_t text)
+{
+    const struct qt_reader *r = &l->reader;
+    const struct qt_event_batch *b = &r->batch;
+    if (b->rows == 0)
+        return 0;
+    if (b->bytes + text > QT_LOG_MAX_BATCH)
+        return 1;
+    if (!qt_reader_batch_full(r))
+        return 0;
+    int same_second = m->stamp_kind == QT_STAMP_SECOND && b->event_times[b->rows - 1].when_ns == m->when_ns;
+    return !same_second || b->rows >= r->part_rows * SPLIT || b->bytes >= r->part_bytes * SPLIT;
+}
+
+void qt_log_trim_sessions(struct qt_log *l)
+{
+    if (qt_sessions_trim(&l->sessions))
+        qt_log_add_problem(l, "sessions_forgotten",
+                           "fewer than 4 million thread ids at once; the longest unused were forgotten",
+                           (struct qt_span){NULL, 0});
+}
+
+int64_t qt_log_find_session(struct qt_log *l, uint64_t key, uint32_t account, const char *command)
+{
+    int64_t at = qt_sessions_find(&l->sessions, key, atomic_load_explicit(&l->reader.events, memory_order_relaxed));
+    if (at < 0)
+        return at;
+    struct qt_session_entry *e = &l->sessions.entries[at];
+    int other = account != 0 && e->account != 0 && e->account != account && strcmp(command, "change_user") != 0;
+    if (e->session == 0 || e->ended || other) {
+        qt_sessions_begin(&l->sessions, e);
+        atomic_store_explicit(&l->reader.sessions, (uint64_t)(l->sessions.next_session - 1), memory_order_relaxed);
+    }
+    if (account != 0)
+        e->account = account;
+    e->seq++;
+    e->ended = strcmp(command, "quit") == 0;
+    return at;
+}
+
+void qt_log_assign_start_times(struct qt_log *l)
+{
+    struct qt_event_batch *b = &l->reader.batch;
+    qt_timeline_assign_start_times(&l->timeline, &l->sessions, b->event_times, b->rows);
+    qt_event_batch_take_times(b);
+}

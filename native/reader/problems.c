@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   parser: add -> items (at most QT_PROBLEMS_KEPT, the rest counted) -> take: a stream of rows, from another thread
+ */
+#include "reader/problems.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/stream.h"
+#include "base/utf8.h"
+
+#define SHOWN 80u /* bytes of input shown in a problem */
+
+static const struct qt_column_spec columns[] = {
+    {"file", 'l', 0}, {"line", 'l', 0}, {"offset", 'l', 0}, {"kind", 'u', 0}, {"detail", 'u', 0},
+};
+#define N_COLUMNS ((int32_t)(sizeof columns / sizeof *columns))
+
+int qt_problems_init(struct qt_problems *p)
+{
+    memset(p, 0, sizeof *p);
+    return pthread_mutex_init(&p->lock, NULL) == 0 ? 0 : -1;
+}
+
+static void forget(struct qt_problems *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->items[i].detail);
+    free(p->items);
+    p->items = NULL;
+    p->n = p->room = 0;
+}
+
+void qt_problems_free(struct qt_problems *p)
+{
+    forget(p);
+    pthread_mutex_destroy(&p->lock);
+}
+
+static char *describe(const char *expected, const char *found, size_t len)
+{
+    size_t shown = len < SHOWN ? len : SHOWN;
+    char *text = malloc(strlen(expected) + shown + 48);
+    if (text == NULL)
+        return NULL;
+    if (found == NULL)
+        return strcpy(text, expected);
+    char *at = text + sprintf(text, "expected %s, found \"", expected);
+    for (size_t i = 0; i < shown; i++)
+        *at++ = (unsigned char)found[i] < 0x20 || (unsigned char)found[i] >= 0x7f ? '?' : found[i];
+    strcpy(at, shown < len ? "\"..." : "\"");
+    return text;
+}
+
+static struct qt_problem *next_item(struct qt_problems *p)
+{
+    if (p->n == p->room) {
+        size_t room = p->room ? p->room * 2 : 64;
+        struct qt_problem *items = realloc(p->items, room * sizeof *items);
+        if (items == NULL)
+            return NULL;
+        p->items = items;
+        p->room = room;
+    }
+    return &p->items[p->n];
+}
+
+void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t offset, const char *kind,
+                     const char *expected, const char *found, size_t found_len)
+{
+    pthread_mutex_lock(&p->lock);
+    p->total++;
+    struct qt_problem *item = p->kept < QT_PROBLEMS_KEPT ? next_item(p) : NULL;
+    if (item != NULL && (item->detail = describe(expected, found, found_len)) != NULL) {
+        item->file = file;
+        item->line = line;
+        item->offset = offset;
+        item->kind = kind;
+        p->n++;
+        p->kept++;
+    }
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void add_row(struct qt_column *c, const struct qt_problem *item)
+{
+    qt_col_i64(&c[0], item->file);
+    qt_col_i64(&c[1], item->line);
+    qt_col_i64(&c[2], item->offset);
+    qt_col_text(&c[3], item->kind);
+    qt_col_any_text(&c[4], item->detail, strlen(item->detail));
+}
+
+static int next_batch(void *owner, struct ArrowArray *out, struct qt_error *error)
+{
+    struct qt_problems *p = owner;
+    struct qt_columns c;
+    int code = qt_columns_init(&c, columns, N_COLUMNS);
+    if (code)
+        return qt_fail(error, code, "out of memory");
+    pthread_mutex_lock(&p->lock);
+    size_t n = p->n;
+    for (size_t i = 0; i < n; i++)
+        add_row(c.col, &p->items[i]);
+    if (n > 0)
+        code = qt_columns_finish(&c, out, error);
+    if (code == QT_OK)
+        forget(p);
+    pthread_mutex_unlock(&p->lock);
+    qt_columns_free(&c);
+    return code;
+}
+
+int qt_problems_take(struct qt_problems *p, struct ArrowArrayStream *out, struct qt_error *error)
+{
+    struct qt_stream_source source = {columns, N_COLUMNS, next_batch, NULL, p};
+    return qt_stream_make(out, &source, error);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keeps what a parser did not understand, with its place: up to a limit, counted beyond it. */
+#ifndef QT_PROBLEMS_H
+#define QT_PROBLEMS_H
+
+#include <pthread.h>
+
+#include "base/arrow_abi.h"
+#include "querytape.h"
+
+#define QT_PROBLEMS_KEPT 100000
+
+struct qt_problem {
+    int64_t file, line, offset;
+    const char *kind; /* a constant text */
+    char *detail;
+};
+
+struct qt_problems {
+    pthread_mutex_t lock; /* the parser adds while another thread takes */
+    struct qt_problem *items;
+    size_t n, room;
+    uint64_t kept, total;
+};
+
+int qt_problems_init(struct qt_problems *);
+void qt_problems_free(struct qt_problems *);
+/* `found` (found_len bytes of input) is shown cut and with control bytes replaced. Out of memory: only counted. */
+void qt_problems_add(struct qt_problems *, int64_t file, int64_t line, int64_t offset, const char *kind,
+                     const char *expected, const char *found, size_t found_len);
+/* A stream of what was kept since the last call: file, line, offset, kind, detail. */
+int qt_problems_take(struct qt_problems *, struct ArrowArrayStream *out, struct qt_error *);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides what an event means in its place of the log: its time, its session, whether the server was restarted before
+ * it. All but qt_slow_find_zone in the parsing thread. */
+#ifndef QT_SLOWLOG_CONTEXT_H
+#define QT_SLOWLOG_CONTEXT_H
+
+#include "slowlog/slow_event.h"
+#include "slowlog/state.h"
+
+/* Median of local time less UTC; returns whether the log showed both. From any thread. */
+int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
+/* Counts what the event shows of local time less UTC. */
+void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
+/* Sets when_ns, stamp_kind and flags. */
+void qt_slow_stamp_event(const struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
+/* Does this SET of `timestamp` give the session the server's clock back? */
+int qt_slow_gives_clock_back(struct qt_span statement);
+/* A server's header was read before this event: was the server restarted? `flush`: the event is a FLUSH that writes a
+ * new header. */
+int qt_slow_is_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key, uint32_t account);
+
+#endif

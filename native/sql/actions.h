@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a statement does to its session and its transaction, and what its answer depends on: QT_ACTION_*, collected from
+ * the tokens that classify.c sees. A text of several statements does what all of them do; of what undo each other the
+ * last one counts. */
+#ifndef QT_ACTIONS_H
+#define QT_ACTIONS_H
+
+#include "sql/state.h"
+
+void qt_actions_word(struct qt_classifier *, int keyword);               /* a word with QT_KW_WATCH */
+void qt_actions_call(struct qt_classifier *);                            /* ( behind the keyword c->previous */
+void qt_actions_system(struct qt_classifier *, const struct qt_token *); /* the name behind @@ */
+void qt_actions_show(struct qt_classifier *, const struct qt_token *);   /* one of the first words of SHOW */
+void qt_actions_autocommit(struct qt_classifier *,
+                           const struct qt_token *); /* what may be the value of SET autocommit */
+void qt_actions_end(struct qt_classifier *);         /* the statement is whole: adds to c->actions */
+
+#endif

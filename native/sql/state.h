@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The classifier while it reads a statement. Types only; from the bottom: statement_class.c, secrets.c and actions.c
+ * look at it, classify.c feeds it and asks them. */
+#ifndef QT_SQL_STATE_H
+#define QT_SQL_STATE_H
+
+#include "querytape.h"
+#include "sql/keywords.h"
+#include "sql/lexer.h"
+
+#define QT_FIRST_WORDS 6
+
+enum qt_seen {
+    QT_SEEN_INTO_FILE = 1,
+    QT_SEEN_LOAD_FILE = 2,
+    QT_SEEN_SEQUENCE = 4, /* draws a number from a sequence: a write */
+    QT_SEEN_GLOBAL = 8,
+    QT_SEEN_UNSAFE = 16,
+    QT_SEEN_SONAME = 32,
+    QT_SEEN_REPLICATION = 64,
+    QT_SEEN_ACCOUNTS = 128,
+    QT_SEEN_ANALYZE = 256,
+    QT_SEEN_CHAIN = 512,
+    QT_SEEN_READ_LOCK = 1024,
+    QT_SEEN_VARIABLE = 2048,  /* a user's variable is read, or an account named */
+    QT_SEEN_READ_WRITE = 4096 /* ends a session's read-only mode */
+};
+
+enum qt_scope { QT_SCOPE_SESSION, QT_SCOPE_GLOBAL, QT_SCOPE_ONE_GLOBAL }; /* SET GLOBAL a, b; SET @@global.a, b */
+enum qt_defines {
+    QT_DEFINES_UNKNOWN,
+    QT_DEFINES_OBJECT,
+    QT_DEFINES_ROUTINE
+}; /* a routine's body follows; kept to the text's end */
+
+struct qt_classifier {
+    /* of the statement being read; a text may hold several */
+    uint16_t words[QT_FIRST_WORDS]; /* enum qt_keyword of its first words, QT_K_NONE for names */
+    uint16_t verb;                  /* first verb behind the first word, at its depth: what WITH or EXPLAIN leads to */
+    uint16_t previous;              /* keyword of the token before; QT_K_NONE for anything else */
+    uint16_t opened;                /* the token before is a parenthesis: keyword of the one before that */
+    uint8_t n_words;
+    uint8_t odd;      /* something other than a word or ( is first */
+    uint8_t left;     /* SET: on the left side of an assignment */
+    uint8_t compound; /* IF, BEGIN NOT ATOMIC, ...: other statements begin inside it */
+    uint8_t routine;  /* CREATE ...: so do they, but it does not run them */
+    uint8_t in_hint;
+    uint8_t system;       /* @@ was read, and its name not yet */
+    uint8_t scope;        /* SET: enum qt_scope of the variable being assigned */
+    uint8_t awaits;       /* SET autocommit = was read, and its value not yet */
+    uint8_t defines;      /* CREATE, ALTER: enum qt_defines */
+    uint32_t seen;        /* enum qt_seen */
+    uint32_t does;        /* QT_ACTION_* */
+    int64_t depth, base;  /* parentheses open now, and before the first word */
+    int64_t cipher_depth; /* inside the arguments of a function that takes a key; 0 = not */
+    struct qt_token name; /* SET: the variable being assigned */
+    /* of all of them */
+    int klass, danger;    /* klass -1 = nothing yet */
+    uint32_t dangers;     /* of all its statements: 1 << enum qt_danger */
+    uint32_t classes;     /* 1 << enum qt_class; not that of an admin statement whose danger is known */
+    int lifts_read_only;  /* ends a session's read-only mode */
+    uint32_t flags;       /* QT_F_* */
+    uint32_t actions;     /* QT_ACTION_* */
+    uint32_t read_before; /* those of another reading of the same text */
+    int secret;           /* carries passwords or keys */
+};
+
+#endif

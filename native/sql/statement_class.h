@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Class and danger of one statement. */
+#ifndef QT_STATEMENT_CLASS_H
+#define QT_STATEMENT_CLASS_H
+
+#include "sql/state.h"
+
+struct qt_statement_class {
+    int klass, danger; /* enum qt_class, enum qt_danger */
+};
+
+/* Decides what the statement that was read is; sets flags and `secret` as well. */
+struct qt_statement_class qt_statement_class_of(struct qt_classifier *);
+
+#endif

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the limits of the machine that replays: files, threads, mappings, ports. Linux."""
+
+import os
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...native.bindings.engine import EngineStats
+from ...servers.target import Target
+
+# Needed besides the sessions: by DuckDB, parts being written, libraries.
+SPARE_FILES = 64
+SPARE_THREADS = 32
+MAPPINGS_A_THREAD = 2  # the stack and its guard page
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How many of each this process may have; None = no limit is known. `ports` limits TCP connections only."""
+
+    files: int | None
+    threads: int | None
+    thread_limit: str  # the name of the limit in `threads`
+    mappings: int | None
+    ports: int | None
+
+
+def raise_file_limit() -> int | None:
+    """Raise the limit of open files as far as this account may; return it, None where there is none."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != hard:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    return None if hard == resource.RLIM_INFINITY else hard
+
+
+def measure() -> Machine:
+    """Raise what can be raised and return the limits."""
+    threads, name = min(_thread_limits(), default=(None, ""))
+    return Machine(
+        files=raise_file_limit(),
+        threads=threads,
+        thread_limit=name,
+        mappings=_number(Path("/proc/sys/vm/max_map_count")),
+        ports=_ports(),
+    )
+
+
+def _thread_limits() -> list[tuple[int, str]]:
+    limits = []
+    nproc = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    if os.geteuid() != 0 and nproc != resource.RLIM_INFINITY:
+        limits.append((nproc, "ulimit -u"))
+    system = _number(Path("/proc/sys/kernel/threads-max"))
+    if system is not None:
+        limits.append((system, "kernel.threads-max"))
+    pids = _cgroup_pids()
+    if pids is not None:
+        limits.append((pids, "the cgroup's pids.max"))
+    return limits
+
+
+def _cgroup_pids() -> int | None:
+    """Return what the cgroup (version 2) and those above it still allow."""
+    try:
+        lines = Path("/proc/self/cgroup").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    inner = next((line[3:] for line in lines if line.startswith("0::")), None)
+    if inner is None:
+        return None
+    root = Path("/sys/fs/cgroup")
+    folders = [root / inner.lstrip("/"), *(root / inner.lstrip("/")).parents]
+    left = []
+    for folder in folders[: folders.index(root) + 1 if root in folders else 1]:
+        limit = _number(folder / "pids.max")
+        if limit is not None:
+            left.append(limit - (_number(folder / "pids.current") or 0))
+    return min(left, default=None)
+
+
+def _ports() -> int | None:
+    try:
+        low, high = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
+    except (OSError, ValueError):
+        return None
+    return int(high) - int(low) + 1
+
+
+def _number(path: Path) -> int | None:
+    try:
+        text = path.read_text(encoding="ascii").strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+def generator(stats: EngineStats, threads_peak: int, cpu_ns: int) -> dict[str, int]:
+    """Return run.json's `generator`: the cost of the replay on this machine; `cpu_ns` is the process's."""
+    return {
+        "cpu_ns": cpu_ns,
+        "engine_cpu_ns": stats.engine_cpu_ns,
+        "threads_peak": threads_peak,
+        "cores": len(os.sched_getaffinity(0)),
+        "rss_peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
+    }
+
+
+def is_local(target: Target) -> bool:
+    """Whether the target runs on this machine, so that this machine's counters are its own."""
+    return target.socket is not None or (target.address or "").startswith("127.") or target.address == "::1"

@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks tape, plan, target and machine before anything is sent; each finding is one sentence that says what to do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from ...servers.facts import OWN_SCHEMAS, Facts
+from ...servers.target import Target
+from ..options import Permissions
+from ..plan.rules import Plan
+from .machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
+
+Severity = Literal["info", "warning", "refuse"]
+
+MAX_NAMES = 5
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One sentence: for information, a warning, or why the replay is refused."""
+
+    severity: Severity
+    text: str
+
+
+def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: Permissions) -> list[Finding]:
+    """Return every finding, the target's name first."""
+    return [
+        *_introduce(target, facts),
+        *_tape(plan, allowed),
+        *_source(plan, facts),
+        *_neighbours(plan, facts),
+        *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
+        *_users(plan, target),
+        *_schemas(plan, target, facts),
+        *_connections(plan, target, facts),
+        *_machine(plan, target, machine),
+    ]
+
+
+def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: Facts) -> list[Finding]:
+    """Return the findings on the read target."""
+    text = "--reads-to is the target itself: name another server, or leave it out"
+    is_same = bool(facts.identity) and facts.identity == of_target.identity
+    return [
+        Finding("info", f"reads outside transactions go to {read_target.name}: {facts.version}"),
+        *([Finding("refuse", text)] if is_same else []),
+        *_source(plan, facts),
+        *_schemas(plan, read_target, facts),
+        *_connections(plan, read_target, facts),
+    ]
+
+
+def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:
+    """Return what the tape itself says against a replay, before any work is done with it."""
+    return list(_tape_findings(info, allowed))
+
+
+def counted(n: int, noun: str) -> str:
+    """Return `1 event`, `2 events`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def listed(names: list[str]) -> str:
+    """Return a list for people: the first few, and how many more."""
+    more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
+    return ", ".join(names[:MAX_NAMES]) + more
+
+
+def _introduce(target: Target, facts: Facts) -> Iterator[Finding]:
+    comment = f" ({facts.version_comment})" if facts.version_comment else ""
+    where = f" on {facts.hostname}" if facts.hostname else ""
+    yield Finding("info", f"target {target.name}: {facts.version}{comment}{where}")
+
+
+# A transaction or a temporary table with holes in it does other things than the original did.
+NEVER_REPLAYED = frozenset({"query_sampled"})
+
+
+def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
+    yield from _tape_findings(plan.tape.info, allowed)
+    if plan.disordered:
+        yield Finding(
+            "warning",
+            f"times run backwards in {counted(plan.disordered, 'session')}: their order is kept,"
+            " those times are moved up",
+        )
+
+
+def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Finding]:
+    reasons: list[str] = []
+    warnings = info.get("warnings")
+    for warning in warnings if isinstance(warnings, list) else []:
+        text = str(warning.get("text", "?"))
+        if warning.get("kind") in NEVER_REPLAYED:
+            yield Finding("refuse", f"the tape is for analysis only, with inspect and report: {text}")
+        else:
+            reasons.append(text)
+    if not info.get("finished"):
+        reasons.append("its capture was killed before the end")
+    severity: Severity = "warning" if allowed.partial_ok else "refuse"
+    hint = "" if allowed.partial_ok else "; add --partial-ok to replay it"
+    for reason in reasons:
+        yield Finding(severity, f"the tape is partial: {reason}{hint}")
+
+
+def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:
+    """Refuse the server that the tape came from."""
+    server = plan.tape.info.get("server") or {}
+    if server.get("identity") and server["identity"] == facts.identity:
+        yield Finding(
+            "refuse",
+            f"this is the tape's source ({facts.identity}): choose another target. A copy of it needs an identity of"
+            " its own: remove auto.cnf from its data folder and restart it",
+        )
+
+
+def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
+    """Report the target's other connections: a server in use is seldom meant."""
+    if facts.others is None:
+        yield Finding("warning", "other connections to the target could not be seen: the account lacks PROCESS")
+    elif facts.others:
+        shown = listed([f"{who} ({n})" for who, n in sorted(facts.others.items(), key=lambda item: -item[1])])
+        severity: Severity = "warning" if plan.rules.allow_writes else "info"
+        yield Finding(severity, f"{counted(sum(facts.others.values()), 'other connection')} on the target: {shown}")
+    else:
+        yield Finding("info", "the target has no other connections")
+    if facts.replicas and not plan.rules.allow_writes:
+        yield Finding("info", f"the target has {counted(facts.replicas, 'replica')}")
+    if facts.event_scheduler:
+        yield Finding("info", "the target's event scheduler is on: its events run during the replay")
+
+
+def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]:
+    server = plan.tape.info.get("server") or {}
+    knows_source = bool(server.get("identity")) and bool(facts.identity)
+    if not allowed.target_is_disposable and not knows_source:
+        yield Finding(
+            "refuse",
+            "--allow-writes changes the target's data, and this tape does not say which server it came from: add"
+            " --target-is-disposable if this target's data may be lost",
+        )
+    if facts.replicas:
+        yield Finding(
+            "refuse",
+            f"the target has {counted(facts.replicas, 'replica')}, which would get every write:"
+            " detach them, or replay against a server without any",
+        )
+    elif facts.replicas is None:
+        yield Finding(
+            "warning",
+            "whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS",
+        )
+    if facts.read_only:
+        yield Finding("warning", "the target is read_only: writes will fail unless the account may do more")
+
+
+def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
+    """Tell whether anything but the replay's own care keeps the account from writing."""
+    make = (
+        "CREATE USER reader@'%' IDENTIFIED BY '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%': replay as that one"
+        " where the target must not change"
+    )
+    if facts.may is None:
+        yield Finding("info", f"what {target.user!r} may do on the target could not be seen. {make}")
+    elif facts.may:
+        yield Finding(
+            "info",
+            f"only reads are sent, in read-only sessions; {target.user!r} itself could write"
+            f" ({listed(list(facts.may))}). {make}",
+        )
+
+
+def _users(plan: Plan, target: Target) -> Iterator[Finding]:
+    """Report users of the tape without an account, where accounts are given."""
+    accounts = plan.rules.overrides.accounts
+    others = sorted(set(plan.users) - set(accounts))
+    if accounts and others:
+        yield Finding(
+            "warning", f"users of the tape without an account: {listed(others)}: they are replayed as {target.user!r}"
+        )
+    if unknown := sorted(set(accounts) - set(plan.users)):
+        yield Finding("warning", f"accounts are given for users that are not on the tape: {listed(unknown)}")
+
+
+def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
+    def fold(name: str) -> str:
+        return name.lower() if facts.folds_names else name
+
+    present = {fold(name) for name in facts.schemas} | OWN_SCHEMAS
+    if target.db and fold(target.db) not in present:
+        yield Finding(
+            "refuse",
+            f"the schema {target.db!r} of --target is not on the target, or {target.user!r} may not see it: restore"
+            " it, or GRANT access",
+        )
+    wanted = {db: n for db, n in plan.schemas.items() if fold(db) not in present}
+    if not wanted:
+        return
+    events = sum(wanted.values())
+    shown = listed([f"{db} ({counted(n, 'event')})" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
+    text = f"schemas of the tape are not on the target, or {target.user!r} may not see them: {shown}"
+    if events == plan.planned or len(wanted) == len(plan.schemas):
+        yield Finding("refuse", f"{text}: restore them there, or GRANT access")
+    else:
+        yield Finding("warning", f"{text}: {counted(events, 'event')} will not be sent")
+
+
+def _connections(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
+    limit = facts.number("max_connections")
+    used = facts.connected or 0
+    if limit is not None and plan.peak_sessions + used > limit:
+        yield Finding(
+            "refuse",
+            f"the replay needs {plan.peak_sessions:,} connections at once, {used:,} are in use, and the target's"
+            f" max_connections is {limit:,}: SET GLOBAL max_connections = {plan.peak_sessions + used + 10}",
+        )
+    own = facts.number("max_user_connections")
+    if own and plan.peak_sessions + 1 > own:
+        yield Finding(
+            "refuse",
+            f"the replay needs {plan.peak_sessions + 1:,} connections of {target.user!r}, and the target's"
+            f" max_user_connections is {own:,}: raise it there",
+        )
+
+
+def _machine(plan: Plan, target: Target, machine: Machine) -> Iterator[Finding]:
+    peak = plan.peak_sessions
+    if machine.files is not None and peak + SPARE_FILES > machine.files:
+        yield Finding(
+            "refuse",
+            f"the replay needs {peak + SPARE_FILES:,} open files, this account may have {machine.files:,}:"
+            f" ulimit -n {peak + SPARE_FILES}",
+        )
+    if machine.threads is not None and peak + SPARE_THREADS > machine.threads:
+        yield Finding(
+            "refuse",
+            f"the replay needs {peak + SPARE_THREADS:,} threads, and {machine.thread_limit} allows {machine.threads:,}:"
+            " raise it",
+        )
+    mappings = peak * MAPPINGS_A_THREAD
+    if machine.mappings is not None and mappings > machine.mappings * 9 // 10:
+        yield Finding(
+            "refuse",
+            f"the replay needs about {mappings:,} memory mappings, and vm.max_map_count is {machine.mappings:,}:"
+            f" sysctl -w vm.max_map_count={mappings * 2}",
+        )
+    if target.socket is None and machine.ports is not None and peak > machine.ports:
+        yield Finding(
+            "refuse",
+            f"the replay needs {peak:,} local ports at once, and there are {machine.ports:,}: widen"
+            " net.ipv4.ip_local_port_range, or replay through a unix socket",
+        )

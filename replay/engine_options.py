@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the native engine's options of a replay's; failures and limits have the same names on both sides."""
+
+import time
+from dataclasses import asdict
+from typing import Any
+
+from ..native.bindings.engine import Address, EngineOptions
+from ..schemas import CLASSES, DANGERS
+from ..servers.target import Target
+from .options import LOST, OVERLOAD, ReplayOptions
+from .plan.pacing import KINDS
+
+ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
+MIN_ROW_BYTES = 64 << 20
+READING = ("read", "transaction", "session")
+IMPLIED_BY_WRITES = frozenset({"set_session_unsafe", "lock_tables"})
+
+
+def engine_options(options: ReplayOptions, order_tables: int = 0, max_row_bytes: int = 0) -> EngineOptions:
+    """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`."""
+    target, failures = options.target, options.failures
+    codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
+    max_errors = -1 if failures.max_errors is None else failures.max_errors
+    return EngineOptions(
+        host=target.address,
+        socket=target.socket,
+        port=target.port,
+        user=target.user,
+        password=target.password,
+        db=target.db,
+        tls=target.tls.code,
+        tls_ca=target.tls.ca,
+        tls_cert=target.tls.cert,
+        tls_key=target.tls.key,
+        cleartext=target.tls.cleartext_password,
+        compress=target.compress,
+        max_row_bytes=max_row_bytes,
+        charset=options.charset,
+        init=options.first_statements,
+        accounts=options.overrides.numbered,
+        pace=KINDS[options.pace.kind],
+        zero_at_ns=_monotonic(options.start_at_ns),
+        timer_probes=options.timer_probes,
+        connect_timeout_s=options.connect_timeout_s,
+        connect_rate=options.connect_rate,
+        lead_ns=options.lead_ns,
+        queue_bytes=options.queue_bytes,
+        drain_ns=options.drain_ns,
+        verify=options.verify,
+        order_tables=order_tables,
+        max_open=options.max_concurrent_sessions,
+        read_target=_address(options.reads_to),
+        **permitted(options),
+        **{**asdict(failures), **codes, "max_errors": max_errors},
+    )
+
+
+def row_bound(sessions: int, max_allowed_packet: int | None) -> int:
+    """Return the largest row that a session reads, in bytes: no more than the target says it sends.
+
+    All sessions together hold ROWS_BYTES of them, or MIN_ROW_BYTES each where that is more.
+    """
+    says = max(max_allowed_packet or MAX_ROW_BYTES, MIN_ROW_BYTES)
+    return min(says, max(ROWS_BYTES // max(sessions, 1), MIN_ROW_BYTES), MAX_ROW_BYTES)
+
+
+def permitted(options: ReplayOptions) -> dict[str, Any]:
+    """Return what the engine lets through, as bits: it reads each statement itself, whatever the tape says of it."""
+    dangers = options.allow_statements | (IMPLIED_BY_WRITES if options.allow_writes else frozenset())
+    classes = CLASSES if options.allow_writes else READING
+    return {
+        "check_statements": not (options.allow_writes and dangers >= DANGERS.keys() - {"none"}),
+        "reads_only": not options.allow_writes,
+        "allowed_dangers": sum(1 << DANGERS[name] for name in dangers),
+        "allowed_classes": sum(1 << CLASSES.index(name) for name in classes),
+    }
+
+
+def _address(target: Target | None) -> Address | None:
+    if target is None:
+        return None
+    return Address(target.address, target.socket, target.port, target.user, target.password)
+
+
+def _monotonic(real_ns: int | None) -> int:
+    """Return a time of the wall clock on CLOCK_MONOTONIC; 0 = none."""
+    return 0 if real_ns is None else max(real_ns - time.time_ns() + time.monotonic_ns(), 1)

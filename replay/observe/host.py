@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reads counters of the target's machine from its /proc (proc(5)): of this machine, or of another through ssh.
+
+Through ssh: one ssh for the whole run, with a shell there that prints three files for each line that it is sent. Keys
+or an agent log in; ssh never prompts, and nothing is installed there.
+"""
+
+import os
+import select
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from ...common.errors import InputError, TargetError
+
+Values = Iterator[tuple[str, str, float]]  # source, name, value
+
+CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+FILES = ("stat", "diskstats", "net/dev")
+BREAK, END = "== querytape", "== querytape end"
+SCRIPT = (
+    "while read -r tick; do "
+    + f" echo {BREAK!r}; ".join(f"cat /proc/{name};" for name in FILES)
+    + f" echo {END!r}; done"
+)
+FIRST_ANSWER_S, ANSWER_S = 15.0, 5.0
+
+
+class Host:
+    """This machine."""
+
+    def __init__(self, proc: Path = Path("/proc")) -> None:
+        self._proc = proc
+
+    def read(self) -> Values:
+        """Yield counters since the machine's start. Raises TargetError where they can't be read any more."""
+        return counters([_text(self._proc / name) for name in FILES])
+
+    def close(self) -> None:
+        """Release what `read` needs: nothing here."""
+
+
+class SshHost(Host):
+    """Another machine: `ssh://user@host:port`. Raises TargetError where ssh does not get there."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._process = subprocess.Popen(
+            [*ssh_command(url), SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,  # Ctrl-C is the replay's, which ends this one itself
+        )
+        try:
+            self._request(FIRST_ANSWER_S)
+        except BaseException:
+            self.close()
+            raise
+
+    def read(self) -> Values:
+        """Yield counters since that machine's start. Raises TargetError when it does not answer within 5 s."""
+        return counters(self._request(ANSWER_S))
+
+    def _request(self, within_s: float) -> list[str]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        until, answer = time.monotonic() + within_s, b""
+        try:
+            self._process.stdin.write(b"tick\n")
+            while not answer.rstrip().endswith(END.encode()):
+                left = until - time.monotonic()
+                if left <= 0 or not select.select([self._process.stdout], [], [], left)[0]:
+                    raise TargetError(f"--host-metrics {self._url}: no answer within {within_s:.0f} s")
+                piece = os.read(self._process.stdout.fileno(), 1 << 16)
+                if not piece:
+                    raise TargetError(f"--host-metrics {self._url}: {self._complaint()}")
+                answer += piece
+        except OSError:
+            raise TargetError(f"--host-metrics {self._url}: {self._complaint()}") from None
+        return answer.decode("ascii", "replace").removesuffix("\n").removesuffix(END).split(BREAK + "\n")
+
+    def _complaint(self) -> str:
+        """Return the last line of ssh's error output."""
+        assert self._process.stderr is not None
+        with suppress(subprocess.TimeoutExpired):
+            self._process.wait(2)
+        ready = select.select([self._process.stderr], [], [], 0)[0]
+        output = os.read(self._process.stderr.fileno(), 1 << 16).decode("utf-8", "replace").strip() if ready else ""
+        return output.splitlines()[-1] if output else "ssh ended"
+
+    def close(self) -> None:
+        """End ssh."""
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        self._process.terminate()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def ssh_command(url: str) -> list[str]:
+    """Return the ssh command line for `ssh://user@host:port`. Raises InputError for another URL, or without ssh."""
+    parts = urlsplit(url)
+    if parts.scheme != "ssh" or not parts.hostname or parts.password or parts.path.strip("/"):
+        raise InputError(f"--host-metrics: expected ssh://user@host:22; found {url!r}")
+    program = shutil.which("ssh")
+    if program is None:
+        raise InputError("--host-metrics: there is no ssh on this machine")
+    try:
+        port = ["-p", str(parts.port)] if parts.port else []
+    except ValueError:
+        raise InputError(f"--host-metrics: expected a port from 1 to 65535 in {url!r}") from None
+    user = ["-l", parts.username] if parts.username else []
+    return [program, "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *port, *user, "--", parts.hostname]
+
+
+def counters(texts: list[str]) -> Values:
+    """Yield what is in stat, diskstats and net/dev: CPU in ticks, switches, interrupts, disk and network bytes."""
+    stat, disks, net = (*texts, "", "", "")[:3]
+    for line in stat.splitlines():
+        word, *values = line.split() or [""]
+        if word == "cpu":
+            for name, value in zip(CPU_FIELDS, values, strict=False):
+                yield "host", f"cpu {name}", float(value)
+        elif word in ("ctxt", "procs_running", "procs_blocked"):
+            yield "host", word, float(values[0])
+        elif word == "intr":
+            yield "host", "interrupts", float(values[0])
+    for line in disks.splitlines():
+        part = line.split()
+        if len(part) > 9 and not part[2].startswith(("loop", "ram")):
+            yield "host", f"disk {part[2]} read_bytes", float(part[5]) * 512
+            yield "host", f"disk {part[2]} written_bytes", float(part[9]) * 512
+    for line in net.splitlines():
+        name, colon, rest = line.partition(":")
+        if colon:
+            part = rest.split()
+            yield "host", f"net {name.strip()} received_bytes", float(part[0])
+            yield "host", f"net {name.strip()} sent_bytes", float(part[8])
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii", errors="replace")
+    except OSError:
+        return ""

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples counters of the target and its machine during a run, on ticks aligned to the wall clock.
+
+One thread and one connection of its own. Only values that changed are kept; the first tick has all. The time that a
+tick took is kept as well (`sampler`, `cost_ns`), to show that sampling does not disturb the run.
+"""
+
+import threading
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pymysql
+from pymysql.connections import Connection
+
+from ...common.duck import write_parquet
+from ...common.errors import TargetError
+from ...schemas import columns
+from ...servers.facts import query_or_none
+from ...servers.target import Target, fault_text
+from .host import Host, Values
+
+ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
+
+
+class Sampler:
+    """Samples from `start` to `stop`; `problem`: why it ended early. `flush` may be called from another thread."""
+
+    def __init__(self, folder: Path, target: Target, interval_ns: int, host: Host | None) -> None:
+        self._folder = folder
+        self._target = target
+        self._interval_ns = interval_ns
+        self._host = host  # the target's machine, None where it cannot be seen
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
+        self._lock = threading.Lock()
+        self._waiting: dict[str, list[tuple[Any, ...]]] = {"samples": [], "texts": []}
+        self._before: dict[tuple[str, str], float] = {}
+        self._parts = 0
+        self.problem: str | None = None
+
+    def start(self) -> None:
+        """Begin; nothing is sampled where the interval is 0."""
+        if self._interval_ns > 0:
+            self._thread.start()
+
+    def stop(self) -> None:
+        """End after the tick at hand."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join(10)
+        if self._host is not None:
+            self._host.close()
+
+    def _run(self) -> None:
+        try:
+            con = self._target.connect(5)
+        except TargetError as error:
+            self.problem = str(error)
+            return
+        number = 0
+        try:
+            while not self._end.wait(self._until_next()):
+                self._tick(con, number)
+                number += 1
+            con.close()
+        except (pymysql.Error, OSError, TargetError) as error:
+            self.problem = f"ended after {number:,} samples: {fault_text(error)}"
+
+    def _until_next(self) -> float:
+        """Return seconds until the wall clock's next multiple of the interval."""
+        return (self._interval_ns - time.time_ns() % self._interval_ns) / 1e9
+
+    def _tick(self, con: "Connection[Any]", number: int) -> None:
+        real_ns, began = time.time_ns(), time.monotonic_ns()
+        counters = [*status(con), *processes(con), *self._host_values()]
+        counters.append(("sampler", "cost_ns", float(time.monotonic_ns() - began)))
+        rows = []
+        for source, name, value in counters:
+            if self._before.get((source, name)) != value:
+                self._before[source, name] = value
+                rows.append((real_ns, source, name, value))
+        texts = []
+        if number % ENGINE_EVERY == 0:
+            texts = [
+                (real_ns, "innodb_status", str(row[2]))
+                for row in query_or_none(con, "SHOW ENGINE INNODB STATUS", 3) or ()
+            ]
+        with self._lock:
+            self._waiting["samples"] += rows
+            self._waiting["texts"] += texts
+
+    def _host_values(self) -> list[tuple[str, str, float]]:
+        """Return the machine's counters; after an error it is noted as the problem, and not read again."""
+        if self._host is None:
+            return []
+        try:
+            return list(self._host.read())
+        except TargetError as error:
+            self.problem = str(error)
+            self._host.close()
+            self._host = None
+            return []
+
+    def flush(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Write what was sampled since the last flush as one part of each table."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, {"samples": [], "texts": []}
+        try:
+            self._write(con, waiting)
+        except (duckdb.Error, ValueError, TypeError, OverflowError) as error:
+            self.problem = f"some samples can't be written: {fault_text(error)}"
+        self._parts += 1
+
+    def _write(self, con: duckdb.DuckDBPyConnection, waiting: dict[str, list[tuple[Any, ...]]]) -> None:
+        for table, rows in waiting.items():
+            if not rows:
+                continue
+            folder = self._folder / table
+            folder.mkdir(mode=0o700, exist_ok=True)
+            listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", table))
+            con.execute(f"CREATE OR REPLACE TEMP TABLE new_rows ({listed})")
+            places = ", ".join("?" * len(rows[0]))
+            con.executemany(f"INSERT INTO new_rows VALUES ({places})", rows)
+            write_parquet(con, "FROM new_rows", folder / f"part-{self._parts:05d}.parquet")
+
+
+def status(con: "Connection[Any]") -> Values:
+    """Yield the numeric counters of SHOW GLOBAL STATUS."""
+    for row in query_or_none(con, "SHOW GLOBAL STATUS", 2) or ():
+        with suppress(ValueError, TypeError):
+            yield "status", str(row[0]), float(row[1])
+
+
+def processes(con: "Connection[Any]") -> Values:
+    """Yield how many threads are in each command and state, the replay's own among them."""
+    rows = query_or_none(con, "SHOW PROCESSLIST", 7) or ()
+    for command, n in Counter(str(row[4]) for row in rows).items():
+        yield "processlist", f"command {command}", float(n)
+    for state, n in Counter(str(row[6]) for row in rows if row[6]).items():
+        yield "processlist", f"state {state}", float(n)

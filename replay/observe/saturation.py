@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Warns where the replayer or its machine, not the target, may have been the limit; each sentence says what to do."""
+
+from typing import Any
+
+CPU_SHARE = 0.7  # of all cores, by the replayer
+RATE_SHARE = 0.7  # of what calibration reached
+LATE_NS = 1_000_000  # a smaller lateness is not worth a warning
+LATE_FACTOR = 3  # lateness up to so many times that of the timer probes is the machine's
+
+
+def warnings(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
+    """Return warnings about a finished run's times; `info` is its run.json, `calibration` this machine's last one."""
+    return [*_cpu(info), *_rate(info, calibration), *_lateness(info, calibration), *_overload(info)]
+
+
+def _cpu(info: dict[str, Any]) -> list[str]:
+    used, elapsed = info["generator"], max(info["elapsed_ns"], 1)
+    share = used["cpu_ns"] / elapsed / used["cores"]
+    if share < CPU_SHARE or elapsed < 1_000_000_000:
+        return []
+    return [
+        f"the replayer used {share:.0%} of this machine's {used['cores']} cores: the target may be faster than shown"
+        " here. Replay from a larger machine, not from the target's"
+    ]
+
+
+def _rate(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
+    best = max((level["queries_per_second"] for level in (calibration or {}).get("levels", ())), default=0)
+    rate = info["accounting"]["executed"] / max(info["elapsed_ns"] / 1e9, 1e-9)
+    if not best or rate < RATE_SHARE * best or info["elapsed_ns"] < 1_000_000_000:
+        return []
+    return [
+        f"{rate:,.0f} queries a second are {rate / best:.0%} of the {best:,.0f} that this machine reached in `querytape"
+        " calibrate`: this machine was the limit, or nearly. Replay from a larger machine"
+    ]
+
+
+def _lateness(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
+    late, probe = info["lateness"]["tool_p99_ns"], info["lateness"]["probe_p99_ns"]
+    if info["parameters"]["pace"] == "none" or late is None or late < LATE_NS:
+        return []
+    usual = [level["late_p99_ns"] for level in (calibration or {}).get("levels", ()) if level["pace"] == "schedule"]
+    if probe is not None and late < LATE_FACTOR * probe:
+        return [
+            f"events were sent up to {late / 1e6:.1f} ms late (p99), and threads that only sleep woke as late: this"
+            " machine was busy with something else. End that, or replay from another machine"
+        ]
+    known = f"; calibration had {usual[0] / 1e6:.2f} ms" if usual and usual[0] else ""
+    return [
+        f"the replayer itself was up to {late / 1e6:.1f} ms late (p99){known}. Put less load on this machine, or"
+        " replay from a larger one"
+    ]
+
+
+def _overload(info: dict[str, Any]) -> list[str]:
+    waits, drops = info["accounting"]["overload_waits"], info["accounting"]["overload_drops"]
+    if not waits and not drops:
+        return []
+    effect = f"{drops:,} events were dropped" if drops else f"the feeder waited {waits:,} times"
+    return [f"the queue was full while events were overdue: {effect}. Raise --queue-memory, or lower the speed"]

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes the speed of a replay while it runs: through a file in its folder, which the replay reads once a second."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import FolderError, InputError
+from ...common.files import publish
+from ...native.bindings.engine import Engine
+from ...schemas import check_shape, read_json
+from ..plan.pacing import Pace, parse_speed, speed_text
+
+REQUEST_FILE = "speed"
+
+
+def request_speed(run: Path, text: str) -> None:
+    """Ask the replay that writes `run` for another speed. Raises InputError where it is over, or nothing is due."""
+    speed = parse_speed(text)
+    if speed is None:
+        raise InputError("speed: expected a factor; a replay that runs can't give up its schedule (max)")
+    try:
+        info = read_json("run", run / "run.json")
+    except FolderError as error:
+        raise InputError(f"{run}: not a run: {error}") from error
+    if info.get("finished"):
+        raise InputError(f"{run}: the replay has ended")
+    check_shape("run", run / "run.json", info)
+    if (info.get("parameters") or {}).get("pace") == "none":
+        raise InputError(f"{run}: nothing is due at --pace none")
+    with publish(run / REQUEST_FILE) as temporary:
+        temporary.write_text(speed_text(speed) + "\n", encoding="ascii")
+
+
+class SpeedFile:
+    """The replay's side: reads requests, applies them, and keeps the list of changes."""
+
+    def __init__(self, run: Path, pace: Pace) -> None:
+        self._file = run / REQUEST_FILE
+        self._planned = pace.speed
+        self._now: Fraction = pace.speed
+        self.changes: list[dict[str, Any]] = []
+
+    def apply(self, engine: Engine, at_ns: int) -> None:
+        """Change the engine's speed where another one is requested; `at_ns`: now, from the run's zero."""
+        try:
+            requested = parse_speed(self._file.read_text(encoding="ascii"))
+        except (OSError, ValueError, InputError):
+            return
+        if requested is None or requested == self._now:
+            return
+        engine.set_speed(float(requested / self._planned))
+        self._now = requested
+        self.changes.append({"at_ns": at_ns, "speed": speed_text(requested)})
+
+    def clean(self) -> None:
+        """Remove the request."""
+        self._file.unlink(missing_ok=True)

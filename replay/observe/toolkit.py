@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps what Percona Toolkit says of machine and server in the run, where it is installed and --summaries is given."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ...common.files import make_private
+from ...servers.target import Target
+
+MAX_S = 120
+
+
+def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Write `toolkit/NAME.txt` for each tool there is; return their names. pt-summary where it is local.
+
+    `servers`: variables of up to three servers (source, target, read_target), which pt-config-diff compares with the
+    target's.
+    """
+    names = []
+    folder = run / "toolkit"
+    options = run / "spill" / "toolkit.cnf"
+    with suppress(FileExistsError):
+        make_private(folder)
+    descriptor = os.open(options, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(option_file(target))
+    for name, arguments in (("pt-mysql-summary", [f"--defaults-file={options}"]), ("pt-summary", [])):
+        program = shutil.which(name)
+        if program is None or (name == "pt-summary" and not local):
+            continue
+        try:
+            done = subprocess.run([program, *arguments], capture_output=True, timeout=MAX_S, stdin=subprocess.DEVNULL)
+        except (OSError, subprocess.TimeoutExpired):
+            continue
+        output = folder / f"{name}.txt"
+        output.touch(0o600)
+        output.write_bytes(done.stdout + done.stderr)
+        names.append(name)
+    options.unlink()
+    return names + _differences(folder, servers)
+
+
+def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
+    """Write how each server's variables differ from the target's, where pt-config-diff is installed."""
+    program = shutil.which("pt-config-diff")
+    others = [name for name in servers if name != "target" and servers[name]]
+    if program is None or not others:
+        return []
+    for name, variables in servers.items():
+        lines = (f"{key}\t{' '.join(value.split())}\n" for key, value in sorted(variables.items()))
+        _write(folder / f"{name}-variables.txt", "Variable_name\tValue\n" + "".join(lines))
+    names = []
+    for name in others:
+        files = [f"{name}-variables.txt", "target-variables.txt"]
+        with suppress(OSError, subprocess.TimeoutExpired):
+            done = subprocess.run([program, *files], cwd=folder, capture_output=True, timeout=MAX_S, text=True)
+            _write(folder / f"pt-config-diff-{name}.txt", done.stdout + done.stderr)
+            names.append(f"pt-config-diff-{name}")
+    return names
+
+
+def _write(path: Path, text: str) -> None:
+    path.touch(0o600)
+    path.write_text(text, encoding="utf-8")
+
+
+def option_file(target: Target) -> str:
+    """Return a [client] group for a target; a password is in quotes."""
+    quoted = (target.password or "").replace("\\", "\\\\").replace('"', '\\"')
+    where = [f"socket={target.socket}"] if target.socket else [f"host={target.address}", f"port={target.port}"]
+    return "\n".join(["[client]", f"user={target.user}", f'password="{quoted}"', *where, ""])

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a tape: checks tape and target, plans, refuses what must not run, then runs the plan and sums it up."""
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+
+import duckdb
+
+from ..common.duck import plain_reason
+from ..common.errors import FolderError, InputError, RefusedError
+from ..common.signals import stop_on_signals
+from ..schemas import open_folder
+from ..servers.accounts import log_in_as
+from ..servers.facts import Facts, gather
+from .checks.machine import is_local, measure
+from .checks.preflight import Finding, check, check_read_target, check_tape
+from .observe.host import Host, SshHost
+from .options import ReplayOptions
+from .plan.catalog import read_catalog
+from .plan.make_plan import make_plan
+from .plan.rules import Plan
+from .run import Replay
+from .run_folder import RunFolder, first_info, new_run
+from .summary import RunSummary, finish
+from .watcher import Watcher
+
+
+def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watcher | None = None) -> RunSummary:
+    """Replay a tape against a target into a new run folder and return the run.
+
+    In the main thread, Ctrl-C (or SIGTERM) once stops sending and ends the run as partial; twice ends it now.
+    Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
+    """
+    watcher = watcher or Watcher()
+    try:
+        tape = open_folder("tape", Path(tape_path))
+    except FolderError as error:
+        raise InputError(str(error)) from error
+    rules = options.rules()
+    refuse(check_tape(tape.info, options.permissions()))
+    with new_run(options.output) as folder:
+        with closing(options.target.connect(options.connect_timeout_s)) as con:
+            options = replace(options, target=options.target.settled(con))
+            facts = gather(con)
+            read_target = read_target_facts(options)
+            catalog = read_catalog(con) if rules.commit_order else None
+        for account in options.overrides.accounts.values():
+            log_in_as(options.target, account)
+        try:
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning, catalog=catalog)
+        except duckdb.Error as error:
+            raise InputError(f"{tape_path}: the tape can't be read: {plain_reason(error)}") from error
+        findings = check(plan, options.target, facts, measure(), options.permissions())
+        if options.reads_to is not None and read_target is not None:
+            findings += check_read_target(plan, options.reads_to, read_target, facts)
+        for finding in findings:
+            watcher.finding(finding)
+        refuse(findings)
+        host = open_host(options)
+        watcher.planned(plan)
+        return run_plan(plan, options, folder, facts, watcher, read_target, host)
+
+
+def run_plan(
+    plan: Plan,
+    options: ReplayOptions,
+    folder: RunFolder,
+    facts: Facts,
+    watcher: Watcher,
+    read_target: Facts | None = None,
+    host: Host | None = None,
+) -> RunSummary:
+    """Run a checked plan into its folder. `facts`: of the target; `host`: its machine, where it can be seen."""
+    info = first_info(plan, options, facts, read_target)
+    folder.write(info)
+    running = Replay(plan, options, folder, info, watcher, host)
+    with stop_on_signals(running.stop):
+        return finish(running.run())
+
+
+def read_target_facts(options: ReplayOptions) -> Facts | None:
+    """Return what is known of the read target. Raises TargetError where it can't be reached."""
+    if options.reads_to is None:
+        return None
+    with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
+        return gather(con)
+
+
+def open_host(options: ReplayOptions) -> Host | None:
+    """Return the target's machine, None where it can't be seen. Raises TargetError where ssh does not get there."""
+    if options.sample_ns and options.host_metrics:
+        return SshHost(options.host_metrics)
+    return Host() if options.sample_ns and is_local(options.target) else None
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """Raise RefusedError with every finding that refuses the replay; return where there is none."""
+    reasons = [finding.text for finding in findings if finding.severity == "refuse"]
+    if reasons:
+        raise RefusedError("refused: " + "\n           ".join(reasons))

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opens a plan as a database: its rules are variables and macros, its tape is views, one window of time after another.
+
+window_tape    the tape's events, silent stretches cut; `tape_ns` is when each began on the tape
+window_selected  with what the selection needs to know of session and transaction
+window_events  with `reason`: why an event is not sent; NULL = it is sent
+window_feed    what the engine gets of it
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import duck_path, load_sql, sql_text, write_parquet
+from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS, ddl, select_list
+from ..storage import open_storage
+from .rules import NARROW, Plan
+from .windows import WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
+
+# Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
+# ran, in place of the EXECUTE or next to it.
+CLIENT_TEXTS = ("wire", "proxy")
+
+
+def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
+    """Return a database that knows the plan: variables, macros, and `due_of` for its zero."""
+    con = open_storage(plan.spill)
+    raise_memory(con, plan.memory_bytes)
+    rules = plan.rules
+    _set(con, "flag_bits", FLAGS)
+    _set(con, "danger_names", {code: name for name, code in DANGERS.items()})
+    _set(con, "commands", COMMANDS)
+    _set(con, "classes", {name: code for code, name in enumerate(CLASSES)})
+    allowed = ", ".join(sql_text(name) for name in sorted(rules.allowed))
+    con.execute(f"SET VARIABLE allowed = [{allowed}]::VARCHAR[]")
+    con.execute(f"SET VARIABLE allow_writes = {rules.allow_writes}")
+    con.execute(f"SET VARIABLE sends_sql_prepare = {plan.tape.info.get('measuring_point') in CLIENT_TEXTS}")
+    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
+    con.execute(f"SET VARIABLE lead_ns = {rules.lead_ns}")
+    con.execute(f"SET VARIABLE copies = {rules.amplification.total}")
+    con.execute(f"SET VARIABLE amplify = {rules.amplification.amplify}")
+    con.execute("SET VARIABLE round = 0")
+    con.execute(f"SET VARIABLE rollback = {ACTIONS['rollback']}")
+    con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
+    con.execute(f"SET VARIABLE split = {rules.split}")
+    con.execute(ddl("actions"))
+    con.execute(load_sql(__package__, "macros.sql"))
+    con.execute("CREATE TEMP TABLE excluded_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
+    if plan.excluded_statements.exists():
+        con.execute(f"INSERT INTO excluded_statements FROM read_parquet({sql_text(plan.excluded_statements)})")
+    con.execute("CREATE TEMP TABLE excluded_kills (session BIGINT, seq BIGINT, reason VARCHAR)")
+    if plan.excluded_kills.exists():
+        con.execute(f"INSERT INTO excluded_kills FROM read_parquet({sql_text(plan.excluded_kills)})")
+    con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")
+    con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
+    con.execute("CREATE TEMP TABLE gaps (at_ns BIGINT, cut_ns BIGINT)")
+    if plan.gaps:
+        con.executemany("INSERT INTO gaps VALUES (?, ?)", plan.gaps)
+    _define_selection(con, plan)
+    define_due(con, plan)
+    return con
+
+
+def define_due(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make `due_of(start_ns, base_ns)` and `shift_of(session, clone)` for the plan's zero and length."""
+    due = plan.rules.pace.due_sql(plan.zero_ns)
+    con.execute(f"CREATE OR REPLACE TEMP MACRO due_of(start_ns, base_ns) AS {due}")
+    shift = plan.rules.amplification.shift_sql(plan.round_ns)
+    con.execute(f"CREATE OR REPLACE TEMP MACRO shift_of(session, clone) AS {shift}")
+
+
+def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None = None) -> Iterator[Window]:
+    """Yield the tape's windows in order of time."""
+    files = [*plan.files, *([plan.repaired] if plan.repaired.exists() else [])]
+    copies = plan.rules.amplification.amplify
+    max_bytes = max(WINDOW_BYTES // copies, 1)
+    for file in files:
+        if file not in plan.measured and (measured := measure(con, file, max_bytes)):
+            plan.measured[file] = measured
+    if max_rows is None:
+        max_rows = WINDOW_ROWS if copies == 1 else max(WINDOW_ROWS // copies, 1000)
+    ranges = [piece for file in files if file in plan.measured for piece in plan.measured[file].pieces]
+    together: Counter[int] = Counter()  # what begins at one moment is in one window, however much it is
+    for piece in ranges:
+        together[piece.first_ns] += piece.bytes
+    excess = max(together.values(), default=0) - max_bytes
+    raise_memory(con, plan.memory_bytes + 3 * max(excess, 0) * copies)
+    return windows(ranges, max_rows, max_bytes)
+
+
+def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whole: bool = False) -> None:
+    """Make `window_events` the events of one window, with the `reason` why one is not sent."""
+    names = "*" if whole else ", ".join([*NARROW, '"user"', "digest"])
+    inside = f"start_ns >= {window.begin_ns} AND start_ns < {window.end_ns}"
+    repaired = duck_path(plan.repaired)
+    parts = [file for file in window.files if file != repaired]
+    selects = []
+    if parts:
+        listed = ", ".join(sql_text(file) for file in parts)
+        copied = f"(SELECT session FROM read_parquet({sql_text(plan.repaired)}))"
+        skip = f" AND session NOT IN {copied}" if plan.disordered else ""
+        selects.append(f"SELECT {names} FROM read_parquet([{listed}]) WHERE {inside}{skip}")
+    if repaired in window.files:
+        selects.append(f"SELECT {names} FROM read_parquet({sql_text(plan.repaired)}) WHERE {inside}")
+    events = " UNION ALL BY NAME ".join(selects)
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_tape AS {_without_gaps(plan, events)}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_selected AS {_select(plan)}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_events AS {load_sql(__package__, 'events.sql')}")
+
+
+def _without_gaps(plan: Plan, events: str) -> str:
+    if not plan.gaps:
+        return f"SELECT *, start_ns AS tape_ns FROM ({events})"
+    return (
+        f"SELECT t.* REPLACE (t.start_ns - coalesce(g.cut_ns, 0) AS start_ns), t.start_ns AS tape_ns"
+        f" FROM ({events}) t ASOF LEFT JOIN gaps g ON t.start_ns >= g.at_ns"
+    )
+
+
+def _select(plan: Plan) -> str:
+    """Add what the selection needs: is_selected, is_needed (its session may have something selected later), tx_*.
+
+    is_done: the interrupted run sent it; is_early: sent only for the session state of what is selected.
+    """
+    selection = plan.rules.selection
+    columns, joins = ["t.*"], ["window_tape t"]
+    if selection.by_session or selection.by_time or selection.resume:
+        joins.append("LEFT JOIN selected_sessions c ON t.session = c.session")
+        later = f"c.last_ns >= {selection.from_ns or 0}"
+        if plan.resumed.exists():
+            later += " AND c.events >= coalesce(r.from_seq, 0)"
+        columns += ["c.session IS NOT NULL AS is_selected", f"coalesce({later}, false) AS is_needed"]
+    early = [] if selection.from_ns is None else [f"t.tape_ns < {selection.from_ns}"]
+    if plan.resumed.exists():
+        joins.append(f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session")
+        early.append("coalesce(t.seq < r.from_seq, false)")
+        columns.append("coalesce(t.seq < r.from_seq, false) AS is_done")
+    else:
+        columns.append("false AS is_done")
+    columns.append(f"({' OR '.join(early) or 'false'}) AS is_early")
+    if plan.transactions.exists():
+        joins.append(
+            f"ASOF LEFT JOIN read_parquet({sql_text(plan.transactions)}) x"
+            " ON t.session = x.session AND t.seq >= x.first_seq"
+        )
+        inside = "t.seq <= x.last_seq"
+        columns += [
+            f"CASE WHEN {inside} THEN x.first_seq END AS tx_seq",
+            f"CASE WHEN {inside} THEN x.start_ns END AS tx_start_ns",
+            f"coalesce({inside} AND x.is_selected, false) AS tx_selected",
+        ]
+    else:
+        columns += ["NULL::BIGINT AS tx_seq", "NULL::BIGINT AS tx_start_ns", "false AS tx_selected"]
+    return f"SELECT {', '.join(columns)} FROM {' '.join(joins)}"
+
+
+def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    rules, overrides = plan.rules, plan.rules.overrides
+    selection = rules.selection
+    if selection.by_session or selection.by_time or selection.resume:
+        con.execute(f"CREATE TEMP TABLE selected_sessions AS {selection.sessions_sql(plan.tape.source('sessions'))}")
+    con.execute(
+        "CREATE TEMP MACRO filtered_by(session, command, class, actions, digest, db, flags, tape_ns, is_selected,"
+        f" is_needed, tx_seq, tx_start_ns, tx_selected, is_done) AS {selection.filtered_by_sql()}"
+    )
+    con.execute(f"CREATE TEMP MACRO schema_of(db) AS {overrides.schema_sql('db')}")
+    con.execute(f"CREATE TEMP MACRO account_of(name) AS {overrides.account_sql('name')}")
+    con.execute(f"CREATE TEMP MACRO clock_of(class, actions, flags, tape_ns) AS {overrides.clock_sql()}")
+    con.execute(f"CREATE TEMP MACRO insert_id_of(class, insert_id) AS {overrides.ids_sql()}")
+
+
+def _session_bases(plan: Plan) -> str:
+    """Return a table of when each session begins, where that is scaled separately."""
+    if not plan.rules.pace.scales_separately or not plan.session_list.exists():
+        return "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS base_ns WHERE false)"
+    return f"(SELECT DISTINCT session, base_ns FROM read_parquet({sql_text(plan.session_list)}))"
+
+
+def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> None:
+    """Make `window_feed` what the engine gets of one window, by due time."""
+    show_window(con, plan, window, whole=True)
+    con.execute(f"CREATE OR REPLACE TEMP VIEW session_bases AS FROM {_session_bases(plan)}")
+    no_order = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::VARCHAR AS waits WHERE false)"
+    source = f"read_parquet({sql_text(plan.order)})" if plan.order.exists() else no_order
+    con.execute(f"CREATE OR REPLACE TEMP VIEW commit_order AS FROM {source}")
+    view_threads(con, plan)
+    no_kill = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::BIGINT AS victim LIMIT 0"
+    kills = load_sql(__package__, "kills.sql") if "kill" in plan.rules.allowed else no_kill
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_kills AS {kills}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_feed AS {load_sql(__package__, 'feed.sql')}")
+
+
+def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make view threads: the connection id of each session that has one, and when it began."""
+    threads = f"SELECT session, thread_id, first_ns FROM {plan.tape.source('sessions')} WHERE thread_id IS NOT NULL"
+    con.execute(f"CREATE OR REPLACE TEMP VIEW threads AS {threads}")
+
+
+def feed_stream(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Any:
+    """Return one window's events for `Engine.feed`; nothing else may run on `con` until they are read."""
+    show_feed(con, plan, window)
+    return con.sql("FROM window_feed ORDER BY due_ns, session, seq")
+
+
+def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
+    """Yield all that is to be fed, a stream after the other; each is to be read before the next."""
+    if plan.sorted_feed.exists():
+        rounds = plan.rules.amplification.loop if plan.rules.max_concurrent_sessions else 1
+        for turn in range(rounds):
+            columns = f"* REPLACE (session + ({turn}::BIGINT << 40) AS session)"
+            yield con.sql(f"SELECT {columns} FROM read_parquet({sql_text(plan.sorted_feed)})")
+        return
+    for turn in range(plan.rules.amplification.loop):
+        con.execute(f"SET VARIABLE round = {turn}")
+        for window in list(plan_windows(con, plan)):
+            yield feed_stream(con, plan, window)
+
+
+def session_stream(con: duckdb.DuckDBPyConnection, plan: Plan) -> Any:
+    """Return the sessions for `Engine.sessions`."""
+    return con.sql(
+        "SELECT engine_session AS session, open_due_ns, events, db, opened_ahead, account, client_flags, charset"
+        f" FROM read_parquet({sql_text(plan.session_list)}) ORDER BY open_due_ns, engine_session"
+    )
+
+
+def write_missing(plan: Plan, run_files: str, final: Path, reason: str) -> int:
+    """Write a not_sent outcome for each planned event that has none in `run_files` (an SQL table); return how many."""
+    total = 0
+    with open_planner(plan) as con:
+        for number, window in enumerate(plan_windows(con, plan)):
+            show_window(con, plan, window)
+            con.execute(
+                "CREATE OR REPLACE TEMP VIEW missing AS SELECT session, seq, clone, 'not_sent' AS status,"
+                f" {sql_text(reason)} AS reason FROM window_events w, every_clone WHERE reason IS NULL"
+                f" AND NOT EXISTS (SELECT 1 FROM {run_files} o"
+                " WHERE o.session = w.session AND o.seq = w.seq AND o.clone = every_clone.clone)"
+            )
+            have = {"session", "seq", "clone", "status", "reason"}
+            query = f"SELECT {select_list('run', 'outcomes', have)} FROM missing"
+            total += write_parquet(con, query, final.with_name(f"{final.stem}-{number:05d}.parquet"))
+    return total
+
+
+def _set(con: duckdb.DuckDBPyConnection, name: str, mapping: dict[Any, Any]) -> None:
+    """Set a DuckDB variable to a MAP."""
+    con.execute(f"SET VARIABLE {name} = MAP(?, ?)", [list(mapping.keys()), list(mapping.values())])

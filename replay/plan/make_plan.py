@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans a replay: makes sessions and a stream of events for the engine from a tape and the rules.
+
+Two walks over the tape. The first reads no statement: it counts, lists the sessions and writes an outcome for each
+event that is not sent. The second gives the engine one sorted window after the other while the replay runs.
+"""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import duckdb
+
+from ...common.duck import load_sql, sql_files, sql_text, write_parquet
+from ...common.errors import FolderError, InputError
+from ...schemas import Folder, open_folder, select_list
+from .catalog import Catalog
+from .commit_order import order_commits
+from .database import define_due, open_planner, plan_windows, show_feed, show_window, view_threads
+from .rules import Plan, Rules
+from .transactions import find_resumed, find_transactions
+
+REPAIRED_GROUP_BYTES = 32 << 20
+
+
+def make_plan(
+    tape: Folder,
+    rules: Rules,
+    spill: Path,
+    outcomes: Path,
+    max_rows: int | None = None,
+    tell: Callable[[int], None] = lambda events: None,
+    catalog: Catalog | None = None,
+) -> Plan:
+    """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
+
+    `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
+    Raises InputError where nothing is left to send.
+    """
+    plan = Plan(tape, rules, spill, files=tape.files("events"))
+    with open_planner(plan) as con:
+        if "kill" in rules.allowed:
+            _exclude_kills(con, plan)
+        if rules.selection.by_event or rules.commit_order:
+            find_transactions(con, plan)
+        if rules.selection.resume:
+            find_resumed(con, plan, _interrupted(rules.selection.resume))
+        if rules.pace.max_idle_ns is not None:
+            _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
+        for number, window in enumerate(plan_windows(con, plan, max_rows)):
+            show_window(con, plan, window)
+            _exclude_statements(con)
+            _add_window(con, number)
+            _count(con, plan)
+            _write_excluded(con, outcomes / f"part-plan-{number:05d}.parquet")
+            tell(plan.events)
+        if con.execute("FROM excluded_statements LIMIT 1").fetchall():
+            write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
+        if not plan.planned:
+            raise InputError(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
+        if _find_disordered(con, plan):
+            _repair_disordered(con, plan, max_rows)
+        _settle_times(con, plan)
+        _list_sessions(con, plan)
+        if rules.commit_order:
+            order_commits(con, plan, catalog or Catalog(), max_rows)
+        if rules.pace.scales_separately:
+            _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.amplification.loop)
+        elif rules.max_concurrent_sessions:
+            _sort_feed(con, plan, max_rows, "session, seq", 1)
+    return plan
+
+
+def _interrupted(path: Path) -> Folder:
+    try:
+        return open_folder("run", path)
+    except FolderError as error:
+        raise InputError(f"--resume: {error}") from error
+
+
+def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int, max_rows: int | None) -> None:
+    """Find the stretches in which nothing that is sent runs; from then on the views cut them."""
+    busy_until, cut, gaps = None, 0, []
+    for window in plan_windows(con, plan, max_rows):
+        show_window(con, plan, window)
+        rows: Iterable[tuple[int, int]] = con.execute(
+            "SELECT start_ns, before FROM (SELECT start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns,"
+            " max(end_ns) OVER (ORDER BY start_ns, session, seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+            f" AS before FROM window_events WHERE reason IS NULL) WHERE start_ns - coalesce(before, 0) > {max_idle_ns}"
+            " ORDER BY start_ns"
+        ).fetchall()
+        for start, before in rows:
+            quiet_since = max(value for value in (before, busy_until, 0) if value is not None)
+            if quiet_since and start - quiet_since > max_idle_ns:
+                cut += start - quiet_since - max_idle_ns
+                gaps.append((start, cut))
+        latest = con.execute(
+            "SELECT max(start_ns + coalesce(duration_ns, 0)) FROM window_events WHERE reason IS NULL"
+        ).fetchall()[0][0]
+        busy_until = max(value for value in (latest, busy_until, 0) if value is not None)
+    plan.gaps = gaps
+    if gaps:
+        con.executemany("INSERT INTO gaps VALUES (?, ?)", gaps)
+
+
+def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
+    verb = "CREATE OR REPLACE TEMP TABLE session_windows AS" if number == 0 else "INSERT INTO session_windows"
+    con.execute(f"{verb} SELECT {number} AS number, * FROM ({load_sql(__package__, 'session_window.sql')})")
+
+
+def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Note the KILLs whose victim is not sent: they would hit what runs there now."""
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
+    view_threads(con, plan)
+    con.execute(f"INSERT INTO excluded_kills {load_sql(__package__, 'kills_alone.sql')}")
+    write_parquet(con, "FROM excluded_kills", plan.excluded_kills)
+
+
+def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
+    """Note the window's prepared statements that are not sent: nothing about them is."""
+    con.execute(
+        "INSERT INTO excluded_statements SELECT session, stmt, any_value(reason) FROM window_events"
+        " WHERE command = 'prepare' AND stmt IS NOT NULL AND reason IS NOT NULL GROUP BY session, stmt"
+    )
+
+
+def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Add one window's events to the plan's counts."""
+    copies = plan.rules.amplification.total
+    rows = con.execute(
+        "SELECT reason, exclusion_status(reason), count(*) FROM window_events GROUP BY reason"
+    ).fetchall()
+    for reason, status, n in rows:
+        plan.events += n
+        if reason is None:
+            plan.planned += n * copies
+        else:
+            plan.reasons[status, reason] += n * copies
+    for column, counts in (("db", plan.schemas), ('"user"', plan.users)):
+        for name, n in con.execute(
+            f"SELECT {column}, count(*) FROM window_events WHERE coalesce({column}, '') <> '' AND reason IS NULL"
+            f" GROUP BY {column}"
+        ).fetchall():
+            counts[name] = counts.get(name, 0) + n
+
+
+def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
+    """Write one window's filtered and skipped events as outcomes."""
+    con.execute(
+        "CREATE OR REPLACE TEMP VIEW excluded AS SELECT session, seq, clone,"
+        " reason, exclusion_status(reason) AS status"
+        " FROM window_events, every_clone WHERE reason IS NOT NULL"
+    )
+    have = {"session", "seq", "clone", "status", "reason"}
+    write_parquet(con, f"SELECT {select_list('run', 'outcomes', have)} FROM excluded", final)
+
+
+def _excluded_text(plan: Plan) -> str:
+    parts = [f"{n} {status} ({reason})" for (status, reason), n in plan.reasons.most_common()]
+    hint = "; --allow-writes replays writes" if ("filtered", "write") in plan.reasons else ""
+    return (", ".join(parts) or "it has no event") + hint
+
+
+def _find_disordered(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
+    """Find the sessions whose times run backwards somewhere: inside a window, or from one to the next."""
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE disordered AS SELECT session FROM ("
+        "  SELECT session, disordered, min_seq < max(max_seq) OVER (PARTITION BY session ORDER BY number"
+        "    ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS across FROM session_windows"
+        ") GROUP BY session HAVING bool_or(disordered) OR bool_or(across)"
+    )
+    plan.disordered = int(con.execute("SELECT count(*) FROM disordered").fetchall()[0][0])
+    return plan.disordered
+
+
+def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+    """Give the disordered sessions times that never run backwards, and list the sessions again.
+
+    Their events are copied, each no earlier than those before it in its session; the copy then counts as one more part.
+    """
+    source = f"read_parquet({sql_files(plan.files)})"
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE repaired_times AS SELECT session, seq,"
+        " max(start_ns) OVER (PARTITION BY session ORDER BY seq) AS start_ns"
+        f" FROM {source} SEMI JOIN disordered USING (session)"
+    )
+    con.execute("SET preserve_insertion_order = false")  # else row groups are not bounded by bytes
+    con.execute("SET disabled_optimizers = 'join_order,build_side_probe_side'")  # the times are the small side
+    write_parquet(
+        con,
+        "SELECT e.* REPLACE (r.start_ns AS start_ns)"
+        f" FROM {source} e JOIN repaired_times r ON e.session = r.session AND e.seq = r.seq",
+        plan.repaired,
+        f"COMPRESSION zstd, ROW_GROUP_SIZE_BYTES {REPAIRED_GROUP_BYTES}",
+    )
+    con.execute("SET preserve_insertion_order = true; RESET disabled_optimizers")
+    con.execute("DROP TABLE repaired_times")
+    for number, window in enumerate(plan_windows(con, plan, max_rows)):
+        show_window(con, plan, window)
+        _add_window(con, number)
+
+
+def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make the first planned event the run's zero; what is sent before --from, for sessions' state, does not count."""
+    first, last = con.execute("SELECT min(timed_ns), max(end_ns) FROM session_windows").fetchall()[0]
+    plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or 0)
+    define_due(con, plan)
+    plan.round_ns = con.execute(f"SELECT due_of({last}, {plan.zero_ns})").fetchall()[0][0]
+    define_due(con, plan)
+
+
+def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Write the sessions for the engine; find how many are open at once, and when the last event is due."""
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_sessions AS FROM {plan.tape.source('sessions')}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW charsets AS {load_sql(__package__, 'charsets.sql')}")
+    write_parquet(con, load_sql(__package__, "sessions.sql"), plan.session_list)
+    source = f"read_parquet({sql_text(plan.session_list)})"
+    plan.sessions, plan.last_due_ns = con.execute(f"SELECT count(*), max(last_due_ns) FROM {source}").fetchall()[0]
+    plan.peak_sessions = min(plan.sessions, plan.rules.max_concurrent_sessions or plan.sessions)
+    if plan.rules.pace.paced:
+        plan.peak_sessions = con.execute(
+            "SELECT max(open)::BIGINT FROM (SELECT sum(step) OVER (ORDER BY at_ns, step DESC ROWS UNBOUNDED PRECEDING)"
+            f" AS open FROM (SELECT open_due_ns AS at_ns, 1 AS step FROM {source}"
+            f" UNION ALL SELECT close_due_ns, -1 FROM {source}))"
+        ).fetchall()[0][0]
+
+
+def _sort_feed(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None, order: str, rounds: int) -> None:
+    """Write all that is fed in the order of `order`, where that is not the tape's.
+
+    Sessions whose connects are scaled separately are due in another order; where only so many are open at once, events
+    of the others must not fill the queue.
+    """
+    parts: list[Path] = []
+    for turn in range(rounds):
+        con.execute(f"SET VARIABLE round = {turn}")
+        for window in plan_windows(con, plan, max_rows):
+            show_feed(con, plan, window)
+            parts.append(plan.spill / f"feed-{len(parts):05d}.parquet")
+            write_parquet(con, "FROM window_feed", parts[-1])
+    fed = sql_files(part for part in parts if part.exists())
+    write_parquet(con, f"FROM read_parquet({fed}) ORDER BY {order}", plan.sorted_feed)
+    for part in parts:
+        part.unlink(missing_ok=True)

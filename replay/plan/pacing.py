@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Decides when an event is due: a pure function in integer nanoseconds, and the same rule as SQL.
+
+A speed is an exact fraction: 1.5 is 3/2, and half speed doubles every offset. No clock is read here.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from ...common.errors import InputError
+
+# Numerator and denominator of a speed: with 64-bit offsets every product fits DuckDB's HUGEINT.
+MAX_TERM = 10**9
+MAX_NS = 2**63 - 1
+
+
+Kind = Literal["schedule", "think", "none"]
+KINDS: dict[Kind, int] = {"schedule": 0, "think": 1, "none": 2}  # enum qt_pace
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The rule that turns the tape's times into the replay's. Times in nanoseconds.
+
+    `schedule`: every event at its time (open loop). `think`: as long after the previous answer as on the tape (closed
+    loop). `none`: as fast as sessions allow. `connect_speed` scales when sessions begin, `think_speed` what happens
+    inside them; None = `speed`. `max_idle_ns`: stretches in which no session does anything are cut to this.
+    `ramp_ns`: the speed rises from nothing to its own in this time.
+    """
+
+    kind: Kind = "schedule"
+    speed: Fraction = Fraction(1)
+    connect_speed: Fraction | None = None
+    think_speed: Fraction | None = None
+    max_idle_ns: int | None = None
+    ramp_ns: int = 0
+
+    @classmethod
+    def of(cls, speed: Fraction | None) -> "Pace":
+        """Return the schedule at one speed; None is no pace at all."""
+        return cls("none") if speed is None else cls(speed=speed)
+
+    @property
+    def paced(self) -> bool:
+        """Whether anything is due."""
+        return self.kind != "none"
+
+    @property
+    def scales_separately(self) -> bool:
+        """Whether connects are scaled by another factor than what happens inside sessions."""
+        return (self.connect_speed or self.speed) != (self.think_speed or self.speed)
+
+    def due_sql(self, zero_ns: int) -> str:
+        """Return when an event is due, from the run's zero, in terms of `start_ns` and its session's `base_ns`."""
+        think = self.think_speed or self.speed
+        if self.scales_separately:
+            begin = f"greatest(base_ns - {zero_ns}::BIGINT, 0)"
+            inside = "greatest(start_ns - base_ns, 0)"
+            due = f"({due_sql(begin, self.connect_speed or self.speed)} + {due_sql(inside, think)})"
+        else:
+            due = due_sql(f"greatest(start_ns - {zero_ns}::BIGINT, 0)", think)
+        if not self.ramp_ns:
+            return due
+        # The speed grows like time: after t of the ramp R, t^2 / 2R of the plan is done; behind it all is R/2 later.
+        half = self.ramp_ns // 2
+        return (
+            f"list_transform([{due}], lambda x: CASE WHEN x < {half} THEN sqrt(2.0 * {self.ramp_ns} * x)::BIGINT"
+            f" ELSE x + {half} END)[1]"
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what run.json keeps of it."""
+        return {
+            "pace": self.kind,
+            "speed": speed_text(self.speed) if self.paced else "max",
+            "connect_speed": speed_text(self.connect_speed) if self.connect_speed else None,
+            "think_speed": speed_text(self.think_speed) if self.think_speed else None,
+            "max_idle_ns": self.max_idle_ns,
+            "ramp_ns": self.ramp_ns,
+        }
+
+
+def parse_speed(text: str) -> Fraction | None:
+    """Return a speed as an exact fraction (`1`, `0.5`, `3/2`), or None for `max`. Raises InputError."""
+    if text.strip().lower() == "max":
+        return None
+    try:
+        speed = Fraction(text.strip())
+    except (ValueError, ZeroDivisionError):
+        raise InputError(f"--speed: expected a number such as 1, 0.5 or 3/2, or max; found {text!r}") from None
+    if speed <= 0 or max(speed.numerator, speed.denominator) > MAX_TERM:
+        raise InputError(f"--speed: expected more than 0 and at most nine digits, found {text!r}")
+    return speed
+
+
+def speed_text(speed: Fraction | None) -> str:
+    """Return a speed as people write it: `1`, `0.5`, `1/3`, `max`."""
+    if speed is None:
+        return "max"
+    decimal = f"{float(speed):g}"
+    return decimal if Fraction(decimal) == speed else str(speed)
+
+
+def due_ns(offset_ns: int, speed: Fraction) -> int:
+    """Return when an event is due that came `offset_ns` (>= 0) after the tape's first, rounded down.
+
+    Raises OverflowError where that is past 2^63 - 1 ns (292 years).
+    """
+    if offset_ns < 0:
+        raise ValueError(f"offset_ns: expected 0 or more, found {offset_ns}")
+    due = offset_ns * speed.denominator // speed.numerator
+    if due > MAX_NS:
+        raise OverflowError(f"an event would be due in {due} ns: past the end of a 64-bit clock")
+    return due
+
+
+def due_sql(offset: str, speed: Fraction) -> str:
+    """Return the SQL expression that is `due_ns` of an SQL expression; DuckDB raises where it overflows."""
+    return f"CAST(({offset})::HUGEINT * {speed.denominator} // {speed.numerator} AS BIGINT)"

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Defines the rules of a plan (what may be sent, when, how often) and the plan itself."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import InputError
+from ...schemas import DANGERS, Folder
+from .amplify import Amplification
+from .overrides import Overrides
+from .pacing import Pace
+from .selection import Selection
+from .windows import BASE_MEMORY, Measured
+
+NARROW = ("session", "seq", "start_ns", "duration_ns", "command", "class", "actions", "flags", "db", "stmt", "errno")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Everything that the plan depends on.
+
+    `allowed`: kinds of dangerous statements (schemas.DANGERS) that are sent. `lead_ns`: sessions whose connect the tape
+    did not see are opened this long before their first event. `commit_order`: sessions wait for each other's commits.
+    `max_concurrent_sessions`: so many sessions at a time, one after the other; 0 = as on the tape.
+    `split`: reads may go to a second target.
+    """
+
+    pace: Pace = field(default_factory=Pace)
+    allow_writes: bool = False
+    allowed: frozenset[str] = frozenset()
+    lead_ns: int = 2_000_000_000
+    selection: Selection = field(default_factory=Selection)
+    amplification: Amplification = field(default_factory=Amplification)
+    overrides: Overrides = field(default_factory=Overrides)
+    commit_order: bool = False
+    max_concurrent_sessions: int = 0
+    split: bool = False
+
+    def __post_init__(self) -> None:
+        unknown = sorted(self.allowed - (DANGERS.keys() - {"none"}))
+        if unknown:
+            known = ", ".join(name for name in DANGERS if name != "none")
+            raise InputError(f"--allow-statement {unknown[0]}: expected one of {known}")
+        if self.max_concurrent_sessions and (self.pace.paced or self.amplification.amplify > 1 or self.commit_order):
+            raise InputError("sessions at once: only without a pace, an order, and --amplify")
+        if self.selection.resume and self.amplification.total > 1:
+            raise InputError("--resume: a run with --amplify or --loop can't be resumed")
+        if self.commit_order and self.amplification.total > 1:
+            raise InputError(
+                "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"
+            )
+
+
+@dataclass
+class Plan:
+    """A planned tape. Times in nanoseconds: `zero_ns` since the epoch, the others from the run's zero.
+
+    `events` are the tape's; `planned` and `reasons` count each of its copies. `round_ns`: how long the tape takes once.
+    `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
+    pieces of each file that was walked.
+    """
+
+    tape: Folder
+    rules: Rules
+    spill: Path
+    zero_ns: int = 0
+    last_due_ns: int = 0
+    round_ns: int = 0
+    events: int = 0
+    planned: int = 0
+    sessions: int = 0
+    peak_sessions: int = 0
+    disordered: int = 0
+    order_tables: int = 0
+    reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    schemas: dict[str, int] = field(default_factory=dict)
+    users: dict[str, int] = field(default_factory=dict)
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    files: tuple[Path, ...] = ()
+    measured: dict[Path, Measured] = field(default_factory=dict)
+
+    @property
+    def memory_bytes(self) -> int:
+        """What a database needs to walk the measured files: more where an event is large."""
+        copies = self.rules.amplification.amplify
+        return max((one.memory(copies) for one in self.measured.values()), default=BASE_MEMORY)
+
+    @property
+    def repaired(self) -> Path:
+        """Events of sessions whose times ran backwards, with times that do not. Exists where there are any."""
+        return self.spill / "repaired.parquet"
+
+    @property
+    def excluded_statements(self) -> Path:
+        """Prepared statements whose PREPARE is not sent, and why. Exists where there are any."""
+        return self.spill / "excluded_statements.parquet"
+
+    @property
+    def excluded_kills(self) -> Path:
+        """KILLs that are not sent because their victim is not. Exists where there are any."""
+        return self.spill / "excluded_kills.parquet"
+
+    @property
+    def transactions(self) -> Path:
+        """The tape's transactions, where the rules need them."""
+        return self.spill / "transactions.parquet"
+
+    @property
+    def resumed(self) -> Path:
+        """From which event each session of an interrupted run continues."""
+        return self.spill / "resumed.parquet"
+
+    @property
+    def order(self) -> Path:
+        """Which commits each event waits for, where the rules order them (commit_order.sql)."""
+        return self.spill / "order.parquet"
+
+    @property
+    def sorted_feed(self) -> Path:
+        """All that is fed, by due time, where that differs from the tape's order."""
+        return self.spill / "feed.parquet"
+
+    @property
+    def session_list(self) -> Path:
+        """The sessions for the engine."""
+        return self.spill / "sessions.parquet"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return run.json's `plan`."""
+        return {
+            "planned": self.planned,
+            "sessions": self.sessions,
+            "peak_sessions": self.peak_sessions,
+            "cut_idle_ns": self.gaps[-1][1] if self.gaps else 0,
+        }

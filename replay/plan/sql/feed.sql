@@ -1,0 +1,45 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What does the engine get of one window? The events that are sent, in the engine's columns, once for each copy of this
+-- round; times in nanoseconds from the run's zero.
+-- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); variables round, amplify,
+-- commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of.
+-- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_feed.
+-- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits the victim of a
+-- deadlock is rolled back where it was on the tape.
+WITH sent AS (
+    SELECT w.*, c.clone,
+        due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
+        o.waits,
+        getvariable('commit_order') AND coalesce(w.errno = 1213, false) AS undone,
+        k.session IS NOT NULL AS kills,
+        k.victim
+    FROM (SELECT * FROM window_events WHERE reason IS NULL) w
+    CROSS JOIN (SELECT clone FROM every_clone WHERE clone // getvariable('amplify') = getvariable('round')) c
+    LEFT JOIN session_bases b ON w.session = b.session
+    LEFT JOIN commit_order o ON w.session = o.session AND w.seq = o.seq
+    LEFT JOIN window_kills k ON w.session = k.session AND w.seq = k.seq
+)
+SELECT
+    s.session + (s.clone::BIGINT << 40) AS session,
+    s.seq,
+    s.due_ns,
+    greatest(due_of(s.start_ns + coalesce(s.duration_ns, 0), s.start_ns) - due_of(s.start_ns, s.start_ns), 0) AS span_ns,
+    getvariable('commands')[
+        CASE WHEN s.undone THEN 'query' WHEN s.kills THEN 'process_kill' ELSE s.command END]::INTEGER AS command,
+    coalesce(getvariable('classes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
+    CASE WHEN s.undone THEN getvariable('rollback') WHEN executes(s.command) THEN coalesce(s.actions, 0) ELSE 0 END::BIGINT AS actions,
+    s.flags | read_target_flags(s.command, s.class, s.actions, s.flags) | failed_flag(s.errno) AS flags,
+    account_of(s."user") AS account,
+    s.db,
+    CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,
+    CASE
+        WHEN s.undone THEN 'ROLLBACK'::BLOB
+        WHEN s.kills
+            THEN CASE WHEN regexp_matches(s.statement::VARCHAR, '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
+        WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
+    END AS statement,
+    CASE WHEN NOT s.undone THEN s.params END AS params,
+    CASE WHEN NOT asks_diagnostics(s.actions, s.statement) THEN clock_of(s.class, s.actions, s.flags, s.tape_ns) END AS clock_us,
+    insert_id_of(s.class, s.insert_id) AS insert_id,
+    s.waits
+FROM sent s

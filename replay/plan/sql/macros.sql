@@ -1,0 +1,97 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Macros of a plan: why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it may go.
+-- Inputs: variables flag_bits (name -> bit), danger_names (code -> name), danger_shift, allowed (names of dangers that
+-- the user allows), allow_writes, sends_sql_prepare (the tape has what clients sent, not what a server logs of it),
+-- split, copies; commands and classes (name -> number for the engine).
+-- By hand: `database.open_planner(plan)` in Python returns a connection that has them.
+
+CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
+
+CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
+    coalesce(getvariable('danger_names')[((flags >> getvariable('danger_shift')) & 255)::INTEGER], 'unknown');
+
+-- Why a statement is not sent, from what is known about its text. A server in read-only mode refuses locking reads (1792).
+CREATE OR REPLACE TEMP MACRO exclude_statement(class, actions, flags) AS CASE
+    WHEN has_flag(flags, 'truncated') THEN 'truncated'
+    WHEN has_flag(flags, 'redacted') THEN 'redacted'
+    WHEN has_flag(flags, 'routine') THEN 'routine'
+    WHEN has_flag(flags, 'sql_prepare') AND NOT (getvariable('sends_sql_prepare') AND getvariable('allow_writes'))
+        THEN 'sql_prepare'
+    WHEN class IS NULL THEN 'no_statement'
+    WHEN danger_of(flags) <> 'none' AND NOT list_contains(getvariable('allowed'), danger_of(flags))
+        AND NOT (getvariable('allow_writes') AND danger_of(flags) IN ('set_session_unsafe', 'lock_tables'))
+        THEN 'danger:' || danger_of(flags)
+    WHEN class = 'read' AND NOT getvariable('allow_writes') AND has_action(actions, 'locking_read') THEN 'locking_read'
+    WHEN class IN ('read', 'transaction', 'session') OR getvariable('allow_writes') THEN NULL
+    WHEN class = 'admin' AND danger_of(flags) <> 'none' THEN NULL
+    WHEN class IN ('write', 'ddl', 'admin') THEN class
+    ELSE 'unknown_class'
+END;
+
+-- Sent as text, a logged `?` is no value.
+CREATE OR REPLACE TEMP MACRO exclude_text(class, actions, flags) AS
+    CASE WHEN has_flag(flags, 'placeholder') THEN 'placeholder' ELSE exclude_statement(class, actions, flags) END;
+
+-- Why a command about a prepared statement is not sent, from itself alone. With a PREPARE that is excluded all about
+-- its statement is: events.sql.
+CREATE OR REPLACE TEMP MACRO exclude_prepared(command, class, actions, flags, stmt) AS CASE
+    WHEN stmt IS NULL OR has_flag(flags, 'unbound')
+        THEN CASE WHEN command = 'close_stmt' THEN 'nothing_to_close' ELSE 'not_prepared' END
+    WHEN command IN ('prepare', 'execute', 'bulk_execute') THEN exclude_statement(class, actions, flags)
+    WHEN has_flag(flags, 'truncated') THEN 'truncated'
+END;
+
+CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db, stmt) AS CASE
+    WHEN has_flag(flags, 'system') THEN 'system'
+    WHEN command = 'query' THEN exclude_text(class, actions, flags)
+    WHEN command IN ('quit', 'ping', 'reset_connection', 'change_user', 'set_option') THEN NULL
+    WHEN command = 'process_kill'
+        THEN CASE WHEN list_contains(getvariable('allowed'), 'kill') THEN NULL ELSE 'danger:kill' END
+    WHEN command = 'connect' THEN 'connect_by_replayer'
+    WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
+    -- A log's Execute is the statement with its values: sent as text.
+    WHEN command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound') THEN exclude_text(class, actions, flags)
+    WHEN command IN ('prepare', 'execute', 'bulk_execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt')
+        THEN exclude_prepared(command, class, actions, flags, stmt)
+    ELSE 'unsupported_command'
+END;
+
+-- filtered: excluded by the user's choice, or because only reads are sent; skipped: it can't or must not be replayed.
+CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
+    CASE WHEN reason IN ('write', 'ddl', 'admin', 'locking_read') OR starts_with(reason, 'filter:') THEN 'filtered' ELSE 'skipped' END;
+
+-- Does the command execute its statement? PREPARE does not.
+CREATE OR REPLACE TEMP MACRO executes(command) AS command IN ('query', 'execute', 'bulk_execute');
+
+-- Which target: bit 40 = the read target may answer it, bit 41 = it changes its session on both (QT_PLAN_FOR_READ_TARGET,
+-- QT_PLAN_FOR_BOTH in native/querytape.h). A read that locks, that depends on what its connection did or holds, or that
+-- reads or writes a file of the server is the target's.
+CREATE OR REPLACE TEMP MACRO reads_anywhere(class, actions, flags) AS
+    class = 'read' AND NOT has_action(actions, 'locking_read') AND NOT has_action(actions, 'session_dependent')
+    AND danger_of(flags) = 'none';
+
+CREATE OR REPLACE TEMP MACRO read_target_flags(command, class, actions, flags) AS CASE
+    WHEN NOT getvariable('split') THEN 0
+    WHEN command IN ('init_db', 'reset_connection', 'change_user', 'set_option') THEN 2199023255552
+    WHEN command = 'query' AND class = 'session' THEN 2199023255552
+    WHEN command IN ('long_data', 'reset_stmt', 'close_stmt') THEN 2199023255552
+    WHEN command = 'prepare' AND reads_anywhere(class, actions, flags) THEN 2199023255552
+    WHEN command IN ('query', 'execute') AND reads_anywhere(class, actions, flags) THEN 1099511627776
+    ELSE 0
+END;
+
+-- Bit 42 (QT_PLAN_FAILED): the command failed on the tape.
+CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN 4398046511104 ELSE 0 END;
+
+-- Does a statement ask about the one before it? A SET that is injected between the two would change the answer.
+CREATE OR REPLACE TEMP MACRO asks_diagnostics(actions, statement) AS has_action(actions, 'session_dependent')
+    AND coalesce(regexp_matches(statement::VARCHAR,
+        '(?i)\b(row_count|found_rows)\s*\(|\bdiagnostics\b|\b(warning|error)_count\b|\bshow\s.*\b(warnings|errors)\b'), false);
+
+-- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
+CREATE OR REPLACE TEMP MACRO little_endian(params) AS
+    ('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
+        || substr(hex(params), 3, 2))::BIGINT::VARCHAR;
+
+-- Numbers of the copies of each event.
+CREATE OR REPLACE TEMP VIEW every_clone AS SELECT range::INTEGER AS clone FROM range(getvariable('copies')::BIGINT);

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a plan: three threads around the engine.
+
+feeder   windows of the plan ──Arrow──► engine        (blocks while the queue budget is full)
+writer   engine ──Arrow──► outcomes/part-run-*.parquet, ticks (every few seconds)
+main     counters once a second, Ctrl-C
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import plain_reason, write_parquet
+from ..common.errors import NativeFault, QuerytapeError
+from ..common.signals import stop_on_signals
+from ..native.bindings.engine import Engine, EngineStats
+from ..servers.facts import whole
+from .engine_options import engine_options, row_bound
+from .observe.host import Host
+from .observe.sampler import Sampler
+from .observe.speed_control import SpeedFile
+from .observe.ticks import TickLog, process_cpu_ns
+from .options import ReplayOptions
+from .plan.database import feed_streams, open_planner, session_stream
+from .plan.rules import Plan
+from .run_folder import RunFolder
+from .storage import open_storage
+from .watcher import Watcher
+
+TICK_S = 1.0
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run whose outcomes are written and whose run.json (`info`) is not complete yet.
+
+    `stops`: how often the user stopped it; `timed_out`: it reached `stop_after_ns`; `rows_written`: outcomes of sent
+    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads.
+    """
+
+    plan: Plan
+    options: ReplayOptions
+    folder: RunFolder
+    info: dict[str, Any]
+    stats: EngineStats
+    ticks: TickLog
+    speed: SpeedFile
+    sampler: Sampler
+    stops: int
+    timed_out: bool
+    rows_written: int
+    threads_peak: int
+    cpu_ns: int
+    feeder_error: BaseException | None
+
+
+class Replay:
+    """A replay that has passed its pre-flight. `run` is called once."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        options: ReplayOptions,
+        folder: RunFolder,
+        info: dict[str, Any],
+        watcher: Watcher,
+        host: Host | None = None,
+    ) -> None:
+        self.plan = plan
+        self.options = options
+        self.folder = folder
+        self.info = info
+        self.watcher = watcher
+        says = str(info["target"]["variables"].get("max_allowed_packet", ""))
+        bound = row_bound(plan.peak_sessions, whole(says))
+        self.engine = Engine(engine_options(options, plan.order_tables, bound))
+        self.ticks = TickLog(folder.ticks)
+        self.speed = SpeedFile(folder.path, options.pace)
+        self.sampler = Sampler(folder.path, options.target, options.sample_ns, host)
+        self.stops = 0
+        self._started = self._ended = False
+        self.timed_out = False
+        self.rows_written = 0
+        self.threads_peak = 0
+        self._cpu_before = process_cpu_ns()
+        self._errors: dict[str, BaseException] = {}
+        self._news = threading.Event()  # the writer or feeder has something that the main thread has to look at
+
+    def run(self) -> EndedRun:
+        """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
+        with closing(self.engine):
+            with open_planner(self.plan) as con:
+                self.engine.sessions(session_stream(con, self.plan))
+            workers = [self._thread(self._feed, "feeder"), self._thread(self._write, "writer")]
+            with stop_on_signals(self.stop):
+                self.engine.start()
+                self._started = True
+                if self.stops:
+                    self.engine.stop(min(self.stops, 2))
+                for worker in workers:
+                    worker.start()
+                self.sampler.start()
+                stats = self._watch(workers[1])
+                self.sampler.stop()
+            for worker in workers:
+                worker.join()
+            self._ended = True
+            self._raise_writer_error()
+            self._write_sessions()
+        return EndedRun(
+            self.plan,
+            self.options,
+            self.folder,
+            self.info,
+            stats,
+            self.ticks,
+            self.speed,
+            self.sampler,
+            self.stops,
+            self.timed_out,
+            self.rows_written,
+            self.threads_peak,
+            process_cpu_ns() - self._cpu_before,
+            self._errors.get("feeder"),
+        )
+
+    def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                work()
+            except BaseException as error:
+                self._errors[name] = error
+                self.engine.stop(2 if name == "writer" else 1)
+            self._news.set()
+
+        return threading.Thread(target=guarded, name=name, daemon=True)
+
+    def _raise_writer_error(self) -> None:
+        """Raise what ended the writer early: without outcomes there is no run."""
+        error = self._errors.get("writer")
+        if isinstance(error, (OSError, duckdb.Error, NativeFault)):
+            reason = plain_reason(error) if isinstance(error, duckdb.Error) else error
+            raise QuerytapeError(f"{self.folder.path}: the outcomes can't be written: {reason}") from error
+        if error is not None:
+            raise error
+
+    def stop(self) -> None:
+        """Ctrl-C: the first sends nothing more, the second cuts the connections."""
+        if self._ended:  # the accounting is being closed: it is finished
+            return
+        self.stops += 1
+        if self._started:
+            self.engine.stop(min(self.stops, 2))
+        with suppress(RuntimeError):  # the signal came while a line was being written
+            self.watcher.stopping(self.stops)
+
+    # ---- the three threads ----
+
+    def _feed(self) -> None:
+        """Give the engine one window of the plan after the other."""
+        with open_planner(self.plan) as con:
+            for stream in feed_streams(con, self.plan):
+                if self.stops or self.timed_out or self.engine.stats().ended_by:
+                    break
+                self.engine.feed(stream)
+        self.engine.feed_end()
+
+    def _write(self) -> None:
+        """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
+        number = 0
+        with open_storage(self.folder.spill) as con:
+            while True:
+                until = time.monotonic_ns() + self.options.slice_ns
+                self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
+                self.ticks.flush(con)
+                self.sampler.flush(con)
+                number += 1
+                if time.monotonic_ns() < until:
+                    break
+
+    def _write_slice(self, con: Any, final: Path) -> int:
+        stream = self.engine.outcomes(self.options.slice_ns)
+        con.register("incoming", stream)
+        try:
+            return write_parquet(con, "FROM incoming", final)
+        finally:
+            con.unregister("incoming")
+            stream.close()
+
+    def _watch(self, writer: threading.Thread) -> EngineStats:
+        """Look at the counters once a second until the writer has everything; return the last ones."""
+        due = time.monotonic() + TICK_S
+        while True:
+            self._news.wait(max(due - time.monotonic(), 0))
+            self._news.clear()
+            ended = not writer.is_alive()
+            if ended or time.monotonic() >= due:
+                due += TICK_S
+                stats = self.engine.stats()
+                self._tick(stats)
+                if ended:
+                    return stats
+
+    def _tick(self, stats: EngineStats) -> None:
+        self.threads_peak = max(self.threads_peak, sum(1 for _ in Path("/proc/self/task").iterdir()))
+        if stats.zero_real_ns == 0:
+            self.watcher.opening(stats.sessions_open, self.plan)
+            return
+        self.speed.apply(self.engine, stats.now_ns)
+        limit = self.options.stop_after_ns
+        if limit is not None and stats.now_ns >= limit:
+            self.timed_out = True
+            self.engine.stop(1)
+        self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
+
+    def _write_sessions(self) -> None:
+        stream = self.engine.session_results()
+        with open_storage(self.folder.spill) as con:
+            con.register("results", stream)
+            write_parquet(con, "FROM results ORDER BY session", self.folder.path / "sessions.parquet")
+            con.unregister("results")
+            stream.close()
+            self.ticks.gather(con, self.folder.open().source("ticks"))
+            self.sampler.flush(con)

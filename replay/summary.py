@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums up a run that has ended: writes what was never sent, closes the accounting, completes run.json."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import plain_reason
+from ..common.errors import NativeFault, QuerytapeError, TargetError
+from ..common.files import file_entry
+from ..common.text import printable
+from ..native.bindings.engine import EndedBy
+from ..schemas import TABLES, Folder, check_parquet
+from ..servers.facts import query_or_none
+from ..servers.target import fault_text
+from .checks.machine import generator, is_local
+from .checks.preflight import counted
+from .last_calibration import last_calibration
+from .observe.accounting import account, session_totals, summarise
+from .observe.query_plans import keep_query_plans
+from .observe.saturation import warnings
+from .observe.toolkit import keep_summaries
+from .plan.database import write_missing
+from .run import EndedRun
+from .storage import open_storage
+
+# Counters of the engine that run.json's `accounting` has besides the events.
+ENGINE_COUNTS = (
+    "injected",
+    "query_attributes_dropped",
+    "bulk_rows_expanded",
+    "executed_as_query",
+    "sessions_reopened",
+    "timeouts",
+    "overload_waits",
+    "overload_drops",
+    "not_permitted",
+    "order_waits",
+    "order_broken",
+    "order_wait_ns",
+    "overrides_failed",
+    "read_target_errors",
+)
+# Variables of a server that change by themselves.
+VOLATILE_VARIABLES = frozenset(
+    {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "gtid_binlog_state", "rand_seed1"}
+)
+ENDED_BY = {
+    EndedBy.ERRORS: "more statements failed than --max-errors allows",
+    EndedBy.LOSS: "a connection was lost (--on-lost stop)",
+    EndedBy.OVERLOAD: "the queue was full while events were overdue (--overload stop)",
+}
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """A finished run: its folder, what run.json says, and the errors by number. Times in nanoseconds."""
+
+    path: Path
+    info: dict[str, Any]
+    late_p50_ns: int | None = None
+    late_p99_ns: int | None = None
+    errors: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def complete(self) -> bool:
+        """Whether it ran to its end and the accounting balances."""
+        return self.info["partial"] is None and bool(self.info["accounting"]["balanced"])
+
+
+def finish(run: EndedRun) -> RunSummary:
+    """Complete the run's folder and return what it came to. Raises QuerytapeError where its files can't be read."""
+    try:
+        return _finish(run)
+    except duckdb.Error as error:
+        raise QuerytapeError(f"{run.folder.path}: the accounting can't be closed: {plain_reason(error)}") from error
+
+
+def _finish(run: EndedRun) -> RunSummary:
+    folder, stats = run.folder.open(), run.stats
+    if run.rows_written < run.plan.planned:
+        reason = "stopped" if run.stops or run.timed_out else "tape_unread"
+        write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
+    counts = {name: getattr(stats, name) for name in ENGINE_COUNTS}
+    accounting = account(run.plan.tape, folder, run.folder.spill, counts, run.plan.rules.amplification.total)
+    totals = summarise(folder, run.folder.spill)
+    sessions = session_totals(folder, run.folder.spill)
+    run.info.update(
+        finished=True,
+        started_ns=stats.zero_real_ns or None,
+        elapsed_ns=totals["end_ns"],
+        partial=why_partial(run, accounting, sessions),
+        accounting=accounting,
+        lateness={
+            name: getattr(stats, name) for name in ("tool_p50_ns", "tool_p99_ns", "probe_p50_ns", "probe_p99_ns")
+        },
+        generator=generator(stats, run.threads_peak, run.cpu_ns),
+        clock_pairs=run.ticks.clock_pairs,
+        speed_changes=run.speed.changes,
+        drain={"waited_ns": _drained(run, totals["end_ns"]), "cut": stats.drain_timeout},
+        sessions=sessions,
+        sampling_problem=run.sampler.problem,
+        variables_changed=None,
+        summaries=[],
+        query_plans=0,
+        problems_afterwards=[],
+    )
+    run.info["files"] = file_entries(folder)
+    run.info["generator"]["warnings"] = warnings(run.info, last_calibration())
+    run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
+    run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
+    run.info["summaries"] = _try(run, "summaries", _summaries)
+    run.info["query_plans"] = _try(run, "query_plans", _query_plans)
+    run.info["files"] = file_entries(folder)
+    run.folder.clean()
+    run.speed.clean()
+    run.folder.write(run.info)
+    return RunSummary(run.folder.path, run.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
+
+
+def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
+    """Return what the target says once the run is over; where that fails, the reason is kept and nothing is lost."""
+    try:
+        return ask(run)
+    except Exception as error:
+        text = printable(f"{key}: {fault_text(error)}", 500)
+        run.info["problems_afterwards"].append(text)
+        run.info["generator"]["warnings"].append(f"after the run {text}")
+        return run.info[key]
+
+
+def file_entries(folder: Folder) -> list[dict[str, Any]]:
+    """Return what run.json says of the run's Parquet files. `folder`: as it was opened while the run went on."""
+    return [
+        file_entry(folder.path, file, rows)
+        for table in TABLES["run"]
+        for file, rows in check_parquet("run", table, folder.files(table)).items()
+    ]
+
+
+def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, int]) -> str | None:
+    """Return why the run did not come to its end, None where it did."""
+    at_s = max(run.stats.now_ns, 0) / 1e9
+    not_sent = f"{counted(accounting['not_sent'], 'event')} not sent"
+    cut = run.stats.drain_timeout
+    if run.stops:
+        return f"stopped by the user after {at_s:.1f} s: {not_sent}"
+    if run.stats.ended_by:
+        return f"stopped after {at_s:.1f} s: {ENDED_BY[run.stats.ended_by]}; {not_sent}"
+    if run.feeder_error is not None:
+        return f"the tape could not be read to its end ({_why_not_fed(run.feeder_error)}): {not_sent}"
+    troubled = sessions["lost"] + sessions["failed"]
+    if troubled and accounting["not_sent"] and (gone := _target_gone(run)):
+        return f"the target was lost: {counted(troubled, 'session')} ended, {not_sent}; now {gone}"
+    if sessions["failed"] and not sessions["opened"]:
+        return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
+    if cut:
+        return f"{counted(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
+    return None
+
+
+def _why_not_fed(error: BaseException) -> str:
+    """Return why the feeder ended; what DuckDB says, also through a stream, is put into our words."""
+    if isinstance(error, (duckdb.Error, NativeFault)):
+        return plain_reason(error)
+    return str(error)
+
+
+def _target_gone(run: EndedRun) -> str | None:
+    """Return the target's error where it takes no connection any more."""
+    try:
+        run.options.target.connect(run.options.connect_timeout_s).close()
+    except TargetError as error:
+        return printable(str(error))
+    return None
+
+
+def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
+    """Return the target's variables that have changed: name -> [before, after]; None where it can't be asked."""
+    before: dict[str, str] = run.info["target"]["variables"]
+    try:
+        with closing(run.options.target.connect(run.options.connect_timeout_s)) as con:
+            after = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
+    except TargetError:
+        return None
+    names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+    return {name: [before.get(name), after.get(name)] for name in names if name not in VOLATILE_VARIABLES}
+
+
+def _summaries(run: EndedRun) -> list[str]:
+    """Keep what Percona Toolkit says; return the names of its tools that ran."""
+    if not run.options.summaries:
+        return []
+    servers = {
+        "source": run.plan.tape.info.get("server"),
+        **{name: run.info.get(name) for name in ("target", "read_target")},
+    }
+    variables = {name: server["variables"] for name, server in servers.items() if server and server.get("variables")}
+    return keep_summaries(run.folder.path, run.options.target, is_local(run.options.target), variables)
+
+
+def _query_plans(run: EndedRun) -> int:
+    """Keep query plans of the costliest statements; return how many statements were explained."""
+    if not run.options.query_plans:
+        return 0
+    with open_storage(run.folder.spill) as con:
+        schemas = dict(run.options.overrides.schemas)
+        target, writes = run.options.target, run.options.allow_writes
+        return keep_query_plans(con, run.plan.tape, run.folder.open(), target, schemas, writes)
+
+
+def _first_error(run: EndedRun) -> str:
+    with open_storage(run.folder.spill) as con:
+        rows = con.execute(
+            f"SELECT errno, error FROM {run.folder.open().source('sessions')}"
+            " WHERE errno <> 0 ORDER BY connect_ns LIMIT 1"
+        ).fetchall()
+    return " ".join(str(part) for part in rows[0]) if rows else "unknown"
+
+
+def _drained(run: EndedRun, end_ns: int) -> int:
+    """Return how long answers were waited for after the last due time."""
+    return max(end_ns - run.plan.last_due_ns, 0) if run.options.pace.paced else 0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Check the Parquet files of tapes and runs against the SQL that declares their columns, from their footers alone.
+
+Only where a footer has no statistics of a column that needs them is that column read.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import duck_path, open_database, sql_text
+from ..common.errors import FolderError
+from ..common.files import open_regular
+from .tables import Column, declared
+
+TAIL = 8  # length of the footer and the letters PAR1
+WIDTHS = {"TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8}
+
+
+def check_parquet(kind: str, table: str, files: Sequence[Path]) -> dict[Path, int]:
+    """Return the rows of each file. Raises FolderError with file and column for the first that is not what it must be.
+
+    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits.
+    """
+    if not files:
+        return {}
+    for file in files:
+        _check_frame(file)
+    with open_database() as con:
+        names = {duck_path(file): file for file in files}
+        found = _footers(con, names)
+        for name, file in names.items():
+            _check_columns(kind, table, file, found.types[name])
+        for column in declared(kind, table):
+            if column.not_null or column.limits is not None:
+                _check_values(con, column, names, found)
+    return {file: found.rows[name] for name, file in names.items()}
+
+
+class _Footers:
+    """What the footers say: rows of each file; types {file: {column: type}}; stats {column: [(file, rows, ...)]}."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, int] = {}
+        self.types: dict[str, dict[str, str]] = {}
+        self.stats: dict[str, list[tuple[Any, ...]]] = {}
+
+
+def _check_frame(file: Path) -> None:
+    """Raise FolderError where a file is not a regular one that begins and ends as Parquet does."""
+    with open_regular(file, FolderError) as handle:
+        head = handle.read(4)
+        handle.seek(0, 2)
+        size = handle.tell()
+        handle.seek(max(size - TAIL, 0))
+        tail = handle.read(TAIL)
+    if head != b"PAR1":
+        raise FolderError(f"{file}: damaged: expected a Parquet file, found something else")
+    if len(tail) < TAIL or tail[4:] != b"PAR1" or int.from_bytes(tail[:4], "little") > size - TAIL - 4:
+        raise FolderError(f"{file}: damaged: its end is missing ({size:,} bytes are there)")
+
+
+def _footers(con: duckdb.DuckDBPyConnection, names: dict[str, Path]) -> _Footers:
+    try:
+        return _read_footers(con, list(names))
+    except (duckdb.Error, ValueError, OverflowError):
+        for name, file in names.items():
+            try:
+                _read_footers(con, [name])
+            except (duckdb.Error, ValueError, OverflowError) as error:
+                raise FolderError(f"{file}: damaged: its Parquet footer cannot be read") from error
+        raise
+
+
+def _read_footers(con: duckdb.DuckDBPyConnection, names: list[str]) -> _Footers:
+    footers = _Footers()
+    listed = "[" + ", ".join(sql_text(name) for name in names) + "]"
+    for name, rows in con.execute(f"SELECT file_name, num_rows FROM parquet_file_metadata({listed})").fetchall():
+        footers.rows[name] = int(rows)
+        footers.types[name] = {}
+    schema = (
+        f"SELECT file_name, name, duckdb_type, num_children FROM parquet_schema({listed}) ORDER BY file_name, column_id"
+    )
+    inner: dict[str, int] = {}
+    for name, column, type_, children in con.execute(schema).fetchall():
+        if name not in inner:  # the root
+            inner[name] = 0
+        elif inner[name]:
+            inner[name] += (children or 0) - 1
+        else:
+            footers.types[name][column] = str(type_)
+            inner[name] = children or 0
+    query = (
+        "SELECT path_in_schema, file_name, row_group_num_rows, try_cast(stats_null_count AS BIGINT),"
+        f" stats_min_value, stats_max_value FROM parquet_metadata({listed}) WHERE row_group_num_rows > 0"
+    )
+    for column, *values in con.execute(query).fetchall():
+        footers.stats.setdefault(column, []).append(tuple(values))
+    return footers
+
+
+def _check_columns(kind: str, table: str, file: Path, types: dict[str, str]) -> None:
+    for column in declared(kind, table):
+        have = types.get(column.name)
+        if have is None:
+            if column.may_lack:
+                continue
+            raise FolderError(f"{file}: column {column.name} is missing")
+        if have == '"NULL"' and not column.not_null:
+            continue  # holds nothing but NULL
+        if have != column.type and not WIDTHS.get(have, 9) <= WIDTHS.get(column.type, 0):
+            raise FolderError(f"{file}: column {column.name}: expected {column.type}, found {have}")
+
+
+def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[str, Path], footers: _Footers) -> None:
+    """Raise FolderError where a column has a NULL or a number that it cannot have."""
+    for name, rows, nulls, least, most in footers.stats.get(column.name, []):
+        if nulls is None or (column.limits is not None and nulls != rows and (least is None or most is None)):
+            nulls, least, most = _read_values(con, column, name, names[name])
+        if column.not_null and nulls:
+            raise FolderError(f"{names[name]}: column {column.name}: NULL where none may be")
+        if column.limits is None or least is None:
+            continue
+        low, high = column.limits
+        for value in (int(least), int(most)):
+            if not low <= value <= high:
+                raise FolderError(f"{names[name]}: column {column.name}: {value} where {low} to {high} is expected")
+
+
+def _read_values(
+    con: duckdb.DuckDBPyConnection, column: Column, name: str, file: Path
+) -> tuple[int, int | None, int | None]:
+    """Return how many NULLs a column of a file has, its smallest and its largest value."""
+    value = f'"{column.name}"'
+    numbers = f"min({value}), max({value})" if column.limits is not None else "NULL, NULL"
+    try:
+        row = con.execute(f"SELECT count(*) - count({value}), {numbers} FROM read_parquet({sql_text(name)})").fetchall()
+    except duckdb.Error as error:
+        raise FolderError(f"{file}: damaged: column {column.name} cannot be read") from error
+    nulls, least, most = row[0]
+    return int(nulls), least, most

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Connects to a server that may be hostile: every wait has an end, every answer a bound, no password goes out in clear.
+
+Whatever an answer does to the driver becomes a pymysql.err.OperationalError, and the connection is closed.
+"""
+
+import struct
+import time
+from typing import TYPE_CHECKING, Any
+
+import pymysql
+from pymysql.connections import Connection
+from pymysql.err import OperationalError
+
+MALFORMED, LOST = 2027, 2013  # CR_MALFORMED_PACKET, CR_SERVER_LOST
+MAX_ANSWER_BYTES = 64 << 20
+ANSWER_S = 60.0
+CLEAR_PLUGINS = frozenset({b"mysql_clear_password", b"dialog"})
+# What a driver raises for bytes that are no protocol.
+CONFUSED = (
+    LookupError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    AssertionError,
+    OverflowError,
+    struct.error,
+    MemoryError,
+    RuntimeError,
+)
+
+
+if TYPE_CHECKING:
+    Base = Connection[Any]
+else:
+    Base = Connection
+
+
+class ControlConnection(Base):
+    """A connection whose login takes `timeout_s` at most, and each answer `answer_s` and MAX_ANSWER_BYTES.
+
+    `streams`: results may be of any size and last, as long as each packet comes in time. `cleartext`: a password may be
+    sent as it is where the connection is encrypted.
+    """
+
+    def __init__(
+        self, timeout_s: float, answer_s: float, *, streams: bool = False, cleartext: bool = False, **options: Any
+    ) -> None:
+        self._patience_s = answer_s
+        self._streams = streams
+        self._cleartext = cleartext
+        self._until = time.monotonic() + timeout_s
+        self._room = MAX_ANSWER_BYTES
+        super().__init__(**options, connect_timeout=max(timeout_s, 1), read_timeout=answer_s, write_timeout=answer_s)
+
+    def connect(self, sock: Any = None) -> None:
+        """Log in. Raises pymysql.Error; the connection is closed then."""
+        try:
+            super().connect(sock)
+        except CONFUSED as error:
+            raise self._malformed(error) from error
+
+    def _execute_command(self, command: int, sql: Any) -> None:
+        self._renew()
+        super()._execute_command(command, sql)  # type: ignore[misc]
+
+    def _read_query_result(self, unbuffered: bool = False) -> int:
+        try:
+            return int(super()._read_query_result(unbuffered=unbuffered))  # type: ignore[misc]
+        except CONFUSED as error:
+            raise self._malformed(error) from error
+
+    def _read_bytes(self, n: int) -> bytes:
+        """Read as the driver does, in pieces: the time and the room left are looked at after each."""
+        if self._streams:
+            self._renew()
+        self._room -= n
+        if self._room < 0:
+            raise self._lost(f"the answer is larger than {MAX_ANSWER_BYTES >> 20} MiB")
+        pieces = []
+        while n > 0:
+            left_s = self._until - time.monotonic()
+            if left_s <= 0:
+                raise self._lost("no answer in time")
+            try:
+                self._sock.settimeout(left_s)  # type: ignore[attr-defined]
+                piece = self._rfile.read1(n)  # type: ignore[attr-defined]
+            except TimeoutError as error:
+                raise self._lost("no answer in time") from error
+            except OSError as error:
+                raise self._lost(str(error)) from error
+            if not piece:
+                raise self._lost("the connection was closed")
+            pieces.append(piece)
+            n -= len(piece)
+        return b"".join(pieces)
+
+    def _process_auth(self, plugin_name: bytes, *rest: Any) -> Any:
+        if bytes(plugin_name) in CLEAR_PLUGINS and not (self._cleartext and self._secure):  # type: ignore[attr-defined]
+            name = bytes(plugin_name).decode()
+            how = "--ssl-mode REQUIRED or better" if self._cleartext else "--allow-cleartext-password and TLS"
+            raise OperationalError(2059, f"the server asks for the password in clear ({name}): refused without {how}")
+        return super()._process_auth(plugin_name, *rest)  # type: ignore[misc]
+
+    def _renew(self) -> None:
+        self._until = time.monotonic() + self._patience_s
+        self._room = MAX_ANSWER_BYTES
+
+    def _lost(self, why: str) -> OperationalError:
+        self._force_close()  # type: ignore[attr-defined]
+        return OperationalError(LOST, f"Lost connection to the server: {why}")
+
+    def _malformed(self, error: BaseException) -> OperationalError:
+        self._force_close()  # type: ignore[attr-defined]
+        return OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({type(error).__name__})")
+
+
+def connect(
+    *, timeout_s: float, answer_s: float = ANSWER_S, streams: bool = False, cleartext: bool = False, **options: Any
+) -> "Connection[Any]":
+    """Open a connection; `options` are PyMySQL's. Raises pymysql.Error, OSError, RuntimeError."""
+    try:
+        return ControlConnection(timeout_s, answer_s, streams=streams, cleartext=cleartext, **options)
+    except CONFUSED as error:
+        raise pymysql.err.OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({error})") from error

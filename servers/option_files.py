@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read MySQL option files: groups of `name = value` lines, as the mysql client reads them."""
+
+import configparser
+import re
+from pathlib import Path
+
+from ..common.errors import InputError
+
+ESCAPES = {"b": "\b", "t": "\t", "n": "\n", "r": "\r", "s": " ", "\\": "\\", '"': '"', "'": "'"}
+
+
+def read_options(path: Path, group: str | None = None) -> dict[str, str]:
+    """Return the options of [client] and of another group, which overrides it; names have underscores.
+
+    `!include` lines are not followed. Raises InputError where the file or the group is missing, or it is no such file.
+    """
+    parser = configparser.ConfigParser(
+        allow_no_value=True, strict=False, interpolation=None, delimiters=("=",), empty_lines_in_values=False
+    )
+    parser.optionxform = lambda name: name.strip().replace("-", "_").lower()  # type: ignore[assignment,method-assign]
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        parser.read_string("\n".join(line.strip() for line in lines if not line.lstrip().startswith("!")), str(path))
+    except (OSError, UnicodeDecodeError, configparser.Error) as error:
+        reason = str(error).replace("\n", " ")
+        raise InputError(f"--defaults-file {path}: cannot be read as an option file: {reason}") from error
+    if group is not None and not parser.has_section(group):
+        raise InputError(f"--defaults-group {group}: {path} has no group [{group}]")
+    options: dict[str, str] = {}
+    for section in ("client", group):
+        if section and parser.has_section(section):
+            options.update({name: option_value(value or "") for name, value in parser.items(section)})
+    return options
+
+
+def option_value(text: str) -> str:
+    """Return an option's value as MySQL reads it: without quotes and trailing comment, escapes resolved."""
+    text = text.strip()
+    quoted = re.match(r"""(["'])(.*)\1\s*(#.*)?$""", text)
+    bare = quoted[2] if quoted else text.split("#", 1)[0].rstrip()
+    return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[0]), bare)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much A differs from itself."""
+
+from querytape.analyze import Report
+from querytape.analyze.database import Row
+from querytape.analyze.findings.baseline import baseline
+
+
+def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
+    """The largest over the smallest round; the upper median of what the digests would show."""
+    rounds: list[Row] = [
+        {"run": "a", "relative_latency": 1.0},
+        {"run": "a", "relative_latency": 1.05},
+        {"run": "b", "relative_latency": 9.0},
+        {"run": "a", "relative_latency": None},
+    ]
+    digests: list[Row] = [{"shift": {"detectable": value}} for value in (1.04, 1.08, 1.5, None)] + [{"shift": None}]
+    report = Report(small_report.tape, [], [], answers={"rounds": rounds}, digests=digests)
+    assert (
+        baseline(report) == "A against A: the rounds differ by 5.0%; half of the digests would show a difference of 8%."
+    )
+    assert (
+        baseline(Report(small_report.tape, [], [], answers={"rounds": rounds}))
+        == "A against A: the rounds differ by 5.0%."
+    )

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How much of a tape the runs did not try: it is said, and above one percent there is no yes."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import Report, build
+from querytape.analyze.findings.coverage import LOST_REASONS, coverage, missing_sentences
+from querytape.analyze.findings.headline import headline
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
+
+EVENTS = 400
+REFUSED = {"errno": 1792, "error": "Cannot execute statement in a READ ONLY transaction"}
+UNSENT = {"status": "not_sent", "reason": "not_prepared"}
+
+
+def compared(folder: Path, a: list[dict[str, Any]], b: list[dict[str, Any]] | None, errno: int | None = 0) -> Report:
+    """Return a report of runs whose first outcomes are these and whose others succeed; `errno` is the tape's."""
+    event = {"statement": "SELECT 1", "digest": "0000000000000001", "errno": errno}
+    tape = make_tape(folder / "t.tape", [event] * EVENTS, known_columns=["errno"])
+    runs = [
+        make_run(folder / f"{n}.run", tape, [*rows, *([{}] * (EVENTS - len(rows)))])
+        for n, rows in enumerate((a, b))
+        if rows is not None
+    ]
+    return build(tape, runs[:1], runs[1:])
+
+
+def answer(report: Report) -> str:
+    """Return the word of the headline."""
+    found = headline(report)
+    assert found is not None
+    return found.answer
+
+
+@pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (150, "cannot tell")])
+def test_what_fails_on_both_sides_is_no_yes(tmp_path: Path, failed: int, expected: str) -> None:
+    """Up to one percent may fail on both sides; above it the answer is not yes."""
+    report = compared(tmp_path, [REFUSED] * failed, [REFUSED] * failed)
+    assert answer(report) == expected
+    assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
+
+
+@pytest.mark.parametrize(("errno", "expected"), [(0, "cannot tell"), (None, "cannot tell"), (1792, "yes")])
+def test_what_failed_on_the_tape_may_fail_again(tmp_path: Path, errno: int | None, expected: str) -> None:
+    """An event that failed in the original is no surprise; where the tape does not know, it is taken to have worked."""
+    report = compared(tmp_path, [REFUSED] * 20, [REFUSED] * 20, errno)
+    assert answer(report) == expected
+
+
+@pytest.mark.parametrize("side", ["a", "b", "both"])
+@pytest.mark.parametrize(("unsent", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (36, "cannot tell")])
+def test_what_is_not_sent_counts(tmp_path: Path, side: str, unsent: int, expected: str) -> None:
+    """On either side: the share is in the trust section, and above one percent in the answer."""
+    rows = [UNSENT] * unsent
+    report = compared(tmp_path, rows if side != "b" else [], rows if side != "a" else [])
+    assert answer(report) == expected
+    texts = [finding.text for finding in report.trust if "was not sent" in finding.text]
+    assert len(texts) == (0 if not unsent else 2 if side == "both" else 1)
+    if unsent == 36:
+        assert texts[0].endswith("9.0 % of what was to be sent was not sent: 36 not_prepared.")
+        found = headline(report)
+        assert found is not None
+        assert "9.0 % of what was to be sent" in found.sentence
+
+
+@pytest.mark.parametrize("reason", sorted(LOST_REASONS))
+def test_what_can_not_be_sent_counts_too(tmp_path: Path, reason: str) -> None:
+    """An event that the tape does not have whole is not tried either."""
+    rows = [{"status": "skipped", "reason": reason}] * 40
+    assert answer(compared(tmp_path, rows, rows)) == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("status", "reason"), [("filtered", "write"), ("filtered", "locking_read"), ("skipped", "connect_by_replayer")]
+)
+def test_what_is_excluded_on_purpose_does_not_count(tmp_path: Path, status: str, reason: str) -> None:
+    """Writes of a replay of reads only, and connects, which sessions make by themselves."""
+    rows = [{"status": status, "reason": reason}] * 40
+    report = compared(tmp_path, rows, rows)
+    assert list(coverage(report)) == []
+    assert missing_sentences(report) == []
+    assert answer(report) == "yes"
+
+
+def test_no_stays_no_and_says_what_was_not_tried(tmp_path: Path) -> None:
+    """New errors are an answer whatever was not sent; the share is added to it."""
+    report = compared(tmp_path, UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
+    found = headline(report)
+    assert found is not None
+    assert found.answer == "no"
+    assert "Besides, 9.0 % of what was to be sent to B was not sent (36 not_prepared)." in found.sentence
+
+
+def test_one_run_has_its_own_sentence(tmp_path: Path) -> None:
+    """Without a comparison there is no answer, but the trust section says what failed."""
+    texts = [finding.text for finding in compared(tmp_path, [REFUSED] * 20, None).trust]
+    assert texts[0].startswith("5.0 % of what was sent failed in the run (error 1792 most often) and had not failed")
+
+
+UNSENT_ROWS = [UNSENT] * 36

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart library: bundled once, and without a cache all the same."""
+
+from pathlib import Path
+
+import pytest
+from querytape.analyze.render.chart_library import chart_library
+
+
+def test_the_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The script is kept for the next report; where nothing can be kept it is made all the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    chart_library.cache_clear()
+    made = chart_library()
+    (kept,) = (tmp_path / "querytape").iterdir()
+    assert "vegaEmbed" in made
+    assert "</script" not in made
+    kept.write_text("kept")
+    chart_library.cache_clear()
+    assert chart_library() == "kept"
+    (tmp_path / "a file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "a file"))
+    chart_library.cache_clear()
+    assert chart_library() == made

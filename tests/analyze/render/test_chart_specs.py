@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts: files for slides, colours of the sides, a sweep against its levels."""
+
+from pathlib import Path
+
+import pytest
+from querytape.analyze import Report, SweepLevel, write_charts
+from querytape.analyze.render.chart_specs import report_charts, sweep_charts
+from querytape.common.errors import InputError
+
+
+def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
+    """As SVG and PNG; a folder that exists is refused."""
+    write_charts(report, tmp_path / "charts")
+    for name in ("throughput", "p95", "heat-a", "heat-b"):
+        assert (tmp_path / "charts" / f"{name}.svg").read_text().startswith("<svg")
+        assert (tmp_path / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(InputError, match="can't be written"):
+        write_charts(report, tmp_path / "charts")
+
+
+def test_both_sides_are_lines(report: Report) -> None:
+    """A line for each side; a chart of errors only where there are any."""
+    charts = {chart.name: chart for chart in report_charts(report)}
+    assert {row["line"] for row in charts["throughput"].spec["data"]["values"]} == {"A", "B"}
+    assert "errors" not in charts
+
+
+def test_counters_have_their_unit(small_report: Report) -> None:
+    """Percent of the processors, bytes as MB, everything else a second."""
+    rows = [{"run": "a", "name": name, "bin": 0, "value": 2e6} for name in ("cpu user", "disk read", "pages flushed")]
+    answers = {**small_report.answers, "series": rows}
+    report = Report(small_report.tape, small_report.a, [], answers=answers, details=small_report.details)
+    titles = {chart.name: chart.title for chart in report_charts(report)}
+    assert titles["cpu-user"] == "CPU user, %"
+    assert titles["disk-read"] == "Disk read, MB/s"
+    assert titles["pages-flushed"] == "Pages flushed, /s"
+
+
+def test_a_sweep_is_drawn_against_its_levels() -> None:
+    """Levels are evenly spaced; one without answers has no latency."""
+    levels = [SweepLevel(1, 10, 0, 10**9, 10**6, 10**6, 2 * 10**6), SweepLevel(4, 0, 0, 10**9, None, None, None)]
+    throughput, latency = sweep_charts(levels)
+    assert throughput.spec["encoding"]["x"]["axis"]["values"] == [1, 4]
+    assert [row["y"] for row in throughput.spec["data"]["values"]] == [10, 0]
+    assert [(row["line"], row["y"]) for row in latency.spec["data"]["values"]] == [("p50", 1), ("p99", 2)]

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report in a real browser: charts, search, sorting, statement details, hostile texts."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.analyze import Report, Settings, as_html, as_json, build
+
+from tests.helpers.browser import browser
+from tests.helpers.reports import HOSTILE
+from tests.helpers.runs import make_run
+from tests.helpers.simulated import digest_name
+from tests.helpers.tapes import make_tape
+
+PROBE = """
+(async () => {
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const $ = (q) => document.querySelector(q), all = (q) => [...document.querySelectorAll(q)];
+  const found = {};
+  for (let i = 0; i < 200 && all(".chart[data-drawn]").length < all(".chart").length; i++) {
+    all(".chart").forEach((c) => { if (!c.dataset.drawn) c.scrollIntoView(); }); await wait(50);
+  }
+  found.charts = all(".chart").length; found.drawn = all(".chart[data-drawn] svg").length;
+  found.rows = all("#digests tbody tr").length;
+  $("#search").value = "%(word)s"; $("#search").dispatchEvent(new Event("input"));
+  found.matching = all("#digests tbody tr").length;
+  $("#search").value = ""; $("#search").dispatchEvent(new Event("input"));
+  all("#digests th button")[4].click();
+  found.sorted = all("#digests tbody tr td:nth-child(5)").map((c) => c.textContent);
+  const slower = all(".verdicts button").find((b) => b.dataset.verdict === "slower");
+  if (slower) slower.click();
+  found.slower = all("#digests tbody tr").length;
+  location.hash = "d%(digest)s";
+  for (let i = 0; i < 100 && all("#details .chart svg").length < 2; i++) await wait(50);
+  found.details = !$("#details").hidden && $("#details h2").textContent;
+  found.detailCharts = all("#details .chart svg").length;
+  found.requests = performance.getEntriesByType("resource").length;
+  found.hacked = window.hacked === 1;
+  return found;
+})()
+"""
+
+
+def in_browser(page: str, tmp_path: Path, request: pytest.FixtureRequest, digest: str, word: str) -> dict[str, Any]:
+    """Open a page, use it, and return what was seen."""
+    file = tmp_path / "page.html"
+    file.write_text(page, encoding="utf-8")
+    with browser(tmp_path, request) as chromium:
+        chromium.open(file.as_uri())
+        found: dict[str, Any] = chromium.run(PROBE % {"digest": digest, "word": word})
+    return found
+
+
+def test_the_page_in_a_browser(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Charts are drawn, search, sort and verdicts work, a digest has its details, nothing is asked of the network."""
+    found = in_browser(as_html(report), tmp_path, request, digest=digest_name(5), word=digest_name(5)[-6:])
+    assert found["drawn"] == found["charts"] > 4, found
+    assert found["rows"] == 8
+    assert found["matching"] == 0  # a digest is found from its beginning
+    assert len(found["sorted"]) == 8
+    assert found["slower"] == 1
+    assert str(found["details"]).startswith("slower")
+    assert found["detailCharts"] == 2
+    assert found["requests"] == 0
+
+
+def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Script tags, entities, a megabyte: shown as text, nothing of it runs."""
+    events = [
+        {"statement": b"x", "digest": f"{n % 2:016x}", "class": "read", "flags": 0, "user": HOSTILE} for n in range(80)
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    hostile = HOSTILE + "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>"
+    with duckdb.connect() as con:
+        table = f"{tmp_path}/t.tape/digests.parquet"
+        con.execute(f"CREATE TABLE d AS FROM '{table}'")
+        con.execute("UPDATE d SET normalized = ?, sample = ?::BLOB", [hostile + "x" * 1_000_000, "y"])
+        con.execute(f"COPY d TO '{table}' (FORMAT parquet)")
+    run = make_run(tmp_path / "a.run", tape, [{"errno": 1064, "error": hostile} for _ in events])
+    page = as_html(build(tape, [run], [run], Settings(samples=True)))
+    found = in_browser(page, tmp_path, request, digest=f"{1:016x}", word="zzz")
+    assert found["hacked"] is False
+    assert found["rows"] == 2
+    assert found["matching"] == 0
+    assert found["requests"] == 0
+    assert "window.hacked" in as_json(build(tape, [run], [run]))

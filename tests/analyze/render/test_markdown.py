@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report as Markdown."""
+
+from querytape.analyze import Report, as_markdown
+
+
+def test_markdown(report: Report) -> None:
+    """The answer, the statement, the totals."""
+    text = as_markdown(report)
+    assert "**No: 1 of 8 digests is slower" in text
+    assert "| **slower**: x" in text
+    assert "| service p50 |" in text
+
+
+def test_errors_name_their_statement(small_report: Report) -> None:
+    """Number, message without values, statement, events."""
+    (line,) = [line for line in as_markdown(small_report).splitlines() if line.startswith("| 1205")]
+    assert line == "| 1205 | Lock wait timeout exceeded for '?' | `select a from t where id = 1` | 1 |"
+
+
+def test_texts_are_only_text(small_report: Report) -> None:
+    """Markup and tags in a statement stay text in the table."""
+    entry = {**small_report.digests[0], "verdict": "slower", "why": "<b>|x", "text": "a`b|c"}
+    text = as_markdown(
+        Report(small_report.tape, small_report.a, small_report.b, answers=small_report.answers, digests=[entry])
+    )
+    assert "| **slower**: &lt;b&gt;\\|x | `a'b\\|c` |" in text

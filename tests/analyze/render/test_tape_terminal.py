@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tape's summary on a terminal: 80 columns, nothing from outside does harm."""
+
+import io
+from pathlib import Path
+
+from querytape.analyze import compare_tapes, show_tape_difference, show_tape_summary, summarise_tape
+from rich.console import Console
+
+from tests.helpers.reports import HOSTILE
+from tests.helpers.simulated import write_digests
+from tests.helpers.tapes import MS, make_tape
+
+
+def shown(tape: Path) -> str:
+    """Return what inspect prints."""
+    out = io.StringIO()
+    show_tape_summary(summarise_tape(tape), Console(file=out, width=80, highlight=False), 5)
+    return out.getvalue()
+
+
+def test_a_summary(small_paths: tuple[Path, Path, Path]) -> None:
+    """Totals, transactions, failed statements, classes, users, tables, statements."""
+    text = shown(small_paths[0])
+    for words in (
+        "60 events, 2 sessions, 3 digests in 5.9 s",
+        "durations (in the server): p50 4.00ms",
+        "0 statements failed",
+        "Classes of statements, and other commands",
+        "app   shop        60         2",
+        "Statements, by total time in the server",
+    ):
+        assert words in text, text
+
+
+def test_what_a_tape_lacks(tmp_path: Path) -> None:
+    """A partial tape, problems, redacted statements and whole seconds are named."""
+    events = [{"statement": "SELECT 1", "precision_ns": 10**9, "flags": 4, "duration_ns": MS}] * 2
+    warnings = [{"kind": "hole", "text": "a hole of 3 s"}]
+    text = shown(make_tape(tmp_path / "t.tape", events, warnings=warnings, problems={"bad time": 2}))
+    assert "partial tape: a hole of 3 s" in text
+    assert "not understood: 2 bad time; inspect --problems shows where" in text
+    assert "2 statements carried passwords or keys: redacted, never replayed" in text
+    assert "precision of times: seconds; only the order is known inside them" in text
+    assert "it is not known which statements failed" in text
+
+
+def test_hostile_texts(tmp_path: Path) -> None:
+    """Terminal escapes and markup are text; no line is wider than 80 columns."""
+    events = [{"statement": b"x", "digest": f"{1:016x}", "user": HOSTILE, "db": HOSTILE, "duration_ns": MS}] * 3
+    tape = make_tape(tmp_path / "t.tape", events, server_version=HOSTILE)
+    write_digests(tape, {f"{1:016x}": HOSTILE})
+    out = io.StringIO()
+    show_tape_difference(compare_tapes(tape, tape), Console(file=out, width=80, highlight=False), 5)
+    for text in (shown(tape), out.getvalue()):
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= 80
+        assert "[bold]x[/]" in text

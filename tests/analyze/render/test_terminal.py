@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report on a terminal: what is said, in which order, in 80 columns."""
+
+from pathlib import Path
+
+from querytape.analyze import Report, build
+
+from tests.helpers.reports import terminal_text
+
+
+def test_a_comparison(small_report: Report) -> None:
+    """The headline comes first, then what limits it, then totals, statements, errors, results, accounting."""
+    text = terminal_text(small_report)
+    order = [
+        "No: ",
+        "digests: ",
+        "information: ",
+        "Totals",
+        "Statements, by time",
+        "Errors, compared",
+        "Results that",
+        "Accounting",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert "new: Lock wait timeout exceeded for '?'" in text
+    assert "other number of rows" in text
+    assert "A: 60 executed" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_one_run(small_paths: tuple[Path, Path, Path]) -> None:
+    """The tape's times are there for information; nothing is called slower."""
+    text = terminal_text(build(small_paths[0], [small_paths[1]]))
+    assert "Statements, by total time in the run" in text
+    assert "The tape's times were taken in the server: for information." in text
+    assert "Errors  0 (as on the tape)" in text
+    assert "Results  all are as in the tape" in text
+    assert "slower" not in text
+
+
+def test_rounds(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """Several rounds are listed, A against itself first."""
+    runs = []
+    for number in (1, 2):
+        for side in ("a", "b"):
+            (tmp_path / f"{side}{number}.run").symlink_to(small_paths[1])
+        runs.append((tmp_path / f"a{number}.run", tmp_path / f"b{number}.run"))
+    a, b = ([pair[side] for pair in runs] for side in (0, 1))
+    text = terminal_text(build(small_paths[0], a, b))
+    assert "Rounds; latency relative to A's first" in text
+    assert "A against A: the rounds differ by 0.0%" in text
+    assert "a1.run (first of 2 rounds)" in " ".join(text.split())

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The registry and the database of analyses: every file is registered, variables have types, what the heads say runs."""
+
+import re
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.analyze.database import DETAILS, INSPECT, REPORT, VERDICTS, open_analysis
+from querytape.common.duck import sql_text
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import MS, make_tape
+
+SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
+NAMES = sorted(str(path.relative_to(SQL).with_suffix("")) for path in SQL.rglob("*.sql"))
+TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|FROM|\.read) .*)$", re.M)
+
+
+def head(text: str) -> str:
+    """Return the comment on top of a file."""
+    return text[: re.search(r"^(?!--)", text, re.M).start()]  # type: ignore[union-attr]
+
+
+def test_every_file_is_registered() -> None:
+    """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
+    registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [f"inspect/{name}" for name in INSPECT]
+    assert sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes"]) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_head_says_what_it_is(name: str) -> None:
+    """A question, the inputs (but for the first of all), and how to run it by hand."""
+    text = head((SQL / f"{name}.sql").read_text())
+    assert "?" in text
+    assert "by hand" in text.lower()
+    assert name == "prelude" or "Input:" in text
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tapes and runs that the heads name."""
+    folder = tmp_path_factory.mktemp("by-hand")
+    events = [{"statement": "SELECT 1 FROM t", "duration_ns": MS, "user": "app", "db": "shop"}] * 320
+    for name in ("shop.tape", "later.tape"):
+        make_tape(folder / name, events)
+    (folder / "shop.sweep").mkdir()
+    for run in ("old.run", "new.run", "shop.sweep/8.run"):
+        path = make_run(folder / run, folder / "shop.tape", [{} for _ in events])
+        (path / "samples").mkdir()
+        with duckdb.connect() as con:
+            con.execute(
+                "CREATE TABLE s AS SELECT (1700000100 + n) * 1000000000 AS real_ns, source, name, 100.0 * n AS value"
+                " FROM range(5) AS r(n), (VALUES ('status', 'Handler_read_key'), ('status', 'Threads_running')) AS c(source, name)"
+            )
+            con.execute(f"COPY s TO {sql_text(path / 'samples' / 'part-00000.parquet')} (FORMAT parquet)")
+    return folder
+
+
+def shell(lines: list[str], workplace: Path) -> int:
+    """Do what the duckdb shell does with these lines, paths taken from the folder; return the last statement's rows."""
+    rows = 0
+    with duckdb.connect() as con:
+        for line in lines:
+            if line.startswith(".read "):
+                statement = (SQL.parents[1] / line.split()[1]).read_text()
+            else:
+                statement = re.sub(
+                    r"'((?:shop|later|old|new)\.[^']*)'", lambda m: sql_text(str(workplace / m[1])), line
+                )
+            rows = len(con.execute(statement).fetchall())
+    return rows
+
+
+def commands(name: str) -> list[str]:
+    """Return the lines that a head tells to type, those that go on in the next line joined."""
+    joined = "\n".join(TYPED.findall(head((SQL / f"{name}.sql").read_text())))
+    return joined.replace("\n    ", " ").splitlines()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
+    """The paths in a head are there, and its lines run in this order, after the views and variables of prelude.sql."""
+    lines = commands(name)
+    assert name == "prelude" or lines[-1] == f".read analyze/sql/{name}.sql"
+    variables = [line for line in commands("prelude") if not line.startswith(".read analyze")]
+    rows = shell(lines if name == "prelude" else [*variables, *lines], workplace)
+    may_be_empty = (
+        "matched",
+        "report/results",
+        "report/errors",
+        "report/error_counts",
+        "report/stalls",
+        "report/server_times",
+    )
+    assert rows > 0 or name in may_be_empty
+
+
+def test_variables_have_their_type() -> None:
+    """A variable that is NULL has a type, so that analyses can ask for it; rows come as dicts and as columns."""
+    database = open_analysis()
+    try:
+        database.set_variable("names", None, "VARCHAR[]")
+        database.set_variable("number", 7, "BIGINT")
+        kinds = database.con.execute("SELECT typeof(getvariable('names')), typeof(getvariable('number'))").fetchall()
+        assert kinds == [("VARCHAR[]", "BIGINT")]
+        database.con.execute("CREATE VIEW tape_events AS SELECT 'query' AS command, 'SELECT 1' AS statement")
+        assert database.query("inspect/commands") == [{"command": "query", "events": 1, "with_statement": 1}]
+        assert list(database.columns("inspect/commands")["events"]) == [1]
+        folder = Path(database.folder.name)
+        assert folder.exists()
+    finally:
+        database.close()
+    assert not folder.exists()

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The data of a report: sides, rounds, counts."""
+
+from pathlib import Path
+
+from querytape.analyze import Report
+from querytape.analyze.model import Severity
+from querytape.schemas import Folder
+
+
+def folder(name: str) -> Folder:
+    """Return an opened folder that no test reads."""
+    return Folder("run", Path(name), {})
+
+
+def test_sides_and_rounds() -> None:
+    """One side or two; the rounds that both have; the first round of each."""
+    one = Report(folder("t"), [folder("a1"), folder("a2")], [])
+    assert (one.compares, list(one.sides), one.rounds) == (False, ["a"], 2)
+    two = Report(folder("t"), [folder("a1"), folder("a2")], [folder("b1")])
+    assert (two.compares, list(two.sides), two.rounds) == (True, ["a", "b"], 1)
+    assert [run.path.name for run in two.runs] == ["a1", "b1"]
+
+
+def test_verdicts_are_counted() -> None:
+    """By their word."""
+    report = Report(folder("t"), [], [], digests=[{"verdict": word} for word in ("slower", "same", "slower")])
+    assert (report.count("slower"), report.count("faster")) == (2, 0)
+
+
+def test_severities_are_their_word_worst_first() -> None:
+    """In a text and in JSON."""
+    assert [f"{severity}" for severity in Severity] == ["problem", "warning", "information"]

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports from start to end: the numbers of the analyses on small runs, and what cannot be reported."""
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import Settings, as_html, as_json, build
+from querytape.common.errors import FolderError, InputError
+
+from tests.helpers.reports import D1, tape_of, terminal_text
+from tests.helpers.runs import MS, make_run
+from tests.helpers.simulated import write_digests
+from tests.helpers.tapes import make_tape
+
+
+def quantile_disc(values: list[int], q: float) -> int:
+    """The stupid reference: sort, and take the first that has q of all at or below it."""
+    return sorted(values)[max(0, math.ceil(q * len(values)) - 1)]
+
+
+def test_accounting_and_totals_are_the_runs(tmp_path: Path) -> None:
+    """Each status and reason is counted, failed statements are in the counts and not in the quantiles."""
+    tape = tape_of(tmp_path / "t.tape", 6)
+    outcomes: list[dict[str, Any]] = [
+        {"sent_ns": 0, "done_ns": 2 * MS, "due_ns": 0, "rows_sent": 3},
+        {"sent_ns": 10 * MS, "done_ns": 14 * MS, "due_ns": 9 * MS, "rows_sent": 4},
+        {
+            "sent_ns": 20 * MS,
+            "done_ns": 99 * MS,
+            "due_ns": 20 * MS,
+            "errno": 1146,
+            "error": "Table 'x.y' doesn't exist",
+        },
+        {"status": "filtered", "reason": "write"},
+        {"status": "skipped", "reason": "redacted"},
+        {"status": "not_sent", "reason": "connection_lost"},
+    ]
+    report = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)])
+    found = {(row["status"], row["reason"]): row["events"] for row in report.answers["accounting"]}
+    assert found == {
+        ("executed", None): 3,
+        ("filtered", "write"): 1,
+        ("skipped", "redacted"): 1,
+        ("not_sent", "connection_lost"): 1,
+    }
+    total = report.answers["totals"][0]
+    assert (total["executed"], total["errors"], total["rows_sent"]) == (3, 1, 7)
+    assert (total["service_p50_ns"], total["service_max_ns"]) == (2 * MS, 4 * MS)
+    assert total["response_max_ns"] == 5 * MS
+
+
+def test_quantiles_equal_those_of_a_sorted_list(tmp_path: Path) -> None:
+    """p50, p90, p95, p99 of random times, against sorting them."""
+    chance = random.Random(7)
+    times = [int(chance.lognormvariate(13, 1)) for _ in range(997)]
+    tape = tape_of(tmp_path / "t.tape", len(times))
+    outcomes = [{"sent_ns": n * MS, "due_ns": n * MS, "done_ns": n * MS + t} for n, t in enumerate(times)]
+    total = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["totals"][0]
+    for name, q in (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99)):
+        assert total[f"service_{name}_ns"] == quantile_disc(times, q)
+
+
+def test_lateness_is_split_by_cause(tmp_path: Path) -> None:
+    """A first event waits for its connection, a later one for its session's answer, the feeder, or the tool."""
+    tape = tape_of(tmp_path / "t.tape", 4)
+    outcomes = [
+        {"due_ns": 0, "free_ns": 5 * MS, "queued_ns": -MS, "sent_ns": 6 * MS, "done_ns": 7 * MS},
+        {"due_ns": 6 * MS, "free_ns": 9 * MS, "queued_ns": 0, "sent_ns": 9 * MS, "done_ns": 10 * MS},
+        {"due_ns": 20 * MS, "free_ns": 10 * MS, "queued_ns": 24 * MS, "sent_ns": 26 * MS, "done_ns": 27 * MS},
+        {"due_ns": 40 * MS, "free_ns": 27 * MS, "queued_ns": 0, "sent_ns": 40 * MS, "done_ns": 41 * MS},
+    ]
+    rows = build(tape, [make_run(tmp_path / "a.run", tape, outcomes)]).answers["lateness"]
+    assert {row["cause"]: row["total_ns"] for row in rows} == {
+        "all": 15 * MS,
+        "session": 3 * MS,
+        "connect": 5 * MS,
+        "feeder": 4 * MS,
+        "tool": 3 * MS,
+    }
+
+
+def test_errors_are_new_gone_changed_or_the_same(tmp_path: Path) -> None:
+    """Between two runs each event's errors are compared; values in messages are masked unless asked for."""
+    tape = tape_of(tmp_path / "t.tape", 5)
+    numbers = ((0, 1062), (1146, 0), (1146, 1146), (1054, 1062), (0, 0))
+    runs = []
+    for side in range(2):
+        outcomes = [{"errno": pair[side], "error": "Duplicate entry 'bob@x.y' for key 'a'"} for pair in numbers]
+        runs.append(make_run(tmp_path / f"{side}.run", tape, outcomes))
+    report = build(tape, runs[:1], runs[1:])
+    assert [(row["what"], row["before"], row["after"]) for row in report.answers["errors"]] == [
+        ("new", 0, 1062),
+        ("changed", 1054, 1062),
+        ("gone", 1146, 0),
+        ("same", 1146, 1146),
+    ]
+    assert report.digests[0]["verdict"] == "errors changed"
+    shown = terminal_text(report) + as_html(report) + as_json(report)
+    assert "bob@x.y" not in shown
+    assert "bob@x.y" in as_json(build(tape, runs[:1], runs[1:], Settings(samples=True)))
+
+
+def test_errors_of_one_run_need_a_tape_that_knows_them(tmp_path: Path) -> None:
+    """Against a tape errors are compared only where the source shows error numbers at all."""
+    events = [{"statement": b"SELECT 1", "digest": D1, "class": "read", "errno": n, "flags": 0} for n in (0, 1146)]
+    outcomes = [{"errno": 1146}, {"errno": 1146}]
+    for columns, expected in ((["errno"], ["new", "same"]), ([], [])):
+        folder = tmp_path / str(len(columns))
+        folder.mkdir()
+        tape = make_tape(folder / "t.tape", events, known_columns=columns)
+        write_digests(tape, {D1: "select ?"})
+        report = build(tape, [make_run(folder / "a.run", tape, outcomes)])
+        assert [row["what"] for row in report.answers["errors"]] == expected
+
+
+def test_row_differences_are_found(tmp_path: Path) -> None:
+    """An event that returns or changes another number of rows is counted with its digest."""
+    tape = tape_of(tmp_path / "t.tape", 3)
+    a = make_run(tmp_path / "a.run", tape, [{"rows_sent": 1}, {"rows_sent": 2}, {"rows_sent": 3}])
+    b = make_run(tmp_path / "b.run", tape, [{"rows_sent": 1}, {"rows_sent": 5}, {"rows_sent": 3}])
+    (row,) = build(tape, [a], [b]).answers["results"]
+    assert (row["digest"], row["events"], row["more_sent"]) == (D1, 1, 3)
+
+
+def test_results_are_classed(tmp_path: Path) -> None:
+    """What differs is named by its kind, with the reason that its statement may have; equal ones are counted."""
+    texts = {
+        f"{n:016x}": text for n, text in enumerate(("select a", "select now(?)", "select a from t limit ?", "update t"))
+    }
+    events = [{"statement": b"x", "digest": digest, "class": "read", "flags": 0} for digest in texts for _ in range(2)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    write_digests(tape, texts)
+    one, other, turned = "text:01:aa", "text:02:bb", "text:03:aa"
+    a = [{"rows_sent": 2, "checksum": one} for _ in range(6)] + [{"rows_affected": 1, "warnings": 0} for _ in range(2)]
+    b = [
+        {"rows_sent": 5, "checksum": other},  # rows
+        {"rows_sent": 2, "checksum": turned},  # order
+        {"rows_sent": 2, "checksum": other},  # data, and it asks the time
+        {"rows_sent": 2, "checksum": one},
+        {"rows_sent": 2, "checksum": "binary:09:cc"},  # another protocol: not comparable
+        {"rows_sent": 2, "checksum": other},  # data, without an order
+        {"rows_affected": 2, "warnings": 0},
+        {"rows_affected": 1, "warnings": 3},
+    ]
+    answers = build(tape, [make_run(tmp_path / "a.run", tape, a)], [make_run(tmp_path / "b.run", tape, b)]).answers
+    found = {(row["kind"], row["known"], row["events"], row["first_seq"]) for row in answers["results"]}
+    assert found == {
+        ("rows", None, 1, 1),
+        ("order", None, 1, 2),
+        ("data", "asks the time", 1, 3),
+        ("data", "LIMIT without ORDER BY", 1, 6),
+        ("affected", None, 1, 7),
+        ("warnings", None, 1, 8),
+    }
+    assert answers["compared"] == [{"rows": 6, "checksums": 5}]
+
+
+def test_runs_that_cannot_be_reported_are_sentences(tmp_path: Path) -> None:
+    """An empty run, a run of another tape, a tape given as a run, a newer version."""
+    tape = tape_of(tmp_path / "t.tape", 2)
+    other = tape_of(tmp_path / "o.tape", 3)
+    run = make_run(tmp_path / "a.run", tape, [{}, {}])
+    with pytest.raises(InputError, match="another tape"):
+        build(other, [run])
+    with pytest.raises(FolderError, match="it is a tape"):
+        build(tape, [tape])
+    with pytest.raises(FolderError, match="no such run"):
+        build(tape, [tmp_path / "none"])
+    newer = make_run(tmp_path / "n.run", tape, [{}, {}], format_version=99)
+    with pytest.raises(FolderError, match="newer"):
+        build(tape, [newer])
+    for part in (run / "outcomes").iterdir():
+        part.unlink()
+    with pytest.raises(InputError, match="empty"):
+        build(tape, [run])

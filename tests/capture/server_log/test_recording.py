@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`capture server` on real servers: everything new connections say is on the tape, and every setting is as before."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.servers.facts import gather
+from querytape.servers.sandbox import Server
+from querytape.servers.target import parse_target
+
+KINDS = ("mariadb", "mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8")
+STATEMENTS = 23
+
+
+def variables(server: Server) -> dict[str, str]:
+    """Return the variables that a capture may change."""
+    found = gather(parse_target(server.url()).connect()).variables
+    words = ("slow", "long_query", "log_output", "general_log", "min_examined")
+    return {name: value for name, value in found.items() if any(word in name for word in words)}
+
+
+def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str]:
+    """Start a capture in a process of its own, with a state folder of its own; wait until it logs."""
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
+    process = subprocess.Popen(
+        [*command, "-o", str(tmp_path / "s.tape"), *options],
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 30
+    while time.monotonic() < end and process.poll() is None:
+        now = variables(server)
+        logs = now.get("long_query_time", "").startswith("0.0") or now.get("general_log") == "ON"
+        if any((tmp_path / "state").rglob("*.json")) and logs:
+            return process
+        time.sleep(0.05)
+    raise AssertionError(f"the capture did not begin: {process.communicate(timeout=10)}")
+
+
+def drive(server: Server) -> None:
+    """Send a known number of statements over one new connection."""
+    con: Any = server.connect(autocommit=True)
+    with con.cursor() as cursor:
+        for n in range(STATEMENTS):
+            cursor.execute(f"SELECT /* drive */ {n}, '\n# Time: 240610  8:13:20\n# Query_time: 1'")
+    con.close()
+
+
+def driven(tape: Path) -> list[tuple[int, int]]:
+    """Return (session, rows) of the statements that drive() sent, in their order."""
+    with duckdb.connect() as con:
+        return con.execute(
+            f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
+            " ORDER BY start_ns, seq"
+        ).fetchall()
+
+
+@pytest.mark.parametrize("method", ["file", "table", "general"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_connections_statements_are_on_the_tape(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
+) -> None:
+    """All 23 of them in one session, from the log's file and from the tables; afterwards nothing is changed."""
+    server = server_factory(kind)
+    before = variables(server)
+    process = start(server, tmp_path, "--read", method, "--duration", "3s")
+    drive(server)
+    said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert f"SET GLOBAL {'general_log' if method == 'general' else 'long_query_time'}" in said[1]
+    assert "the time is over" in said[1]
+    found = driven(tmp_path / "s.tape")
+    assert len(found) == STATEMENTS
+    assert len({session for session, _ in found}) == 1
+    assert {rows for _, rows in found} == {None if method == "general" else 1}
+    assert variables(server) == before
+    assert not list((tmp_path / "state").rglob("*.json"))
+    assert not list(server.datadir.glob("querytape-*.log"))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """Nothing can be taken back by a process that is gone: --restore does it, once."""
+    server = server_factory(kind)
+    before = variables(server)
+    process = start(server, tmp_path, "--duration", "60s")
+    process.kill()
+    process.wait(10)
+    assert variables(server) != before
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
+    again = subprocess.run([*command, "-o", str(tmp_path / "x.tape")], env=environ, capture_output=True, text=True)
+    assert again.returncode == 1
+    assert "--restore" in again.stderr
+    done = subprocess.run([*command, "--restore"], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert variables(server) == before
+    done = subprocess.run([*command, "--restore"], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "nothing to restore" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_early_it_keeps_what_it_has(
+    server_factory: Callable[..., Server], tmp_path: Path, number: signal.Signals
+) -> None:
+    """Ctrl-C and kill: the tape is written, the settings are back."""
+    server = server_factory("mariadb")
+    before = variables(server)
+    process = start(server, tmp_path, "--duration", "60s")
+    drive(server)
+    process.send_signal(number)
+    said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert "stopped by hand" in said[1]
+    assert len(driven(tmp_path / "s.tape")) == STATEMENTS
+    assert variables(server) == before
+
+
+def test_dry_run_and_limits(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """--dry-run changes nothing; a log that grows past --max-disk ends the capture."""
+    server = server_factory("mariadb")
+    before = variables(server)
+    command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
+    done = subprocess.run([*command, "--dry-run"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0
+    assert "SET GLOBAL slow_query_log = 'ON'" in done.stderr
+    assert variables(server) == before
+    process = start(server, tmp_path, "--duration", "60s", "--max-disk", "1k")
+    drive(server)
+    said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert "--max-disk" in said[1]
+    assert variables(server) == before
+
+
+def test_an_account_that_may_not_is_told_so(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """Without the privilege: a sentence, exit code 1, nothing changed, no restore file left."""
+    server = server_factory("mariadb")
+    server.execute("CREATE USER weak@localhost")
+    before = variables(server)
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    url = server.url().replace(f"{server.user}@", "weak@")
+    command = [sys.executable, "-m", "querytape", "capture", "server", url, "-o", str(tmp_path / "w.tape")]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "SUPER" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert variables(server) == before
+    assert not list((tmp_path / "state").rglob("*.json"))

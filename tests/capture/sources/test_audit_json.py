@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Audit logs as JSON: Percona's audit_log and the filters'."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from querytape.capture import SOURCES, detect_source
+
+from tests.helpers.reading import tape_of
+
+FILTER: list[dict[str, Any]] = [
+    {
+        "class": "connection",
+        "event": "connect",
+        "account": {"user": "app", "host": "web1"},
+        "connection_data": {"status": 0, "db": "shop"},
+    },
+    {
+        "class": "general",
+        "event": "status",
+        "account": {"user": "app", "host": "web1"},
+        "general_data": {
+            "command": "Query",
+            "query": "SELECT 'a\nb'",
+            "status": 1146,
+            "query_statistics": {"query_time": 0.25, "rows_sent": 7},
+        },
+    },
+    {"class": "table_access", "event": "read"},
+    {"class": "connection", "event": "disconnect", "connection_data": {"status": 0}},
+]
+
+
+def test_filters_json_in_an_array(tmp_path: Path) -> None:
+    """An array that is open while the server writes, a line that is none, rows that are no commands."""
+    rows = [
+        {"timestamp": f"2024-06-10 06:13:2{n}", "id": n, "connection_id": 13, **row} for n, row in enumerate(FILTER)
+    ]
+    path = tmp_path / "audit.json"
+    path.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + ",\nnot json at all\n")
+    assert detect_source(str(path), SOURCES.values()).name == "audit-json"
+    found, info = tape_of("audit-json", path, tmp_path)
+    assert [row[:3] for row in found] == [("connect", None, 13), ("query", b"SELECT 'a\nb'", 13), ("quit", None, 13)]
+    assert found[1][4:] == (250_000_000, "app", "web1", None, 1146, 7)
+    assert info["problems"] == {"not_understood": 1}
+
+
+def test_percona_audit_log(tmp_path: Path) -> None:
+    """One record a line: an Execute has its values filled in and is a query, one with `?` is not; times have a zone."""
+    base = {
+        "timestamp": "2026-11-20T15:21:05Z",
+        "connection_id": "5",
+        "status": 0,
+        "user": "app[app] @ web1 []",
+        "db": "shop",
+    }
+    rows = [
+        {**base, "name": "Connect", "user": "app", "host": "web1"},
+        {**base, "name": "Execute", "sqltext": "SELECT 1"},
+        {**base, "name": "Execute", "sqltext": "SELECT ?"},
+        {**base, "name": "Quit"},
+    ]
+    path = tmp_path / "audit.log"
+    path.write_text("".join(json.dumps({"audit_record": row}) + "\n" for row in rows))
+    assert detect_source(str(path), SOURCES.values()).name == "audit-json"
+    found, info = tape_of("audit-json", path, tmp_path)
+    assert [row[:2] for row in found][:2] == [("connect", None), ("query", b"SELECT 1")]
+    assert [row[0] for row in found][2:] == ["execute", "quit"]
+    assert {row[5] for row in found} == {"app"}
+    assert info["precision_ns"] == 1_000_000_000

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mysqlbinlog prints: whose statements they were, when they began, and what a binary log cannot tell."""
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.sources.binlog import missing
+from querytape.common.errors import InputError
+
+from tests.helpers.reading import read_all
+
+END = "/*!*/;\n"
+START = f"DELIMITER {END[:-1]}\n"
+KIND = SOURCES["binlog"]
+
+
+def event(kind: str, body: str, at: str = "261120 15:21:05", more: str = "") -> str:
+    """Return one event as it is printed."""
+    return f"# at 100\n#{at} server id 1  end_log_pos 200 CRC32 0x394c241a \t{kind}{more}\n{body}"
+
+
+def query(sql: str, thread: int = 7, stamp: str = "1795188065", **more: Any) -> str:
+    """Return a Query event."""
+    told = f"\tthread_id={thread}\texec_time=0\terror_code={more.pop('error', 0)}"
+    return event("Query", f"SET TIMESTAMP={stamp}{END}{sql}\n{END}", more=told, **more)
+
+
+def read(path: Path, settings: Settings | None = None) -> tuple[list[tuple[Any, ...]], list[str], dict[str, Any]]:
+    """Return (thread, seq, db, statement, start_ns, precision_ns, insert_id, errno), kinds of problems, description."""
+    log = read_all(KIND.open([str(path)], settings or Settings()))
+    names = ("thread_id", "seq", "db", "statement", "start_ns", "precision_ns", "insert_id", "errno")
+    found = sorted(log.events, key=lambda e: (e["offset"], e["session"], e["seq"]))
+    return [tuple(e[name] for name in names) for e in found], log.kinds, log.description
+
+
+def written(tmp_path: Path, *events: str) -> Path:
+    """Return a file with a header and these events."""
+    path = tmp_path / "binlog.sql"
+    first = event("Start: binlog v 4, server v 8.0.31", "BINLOG '\nAAAA\n'" + END, more=" created 261120 15:21:04")
+    path.write_bytes(("/*!50530 SET @@SESSION.PSEUDO_SLAVE_MODE=1*/;\n" + START + first + "".join(events)).encode())
+    return path
+
+
+def test_statements_their_sessions_and_what_is_set_before(tmp_path: Path) -> None:
+    """Schema, thread, insert id, user variables; what mysqlbinlog sets for itself is no statement."""
+    path = written(
+        tmp_path,
+        query(f"use `my``shop`{END}SET @@session.sql_mode=0{END}/*!\\C utf8mb4 */{END}BEGIN"),
+        event("Intvar", f"SET INSERT_ID=42{END}"),
+        event("User_var", f"SET @`who`:=_utf8mb4 0x626F62 COLLATE `utf8mb4_general_ci`{END}"),
+        query("INSERT INTO t VALUES (NULL, @who,\n# not a comment\n'# at 5 o''clock')", stamp="1795188065.123456"),
+        event("Xid = 12", f"COMMIT{END}"),
+        query("/*!40000 ALTER TABLE t DISABLE KEYS */", thread=8, stamp="1795188066", error=1062),
+    )
+    found, problems, _ = read(path)
+    assert problems == []
+    assert [(row[0], row[1], row[2], row[3], row[6], row[7]) for row in found] == [
+        (7, 1, "my`shop", b"BEGIN", None, 0),
+        (7, 2, "my`shop", b"SET @`who`:=_utf8mb4 0x626F62 COLLATE `utf8mb4_general_ci`", None, 0),
+        (7, 3, "my`shop", b"INSERT INTO t VALUES (NULL, @who,\n# not a comment\n'# at 5 o''clock')", 42, 0),
+        (7, 4, "my`shop", b"COMMIT", None, 0),
+        (8, 1, "my`shop", b"/*!40000 ALTER TABLE t DISABLE KEYS */", None, 1062),
+    ]
+    assert {row[4] // 10**9 for row in found[:4]} == {1795188065}
+    assert {row[5] for row in found} == {10**9}
+
+
+def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
+    """MySQL's Rows_query and MariaDB's Annotate_rows are the statement; rows without one are counted, and said."""
+    rows = event(
+        "Write_rows: table id 28 flags: STMT_END_F", f"\nBINLOG '\nYWUAaxMB\n'{END}### INSERT INTO `t`\n### SET\n"
+    )
+    path = written(
+        tmp_path,
+        query("BEGIN"),
+        event("Rows_query\n# INSERT INTO t\n# VALUES (1)\n", "# at 150\n"),
+        rows,
+        event("Xid = 1", f"COMMIT{END}"),
+        event("GTID 0-1-6 trans", f"/*M!100001 SET @@session.gtid_seq_no=6*//*!*/;\nSTART TRANSACTION\n{END}"),
+        event("Annotate_rows:\n", "#Q> UPDATE t\n#Q> SET a = 2\n"),
+        rows,
+        event("Xid = 2", f"COMMIT{END}"),
+        query("BEGIN", thread=9),
+        rows,
+        event("Xid = 3", f"COMMIT{END}"),
+    )
+    found, problems, described = read(path)
+    assert problems == []
+    assert [(row[0], row[3]) for row in found] == [
+        (7, b"BEGIN"),
+        (7, b"INSERT INTO t\nVALUES (1)"),
+        (7, b"COMMIT"),
+        (None, b"START TRANSACTION"),
+        (None, b"UPDATE t\nSET a = 2"),
+        (None, b"COMMIT"),
+        (9, b"BEGIN"),
+        (9, b"COMMIT"),
+    ]
+    assert (described["row_events"], described["row_events_without_statement"]) == (3, 1)
+    assert [warning["kind"] for warning in missing(described)] == ["writes_only", "row_events"]
+
+
+def test_headers_are_local_times(tmp_path: Path) -> None:
+    """The hour of an event without a SET TIMESTAMP follows from one that has it, or from the option."""
+    path = written(
+        tmp_path, query("BEGIN", at="261120 17:21:05"), event("Xid = 1", f"COMMIT{END}", at="261120 17:21:09")
+    )
+    found, _, _ = read(path)
+    assert [row[4] // 10**9 for row in found] == [1795188065, 1795188069]
+    path = written(tmp_path, event("Xid = 1", f"COMMIT{END}", at="261120 18:21:05"))
+    found, _, _ = read(path, Settings(timezone_ns=3 * 3600 * 10**9))
+    assert found[0][4] // 10**9 == 1795188065
+
+
+def test_a_statement_without_an_end_loses_nothing_else(tmp_path: Path) -> None:
+    """Cut in the middle of the file and at its end: two problems, and the statement between them."""
+    cut = query("INSERT INTO t VALUES (1)").removesuffix(END)
+    path = written(tmp_path, cut, query("INSERT INTO t VALUES (2)"), cut)
+    found, problems, _ = read(path)
+    assert [row[3] for row in found] == [b"INSERT INTO t VALUES (2)"]
+    assert problems == ["truncated_statement", "truncated_statement"]
+
+
+def test_a_raw_binary_log_is_named(tmp_path: Path) -> None:
+    """What to do is said; no tape is written."""
+    path = tmp_path / "binlog.000001"
+    path.write_bytes(b"\xfebin" + bytes(500))
+    with pytest.raises(InputError, match="run mysqlbinlog on it"):
+        capture_source(KIND, [str(path)], tmp_path / "t.tape", Settings())
+    assert not (tmp_path / "t.tape").exists()
+
+
+def test_the_tape_says_that_it_is_writes_only(tmp_path: Path) -> None:
+    """A warning of the kind writes_only; the tape is partial."""
+    info = capture_source(KIND, [str(written(tmp_path, query("DELETE FROM t")))], tmp_path / "t.tape", Settings())
+    assert [warning["kind"] for warning in info["warnings"]] == ["writes_only"]
+    assert info["counts"]["events"] == 1
+
+
+def test_the_paired_traffic(samples: Path) -> None:
+    """Of the packets' writes each thread's stand in the binary log, in their order, once each."""
+    found, problems, _ = read(samples / "paired" / "md_paired.binlog.txt")
+    assert problems == []
+    texts = defaultdict(list)
+    for row in found:
+        if row[3] not in (b"START TRANSACTION", b"COMMIT", b"BEGIN"):
+            texts[row[0]].append(row[3])
+    packets = SOURCES["packets"].open([str(samples / "paired" / "md_paired.pcap")], Settings(extra={"port": (33306,)}))
+    said = defaultdict(list)
+    with duckdb.connect() as con:
+        stream = packets.part(100_000, 1 << 26)
+        con.register("s", stream)
+        for thread, statement in con.execute(
+            "SELECT thread_id, statement FROM s WHERE class = 'write' AND command = 'query' AND errno = 0"
+            " AND rows_affected > 0 ORDER BY session, seq"
+        ).fetchall():
+            said[thread].append(bytes(statement))
+        con.unregister("s")
+        stream.close()
+    packets.close()
+    for thread in range(515, 523):
+        ours = [text for text in said[thread] if not text.startswith(b"LOAD DATA")]
+        assert [text for text in texts[thread] if text in ours] == ours, thread

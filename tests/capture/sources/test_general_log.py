@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""General query logs: arrivals, connections and texts, and nothing that such a log cannot tell."""
+
+from pathlib import Path
+
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source, detect_source
+
+from tests.helpers.reading import Read, read_all
+
+MYSQL8 = """/usr/sbin/mysqld, Version: 8.0.31 (MySQL Community Server - GPL). started with:
+Tcp port: 3306  Unix socket: /s
+Time                 Id Command    Argument
+2026-11-20T15:21:05.000001Z\t    7 Connect\tapp@web1 on shop using TCP/IP
+2026-11-20T15:21:05.000002Z\t    7 Query\tSELECT 'two
+lines'
+2026-11-20T15:21:05.000003Z\t    7 Init DB\tother
+2026-11-20T15:21:05.000004Z\t    8 Query\tSELECT 2
+2026-11-20T15:21:05.000005Z\t    7 Quit\t
+"""
+MARIADB = """/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:
+Tcp port: 3306  Unix socket: /s
+Time\t\t    Id Command\tArgument
+261120 15:21:05\t     7 Query\tSELECT 1
+\t\t     7 Query\tSELECT 2
+"""
+
+
+def read(tmp_path: Path, text: str, timezone_ns: int | None = None) -> Read:
+    """Return what is read of a log."""
+    path = tmp_path / "general.log"
+    path.write_text(text)
+    assert detect_source(str(path), SOURCES.values()).name == "general"
+    return read_all(SOURCES["general"].open([str(path)], Settings(timezone_ns)))
+
+
+def test_mysql(tmp_path: Path) -> None:
+    """Commands by name, statements of several lines, the schema that Connect and Init DB set."""
+    log = read(tmp_path, MYSQL8)
+    assert [(e["thread_id"], e["command"], e["db"], e["statement"]) for e in log.events] == [
+        (7, "connect", "shop", None),
+        (7, "query", "shop", b"SELECT 'two\nlines'"),
+        (7, "init_db", "other", None),
+        (8, "query", None, b"SELECT 2"),
+        (7, "quit", "other", None),
+    ]
+    assert {e["duration_ns"] for e in log.events} == {None}
+    assert log.kinds == []
+
+
+@pytest.mark.parametrize(("hours", "offset_ns"), [(0, None), (2, 7_200_000_000_000)])
+def test_mariadb_has_local_times(tmp_path: Path, hours: int, offset_ns: int | None) -> None:
+    """Whole seconds in local time; a row without a time has that of the row before."""
+    log = read(tmp_path, MARIADB, offset_ns)
+    assert {e["start_ns"] // 1_000_000_000 for e in log.events} == {1795188065 - hours * 3600}
+    assert {e["precision_ns"] for e in log.events} == {1_000_000_000}
+
+
+def test_the_tape(tmp_path: Path) -> None:
+    """The tape knows no durations."""
+    path = tmp_path / "general.log"
+    path.write_text(MYSQL8)
+    info = capture_source(SOURCES["general"], [str(path)], tmp_path / "t.tape", Settings())
+    assert info["counts"] == {"events": 5, "sessions": 2, "digests": 1, "problems": 0}
+    assert "duration_ns" not in info["known_columns"]

@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Packets to events: conversations made by hand, in every container, order and state of damage."""
+
+import re
+import struct
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.native.bindings.parsers import open_packets
+from querytape.schemas import FLAGS
+
+from ...helpers.dialogue import (
+    CLIENT,
+    MYSQL_CAPS,
+    SERVER,
+    SSL,
+    Dialogue,
+    Segment,
+    err,
+    greeting,
+    login,
+    ok,
+    packet,
+    query,
+    rows,
+    write_pcap,
+)
+from ...helpers.reading import events, read_all, said
+
+TRUNCATED = FLAGS["truncated"]
+
+
+def shop() -> Dialogue:
+    """Return a small conversation: a result set, a change, an error."""
+    dialogue = Dialogue().logged_in()
+    dialogue.ask(b"SELECT x FROM t", rows([b"a", b"bb", b"ccc"]))
+    dialogue.ask(b"UPDATE t SET x = 'long " + b"y" * 3000 + b"'", ok(1, affected=7, warnings=2))
+    dialogue.ask(b"SELECT nope", err(1, 1054, b"Unknown column 'nope'"))
+    dialogue.ask(b"SELECT many", rows([b"%d" % n * 10 for n in range(500)]))
+    return dialogue.close()
+
+
+SHOP = [
+    ("connect", None, None, 0),
+    ("query", b"SELECT x FROM t", 3, 0),
+    ("query", b"UPDATE t SET x = 'long " + b"y" * 3000 + b"'", None, 0),
+    ("query", b"SELECT nope", None, 1054),
+    ("query", b"SELECT many", 500, 0),
+    ("quit", None, None, 0),
+]
+
+
+@pytest.mark.parametrize("version", [4, 6])
+@pytest.mark.parametrize("link", ["ethernet", "vlan", "qinq", "sll", "sll2", "null", "null_big", "raw"])
+def test_every_link_layer_and_ip_version(tmp_path: Path, link: str, version: int) -> None:
+    """The same conversation is the same, whatever carried it."""
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], link=link, version=version))
+    assert said(found) == SHOP
+    assert problems == []
+    assert {e["host"] for e in found} == {"10.0.0.5" if version == 4 else "::5"}
+    assert {e["thread_id"] for e in found} == {77}
+    assert {(e["user"], e["db"]) for e in found} == {("app", "shop")}
+
+
+@pytest.mark.parametrize("endian", ["<", ">"])
+@pytest.mark.parametrize("nano", [False, True])
+def test_byte_orders_and_resolutions_of_times(tmp_path: Path, endian: str, nano: bool) -> None:
+    """Both byte orders, micro- and nanoseconds: the times are the same."""
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()], endian=endian, nano=nano))
+    first = found[1]
+    assert first["start_ns"] == 1_718_000_000_000_600_000
+    assert first["duration_ns"] == 100_000
+    assert first["first_byte_ns"] == 100_000
+    update = found[2]
+    assert update["request_ns"] == 200_000
+    assert update["rows_affected"] == 7
+    assert update["warnings"] == 2
+    assert found[3]["error"] == "Unknown column 'nope'"
+
+
+def orders(dialogue: Dialogue) -> dict[str, list[Segment]]:
+    """Return the segments of a conversation as a network might show them: nothing is lost."""
+    segments = dialogue.segments
+    swapped = list(segments)
+    for at in range(5, len(swapped) - 1, 3):
+        if swapped[at].way == swapped[at + 1].way:
+            swapped[at], swapped[at + 1] = swapped[at + 1], swapped[at]
+    overlapping = []
+    for n, segment in enumerate(segments):
+        overlapping.append(segment)
+        if len(segment.payload) > 10 and n % 2:
+            before = 6
+            overlapping.append(replace(segment, seq=segment.seq + before, payload=segment.payload[before:]))
+    probes = []
+    for segment in segments:
+        probes.append(segment)
+        if segment.payload:
+            probes.append(replace(segment, seq=segment.seq + len(segment.payload) - 1, payload=b"\0"))
+    return {
+        "out of order": swapped,
+        "each twice": [segment for segment in segments for _ in range(2)],
+        "retransmitted later": [*segments[:12], *segments[6:]],
+        "overlapping": overlapping,
+        "keep-alive probes": probes,
+    }
+
+
+@pytest.mark.parametrize("name", sorted(orders(shop())))
+def test_reassembly_loses_nothing(tmp_path: Path, name: str) -> None:
+    """Reordered, repeated, overlapping: the same events, each once."""
+    dialogue = shop()
+    pairs = [(dialogue, segment) for segment in orders(dialogue)[name]]
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
+    assert said(found) == SHOP
+    assert problems == []
+    assert described["gaps"] == 0
+
+
+def test_sequence_numbers_wrap(tmp_path: Path) -> None:
+    """Both ways cross 2^32 in the middle of the conversation."""
+    dialogue = Dialogue(isn=(0xFFFFFFFF - 500, 0xFFFFFFFF - 300)).logged_in()
+    dialogue.ask(b"SELECT '" + b"z" * 2000 + b"'", rows([b"q" * 100] * 50))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    assert [e["rows_sent"] for e in found] == [None, 50, None]
+    assert problems == []
+
+
+def test_a_lost_segment_hits_its_command_only(tmp_path: Path) -> None:
+    """One segment of a long answer is missing: that answer is unknown, the next commands are whole."""
+    dialogue = Dialogue().logged_in()
+    dialogue.ask(b"SELECT lost", rows([b"v" * 900] * 20))
+    for n in range(80):
+        dialogue.ask(b"SELECT %d" % n, rows([b"%d" % n]))
+    dialogue.close()
+    at = next(i for i, s in enumerate(dialogue.segments) if s.way == SERVER and len(s.payload) == 1400) + 3
+    pairs = [(dialogue, s) for i, s in enumerate(dialogue.segments) if i != at]
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
+    lost = [e for e in found if e["statement"] == b"SELECT lost"]
+    assert [(e["errno"], e["rows_sent"], e["duration_ns"]) for e in lost] == [(None, None, None)]
+    whole = [e for e in found if e["statement"] not in (b"SELECT lost", None)]
+    assert {e["rows_sent"] for e in whole if e["errno"] == 0} == {1}
+    assert sum(e["errno"] == 0 for e in whole) >= 15
+    assert described["gaps"] == 1
+    assert "lost_packets" in problems
+    problem = next(p for p in read_all(open_packets([tmp_path / "a.pcap"])).problems if p["kind"] == "lost_packets")
+    assert problem["offset"] > 0
+    assert re.search(r'found "\d+\.\d+\.\d+\.\d+:\d+, query: \d+ bytes of the server missing"', problem["detail"])
+
+
+def test_a_problem_names_the_connection_and_the_command(tmp_path: Path) -> None:
+    """An answer that fits no command: its client, what was asked, how many bytes; none of them is shown."""
+    dialogue = Dialogue().logged_in()
+    dialogue.ask(b"SELECT 1", packet(1, b"\x03def") + packet(2, b"secret"))
+    dialogue.say(CLIENT, packet(3, b"\x03secret"))
+    dialogue.close()
+    path = write_pcap(tmp_path / "a.pcap", [(dialogue, s) for s in dialogue.segments])
+    problems = read_all(open_packets([path])).problems
+    assert problems
+    for problem in problems:
+        assert re.search(r'found "[0-9.]+:\d+, [a-z ]+: \d+ bytes"', problem["detail"])
+        assert "secret" not in problem["detail"]
+
+
+def test_the_snapshot_length_cuts_statements_and_they_say_so(tmp_path: Path) -> None:
+    """Statements that are not whole are marked, so that no replay sends them."""
+    dialogue = Dialogue().logged_in().ask(b"SELECT 'a rather long statement'", rows([b"1"]))
+    dialogue.segments[-2].cut = 10
+    found, _, described = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    cut = next(e for e in found if e["command"] == "query")
+    assert cut["flags"] & TRUNCATED
+    assert cut["statement"] == b"SELECT 'a rather long "
+    assert cut["errno"] is None
+    assert described["cut_segments"] == 1
+
+
+def test_ports_are_used_again(tmp_path: Path) -> None:
+    """The same addresses without a FIN between: another session; a SYN seen twice is not."""
+    first = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"]))
+    second = Dialogue(isn=(777777, 888888)).logged_in().ask(b"SELECT 2", rows([b"2"])).close()
+    pairs = [(d, s) for d in (first, second) for s in d.segments]
+    pairs.insert(1, pairs[0])
+    found, problems, described = events(write_pcap(tmp_path / "a.pcap", pairs))
+    assert [(e["session"], e["statement"]) for e in found if e["command"] == "query"] == [
+        (1, b"SELECT 1"),
+        (2, b"SELECT 2"),
+    ]
+    assert described["connections"] == 2
+    assert problems == []
+
+
+def test_joined_in_mid_stream(tmp_path: Path) -> None:
+    """Without the login the account is unknown, the statements are not; half an answer before them is nobody's."""
+    dialogue = Dialogue().logged_in().ask(b"SELECT before", rows([b"v" * 700] * 10))
+    dialogue.ask(b"SELECT after", rows([b"1", b"2"])).ask(b"\0\1SELECT attributes", ok(1)).close()
+    start = next(i for i, s in enumerate(dialogue.segments) if b"SELECT before" in s.payload) + 2
+    pairs = [(dialogue, s) for s in dialogue.segments[start:]]
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", pairs))
+    assert said(found) == [
+        ("query", b"SELECT after", 2, 0),
+        ("query", b"SELECT attributes", None, 0),
+        ("quit", None, None, 0),
+    ]
+    assert {(e["user"], e["db"], e["thread_id"]) for e in found} == {(None, None, None)}
+    assert problems == ["joined_midway"]
+
+
+def test_tls_is_counted_and_never_guessed(tmp_path: Path) -> None:
+    """Behind an SSLRequest nothing is read; the tape of other connections says how many were encrypted."""
+    caps = MYSQL_CAPS | SSL
+    secret = Dialogue(client_port=41000).open().say(SERVER, greeting(caps))
+    secret.say(CLIENT, packet(1, struct.pack("<IIB", caps, 1 << 24, 255) + bytes(23))).say(CLIENT, query(b"SELECT no"))
+    path = write_pcap(tmp_path / "a.pcap", [secret, shop()])
+    found, problems, described = events(path)
+    assert said(found) == SHOP
+    assert (described["encrypted"], described["connections"], problems) == (1, 2, [])
+    info = capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
+    assert info["warnings"][0]["text"].startswith("1 of 2 connections are encrypted")
+
+
+def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
+    """Version 1 and 2: host and port are the client's, not the proxy's."""
+    text = Dialogue(client_port=41001).open().say(CLIENT, b"PROXY TCP4 192.0.2.9 10.0.0.1 55555 3306\r\n")
+    binary = Dialogue(client_port=41002).open()
+    address = bytes([192, 0, 2, 8, 10, 0, 0, 1]) + struct.pack(">HH", 55556, 3306)
+    binary.say(CLIENT, b"\r\n\r\n\0\r\nQUIT\n\x21\x11" + struct.pack(">H", len(address)) + address)
+    for dialogue in (text, binary):
+        dialogue.say(SERVER, greeting(MYSQL_CAPS)).say(CLIENT, login(MYSQL_CAPS)).say(SERVER, ok(2)).close()
+    path = write_pcap(tmp_path / "a.pcap", [text, binary])
+    found, problems, _ = events(path)
+    assert [e["host"] for e in found] == ["192.0.2.9"] * 2 + ["192.0.2.8"] * 2
+    assert problems == []
+    capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
+    with duckdb.connect() as con:
+        ports = con.execute(f"SELECT port FROM '{tmp_path}/t.tape/sessions.parquet' ORDER BY session").fetchall()
+    assert ports == [(55555,), (55556,)]
+
+
+def test_a_capture_file_cut_off_keeps_what_it_has(tmp_path: Path) -> None:
+    """tcpdump was killed in the middle of a packet: a problem, and all events before it."""
+    path = write_pcap(tmp_path / "a.pcap", [shop()])
+    path.write_bytes(path.read_bytes()[:-30])
+    found, problems, _ = events(path)
+    assert said(found)[:5] == SHOP[:5]
+    assert "damaged_capture" in problems
+
+
+def as_pcapng(path: Path, ticks: dict[int, int]) -> Path:
+    """Write a capture file again as pcapng; `ticks`: packets by number, from 0, and their 64 bits of microseconds instead."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack("<II", kind, len(body) + 12) + body + struct.pack("<I", len(body) + 12)
+
+    old = path.read_bytes()
+    out = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1)) + block(1, struct.pack("<HHI", 1, 0, 262144))
+    at, number = 24, 0
+    while at < len(old):
+        seconds, fraction, kept, length = struct.unpack_from("<IIII", old, at)
+        tick = ticks.get(number, seconds * 1_000_000 + fraction)
+        body = struct.pack("<IIIII", 0, tick >> 32, tick & 0xFFFFFFFF, kept, length)
+        out += block(6, body + old[at + 16 : at + 16 + kept])
+        at, number = at + 16 + kept, number + 1
+    path.write_bytes(out)
+    return path
+
+
+def test_a_time_that_cannot_be(tmp_path: Path) -> None:
+    """64 bits of microseconds may say the year 586,524: such a packet has the time of the one before, and a problem says so."""
+    plain, _, _ = events(write_pcap(tmp_path / "a.pcap", [shop()]))
+    sound, problems, _ = events(as_pcapng(write_pcap(tmp_path / "b.pcap", [shop()]), {}))
+    assert (said(sound), problems) == (SHOP, [])
+    assert [e["start_ns"] for e in sound] == [e["start_ns"] for e in plain]
+    found, problems, _ = events(as_pcapng(write_pcap(tmp_path / "c.pcap", [shop()]), {0: 2**64 - 1, 6: 2**63}))
+    assert said(found) == SHOP
+    assert problems == ["impossible_time"] * 2
+    assert max(e["start_ns"] for e in found) <= max(e["start_ns"] for e in plain)

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MySQL protocol: what is asked and answered, in every form, from conversations made by hand."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from querytape.schemas import FLAGS
+
+from ...helpers.dialogue import (
+    CLIENT,
+    COMPRESS,
+    DEPRECATE_EOF,
+    MYSQL_CAPS,
+    QUERY_ATTRIBUTES,
+    SERVER,
+    SESSION_TRACK,
+    Dialogue,
+    column,
+    eof,
+    err,
+    lenenc,
+    ok,
+    packet,
+    query,
+    rows,
+    write_pcap,
+)
+from ...helpers.reading import events, said
+
+TRUNCATED = FLAGS["truncated"]
+
+
+@pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
+def test_multi_statements_are_one_event(tmp_path: Path, caps: int) -> None:
+    """Rows and affected rows are summed, the first error counts, warnings are the last result's."""
+    dialogue = Dialogue().logged_in(caps)
+    answer = rows([b"1", b"2"], caps, status=10) + ok(6, affected=3, status=10, warnings=4) + rows([b"3"], caps, seq=7)
+    dialogue.ask(b"SELECT 1; UPDATE t; SELECT 2", answer)
+    broken = rows([b"1"], caps, status=10) + err(6, 1146, b"no table")
+    dialogue.ask(b"SELECT 1; SELECT nope; SELECT 3", broken).ask(b"SELECT 4", rows([b"4"], caps)).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["rows_sent"], e["rows_affected"], e["errno"]) for e in found[1:4]] == [
+        (3, 3, 0),
+        (1, None, 1146),
+        (1, None, 0),
+    ]
+    assert problems == []
+
+
+def test_pipelined_commands_get_their_own_answers(tmp_path: Path) -> None:
+    """Four queries in one segment, then four answers in one."""
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, b"".join(query(b"SELECT %d" % n) for n in range(4)))
+    dialogue.say(SERVER, rows([b"a"]) + rows([b"a", b"b"]) + err(1, 1064, b"x") + rows([b"a", b"b", b"c"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["rows_sent"], e["errno"]) for e in found[1:5]] == [
+        (b"SELECT 0", 1, 0),
+        (b"SELECT 1", 2, 0),
+        (b"SELECT 2", None, 1064),
+        (b"SELECT 3", 3, 0),
+    ]
+    assert problems == []
+
+
+def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
+    """None, one string, one number and one NULL: the SQL is what stands behind them."""
+    caps = MYSQL_CAPS | QUERY_ATTRIBUTES
+    named = b"\xfe\0" + lenenc(b"trace") + b"\x08\0" + lenenc(b"n") + b"\xfe\0" + lenenc(b"nothing")
+    values = lenenc(b"abc") + struct.pack("<q", -5)
+    attributes = b"\3\1" + b"\4" + b"\1" + named + values
+    dialogue = Dialogue().logged_in(caps).ask(b"\0\1SELECT 1", rows([b"1"]))
+    dialogue.ask(attributes + b"SELECT 2", rows([b"2"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["statement"], e["params"]) for e in found[1:3]] == [
+        (b"SELECT 1", None),
+        (b"SELECT 2", b"A" + attributes),
+    ]
+    assert problems == []
+
+
+def test_the_schema_is_followed(tmp_path: Path) -> None:
+    """INIT_DB, USE, and what session tracking tells; a USE that fails changes nothing."""
+    caps = MYSQL_CAPS | SESSION_TRACK
+    dialogue = Dialogue().logged_in(caps)
+    dialogue.say(CLIENT, packet(0, b"\2other")).say(SERVER, ok(1)).ask(b"SELECT 1", rows([b"1"]))
+    dialogue.ask(b"use `third`;", ok(1)).ask(b"SELECT 2", rows([b"1"]))
+    dialogue.ask(b"USE gone", err(1, 1049, b"Unknown database")).ask(b"SELECT 3", rows([b"1"]))
+    change = b"\1" + lenenc(lenenc(b"tracked"))
+    dialogue.ask(b"CALL switches()", ok(1, status=0x4002, more=lenenc(b"") + lenenc(change)))
+    dialogue.ask(b"SELECT 4", rows([b"1"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    schemas = {e["statement"]: e["db"] for e in found if e["command"] == "query"}
+    assert [schemas[b"SELECT %d" % n] for n in (1, 2, 3, 4)] == ["other", "third", "third", "tracked"]
+    assert problems == []
+
+
+def prepare_ok(statement: int, columns: int, params: int) -> bytes:
+    """Return a PREPARE's answer."""
+    out = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 0))
+    seq = 2
+    for count in (params, columns):
+        for _ in range(count):
+            out += column(seq)
+            seq += 1
+        if count:
+            out += eof(seq)
+            seq += 1
+    return out
+
+
+def test_attributes_of_executions(tmp_path: Path) -> None:
+    """Clients of MySQL 8 name their parameters; without attributes it is an execution like any other, with them `N`."""
+    dialogue = Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES)
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?")).say(SERVER, prepare_ok(1, 0, 1))
+    head = struct.pack("<IBI", 1, 8, 1)
+    named = b"\3\0" + lenenc(b"")
+    bodies = [
+        head + b"\1" + b"\0\1" + named + struct.pack("<i", 1),
+        head + b"\1" + b"\0\0" + struct.pack("<i", 2),
+        head + b"\2" + b"\0\1" + named + b"\xfd\0" + lenenc(b"trace") + struct.pack("<i", 3) + lenenc(b"abc"),
+    ]
+    for body in bodies:
+        dialogue.say(CLIENT, packet(0, b"\x17" + body)).say(SERVER, ok(1))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    plain = b"\0" + struct.pack("<I", 1) + b"\0\1"
+    assert [e["params"] for e in found if e["command"] == "execute"] == [
+        b"E\1" + plain + b"\3\0" + struct.pack("<i", 1),
+        b"E\1" + plain + b"\3\0" + struct.pack("<i", 2),
+        b"N\2\0" + plain + b"\3\0\xfd\0" + struct.pack("<i", 3) + lenenc(b"abc") + lenenc(b"") + lenenc(b"trace"),
+    ]
+    assert problems == []
+
+
+@pytest.mark.parametrize("flags", [0, 8])
+@pytest.mark.parametrize("agreed", [True, False])
+@pytest.mark.parametrize("midway", [True, False])
+def test_a_count_comes_with_each_execution(tmp_path: Path, flags: int, agreed: bool, midway: bool) -> None:
+    """Where attributes are agreed a statement with parameters has count and names, whatever its flags say, else neither.
+
+    Without the login what was agreed shows in the packet.
+    """
+    dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if agreed else 0))
+    login_segments = len(dialogue.segments)
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
+    head = struct.pack("<IBI", 1, flags if agreed else 0, 1)
+    types = b"\3\0" + (lenenc(b"") if agreed else b"") + b"\xfd\0" + (lenenc(b"") if agreed else b"")
+    count = b"\2" if agreed else b""
+    values = [struct.pack("<i", n) + lenenc(b"text %d" % n) for n in range(4)]
+    for value in values[:2]:
+        dialogue.say(CLIENT, packet(0, b"\x17" + head + count + b"\0\1" + types + value)).say(SERVER, ok(1))
+    for value in values[2:]:
+        dialogue.say(CLIENT, packet(0, b"\x17" + head + count + b"\0\0" + value)).say(SERVER, ok(1))
+    dialogue.close()
+    pairs = [(dialogue, s) for s in dialogue.segments[login_segments if midway else 0 :]]
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", pairs))
+    plain = b"\0" + struct.pack("<I", 1) + b"\0\1\3\0\xfd\0"
+    assert [e["params"] for e in found if e["command"] == "execute"] == [b"E\2" + plain + value for value in values]
+    assert problems == (["joined_midway"] if midway else [])
+
+
+def test_prepared_statements_carry_their_types(tmp_path: Path) -> None:
+    """Types are sent once; each execution on the tape has them. Long data, reset, close, and an unknown id."""
+    dialogue = Dialogue().logged_in()
+    sql = b"SELECT x FROM t WHERE a = ? AND b = ?"
+    dialogue.say(CLIENT, packet(0, b"\x16" + sql)).say(SERVER, prepare_ok(9, 1, 2))
+    types, values = b"\3\0\xfd\0", struct.pack("<i", 42) + lenenc(b"text")
+    first = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\1" + types + values
+    binary = packet(1, b"\1") + column(2) + eof(3) + packet(4, b"\0\0" + lenenc(b"r")) + eof(5)
+    dialogue.say(CLIENT, packet(0, b"\x17" + first)).say(SERVER, binary)
+    again = struct.pack("<IBI", 9, 0, 1) + b"\2" + b"\0" + struct.pack("<i", 43)
+    dialogue.say(CLIENT, packet(0, b"\x17" + again)).say(SERVER, binary)
+    dialogue.say(CLIENT, packet(0, b"\x18" + struct.pack("<IH", 9, 1) + b"long"))
+    longer = struct.pack("<IBI", 9, 0, 1) + b"\0" + b"\0" + struct.pack("<i", 44)
+    dialogue.say(CLIENT, packet(0, b"\x17" + longer)).say(SERVER, binary)
+    dialogue.say(CLIENT, packet(0, b"\x19" + struct.pack("<I", 9)))
+    dialogue.say(CLIENT, packet(0, b"\x17" + struct.pack("<IBI", 99, 0, 1))).say(
+        SERVER, err(1, 1243, b"unknown")
+    ).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    head = b"E\2\0" + struct.pack("<I", 1)
+    executes = [(e["statement"], e["stmt"], e["params"], e["rows_sent"]) for e in found if e["command"] == "execute"]
+    assert executes == [
+        (sql, 1, head + b"\0\1" + types + values, 1),
+        (sql, 1, head + b"\2\1" + types + struct.pack("<i", 43), 1),
+        (sql, 1, b"D\2\2\0" + struct.pack("<I", 1) + b"\0\1" + types + struct.pack("<i", 44), 1),
+        (None, None, b"R" + struct.pack("<IBI", 99, 0, 1), None),
+    ]
+    assert [e["params"] for e in found if e["command"] == "long_data"] == [b"L\1\0long"]
+    assert all(e["checksum"].startswith("binary:") for e in found if e["command"] == "execute" and e["rows_sent"])
+    assert problems == ["params_not_understood"]
+
+
+def test_local_infile_keeps_the_file(tmp_path: Path) -> None:
+    """The client's file is the command's, not commands of its own."""
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t")).say(SERVER, packet(1, b"\xfbx"))
+    dialogue.say(CLIENT, packet(2, b"1\t\3a\n") + packet(3, b"2\tb\n") + packet(4, b"")).say(SERVER, ok(5, affected=2))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert (found[1]["params"], found[1]["rows_affected"], len(found)) == (b"I1\t\3a\n2\tb\n", 2, 3)
+    assert problems == []
+
+
+def files_loaded(tmp_path: Path, execute: bool, files: list[list[bytes]], attributes: bool = False) -> bytes | None:
+    """Return the params of a command whose answer asks for some files, each sent in pieces."""
+    dialogue = Dialogue().logged_in(MYSQL_CAPS | (QUERY_ATTRIBUTES if attributes else 0))
+    text = b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t SET a = ?"
+    if execute:
+        dialogue.say(CLIENT, packet(0, b"\x16" + text)).say(SERVER, prepare_ok(1, 0, 1))
+        request = b"\x17" + struct.pack("<IBI", 1, 0, 1) + b"\0\1\3\0" + struct.pack("<i", 7)
+    else:
+        named = b"\1\1\0\1\xfd\0" + lenenc(b"trace") + lenenc(b"abc")
+        request = b"\3" + (named if attributes else b"") + text
+    dialogue.say(CLIENT, packet(0, request)).say(SERVER, packet(1, b"\xfbx"))
+    for number, pieces in enumerate(files):
+        seq = 2
+        for piece in (*pieces, b""):
+            dialogue.say(CLIENT, packet(seq, piece), mss=60000)
+            seq += 1
+        more = number + 1 < len(files)
+        dialogue.say(SERVER, ok(seq, affected=1, status=10 if more else 2))
+        if more:
+            dialogue.say(SERVER, packet(seq + 1, b"\xfbx"))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue], step_us=1))
+    assert problems == []
+    assert [e["command"] for e in found] == ["connect", *(["prepare", "execute"] if execute else ["query"]), "quit"]
+    assert found[-2]["rows_affected"] == len(files)
+    return found[-2]["params"]
+
+
+def test_files_of_local_infile(tmp_path: Path) -> None:
+    """Empty ones, several of one command, and next to attributes and parameters: all are on the tape."""
+    assert files_loaded(tmp_path, False, [[]]) == b"I"
+    assert files_loaded(tmp_path, False, [[b"a\n", b"b\n"]]) == b"Ia\nb\n"
+    assert files_loaded(tmp_path, False, [[b"a\n"], [], [b"c", b"d"]]) == b"S\0\2a\n\0\2cd"
+    own = b"E\1\0" + struct.pack("<I", 1) + b"\0\1\3\0" + struct.pack("<i", 7)
+    assert files_loaded(tmp_path, True, [[b"a\n"]]) == b"S" + lenenc(own) + b"\2a\n"
+    assert files_loaded(tmp_path, True, [[]]) == b"S" + lenenc(own) + b"\0"
+    attribute = b"A\1\1\0\1\xfd\0" + lenenc(b"trace") + lenenc(b"abc")
+    assert files_loaded(tmp_path, False, [[b"a\n"]], attributes=True) == b"S" + lenenc(attribute) + b"\2a\n"
+
+
+def test_a_file_of_exactly_a_packets_length(tmp_path: Path) -> None:
+    """Its last piece is an empty packet that continues it, which is not its end."""
+    largest = b"x" * 0xFFFFFF
+    dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
+    dialogue.say(SERVER, packet(1, b"\xfbx"))
+    dialogue.say(CLIENT, struct.pack("<I", 0x02FFFFFF) + largest + struct.pack("<I", 3 << 24), mss=60000)
+    dialogue.say(CLIENT, struct.pack("<I", 0x04000003) + b"end" + struct.pack("<I", 5 << 24)).say(SERVER, ok(6))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()], step_us=1))
+    assert (found[1]["params"], problems) == (b"I" + largest + b"end", [])
+
+
+def test_a_file_that_breaks_off_is_not_whole(tmp_path: Path) -> None:
+    """The connection ended while it was sent: the statement is cut."""
+    dialogue = Dialogue().logged_in().say(CLIENT, query(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t"))
+    dialogue.say(SERVER, packet(1, b"\xfbx")).say(CLIENT, packet(2, b"half"))
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    assert found[1]["flags"] & TRUNCATED
+
+
+@pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
+def test_set_option(tmp_path: Path, caps: int) -> None:
+    """It is answered with an EOF, or with the OK that stands for one; what follows is understood."""
+    answer = ok(1, header=0xFE) if caps & DEPRECATE_EOF else eof(1)
+    dialogue = Dialogue().logged_in(caps).say(CLIENT, packet(0, b"\x1b\0\0")).say(SERVER, answer)
+    dialogue.ask(b"DO 1", ok(1)).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [(e["command"], e["errno"]) for e in found] == [
+        ("connect", 0),
+        ("set_option", 0),
+        ("query", 0),
+        ("quit", 0),
+    ]
+    assert problems == []
+
+
+def frames(payload: bytes, seq: int, size: int) -> bytes:
+    """Return bytes as compressed frames of `size` bytes each, every third one stored as it is."""
+    out = b""
+    for number, at in enumerate(range(0, len(payload), size)):
+        piece = payload[at : at + size]
+        stored = number % 3 == 2
+        body = piece if stored else zlib.compress(piece)
+        claimed = 0 if stored else len(piece)
+        head = struct.pack("<I", len(body))[:3] + bytes([(seq + number) & 255]) + struct.pack("<I", claimed)[:3]
+        out += head + body
+    return out
+
+
+@pytest.mark.parametrize("size", [7, 100, 1 << 20])
+def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> None:
+    """zlib after the login; frames end wherever they like."""
+    caps = MYSQL_CAPS | COMPRESS
+    dialogue = Dialogue().logged_in(caps)
+    dialogue.say(CLIENT, frames(query(b"SELECT x FROM t"), 0, size))
+    dialogue.say(SERVER, frames(rows([b"v" * 50] * 40), 1, size))
+    dialogue.say(CLIENT, frames(packet(0, b"\1"), 0, size))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert said(found) == [("connect", None, None, 0), ("query", b"SELECT x FROM t", 40, 0), ("quit", None, None, 0)]
+    assert problems == []
+
+
+def test_statements_and_rows_of_more_than_16_mib(tmp_path: Path) -> None:
+    """They come in packets of 16 MiB - 1: one statement, one row."""
+    text = b"SELECT '" + b"a" * (17 << 20) + b"'"
+    big = b"b" * (18 << 20)
+    row = b"\xfe" + struct.pack("<Q", len(big)) + big
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, packet(0, b"\3" + text), 60000)
+    answer = packet(1, b"\1") + column(2) + eof(3) + packet(4, row) + packet(6, lenenc(b"small")) + eof(7)
+    dialogue.say(SERVER, answer, 60000).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue], step_us=1))
+    assert found[1]["statement"] == text
+    assert found[1]["rows_sent"] == 2
+    assert problems == []
+
+
+def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
+    """The same rows give the same sums; in another order the second one only; other rows neither."""
+    dialogue = Dialogue().logged_in()
+    for values in ([b"1", b"2"], [b"1", b"2"], [b"2", b"1"], [b"1", b"3"], []):
+        dialogue.ask(b"SELECT x", rows(values))
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.close()]))
+    sums = [e["checksum"] for e in found if e["command"] == "query"]
+    assert sums[0] == sums[1]
+    assert sums[0] != sums[2]
+    assert [text.split(":")[2] for text in sums[:3]] == [sums[0].split(":")[2]] * 3
+    assert len({text.split(":")[2] for text in sums}) == 3
+    assert all(text.startswith("text:") for text in sums)

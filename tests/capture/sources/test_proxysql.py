@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ProxySQL's events logs, as JSON and binary."""
+
+import gzip
+import json
+import struct
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source, detect_source
+from querytape.common.errors import InputError
+
+from tests.helpers.reading import tape_of
+
+
+def test_proxysql_packed_and_redacted(tmp_path: Path) -> None:
+    """Microseconds of start and duration, the client's host, passwords taken out; sessions by ProxySQL's thread id."""
+    row = {
+        "hostgroup_id": 1,
+        "thread_id": 7,
+        "event": "COM_QUERY",
+        "username": "app",
+        "schemaname": "shop",
+        "client": "10.0.0.5:51000",
+        "query": "CREATE USER x IDENTIFIED BY 'secret'",
+        "starttime_timestamp_us": 1718000000123456,
+        "duration_us": 1534,
+        "rows_sent": 0,
+    }
+    later = {**row, "query": "SELECT 1", "starttime_timestamp_us": 1718000000000001}
+    path = tmp_path / "queries.log.gz"
+    path.write_bytes(gzip.compress(f"{json.dumps(row)}\n{json.dumps(later)}\n".encode()))
+    assert detect_source(str(path), SOURCES.values()).name == "proxysql"
+    found, info = tape_of("proxysql", path, tmp_path)
+    assert found[0][1:8] == (b"SELECT 1", 7, 1718000000000001000, 1534000, "app", "10.0.0.5", "shop")
+    assert b"secret" not in found[1][1]
+    assert info["measuring_point"] == "proxy"
+
+
+def number(n: int) -> bytes:
+    """Return a length-encoded number."""
+    if n < 251:
+        return bytes([n])
+    return b"\xfc" + struct.pack("<H", n) if n < 65536 else b"\xfe" + struct.pack("<Q", n)
+
+
+def string(text: bytes) -> bytes:
+    """Return a length-encoded string."""
+    return number(len(text)) + text
+
+
+def record(event: int, thread: int, start_us: int, query: bytes, counts: int = 3, params: bytes = b"") -> bytes:
+    """Return a record of ProxySQL's binary events log; `counts`: how many numbers of rows that release writes."""
+    body = bytes([event]) + number(thread) + string(b"app") + string(b"shop") + string(b"10.0.0.5:51000")
+    body += number(2**64 - 1) if thread == 9 else number(3) + string(b"10.0.0.1:3306")
+    body += number(start_us) + number(start_us + 1500) + (number(7) if event else b"")
+    body += (
+        b"".join(number(n) for n in (5, 42, 300)[3 - counts :]) + number(0x1234567890ABCDEF) + string(query) + params
+    )
+    return struct.pack("<Q", len(body) + (event == 0)) + body
+
+
+@pytest.mark.parametrize("counts", [3, 2, 0])
+def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
+    """Each release's layout is found by its lengths; what is no record is a problem and the next one is found."""
+    at = 1718000000000000
+    numbers = {3: (5, 300), 2: (42, 300), 0: (None, None)}[counts]
+    records = [
+        record(0, 7, at, b"SELECT 'caf\xe9'", counts),
+        record(0, 9, at + 10, b"SELECT 2" + b"x" * 70_000, counts),
+        b"\0\xffgarbage" * 20,
+        record(17, 7, at + 20, b"SELECT ?", counts),
+        record(16, 7, at + 30, b"SELECT ?", counts, params=b"\1\2\3" if counts == 3 else b""),
+        record(0, 300, at + 40, b"CREATE USER x IDENTIFIED BY 'secret'", counts),
+        record(0, 7, at + 50, b"cut")[:-2],
+    ]
+    path = tmp_path / "queries.log"
+    path.write_bytes(b"".join(records))
+    assert detect_source(str(path), SOURCES.values()).name == "proxysql"
+    found, info = tape_of("proxysql", path, tmp_path)
+    assert found[0][1:8] == (b"SELECT 'caf\xe9'", 7, at * 1000, 1_500_000, "app", "10.0.0.5", "shop")
+    with duckdb.connect() as con:
+        rows = con.execute(
+            f"SELECT thread_id, command, rows_affected, rows_sent, octet_length(statement)"
+            f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
+        ).fetchall()
+    assert [row[:4] for row in rows] == [
+        (7, "query", *numbers), (9, "query", *numbers), (7, "prepare", *numbers), (7, "execute", *numbers),
+        (300, "query", *numbers),
+    ]  # fmt: skip
+    assert rows[1][4] == 70_008
+    assert b"secret" not in found[4][1]
+    assert info["problems"] == {"not_understood": 2}
+
+
+def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
+    """A tape is made of one format; both together are refused."""
+    (tmp_path / "a").write_bytes(record(0, 7, 1718000000000000, b"SELECT 1"))
+    (tmp_path / "b").write_text('{"hostgroup_id":1,"starttime_timestamp_us":1,"query":"SELECT 1"}\n')
+    with pytest.raises(InputError, match="mixed"):
+        capture_source(SOURCES["proxysql"], [str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "t.tape", Settings())

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slow logs to events: each fixture is named by its case, each row says what must be on the tape."""
+
+import gzip
+import io
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.common.errors import InputError
+from querytape.native.bindings.parsers import open_slowlog
+from querytape.schemas import FLAGS, open_folder
+
+from tests.helpers.logs import write_mariadb
+from tests.helpers.reading import read_all
+
+LOGS = Path(__file__).parent / "logs"
+SECOND = 1_000_000_000
+SLOWLOG = SOURCES["slowlog"]
+
+
+def events(*paths: Path, timezone_ns: int | None = None) -> list[dict[str, Any]]:
+    """Return every event of some logs as a dict, in the order in which the reader gives them."""
+    return read_all(open_slowlog(paths, timezone_ns)).events
+
+
+def problems(*paths: Path) -> list[tuple[int, str]]:
+    """Return (line, kind) of every problem of some logs."""
+    return [(row["line"], row["kind"]) for row in read_all(open_slowlog(paths)).problems]
+
+
+CASES: dict[str, list[tuple[int, int, str, str | None, bytes | None]]] = {
+    # session, seq, command, db, statement
+    "mysql80_extra_admin_commands.log": [
+        (1, 1, "query", "shop", b"SELECT * FROM carts WHERE id=42"),
+        (1, 2, "query", "shop", b"SELECT * FROM nowhere"),
+        (1, 3, "quit", "shop", None),
+        (2, 1, "query", "shop", b"SELECT 'the same thread id, another session'"),
+    ],
+    "mysql57_use_rule_and_restart.log": [
+        (1, 1, "query", "a", b"use a"),
+        (2, 1, "query", "a", b"SELECT 'still a: the use line holds for the whole log'"),
+        (1, 2, "query", "b", b"SET timestamp=1000000000"),
+        (3, 1, "query", None, b"SELECT 'after the restart: a new session, no schema known'"),
+    ],
+    "mariadb1011_header_inside_literal.log": [
+        (
+            1,
+            1,
+            "query",
+            "shop",
+            b"INSERT INTO logs(t) VALUES ('a line;\n# Time: 240610  8:13:21\n"
+            b"# User@Host: fake[fake] @ localhost [127.0.0.1]\n# Thread_id: 30  Schema: shop  QC_hit: No\n"
+            b"# Query_time: 9.000000  Lock_time: 0.000000  Rows_sent: 0  Rows_examined: 0\n"
+            b"SET timestamp=1718000001;\nSELECT 1;\nand its end')",
+        ),
+        (1, 2, "query", "shop", b"SELECT 'after'"),
+    ],
+    "mariadb_latin1_nul_and_unbalanced_quote.log": [
+        (1, 1, "query", "shop", b"SELECT 'it\\'s', 'caf\xe9', '\x00',\n  \"two\n;lines\""),
+        (1, 2, "query", "shop", b"SELECT 'never closed"),
+        (1, 3, "query", "shop", b"SELECT 3"),
+    ],
+    "mariadb_cut_inside_statement.log": [
+        (1, 1, "query", "shop", b"SELECT 1"),
+        (1, 2, "query", "shop", b"UPDATE carts SET paid=1 WHERE"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_events_of_each_fixture(name: str) -> None:
+    """Sessions, order, commands, schemas and bytes are those of the log."""
+    found = [(e["session"], e["seq"], e["command"], e["db"], e["statement"]) for e in events(LOGS / name)]
+    assert found == CASES[name]
+
+
+def test_every_fixture_has_a_case() -> None:
+    """No fixture lies about unused."""
+    assert {path.name for path in LOGS.iterdir()} == set(CASES)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("mysql80_extra_admin_commands.log", []),
+        ("mariadb1011_header_inside_literal.log", [(4, "ambiguous_boundary")]),
+        ("mariadb_latin1_nul_and_unbalanced_quote.log", [(9, "unbalanced_quote")]),
+        ("mariadb_cut_inside_statement.log", [(7, "truncated_statement")]),
+    ],
+)
+def test_problems_have_their_line(name: str, expected: list[tuple[int, str]]) -> None:
+    """What was not understood is named with its line, and nothing else is."""
+    assert problems(LOGS / name) == expected
+
+
+def test_times_of_log_slow_extra() -> None:
+    """Start: gives the start to the microsecond; without it, the end less the duration."""
+    first, _, quit_, _ = events(LOGS / "mysql80_extra_admin_commands.log")
+    assert first["start_ns"] == 1718000000_123456_000
+    assert first["duration_ns"] == 1_667_000
+    assert first["precision_ns"] == 1000
+    assert quit_["start_ns"] == 1718000000_999999_000
+
+
+def test_numbers_of_log_slow_extra() -> None:
+    """Error numbers and ids are known where the log shows them, NULL where it does not."""
+    first, second, quit_, _ = events(LOGS / "mysql80_extra_admin_commands.log")
+    assert (first["errno"], second["errno"], quit_["errno"]) == (0, 1146, None)
+    assert (second["insert_id"], second["last_insert_id"]) == (6, 5)
+    assert (first["bytes_sent"], first["rows_examined"], first["lock_ns"]) == (64, 1, 3000)
+
+
+def test_whole_seconds_keep_completion_order_and_never_overlap(tmp_path: Path) -> None:
+    """Inside a second events end in the log's order, and no session begins before its previous event has ended."""
+    rows = [(1718000000 + i // 40, i % 3, 0.02 + 0.04 * (i % 5 == 0), f"SELECT {i}") for i in range(200)]
+    found = sorted(events(write_mariadb(tmp_path / "s.log", rows)), key=lambda e: e["offset"])
+    ends = [e["start_ns"] + e["duration_ns"] for e in found]
+    assert ends == sorted(ends)
+    last: dict[int, int] = {}
+    for event, end in zip(found, ends, strict=True):
+        assert event["start_ns"] >= last.get(event["session"], 0)
+        assert event["flags"] & FLAGS["time_inferred"]
+        assert event["precision_ns"] == SECOND
+        last[event["session"]] = end
+    assert [end // SECOND for end in ends] == [row[0] for row in rows]
+
+
+def test_a_sessions_own_timestamp_is_not_the_clock(tmp_path: Path) -> None:
+    """An event stamped by SET timestamp gets a time between those of its neighbours, whichever way the stamp points."""
+    rows = [(1718000000, 1, 0.001, "SELECT 1"), (1000000000, 2, 0.001, "SELECT 2"), (1718000001, 1, 0.001, "SELECT 3")]
+    rows += [(1900000000, 2, 0.001, "SELECT 4"), (1718000002, 1, 0.001, "SELECT 5")]
+    found = events(write_mariadb(tmp_path / "s.log", rows))
+    assert [e["start_ns"] // SECOND for e in found] == [1718000000, 1718000000, 1718000001, 1718000001, 1718000002]
+    guessed = [bool(e["flags"] & FLAGS["clock_guessed"]) for e in found]
+    assert guessed == [False, True, False, True, False]
+
+
+def test_a_log_in_pieces_gives_the_same_events(tmp_path: Path) -> None:
+    """A pipe that gives single bytes loses and changes nothing."""
+    name = LOGS / "mariadb1011_header_inside_literal.log"
+    script = (
+        "import sys, duckdb\nfrom querytape.native.bindings.parsers import open_slowlog\n"
+        "r = open_slowlog(['-'])\nduckdb.register('s', r.part(100, 1 << 20))\n"
+        "print(duckdb.sql('SELECT list(octet_length(statement)) FROM s').fetchall()[0][0])"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    assert process.stdin is not None
+    for byte in name.read_bytes():
+        process.stdin.write(bytes([byte]))
+    out, _ = process.communicate(timeout=60)
+    assert out.decode().strip() == str([len(e["statement"]) for e in events(name)])
+
+
+def test_gzip_and_zstd_are_the_same_log(tmp_path: Path) -> None:
+    """Compressed logs, two members one after the other too, give the events of the plain one; a cut one says so."""
+    plain = (LOGS / "mysql80_extra_admin_commands.log").read_bytes()
+    packed = tmp_path / "slow.log.gz"
+    packed.write_bytes(gzip.compress(plain[:500]) + gzip.compress(plain[500:]))
+    assert [e["statement"] for e in events(packed)] == [
+        e["statement"] for e in events(LOGS / "mysql80_extra_admin_commands.log")
+    ]
+    packed.write_bytes(gzip.compress(plain)[:-20])
+    assert "damaged_archive" in {kind for _, kind in problems(packed)}
+
+
+def test_rotated_logs_make_one_tape_in_the_order_of_time(tmp_path: Path) -> None:
+    """Files named out of order are put in order; a session goes on over the rotation's header."""
+    header = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\nTcp port: 1  Unix socket: /s\n"
+    header += "Time\t\t    Id Command\tArgument\n"
+    second = write_mariadb(tmp_path / "slow.log", [(1718000100, 9, 0.001, "SELECT 'second'")])
+    second.write_text(header + second.read_text())
+    first = write_mariadb(tmp_path / "slow.log.1", [(1718000000, 9, 0.001, "SELECT 'first'")])
+    info = capture_source(SLOWLOG, [str(second), str(first)], tmp_path / "t.tape", Settings())
+    assert [Path(entry["path"]).name for entry in info["files"]] == ["slow.log.1", "slow.log"]
+    assert info["counts"]["sessions"] == 1
+    assert info["counts"]["events"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "empty"),
+        (b"\x7fELF" + bytes(range(256)) * 50, "not a slow log"),
+        (b"hello\nworld\n" * 1000, "not a slow log"),
+    ],
+)
+def test_what_is_no_slow_log_is_a_sentence_and_leaves_no_tape(tmp_path: Path, content: bytes, words: str) -> None:
+    """An empty file, a binary file, another text: one sentence, no folder left behind."""
+    log = tmp_path / "x.log"
+    log.write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
+    assert not (tmp_path / "t.tape").exists()
+
+
+def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
+    """Neither the statement, nor the sample, nor a problem's text holds what IDENTIFIED BY held."""
+    log = write_mariadb(
+        tmp_path / "s.log",
+        [
+            (1718000000, 1, 0.001, "CREATE USER bob IDENTIFIED BY 'hunter2hunter2'"),
+            (1718000000, 1, 0.001, "SET PASSWORD FOR bob = PASSWORD('hunter2hunter2')"),
+            (1718000000, 1, 0.001, "ALTER USER bob IDENTIFIED BY 'hunter2hunter2"),
+            (1718000000, 1, 0.001, "SELECT 1"),
+        ],
+    )
+    capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
+    tape = open_folder("tape", tmp_path / "t.tape")
+    with duckdb.connect() as con:
+        text = io.StringIO()
+        for table in ("events", "digests", "problems"):
+            text.write(str(con.execute(f"SELECT * FROM {tape.source(table)}").fetchall()))
+    assert "hunter2" not in text.getvalue()
+    assert text.getvalue().count("<redacted>") >= 3

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements of any size, in any order, however the input comes: one and the same tape, and every statement whole."""
+
+import gzip
+import lzma
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture, capture_source
+from querytape.common.duck import sql_text
+from querytape.native.bindings.parsers import (
+    open_binlog,
+    open_general,
+    open_proxysql,
+    open_server_audit,
+    open_slowlog,
+)
+from querytape.native.bindings.reader import Reader
+from querytape.schemas import FLAGS
+
+from tests.helpers.log_writers import KINDS, fifo_with, make_statements, proxysql_binary, slow_log
+from tests.helpers.reading import read_all
+
+# Around the first buffer of 512 KiB and its multiples, where a statement was lost, cut or changed once.
+LARGE = [200, 440_000, 524_100, 300, 524_288, 1_048_500, 100, 1_600_000, 2_500_000, 150, 8_000_000, 400, 3_100_000]
+NATIVE = ["slow", "general", "audit", "binlog", "proxysql"]
+SMALL = [100, 700, 60, 9_000, 250, 3_000]
+
+
+def zstd(data: bytes) -> bytes:
+    """Return data as zstd packs them."""
+    return subprocess.run(["zstd", "-q", "-1"], input=data, capture_output=True, check=True).stdout
+
+
+def in_members(pack: Callable[[bytes], bytes], data: bytes) -> bytes:
+    """Return data packed as four members one after the other."""
+    quarter = len(data) // 4
+    return b"".join(pack(data[i * quarter : (i + 1) * quarter if i < 3 else len(data)]) for i in range(4))
+
+
+def quick_gzip(data: bytes) -> bytes:
+    """Return data as a gzip member."""
+    return gzip.compress(data, 1)
+
+
+def quick_xz(data: bytes) -> bytes:
+    """Return data as an xz stream."""
+    return lzma.compress(data, preset=0)
+
+
+OPENERS: dict[str, Callable[..., Reader]] = {
+    "slow": open_slowlog,
+    "general": open_general,
+    "audit": open_server_audit,
+    "binlog": open_binlog,
+    "proxysql": open_proxysql,
+}
+PACKERS: dict[str, Callable[[bytes], bytes]] = {
+    "gz": quick_gzip,
+    "zst": zstd,
+    "xz": quick_xz,
+    "members": lambda data: in_members(quick_gzip, data),
+    "frames": lambda data: in_members(zstd, data),
+}
+
+
+def tape_of(name: str, path: Path | str, out: Path) -> tuple[list[bytes], list[tuple[Any, ...]], dict[str, Any]]:
+    """Capture a file; return the statements in their order, all columns of all events, and the tape's JSON."""
+    kind, _, extra = KINDS[name]
+    info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
+    with duckdb.connect() as con:
+        statements = [bytes(row[0]) for row in con.execute(f"SELECT statement FROM {events_of(out)}").fetchall()]
+    return statements, rows_of(out), info
+
+
+def events_of(tape: Path) -> str:
+    """Return a table expression of a tape's events in the order of their times."""
+    return f"(FROM read_parquet({sql_text(str(tape / 'events' / '*.parquet'))}) ORDER BY start_ns, session)"
+
+
+def rows_of(tape: Path) -> list[tuple[Any, ...]]:
+    """Return all columns of a tape's events."""
+    with duckdb.connect() as con:
+        return con.execute(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}").fetchall()
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path: Path) -> None:
+    """100 B to 8 MB in odd orders: no statement lost, cut or changed; packed ones give the same events."""
+    statements = make_statements(LARGE, 1)
+    data = KINDS[name][1](statements)
+    plain = tmp_path / "plain.log"
+    plain.write_bytes(data)
+    found, rows, info = tape_of(name, plain, tmp_path / "plain.tape")
+    assert list(map(len, found)) == LARGE
+    assert found == statements
+    assert info["counts"]["problems"] == 0
+    for packing, pack in PACKERS.items():
+        packed = tmp_path / f"log.{packing}"
+        packed.write_bytes(pack(data))
+        assert tape_of(name, packed, tmp_path / f"{packing}.tape")[1] == rows, packing
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", KINDS)
+def test_sizes_in_odd_orders(name: str, seed: int, tmp_path: Path) -> None:
+    """Sizes that nobody chose: whatever is in front of a statement in the buffer does not matter."""
+    chance = random.Random(seed)
+    sizes = [chance.randrange(60, 4000) if chance.random() < 0.7 else chance.randrange(10**5, 10**6) for _ in range(25)]
+    statements = make_statements(sizes, seed)
+    path = tmp_path / "odd.log"
+    path.write_bytes(KINDS[name][1](statements))
+    found, _, info = tape_of(name, path, tmp_path / "odd.tape")
+    assert found == statements
+    assert info["counts"]["problems"] == 0
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_pipe_gives_the_same_tape(name: str, tmp_path: Path) -> None:
+    """From a FIFO that is opened once, in pieces of 1 byte to 1 MB, its kind detected: the events of the file."""
+    kind, write, extra = KINDS[name]
+    for sizes, pieces in ((SMALL, (1, 3, 1000)), (LARGE[:9], (4096, 65_536, 1 << 20))):
+        data = write(make_statements(sizes, 5))
+        plain = tmp_path / f"{len(data)}.log"
+        plain.write_bytes(data)
+        _, rows, _ = tape_of(name, plain, tmp_path / f"{len(data)}.tape")
+        for piece in pieces:
+            out = tmp_path / f"{len(data)}-{piece}.tape"
+            with fifo_with(tmp_path / "fifo", data, piece) as path:
+                capture(path, out, kind if name == "csv" else None, Settings(extra=extra))
+            assert rows_of(out) == rows, piece
+
+
+def test_a_file_and_a_pipe(tmp_path: Path) -> None:
+    """`capture slowlog a.log <(cat b.log)` has the events of both."""
+    statements = make_statements(SMALL * 40, 3)
+    (tmp_path / "a.log").write_bytes(slow_log(statements[:100]))
+    with fifo_with(tmp_path / "b", slow_log(statements), 1000) as path:
+        capture_source(SOURCES["slowlog"], [str(tmp_path / "a.log"), str(path)], tmp_path / "t.tape", Settings())
+    assert len(rows_of(tmp_path / "t.tape")) == 100 + len(statements)
+
+
+def test_standard_input_is_detected(tmp_path: Path) -> None:
+    """ProxySQL's binary log through `capture -`."""
+    statements = make_statements(SMALL, 4)
+    command = [sys.executable, "-m", "querytape", "capture", "-", "-o", str(tmp_path / "t.tape")]
+    done = subprocess.run(command, input=proxysql_binary(statements), capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(rows_of(tmp_path / "t.tape")) == len(statements)
+
+
+@pytest.mark.parametrize("piece", [0, 777])
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_is_larger_than_the_bound_is_cut_and_said(name: str, piece: int, tmp_path: Path) -> None:
+    """It is kept as far as it goes, with its flag and a problem; what comes before and behind it is whole."""
+    statements = make_statements([200, 30_000, 300, 9_000, 250], 2)
+    data = KINDS[name][1](statements)
+    (tmp_path / "log").write_bytes(data)
+    with fifo_with(tmp_path / "fifo", data, piece) if piece else nullcontext(tmp_path / "log") as path:
+        read = read_all(OPENERS[name]([path], max_event=8192))
+    events = sorted(read.events, key=lambda event: event["start_ns"])
+    assert [event["statement"] == whole for event, whole in zip(events, statements, strict=True)] == [1, 0, 1, 0, 1]
+    for event, whole in zip(events, statements, strict=True):
+        assert whole.startswith(event["statement"])
+        assert bool(event["flags"] & FLAGS["truncated"]) == (event["statement"] != whole)
+        assert len(event["statement"]) in (len(whole), *range(4096, 8192 + 1))
+    assert set(read.kinds) == {"too_large"}
+    assert len(read.kinds) == 2

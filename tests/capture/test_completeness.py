@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signs that a tape is not the whole workload."""
+
+from pathlib import Path
+
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.completeness import completeness, threshold
+from querytape.common.duck import open_database
+
+from tests.helpers.logs import write_mariadb
+
+
+def test_a_threshold_in_the_log_is_named(tmp_path: Path) -> None:
+    """A log without anything short looks like long_query_time, and says which."""
+    rows = [(1718000000 + i, 1, 0.1 + i / 100, "SELECT 1") for i in range(60)]
+    info = capture_source(
+        SOURCES["slowlog"], [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings()
+    )
+    assert "long_query_time=0.1" in info["warnings"][0]["text"]
+
+
+def test_a_hole_in_the_log_is_named(tmp_path: Path) -> None:
+    """A silence that the rest of the log makes unlikely is a hole."""
+    rows = [(1718000000 + i // 20 + (600 if i > 1000 else 0), 1, 0.001, "SELECT 1") for i in range(2000)]
+    info = capture_source(
+        SOURCES["slowlog"], [str(write_mariadb(tmp_path / "s.log", rows))], tmp_path / "t.tape", Settings()
+    )
+    assert [w["kind"] for w in info["warnings"]] == ["hole"]
+
+
+@pytest.mark.parametrize(
+    ("shortest_s", "text"),
+    [(0.1, "0.1"), (0.1234, "0.1"), (0.0051, "0.005"), (2.5, "2"), (7, "5"), (12, "10"), (600, "50")],
+)
+def test_threshold(shortest_s: float, text: str) -> None:
+    """The threshold is the round number that somebody would have typed."""
+    assert threshold(shortest_s) == text
+
+
+def test_rows_examined() -> None:
+    """A floor under the rows that statements examined looks like min_examined_row_limit."""
+    with open_database() as con:
+        con.execute(
+            "CREATE TABLE events AS SELECT i * 1000000 AS start_ns, 1000 AS duration_ns, 'query' AS command,"
+            " 'read' AS class, 100 + i AS rows_examined FROM range(30) t(i)"
+        )
+        (warning,) = completeness(con)
+        assert warning["kind"] == "min_examined_row_limit"
+        assert "min_examined_row_limit=100" in warning["text"]
+        con.execute("DELETE FROM events WHERE rows_examined >= 119")
+        assert completeness(con) == []

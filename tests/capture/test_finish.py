@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What follows from a tape's events: sessions, digests, counts, times."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture.finish import finish, known_columns, time_range
+from querytape.capture.tape_writer import open_storage
+from querytape.common.errors import InputError
+
+from tests.helpers.tapes import MS, T0, make_tape
+
+EVENTS = [
+    {"session": 1, "statement": "SELECT 1", "digest": "1" * 16, "duration_ns": 5 * MS, "user": "app", "db": "shop"},
+    {"session": 2, "command": "connect", "user": "batch"},
+    {"session": 1, "statement": "SELECT 2", "digest": "1" * 16, "duration_ns": MS, "db": "other"},
+    {"session": 2, "statement": "DELETE FROM t", "digest": "2" * 16, "class": "write"},
+]
+
+
+def finished(tmp_path: Path, events: list[dict[str, object]]) -> tuple[Path, dict[str, object]]:
+    """Return a tape of which only the events were written, finished, and its JSON."""
+    tape = make_tape(tmp_path / "t.tape", events)
+    for name in ("sessions", "digests"):
+        (tape / f"{name}.parquet").unlink()
+    with open_storage(tape) as con:
+        return tape, finish(con, tape, {"format_version": 1}, [{"kind": "x", "text": "y"}])
+
+
+def rows(tape: Path, query: str) -> list[tuple[object, ...]]:
+    """Return a query's rows; {t} is the tape."""
+    with duckdb.connect() as con:
+        return con.execute(query.format(t=tape)).fetchall()
+
+
+def test_sessions_and_digests(tmp_path: Path) -> None:
+    """A session has the account and schema of its first event; a digest its counts, text and Percona's id."""
+    tape, info = finished(tmp_path, EVENTS)
+    sessions = rows(tape, """SELECT session, "user", db, connect_seen, events FROM '{t}/sessions.parquet'""")
+    assert sessions == [(1, "app", "shop", False, 2), (2, "batch", None, True, 2)]
+    digests = rows(
+        tape, "SELECT digest, class, normalized, length(pt_id), events, duration_ns FROM '{t}/digests.parquet'"
+    )
+    assert [row[:2] + row[3:] for row in digests] == [
+        ("1" * 16, "read", 32, 2, 6 * MS),
+        ("2" * 16, "write", 32, 1, None),
+    ]
+    assert "1" not in str(digests[0][2])
+    assert info["counts"] == {"events": 4, "sessions": 2, "digests": 2, "problems": 0}
+
+
+def test_json(tmp_path: Path) -> None:
+    """Times, precision, known columns, warnings; no folder that only the capture needed is left."""
+    tape, info = finished(tmp_path, EVENTS)
+    assert (info["first_ns"], info["last_ns"], info["precision_ns"]) == (T0, T0 + 5 * MS, 1000)
+    assert info["warnings"] == [{"kind": "x", "text": "y"}]
+    known = info["known_columns"]
+    assert isinstance(known, list)
+    assert {"session", "statement", "user"} <= set(known)
+    assert "rows_sent" not in known
+    assert sorted(path.name for path in tape.iterdir()) == [
+        *("digests.parquet", "events", "problems.parquet", "sessions.parquet", "tape.json"),
+    ]
+
+
+def test_no_event(tmp_path: Path) -> None:
+    """A tape without an event is refused."""
+    with pytest.raises(InputError, match="no event in it"):
+        finished(tmp_path, [])
+
+
+def test_single_answers(tmp_path: Path) -> None:
+    """Times and known columns are of the view `events`."""
+    with open_storage(tmp_path) as con:
+        tape = make_tape(tmp_path / "t.tape", EVENTS)
+        con.execute(f"CREATE VIEW events AS FROM '{tape}/events/*.parquet'")
+        assert time_range(con)["first_ns"] == T0
+        assert "digest" in known_columns(con)

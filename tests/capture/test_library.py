@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Captures as a library: kinds by name or detected."""
+
+from pathlib import Path
+
+import pytest
+from querytape.capture import Settings
+from querytape.capture.library import capture
+from querytape.common.errors import InputError
+
+LOG = """\
+# User@Host: app[app] @ web [10.0.0.5]  Id:     5
+# Query_time: 0.002000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0
+SET timestamp=1795176000;
+SELECT 1;
+"""
+
+
+@pytest.mark.parametrize("kind", [None, "slowlog"])
+def test_a_file(kind: str | None, tmp_path: Path) -> None:
+    """The tape that was written is returned; one file or a list of them."""
+    (tmp_path / "slow.log").write_text(LOG, encoding="utf-8")
+    one = capture(tmp_path / "slow.log", tmp_path / "one.tape", kind, Settings())
+    listed = capture([str(tmp_path / "slow.log")], tmp_path / "listed.tape", kind)
+    for tape in (one, listed):
+        assert tape.events().aggregate("count(*)").fetchall() == [(1,)]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Neither files nor a kind, or a kind that does not exist."""
+    with pytest.raises(InputError, match="expected files, or a kind of source that is read live"):
+        capture([], tmp_path / "x.tape")
+    with pytest.raises(InputError, match="'tarot': expected a kind of source: packets"):
+        capture("x", tmp_path / "x.tape", kind="tarot")

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The way of a capture: files in order, limits, and sentences where there is nothing to capture."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.pipeline import check_files, order_by_time, stop_warnings, total_bytes, watcher
+from querytape.common.errors import InputError, NativeFault
+from querytape.native.bindings.parsers import open_slowlog
+
+from tests.helpers.logs import write_mariadb
+
+SLOWLOG = SOURCES["slowlog"]
+
+
+def test_files_are_checked_first(tmp_path: Path) -> None:
+    """A missing file, an empty one and one named twice are refused before anything is read."""
+    full, empty = tmp_path / "full", tmp_path / "empty"
+    full.write_text("x")
+    empty.touch()
+    check_files([str(full), "-"])
+    for names, words in (
+        ([str(tmp_path / "none")], "no such file"),
+        ([str(empty)], "the file is empty"),
+        ([str(full), str(full)], "named twice"),
+    ):
+        with pytest.raises(InputError, match=words):
+            check_files(names)
+
+
+def test_order_of_files() -> None:
+    """Files are read in the order of their first events; those without one come last, in the order given."""
+    times = {"new": 30, "old": 10, "middle": 20}
+
+    def first_time(name: str) -> int:
+        if name not in times:
+            raise NativeFault(1, "no time")
+        return times[name]
+
+    assert order_by_time(["y", "new", "x", "old", "middle"], first_time) == ["old", "middle", "new", "y", "x"]
+    assert order_by_time(["new", "-", "old"], first_time) == ["new", "-", "old"]
+    assert order_by_time(["new", "old"], None) == ["new", "old"]
+
+
+def test_bytes_to_read(tmp_path: Path) -> None:
+    """Sizes are summed; a pipe and a live source have none."""
+    (tmp_path / "a").write_text("12345")
+    assert total_bytes([str(tmp_path / "a")] * 2) == 10
+    assert total_bytes([str(tmp_path / "a"), "-"]) is None
+    assert total_bytes([]) is None
+
+
+def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:
+    """The sentence names the file, the kind, what was expected, and that no tape was written."""
+    log = tmp_path / "x.log"
+    log.write_text("hello\n" * 100)
+    with pytest.raises(InputError, match=r"x\.log: not a slow log.* expected lines such as .* in 600 bytes \(no tape"):
+        capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
+    assert not (tmp_path / "t.tape").exists()
+
+
+def test_an_existing_tape_is_left_alone(tmp_path: Path) -> None:
+    """A name that is taken is refused, and what is there stays."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
+    (tmp_path / "t.tape").mkdir()
+    (tmp_path / "t.tape" / "mine").touch()
+    with pytest.raises(InputError, match="already exists"):
+        capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
+    assert (tmp_path / "t.tape" / "mine").exists()
+
+
+@pytest.mark.parametrize(
+    ("time_is_up", "max_disk", "stops"),
+    [(False, None, False), (True, None, True), (False, 5, True), (False, 50, False)],
+)
+def test_limits_stop_the_reader(tmp_path: Path, time_is_up: bool, max_disk: int | None, stops: bool) -> None:
+    """A live capture ends when its time is up or the tape's events are larger than --max-disk."""
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "part").write_text("0123456789")
+    kind = replace(SLOWLOG, live=lambda settings: True, time_is_up=lambda settings: lambda: time_is_up)
+    log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
+    reader = open_slowlog([log])
+    calls = []
+    reader.stop = lambda: calls.append(1)  # type: ignore[method-assign]
+    watcher(kind, Settings(extra={"max_disk": max_disk}), reader, tmp_path, None)(reader.stats())
+    assert bool(calls) == stops
+    reader.close()
+
+
+def test_stop_is_named_for_files_only() -> None:
+    """Files not read to their end are a partial tape; a live source has no end."""
+    assert [w["kind"] for w in stop_warnings({"stopped": True}, live=False)] == ["stopped"]
+    assert stop_warnings({"stopped": True}, live=True) == stop_warnings({"stopped": False}, live=False) == []

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A killed capture's tape is completed from its whole parts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source, recover
+from querytape.common.errors import FolderError, InputError
+
+from tests.helpers.logs import write_mariadb
+
+
+def killed(tmp_path: Path) -> Path:
+    """Return a tape as a kill leaves it: a whole part that tape.json does not know, half of another, no tables."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, f"SELECT {n}") for n in range(30)])
+    tape = tmp_path / "t.tape"
+    info = capture_source(SOURCES["slowlog"], [str(log)], tape, Settings())
+    for name in ("sessions", "digests", "problems"):
+        (tape / f"{name}.parquet").unlink()
+    (tape / "events" / "part-00001.parquet.tmp").write_bytes(b"PAR1 and no end")
+    kept = {key: info[key] for key in ("format_version", "files", "measuring_point", "source", "created")}
+    (tape / "tape.json").write_text(json.dumps({**kept, "finished": False, "parts": []}))
+    return tape
+
+
+def test_recovered(tmp_path: Path) -> None:
+    """Everything in whole parts is on the tape, which is finished and says what it lacks."""
+    tape = killed(tmp_path)
+    info = recover(tape)
+    assert info["finished"] is True
+    assert info["counts"] == {"events": 30, "sessions": 1, "digests": 1, "problems": 0}
+    assert [part["rows"] for part in info["parts"]] == [30]
+    assert info["warnings"][0]["kind"] == "killed"
+    assert [path.name for path in (tape / "events").iterdir()] == ["part-00000.parquet"]
+    assert json.loads((tape / "tape.json").read_text()) == info
+
+
+def test_nothing_to_recover(tmp_path: Path) -> None:
+    """Without a whole part there is no tape to complete; what is no tape is named."""
+    tape = killed(tmp_path)
+    (tape / "events" / "part-00000.parquet").unlink()
+    with pytest.raises(InputError, match="no event"):
+        recover(tape)
+    with pytest.raises(FolderError):
+        recover(tmp_path)

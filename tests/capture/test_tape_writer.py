@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tape's folder holds when it is written."""
+
+import hashlib
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.tape_writer import FileHashes, new_tape, open_storage, part_entry, write_rows
+from querytape.common.errors import InputError
+from querytape.native.bindings.reader import ReaderStats
+
+from tests.helpers.logs import write_mariadb
+from tests.helpers.tapes import make_tape
+
+
+def test_tape_files_are_the_owners_alone(tmp_path: Path) -> None:
+    """Folders are 0700 and files 0600."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")])
+    capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings())
+    for path in [tmp_path / "t.tape", *(tmp_path / "t.tape").rglob("*")]:
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
+
+
+def test_json_of_a_tape(tmp_path: Path) -> None:
+    """tape.json names the files with their hashes and sizes, and the parts with rows, bytes and times."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(3)])
+    capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(server={"identity": "x"}))
+    info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
+    assert info["files"] == [
+        {"path": str(log), "bytes": log.stat().st_size, "sha256": hashlib.sha256(log.read_bytes()).hexdigest()}
+    ]
+    (part,) = info["parts"]
+    assert (part["file"], part["rows"]) == ("events/part-00000.parquet", 3)
+    assert part["bytes"] == (tmp_path / "t.tape" / part["file"]).stat().st_size
+    assert (part["first_ns"], part["last_ns"]) == (info["first_ns"], info["last_ns"])
+    assert info["server"] == {"identity": "x"}
+    assert info["finished"] is True
+    assert sorted(path.name for path in (tmp_path / "t.tape").iterdir()) == [
+        *("digests.parquet", "events", "problems.parquet", "sessions.parquet", "tape.json"),
+    ]
+
+
+def test_stopped_by_hand(tmp_path: Path) -> None:
+    """Ctrl-C during a capture keeps what was read; the tape says that the rest is missing."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 0.001, "SELECT 1") for n in range(50)])
+
+    def interrupt(stats: ReaderStats, total: int | None) -> None:
+        raise KeyboardInterrupt
+
+    info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(watch=interrupt))
+    assert [warning["kind"] for warning in info["warnings"]] == ["stopped"]
+    assert info["counts"]["events"] > 0
+
+
+def test_a_name_that_is_taken(tmp_path: Path) -> None:
+    """A tape is never written over something."""
+    new_tape(tmp_path / "t.tape")
+    with pytest.raises(InputError, match="already exists"):
+        new_tape(tmp_path / "t.tape")
+
+
+def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
+    """A stream without rows makes no file."""
+
+    class Rows:
+        """A stream of a relation's rows."""
+
+        def __init__(self, con: duckdb.DuckDBPyConnection, n: int) -> None:
+            self._relation = con.sql(f"SELECT 1 AS x FROM range({n})")
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return self._relation.__arrow_c_stream__()
+
+        def close(self) -> None:
+            """Nothing is to be released."""
+
+    with open_storage(tmp_path) as con, duckdb.connect() as other:
+        for n in (0, 3):
+            write_rows(con, Rows(other, n), tmp_path / f"{n}.parquet")  # type: ignore[arg-type]
+    assert [path.name for path in tmp_path.iterdir()] == ["3.parquet"]
+
+
+def test_entry_of_a_part(tmp_path: Path) -> None:
+    """Rows, bytes, first start and last end are read from the file."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": 5}, {"statement": "SELECT 2"}])
+    part = tape / "events" / "part-00000.parquet"
+    with open_storage(tmp_path) as con:
+        entry = part_entry(con, tape, part)
+    (expected,) = json.loads((tape / "tape.json").read_text())["parts"]
+    assert entry == expected
+
+
+def test_hashes(tmp_path: Path) -> None:
+    """Standard input and what is no file have no hash."""
+    hashes = FileHashes(["-", str(tmp_path)])
+    hashes.run()
+    assert [(entry["path"], entry["sha256"]) for entry in hashes.entries] == [("-", None), (str(tmp_path), None)]

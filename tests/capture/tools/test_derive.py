@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""New tapes of old ones, and tapes that are damaged: what is kept is whole, what is wrong is named."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from querytape.capture.tools.derive import derive
+from querytape.common.errors import InputError
+from querytape.schemas import EventFilter
+
+from tests.helpers.tape_tools import damages, found, make_tape
+
+
+def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
+    """All events of both tapes, sessions apart, with the ports that only the packets knew."""
+    a, b = make_tape(tmp_path, "a"), make_tape(tmp_path, "b", connections=2, offset=100)
+    info = derive([a, b], tmp_path / "m.tape", EventFilter())
+    assert info["counts"] == {"events": 45, "sessions": 5, "digests": 2, "problems": 0}
+    ports = found(tmp_path / "m.tape", "SELECT session, port FROM sessions ORDER BY session")
+    assert ports == [(1, 40000), (2, 40001), (3, 40002), (4, 40000), (5, 40001)]
+    assert info["warnings"] == []
+    assert damages(tmp_path / "m.tape", tmp_path) == []
+
+
+def test_cutting_keeps_a_window(tmp_path: Path) -> None:
+    """What began inside; seq is numbered anew; a replay is told that it is a part."""
+    tape = make_tape(tmp_path, "a")
+    begin, end = found(tape, "SELECT quantile_disc(start_ns, 0.25), quantile_disc(start_ns, 0.75) FROM events")[0]
+    info = derive([tape], tmp_path / "c.tape", EventFilter(from_ns=begin, to_ns=end))
+    expected = found(tape, f"SELECT count(*) FROM events WHERE start_ns >= {begin} AND start_ns < {end}")[0][0]
+    assert info["counts"]["events"] == expected
+    assert [warning["kind"] for warning in info["warnings"]] == ["filtered"]
+    assert damages(tmp_path / "c.tape", tmp_path) == []
+
+
+def test_filtering_by_what_events_are(tmp_path: Path) -> None:
+    """One digest of two; a session; an account that is not there."""
+    tape = make_tape(tmp_path, "a")
+    digest = found(tape, "SELECT digest FROM events WHERE statement::VARCHAR LIKE '%t1'")[0][0]
+    info = derive([tape], tmp_path / "d.tape", EventFilter(digests=(digest,)))
+    assert info["counts"]["events"] == 9
+    info = derive([tape], tmp_path / "s.tape", EventFilter(sessions=(2,), classes=("read",)))
+    assert info["counts"] == {"events": 7, "sessions": 1, "digests": 2, "problems": 0}
+    assert damages(tmp_path / "s.tape", tmp_path) == []
+    with pytest.raises(InputError, match="no event is left"):
+        derive([tape], tmp_path / "x.tape", EventFilter(users=("nobody",)))
+    assert not (tmp_path / "x.tape").exists()
+
+
+def test_cut_command(tmp_path: Path) -> None:
+    """`tape cut` takes times as people write them."""
+    tape = make_tape(tmp_path, "a")
+    command = [sys.executable, "-m", "querytape", "tape"]
+    out = tmp_path / "c.tape"
+    times = ["--from", "2024-06-10 06:13:20", "--to", "2024-06-10T06:13:20.002+00:00"]
+    done = subprocess.run(
+        [*command, "cut", str(tape), *times, "-o", str(out)], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert "only a part was kept" in done.stdout

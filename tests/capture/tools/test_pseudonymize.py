@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tapes with pseudonyms: what stays, what is gone, and the key."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from click.testing import CliRunner
+from querytape.capture.tools.pseudonymize import new_key, pseudonymize, read_key
+from querytape.cli.main import group
+from querytape.common.errors import InputError
+
+from tests.helpers.tapes import make_tape
+
+KEY = bytes(range(16))
+
+
+def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
+    """Counts, order, digests and times stay; samples, errors and, if asked, accounts are pseudonyms; a key may be kept."""
+    events: list[dict[str, Any]] = [
+        {"statement": f"SELECT * FROM mails WHERE m = 'bob{n}@example.com'", "user": "bob", "host": "bobs.example.com"}
+        for n in range(50)
+    ]
+    events.append({"statement": "INSERT INTO mails VALUES ('bob1@example.com')", "class": "write", "errno": 1062,
+                   "error": "Duplicate entry 'bob1@example.com' for key 'm'", "user": "bob", "host": "bobs.example.com"})  # fmt: skip
+    tape = make_tape(tmp_path / "t.tape", events, parts=2)
+    (tmp_path / "key").write_text(KEY.hex())
+    (tmp_path / "key").chmod(0o600)
+    runner = CliRunner()
+    given = ["tape", "pseudonymize", str(tape), "--key-file", str(tmp_path / "key"), "--accounts"]
+    for name in ("a", "b"):
+        result = runner.invoke(group, [*given, "-o", str(tmp_path / name)], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+    with duckdb.connect() as con:
+        rows = [
+            con.execute(f"SELECT * FROM '{tmp_path / name}/events/*.parquet' ORDER BY session, seq").fetchall()
+            for name in ("a", "b")
+        ]
+        assert rows[0] == rows[1]
+        assert len(rows[0]) == len(events)
+    for file in (tmp_path / "a").rglob("*"):
+        if file.is_file():
+            content = file.read_bytes()
+            if file.suffix == ".parquet":
+                with duckdb.connect() as con:
+                    content = str(con.execute(f"SELECT * FROM '{file}'").fetchall()).encode()
+            assert b"bob" not in content, file
+            assert b"example" not in content, file
+    assert json.loads((tmp_path / "a" / "tape.json").read_text())["pseudonymized"] is True
+    assert runner.invoke(group, ["tape", "verify", str(tmp_path / "a")]).exit_code == 0
+
+
+def test_a_key_is_made_where_there_is_none(tmp_path: Path) -> None:
+    """For its owner alone; and it stays the same."""
+    key = read_key(tmp_path / "key")
+    assert len(key) == len(new_key()) == 16
+    assert read_key(tmp_path / "key") == key != new_key()
+    assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_key_file_that_is_none_is_named(tmp_path: Path) -> None:
+    """A clear sentence, and no tape."""
+    (tmp_path / "key").write_text("not a key")
+    with pytest.raises(InputError, match="expected a key of 32 hexadecimal digits"):
+        read_key(tmp_path / "key")
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    with pytest.raises(ValueError, match="a key of 16 bytes"):
+        pseudonymize(tape, tmp_path / "out", b"short")
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is left of damaged tapes."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from querytape.capture.tools.salvage import salvage
+from querytape.common.errors import InputError
+
+from tests.helpers.tape_tools import damages, found, make_tape
+from tests.helpers.tapes import make_tape as built_tape
+
+
+@pytest.mark.parametrize(
+    "hurt", ["a part is cut", "a part is gone", "no tape.json", "no sessions", "bytes turned over"]
+)
+def test_what_is_whole_is_saved(tmp_path: Path, hurt: str) -> None:
+    """A new tape of the parts that can be read, whole itself, which says what is lost."""
+    tape = built_tape(
+        tmp_path / "t.tape", [{"session": 1 + n % 3, "statement": f"SELECT {n}"} for n in range(90)], parts=3
+    )
+    part = sorted((tape / "events").iterdir())[1]
+    content = part.read_bytes()
+    if hurt == "a part is cut":
+        part.write_bytes(content[:-40])
+    elif hurt == "a part is gone":
+        part.unlink()
+    elif hurt == "no tape.json":
+        (tape / "tape.json").write_text('{"format_ver')
+    elif hurt == "no sessions":
+        (tape / "sessions.parquet").write_bytes(b"PAR1")
+    else:
+        part.write_bytes(b"\xff" * len(content))
+    command = [sys.executable, "-m", "querytape", "tape", "verify", str(tape), "--salvage", str(tmp_path / "s.tape")]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    lost = 0 if hurt.startswith("no ") else 30
+    assert damages(tmp_path / "s.tape", tmp_path) == []
+    assert found(tmp_path / "s.tape", "SELECT count(*), count(DISTINCT session) FROM events") == [(90 - lost, 3)]
+    warning = json.loads((tmp_path / "s.tape" / "tape.json").read_text())["warnings"][0]
+    assert warning["kind"] == "salvaged"
+    assert ("part-00001.parquet" in warning["text"]) == (lost > 0)
+
+
+def test_nothing_can_be_saved_of_nothing(tmp_path: Path) -> None:
+    """Where no part can be read, that is said and no tape is written."""
+    tape = make_tape(tmp_path, "a")
+    for part in (tape / "events").iterdir():
+        part.write_bytes(b"gone")
+    with pytest.raises(InputError, match="nothing can be saved"):
+        salvage(tape, tmp_path / "s.tape")
+    assert not (tmp_path / "s.tape").exists()

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape calibrate`: its lines."""
+
+from click.testing import CliRunner
+from querytape.cli.commands.calibrate import HEAD, calibrate_command
+
+
+def test_levels_must_be_numbers() -> None:
+    """Zero sessions measure nothing."""
+    found = CliRunner().invoke(calibrate_command, ["--sessions", "0,8"])
+    assert found.exit_code == 2
+    assert "expected numbers such as 1,8,64" in " ".join(found.stderr.split())
+
+
+def test_the_head_fits() -> None:
+    """80 columns."""
+    assert len(HEAD) <= 80

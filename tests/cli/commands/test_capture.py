@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape capture`: a command for each kind of source, and a file whose kind is detected."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from querytape.capture import SOURCES
+from querytape.cli.commands.capture import capture_group
+
+LOG = """\
+# User@Host: app[app] @ web [10.0.0.5]  Id:     5
+# Query_time: 0.002000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0
+SET timestamp=1795176000;
+SELECT 1;
+"""
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> Path:
+    """A slow log of one event."""
+    path = tmp_path / "slow.log"
+    path.write_text(LOG, encoding="utf-8")
+    return path
+
+
+def test_every_kind_is_a_command() -> None:
+    """With the options that all have, and its own."""
+    context = click.Context(capture_group)
+    assert set(capture_group.list_commands(context)) == {*SOURCES, "server"}
+    for name in SOURCES:
+        command = capture_group.get_command(context, name)
+        assert command is not None
+        options = {str(param.name) for param in command.params}
+        assert {"files", "output", "source", "ask_password", "show", "strict"} <= options
+        assert {option.name.replace("-", "_") for option in SOURCES[name].options} <= options
+
+
+@pytest.mark.parametrize("kind", [["slowlog"], []])
+def test_a_file(log: Path, tmp_path: Path, kind: list[str]) -> None:
+    """The kind may be named or detected; what is on the tape is printed."""
+    found = CliRunner().invoke(capture_group, [*kind, str(log), "-o", str(tmp_path / "t.tape")], standalone_mode=False)
+    assert found.exception is None
+    assert found.return_value == 0
+    assert f"{tmp_path / 't.tape'}: 1 events, 1 sessions, 1 digests, 0 problems" in found.stdout
+    assert ("slow.log: a slow log (capture slowlog)" in found.stderr) == (not kind)
+
+
+def test_strict(log: Path, tmp_path: Path) -> None:
+    """A place that is not understood is shown by --problems, and --strict makes it exit code 1."""
+    log.write_text("what is this\n" + LOG + "# Query_time: soon\nSELECT 2;\n" + LOG, encoding="utf-8")
+    arguments = ["slowlog", str(log), "-o", str(tmp_path / "t.tape"), "--strict", "--problems"]
+    found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
+    assert found.return_value == 1
+    assert f"{log}, line " in found.stdout
+
+
+def test_what_is_lost_is_said_at_once(log: Path, tmp_path: Path) -> None:
+    """Rows that are no events: the second line says how much, and the exit code is 4."""
+    row = "20240610 06:13:20,db1,app,localhost,7,1,QUERY,shop,'SELECT 1',0\n"
+    log.write_text(row + "what is this\n" + row, encoding="utf-8")
+    arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
+    found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
+    assert found.return_value == 4
+    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 places were not understood; 13 bytes were passed over"
+    assert found.stdout.splitlines()[1] == said
+
+
+def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
+    """A file of such a name is read; a tape of such a name is refused in a sentence, and nothing is made."""
+    odd = tmp_path / "slow\udcff.log"
+    odd.write_text(LOG, encoding="utf-8")
+    for kind in ([], ["slowlog"]):
+        out = tmp_path / f"t{len(kind)}.tape"
+        found = CliRunner().invoke(capture_group, [*kind, str(odd), "-o", str(out)], standalone_mode=False)
+        assert found.return_value == 0, found.exception
+    refused = CliRunner().invoke(capture_group, ["slowlog", str(log), "-o", str(tmp_path / "t\udcfe")])
+    assert "the name is not UTF-8: choose another with -o" in str(refused.exception)
+    assert not (tmp_path / "t\udcfe").exists()
+    rows = tmp_path / "rows\udcfd.csv"
+    rows.write_text("ts,q\n1,SELECT 1\n", encoding="utf-8")
+    arguments = ["csv", str(rows), "-o", str(tmp_path / "c.tape"), "--column", "time=ts", "--column", "statement=q"]
+    assert CliRunner().invoke(capture_group, arguments, standalone_mode=False).return_value == 0
+
+
+def test_an_unknown_kind() -> None:
+    """Neither a kind nor a file."""
+    found = CliRunner().invoke(capture_group, ["tarot", "-o", "x"])
+    assert found.exit_code == 2
+    assert "No such command 'tarot'" in found.stderr

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape compare`: the plan that options, a file or an earlier comparison make."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from querytape.cli.commands.compare import options_maker, plan_of
+from querytape.common.errors import InputError
+from querytape.experiments.compare_plan import PLAN_FILE
+
+OPTIONS: dict[str, Any] = dict.fromkeys(("add", "plan_file", "rounds", "warmup", "pause", "reset"))
+TARGETS = ("a=mysql://app@old/shop", "b=mysql://app@new/shop")
+
+
+def given(**changed: Any) -> dict[str, Any]:
+    """Return the command's options."""
+    return {**OPTIONS, "targets": TARGETS, **changed}
+
+
+def test_a_plan_of_options(tmp_path: Path) -> None:
+    """Targets by side; options that were not given have the plan's defaults."""
+    plan = plan_of(Path("t.tape"), ("--pace", "none"), tmp_path / "c", given(rounds=3))
+    assert plan.targets == {"a": "mysql://app@old/shop", "b": "mysql://app@new/shop"}
+    assert (plan.rounds, plan.warmup, plan.replay) == (3, 0, ("--pace", "none"))
+
+
+def test_add_rounds(tmp_path: Path) -> None:
+    """The plan of the folder with more rounds; a folder without a plan is refused."""
+    output = tmp_path / "c"
+    plan = plan_of(Path("t.tape"), (), output, given(rounds=3))
+    with pytest.raises(InputError, match="no comparison to continue"):
+        plan_of(None, (), output, given(add=2, targets=()))
+    output.mkdir()
+    plan.write(output / PLAN_FILE)
+    assert plan_of(None, (), output, given(add=2, targets=())).rounds == 5
+    with pytest.raises(InputError, match="holds another comparison"):
+        plan_of(Path("t.tape"), (), output, given(rounds=4))
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """No tape, a plan and a tape, a slow log that would be measured with the server."""
+    with pytest.raises(click.UsageError, match="expected a TAPE, --plan, or --add"):
+        plan_of(None, (), tmp_path / "c", given())
+    with pytest.raises(click.UsageError, match="--plan has the tape"):
+        plan_of(Path("t.tape"), (), tmp_path / "c", given(plan_file=tmp_path / "p.toml"))
+    plan = plan_of(Path("t.tape"), ("--target-slowlog",), tmp_path / "c", given())
+    with (
+        pytest.raises(InputError, match="--target-slowlog: not in a comparison"),
+        options_maker(plan)("a", tmp_path / "r"),
+    ):
+        pass

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape null-server`: prints its port, and ends with standard input."""
+
+import socket
+import subprocess
+import sys
+
+
+def test_it_listens_until_the_end_of_input() -> None:
+    """A client gets a greeting at the port that was printed."""
+    command = [sys.executable, "-m", "querytape", "null-server", "--until-eof"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        word, port = server.stdout.readline().split()
+        with socket.create_connection(("127.0.0.1", int(port)), timeout=10) as client:
+            assert len(client.recv(4)) == 4
+        server.communicate(timeout=20)
+    assert word == "port"
+    assert server.returncode == 0

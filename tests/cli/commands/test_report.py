@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape report`: exit codes, the paths it takes, the names of gates in its help."""
+
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from querytape.cli.commands.report import report_command, sides_of
+
+from tests.helpers.simulated import Machine, Workload, simulate_run, simulate_tape
+
+LOAD = Workload(digests=8, repeats=200)
+A, B, TAPE = Path("a.run"), Path("b.run"), Path("t.tape")
+CALM = Machine(wander=0.0, stalls=0.0, bad_second=False)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
+    """A tape, and two runs of it: one digest is three times slower on the second."""
+    folder = tmp_path_factory.mktemp("outputs")
+    tape = simulate_tape(folder / "t.tape", LOAD)
+    slow = Machine(wander=0.0, stalls=0.0, bad_second=False, effects={5: lambda chance, ms: ms * 3})
+    return (
+        tape,
+        simulate_run(folder / "a.run", tape, LOAD, CALM, 1),
+        simulate_run(folder / "b.run", tape, LOAD, slow, 2),
+    )
+
+
+def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
+    """3 for a gate, 2 for usage, 1 for a fault."""
+    paths = [str(path) for path in runs]
+    for arguments, code in (
+        ([*paths, "--fail-on", "slower > 0"], 3),
+        ([*paths, "--fail-on", "slower > 1"], 0),
+        ([*paths, "--margin", "much"], 2),
+        ([paths[0]], 2),
+    ):
+        result = CliRunner().invoke(report_command, arguments, standalone_mode=code != 2 and False)
+        got = result.return_value if result.exception is None else getattr(result.exception, "exit_code", 1)
+        assert got == code, result.output
+    missing = CliRunner().invoke(report_command, [str(tmp_path / "none"), paths[1]])
+    assert missing.exit_code == 1
+
+
+def test_paths() -> None:
+    """A tape and one run, or two: the first is the reference."""
+    assert sides_of((TAPE, A)) == (TAPE, [A], [])
+    assert sides_of((TAPE, A, B)) == (TAPE, [A], [B])
+
+
+@pytest.mark.parametrize("paths", [(TAPE,), (TAPE, A, B, A)])
+def test_too_few_or_many(paths: tuple[Path, ...]) -> None:
+    """What is expected is said."""
+    with pytest.raises(click.UsageError, match="expected a tape and one or two runs, or the folder of a comparison"):
+        sides_of(paths)
+
+
+def test_every_gate_is_in_the_help() -> None:
+    """The names that --fail-on knows come from the table of gates."""
+    epilog = report_command.epilog or ""
+    assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))

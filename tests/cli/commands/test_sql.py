@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape sql`: rows, CSV, JSON, and an error as a sentence."""
+
+from pathlib import Path
+
+from click.testing import CliRunner
+from querytape.cli.commands.sql import sql_command
+from querytape.common.errors import FolderError, InputError
+
+from tests.helpers.reports import small_runs
+from tests.helpers.tapes import make_tape
+
+
+def test_sql(tmp_path: Path) -> None:
+    """A run's tables and its tape's, as rows, CSV or JSON; an error is a sentence."""
+    runs = small_runs(tmp_path)
+    count = "SELECT count(*) AS n FROM outcomes JOIN tape_events USING (session, seq)"
+    for shape, wanted in (("csv", "n\n60\n"), ("json", '{"n": 60}\n')):
+        found = CliRunner().invoke(sql_command, [str(runs[1]), "--format", shape, "-c", count])
+        assert found.output == wanted
+    assert "60" in CliRunner().invoke(sql_command, [str(runs[1]), "-c", count]).output
+    assert (
+        CliRunner()
+        .invoke(sql_command, [str(runs[0]), "--format", "csv", "-c", "SELECT count(*) AS n FROM digests"])
+        .output
+        == "n\n3\n"
+    )
+    failed = CliRunner().invoke(sql_command, [str(runs[1]), "-c", "FROM nowhere"])
+    assert isinstance(failed.exception, InputError)
+
+
+def test_errors(tmp_path: Path) -> None:
+    """A statement that DuckDB refuses, and a folder that is none."""
+    tape = make_tape(tmp_path / "e.tape", [{"statement": "SELECT 1"}])
+    assert isinstance(CliRunner().invoke(sql_command, [str(tape), "-c", "SELEKT"]).exception, InputError)
+    assert isinstance(CliRunner().invoke(sql_command, [str(tmp_path / "x"), "-c", "SELECT 1"]).exception, FolderError)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help is the documentation: every command has it, with an example, and docs/cli.md says the same."""
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from querytape.cli.main import group
+
+MAKER = runpy.run_path(str(Path(__file__).resolve().parents[2] / "docs" / "make_cli.py"))
+COMMANDS: list[tuple[str, click.Command]] = list(MAKER["commands"](group, "querytape"))
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_every_command_has_help_and_an_example(name: str, command: click.Command) -> None:
+    """A command without help does not exist for a user; every option says what it does."""
+    assert command.help
+    without = [p.name for p in command.params if isinstance(p, click.Option) and not p.help]
+    assert not without
+    if not isinstance(command, click.Group) or name == "querytape":
+        assert f"\n  {name}" in (command.epilog or "")
+
+
+def test_help_fits_the_terminal() -> None:
+    """No line of help is longer than 80 columns."""
+    assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line]
+
+
+def test_the_page_is_up_to_date(checkout: Path) -> None:
+    """docs/cli.md is what `make docs` would write now."""
+    # In a process of its own: click keeps what other tests made of a command's help.
+    command = [sys.executable, str(checkout / "docs" / "make_cli.py"), "--print"]
+    page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (checkout / "docs" / "cli.md").read_text(encoding="utf-8") == page, "run make docs"

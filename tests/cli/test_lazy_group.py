@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A group lists and completes commands without importing them."""
+
+import click
+from click.testing import CliRunner
+from querytape.cli.lazy_group import LazyCommand, LazyGroup
+
+LAZY = {"later": LazyCommand("querytape.no_such_module:command", "Do it later."), "demo": LazyCommand("", "")}
+
+
+@click.command("now")
+def now_command() -> None:
+    """Do it now. And more."""
+
+
+def make_group() -> LazyGroup:
+    """Return a group with a lazy command whose module does not exist, and one command that is there."""
+    group = LazyGroup("g", lazy={"later": LAZY["later"]})
+    group.add_command(now_command)
+    return group
+
+
+def test_help_imports_nothing() -> None:
+    """Each command has its line; a module that can't be imported does no harm."""
+    output = CliRunner().invoke(make_group(), ["--help"]).output
+    assert "  later  Do it later.\n" in output
+    assert "  now    Do it now.\n" in output
+
+
+def test_completion_imports_nothing() -> None:
+    """Names and short helps are offered by what was typed; options as well."""
+    group = make_group()
+    items = group.shell_complete(click.Context(group), "l")
+    assert [(item.value, item.help) for item in items] == [("later", "Do it later.")]
+    assert [item.value for item in group.shell_complete(click.Context(group), "--h")] == ["--help"]
+
+
+def test_a_command_is_imported_when_it_is_used() -> None:
+    """The place is a module of the command line and an attribute in it; an unknown name is no command."""
+    group = LazyGroup("g", lazy={"speed": LazyCommand(".commands.speed:speed_command", "")})
+    context = click.Context(group)
+    command = group.get_command(context, "speed")
+    assert command is not None
+    assert command.name == "speed"
+    assert group.get_command(context, "speed") is command
+    assert group.get_command(context, "haste") is None

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The line of each second."""
+
+import itertools
+
+import pytest
+from querytape.cli.live_lines import HEADER, line, progress
+from querytape.common.units import short_count, short_duration
+from querytape.replay.observe.ticks import Tick
+
+SECOND = 1_000_000_000
+
+
+def tick(at_s: int = 12, number: int = 100, ns: int | None = 1_200_000) -> Tick:
+    """Return a tick in which every count is `number` and every duration `ns`."""
+    return Tick(at_s * SECOND, 0, number, number, number, number, number, number, ns, ns, 0, 0)
+
+
+def test_line() -> None:
+    """A line stands under its header, column by column."""
+    one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0)
+    assert HEADER == "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
+    assert line(one, SECOND, 0.34, 23 * SECOND) == (
+        "   0:12     48   1523   1100    300    123  1.2ms      3  400us   34%     0:23"
+    )
+    assert len(HEADER) == len(line(one, SECOND, 0.34, None))
+
+
+NUMBERS = [0, 9_999, 99_949, 99_950, 999_499, 999_500, 10**8, 10**12, 2**62]
+DURATIONS = [None, 0, 999_499, 999_500, 9_949_999, 9_950_000, 999 * 10**6, 3599 * SECOND, 10**15, 2**62]
+
+
+@pytest.mark.parametrize(("number", "ns"), list(itertools.product(NUMBERS, DURATIONS)))
+def test_at_most_80_columns(number: int, ns: int | None) -> None:
+    """No number or duration makes a line longer than a terminal, or moves its columns."""
+    found = line(tick(99 * 3600, number, ns), SECOND // 3, 2.0, 99 * 3600 * SECOND)
+    assert len(found) <= 80
+    assert len(short_count(number)) <= 5
+    assert len(short_duration(ns)) <= 5
+
+
+def test_progress() -> None:
+    """A paced run is measured by its schedule, an unpaced one by its events."""
+    assert progress(SECOND, 4 * SECOND, 0, 100, True) == (0.25, 3 * SECOND)
+    assert progress(SECOND, 4 * SECOND, 50, 100, False) == (0.5, SECOND)
+    assert progress(0, 4 * SECOND, 0, 100, False) == (0.0, None)
+    assert progress(5 * SECOND, 4 * SECOND, 0, 100, True)[1] == 0

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line as a whole: cheap to start, errors in one line, exit codes."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from querytape.cli.commands.capture import capture_group
+from querytape.cli.lazy_group import LazyGroup
+from querytape.cli.main import group
+
+HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlparse", "vl_convert"}
+
+
+def querytape(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "querytape", *arguments], capture_output=True, text=True)
+
+
+def imported(*arguments: str) -> set[str]:
+    """Return the modules that `querytape ARGUMENTS` imports."""
+    program = "import sys, querytape.cli.main as m\ntry: m.main()\nfinally: print('modules', *sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    return set(done.stdout.rpartition("modules ")[2].split())
+
+
+def lazy_groups() -> Iterator[tuple[str, LazyGroup, str]]:
+    """Yield (full name, its group, name) of each lazy command."""
+    for lazy, title in ((group, "querytape"), (capture_group, "querytape capture")):
+        assert isinstance(lazy, LazyGroup)
+        for name in lazy.lazy:
+            yield f"{title} {name}", lazy, name
+
+
+@pytest.mark.parametrize(("full", "lazy", "name"), list(lazy_groups()), ids=[full for full, _, _ in lazy_groups()])
+def test_short_helps_are_those_of_the_commands(full: str, lazy: LazyGroup, name: str) -> None:
+    """The line of the list is the first sentence of the command's own help, and the name is its name."""
+    command = lazy.get_command(click.Context(lazy), name)
+    assert command is not None
+    assert command.name == name
+    assert command.short_help in (None, lazy.lazy[name].short_help)
+    assert (command.help or "").partition("\n")[0] == lazy.lazy[name].short_help
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["capture", "--help"]])
+def test_help_imports_only_what_it_needs(arguments: list[str]) -> None:
+    """Neither DuckDB nor the native extension, no command but the group that is shown, no source."""
+    modules = imported(*arguments)
+    assert "click" in modules
+    assert modules & HEAVY == set()
+    commands = {name for name in modules if name.startswith("querytape.cli.commands.")}
+    assert commands <= {"querytape.cli.commands.capture"}
+    assert {name for name in modules if name.startswith(("querytape.capture.sources.", "querytape.native"))} == set()
+
+
+def test_help_of_a_source_imports_no_other(tmp_path: Path) -> None:
+    """`capture slowlog` needs neither DuckDB for its help nor another source."""
+    modules = imported("capture", "slowlog", "--help")
+    sources = {name for name in modules if name.startswith("querytape.capture.sources.")}
+    assert sources == {"querytape.capture.sources.slowlog"}
+
+
+def test_an_error_is_one_line(tmp_path: Path) -> None:
+    """What the user can mend is one line on stderr and exit code 1; wrong usage is 2."""
+    done = querytape("inspect", str(tmp_path / "no.tape"))
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"querytape: {tmp_path / 'no.tape'}: no such tape\n"
+    done = querytape("inspect")
+    assert done.returncode == 2
+    assert "Missing argument 'TAPE'" in done.stderr
+
+
+def test_an_unknown_command() -> None:
+    """It is named, and the help is."""
+    done = querytape("rewind")
+    assert done.returncode == 2
+    assert "No such command 'rewind'" in done.stderr
+    assert "querytape --help" in done.stderr
+
+
+def test_version() -> None:
+    """--version names the program and its release."""
+    assert querytape("--version").stdout.startswith("querytape, version ")

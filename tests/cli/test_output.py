@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several commands print: a new tape, its problems, the recovery of a tape."""
+
+from pathlib import Path
+
+import pytest
+from querytape.cli.output import COLUMNS, complete_tape, console, say_tape, show_problems
+from querytape.common.errors import FolderError
+from querytape.schemas import open_folder
+
+from tests.helpers.tapes import make_tape
+
+INFO = {
+    "counts": {"events": 1234, "sessions": 5, "digests": 6, "problems": 2},
+    "problems": {"bad_time": 2},
+    "first_ns": 1_700_000_000_000_000_000,
+    "last_ns": 1_700_000_001_500_000_000,
+    "warnings": [{"kind": "hole", "text": "a file is missing"}],
+}
+
+
+def test_a_new_tape(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its counts, its times, and what makes it partial, with the option that a replay needs then."""
+    say_tape(Path("x.tape"), INFO)
+    assert capsys.readouterr().out == (
+        "x.tape: 1,234 events, 5 sessions, 6 digests, 2 problems (2 bad_time)\n"
+        "  from 2023-11-14 22:13:20.000 to 2023-11-14 22:13:21.500 UTC (1.5 s)\n"
+        "  partial tape: a file is missing\n"
+        "  replay needs --partial-ok\n"
+    )
+
+
+def test_a_finished_tape_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is printed or changed; what is not a tape is an error."""
+    path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    before = (path / "tape.json").read_bytes()
+    complete_tape(path)
+    assert (path / "tape.json").read_bytes() == before
+    assert capsys.readouterr() == ("", "")
+    with pytest.raises(FolderError, match="no such tape"):
+        complete_tape(tmp_path / "no.tape")
+
+
+def test_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A tape without problems prints nothing."""
+    show_problems(open_folder("tape", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])))
+    assert capsys.readouterr().out == ""
+
+
+def test_the_console_is_80_columns_wide() -> None:
+    """In a pipe or a file; here it is one."""
+    assert console().width == COLUMNS == 80

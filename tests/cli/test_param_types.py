@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Types of options: what each takes, and how it says no."""
+
+from fractions import Fraction
+from typing import Any
+
+import click
+import pytest
+from querytape.cli.param_types import ANY_SPEED, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
+
+DAY = 1_763_596_800_000_000_000  # 2025-11-20
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "value"),
+    [
+        (Duration(), "500ms", 500_000_000),
+        (Duration(), "2", 2_000_000_000),
+        (Share(), "10%", Fraction(1, 10)),
+        (Share(part=True), "1", Fraction(1)),
+        (Size(), "256M", 256 << 20),
+        (TimeZone(), "-03:30", -12_600_000_000_000),
+        (Moment(), "2025-11-20", DAY),
+        (Moment(relative=True), "2025-11-20", (False, DAY)),
+        (Moment(relative=True), "+10m", (True, 600_000_000_000)),
+        (Speed(), "3/2", Fraction(3, 2)),
+        (Speed(), "max", ANY_SPEED),
+        (Pair(), "a=b", ("a", "b")),
+        (Levels(), "1,2,4,...,16", (1, 2, 4, 8, 16)),
+        (Levels(growing=False), "64,1", (64, 1)),
+    ],
+)
+def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
+    """A text becomes its value, and a value stays what it is, as click converts defaults twice."""
+    assert type_.convert(text, None, None) == value
+    assert type_.convert(value, None, None) == value
+
+
+@pytest.mark.parametrize(
+    ("type_", "text", "expected"),
+    [
+        (Duration(), "soon", "expected a duration such as 500ms, 60s or 2m"),
+        (Share(), "some", "expected a share such as 10% or 0.1"),
+        (Share(part=True), "0", "expected a share of more than 0 and at most 100%"),
+        (Share(part=True), "110%", "expected a share of more than 0 and at most 100%"),
+        (Size(), "0", "expected a size such as 256M or 1G"),
+        (TimeZone(), "+25:00", "expected an offset such as +02:00 or UTC"),
+        (Moment(), "+10m", "expected a time such as"),
+        (Moment(relative=True), "+soon", "expected a duration such as"),
+        (Speed(), "fast", "expected a number such as"),
+        (Pair(), "a", "expected two names as in a=b"),
+        (Levels(), "4,2", "expected growing numbers such as 1,2,4,...,64"),
+        (Levels(growing=False), "0", "expected numbers such as 1,8,64"),
+    ],
+)
+def test_nonsense(type_: click.ParamType[Any], text: str, expected: str) -> None:
+    """It is refused with the text and what was expected."""
+    with pytest.raises(click.BadParameter, match=r"expected") as caught:
+        type_.convert(text, None, None)
+    assert expected in caught.value.message

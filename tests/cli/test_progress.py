@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The progress of a capture, as a line."""
+
+from querytape.cli.progress import CaptureProgress, line
+
+
+def test_a_line_has_the_time_left() -> None:
+    """Megabytes, of how many, speed, events, time left; at most 80 columns even for a large log."""
+    assert line(50_000_000, 100_000_000, 1234, 2.0) == "capture: 50 of 100 MB  25 MB/s  1,234 events  ETA 2 s"
+    assert len(line(10**11, 10**12, 10**9, 3_600.0)) <= 80
+
+
+def test_a_line_without_an_end() -> None:
+    """Where the size is unknown, or nothing was read yet, there is no time left."""
+    assert line(50_000_000, None, 7, 2.0) == "capture: 50 MB  25 MB/s  7 events"
+    assert "ETA" not in line(0, 100, 0, 0.0)
+
+
+def test_no_bar_without_a_terminal() -> None:
+    """In a test stderr is no terminal: lines come at most once a second, so none for a short capture."""
+    with CaptureProgress() as progress:
+        assert progress._bar is None

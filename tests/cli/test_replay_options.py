@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sections of `querytape replay`, and what `sweep` has of them."""
+
+import click
+from click.testing import CliRunner
+from querytape.cli.commands.replay import replay_command
+from querytape.cli.commands.sweep import sweep_command
+from querytape.cli.replay_options import SECTIONS, sweep_sections
+
+
+def names(command: click.Command) -> set[str]:
+    """Return the names of a command's parameters."""
+    return {str(param.name) for param in command.params}
+
+
+def test_each_section_is_in_the_help() -> None:
+    """Titles and first options, in order."""
+    output = CliRunner().invoke(replay_command, ["--help"]).output
+    places = [output.index(f"\n{section.title}:\n") for section in SECTIONS]
+    assert places == sorted(places)
+
+
+def test_each_option_begins_with_a_capital_and_ends_with_a_stop() -> None:
+    """A help text stands alone: a sentence, or a noun with its explanation."""
+    helps = [settings["help"] for section in SECTIONS for _, settings in section.options]
+    assert [text for text in helps if not text[0].isupper() or not text.endswith(".")] == []
+
+
+def test_a_sweep_has_no_pace_and_no_selection() -> None:
+    """These have their defaults; the command gets all names."""
+    assert {"pace", "speed", "from_at", "users_only", "target_slowlog"} & names(sweep_command) == set()
+    assert {"target", "order", "allow_writes", "on_lost", "sample_every"} <= names(sweep_command)
+
+    @click.command()
+    @sweep_sections
+    def command(**options: object) -> None:
+        click.echo(f"{options['pace']} {options['users_only']} {options['ramp']} {options['loop']}")
+
+    found = CliRunner().invoke(command, ["--target", "mysql://a@b", "-o", "x"])
+    assert found.output == "schedule () 0 1\n"

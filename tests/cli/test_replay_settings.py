@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the options of the command line to ReplayOptions."""
+
+from fractions import Fraction
+from typing import Any
+
+import click
+import pytest
+from querytape.cli.replay_settings import (
+    failures_of,
+    options_of,
+    overrides_of,
+    pace_of,
+    parse_replay_options,
+    selection_of,
+)
+from querytape.replay import Target
+from querytape.replay.options import Failures, ReplayOptions
+from querytape.replay.plan.pacing import Pace
+
+TARGET = Target("app", host="db", address="127.0.0.1", password="secret")
+REQUIRED = ["--target", "mysql://app@db", "-o", "x.run"]
+
+
+def parsed(*words: str) -> dict[str, Any]:
+    """Return what click makes of options."""
+    return parse_replay_options([*REQUIRED, *words])
+
+
+def test_defaults_are_those_of_the_library() -> None:
+    """Without an option every field has ReplayOptions' own default."""
+    made = options_of(parsed(), TARGET, 0)
+    assert made == ReplayOptions(TARGET, made.output)
+
+
+def test_pace() -> None:
+    """A speed, other speeds for sessions, or none at all; what contradicts it is refused."""
+    assert pace_of(parsed("--speed", "2", "--think-speed", "1/2")) == Pace(
+        "schedule", Fraction(2), None, Fraction(1, 2)
+    )
+    assert pace_of(parsed("--speed", "max")) == pace_of(parsed("--pace", "none")) == Pace("none")
+    with pytest.raises(click.UsageError, match="nothing is due"):
+        pace_of(parsed("--pace", "none", "--ramp", "1s"))
+    with pytest.raises(click.UsageError, match="expected a factor"):
+        pace_of(parsed("--think-speed", "max"))
+
+
+def test_selection() -> None:
+    """Relative times begin at the tape's first event."""
+    selection = selection_of(parsed("--from", "+1s", "--to", "1970-01-01 00:01", "--user", "a", "--user", "b"), 5)
+    assert (selection.from_ns, selection.to_ns) == (1_000_000_005, 60_000_000_000)
+    assert tuple(selection.users) == ("a", "b")
+
+
+def test_overrides() -> None:
+    """A user that is only renamed has the run's password."""
+    overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
+    assert overrides.accounts["a"].user == "b"
+    assert overrides.accounts["a"].password == "secret"
+
+
+def test_failures() -> None:
+    """Each option has the name of its field."""
+    assert failures_of(parsed()) == Failures()
+    assert failures_of(parsed("--statement-timeout", "2s")).statement_timeout_ns == 2_000_000_000
+
+
+def test_a_wrong_option() -> None:
+    """Options given as words are refused as on the command line."""
+    with pytest.raises(click.UsageError, match="No such option"):
+        parsed("--haste", "9")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a report: what they make, what they refuse, where a report goes."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from querytape.analyze import Margin
+from querytape.cli.report_options import settings_of, write, write_or_print
+from querytape.common.errors import InputError
+
+OPTIONS: dict[str, Any] = {
+    "fail_on": None,
+    "open_it": False,
+    "html": None,
+    "tables": None,
+    "charts": None,
+    "margin": Fraction(1, 10),
+    "margin_time": 50_000,
+    "samples": False,
+    "exclude_warmup": 0,
+    "memory": "1500MB",
+}
+
+
+def test_settings() -> None:
+    """The defaults of the command are those of the library."""
+    settings = settings_of(OPTIONS)
+    assert settings.margin == Margin()
+    assert not settings.samples
+
+
+def test_refusals(tmp_path: Path) -> None:
+    """Before any work: a gate that is none, a browser without a file, a folder that exists."""
+    with pytest.raises(click.UsageError, match="unknown 'slowerr'"):
+        settings_of({**OPTIONS, "fail_on": "slowerr > 0"})
+    with pytest.raises(click.UsageError, match="--open: expected --html FILE"):
+        settings_of({**OPTIONS, "open_it": True})
+    with pytest.raises(InputError, match="already exists"):
+        settings_of({**OPTIONS, "tables": tmp_path})
+
+
+def test_a_report_is_private(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file is readable by its owner alone; - is standard output; what can't be written is an error."""
+    write(tmp_path / "r.json", "{}")
+    assert (tmp_path / "r.json").stat().st_mode & 0o777 == 0o600
+    write_or_print(Path("-"), "text")
+    assert capsys.readouterr().out == "text"
+    with pytest.raises(InputError, match="cannot be written: No such file or directory"):
+        write(tmp_path / "no" / "r.json", "{}")
+
+
+def test_a_report_is_private_and_follows_no_link(tmp_path: Path) -> None:
+    """A link is replaced by the report, what it leads to stays; nobody else can read it, and a failure leaves nothing."""
+    victim, link = tmp_path / "victim", tmp_path / "report.html"
+    victim.write_text("mine")
+    link.symlink_to(victim)
+    write(link, "report")
+    assert (victim.read_text(), link.read_text(), link.is_symlink()) == ("mine", "report", False)
+    assert link.stat().st_mode & 0o777 == 0o600
+    with pytest.raises(InputError):
+        write(tmp_path / "none" / "x", "report")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "victim"]
+    write(Path("/dev/null"), "report")
+    assert Path("/dev/null").is_char_device()

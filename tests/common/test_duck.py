@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""DuckDB as every stage opens it, and what it writes."""
+
+import shutil
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.common.duck import load_sql, open_database, sql_text, write_parquet, write_table
+
+
+def setting(con: duckdb.DuckDBPyConnection, name: str) -> str:
+    """Return a DuckDB setting as text."""
+    return str(con.execute("SELECT current_setting(?)", [name]).fetchall()[0][0])
+
+
+def test_quoting() -> None:
+    """A text becomes one SQL literal, whatever is in it."""
+    assert sql_text("it's") == "'it''s'"
+    with open_database() as con:
+        assert con.execute(f"SELECT {sql_text(Path('ab'))}").fetchall() == [("ab",)]
+
+
+def test_database_is_bounded(tmp_path: Path) -> None:
+    """Memory, spill folder, threads and order are as asked for, and no progress bar is drawn."""
+    with open_database(tmp_path / "spill", "64MB", threads=1, keep_order=False, large_arrow=True) as con:
+        assert setting(con, "memory_limit") == "61.0 MiB"
+        assert setting(con, "temp_directory") == str(tmp_path / "spill")
+        assert setting(con, "threads") == "1"
+        assert setting(con, "preserve_insertion_order").lower() == "false"
+        assert setting(con, "arrow_large_buffer_size").lower() == "true"
+        assert setting(con, "enable_progress_bar").lower() == "false"
+
+
+def test_database_without_spill_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a spill folder a query that needs too much memory fails; nothing appears in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    with open_database(memory="16MB") as con, pytest.raises(duckdb.OutOfMemoryException):
+        con.execute("SELECT list(i::VARCHAR) FROM range(3_000_000) t(i)")
+    assert not list(tmp_path.iterdir())
+
+
+def test_database_in_a_file(tmp_path: Path) -> None:
+    """Tables of a database in a file are there when it is opened again."""
+    for create in ("CREATE TABLE t AS SELECT 7 AS x", "SELECT 1"):
+        with open_database(tmp_path / "spill", file=tmp_path / "a.duckdb") as con:
+            con.execute(create)
+            assert con.execute("FROM t").fetchall() == [(7,)]
+
+
+def test_parquet(tmp_path: Path) -> None:
+    """A query's rows become a file, and are counted; no rows leave no file unless they are to."""
+    final = tmp_path / "a.parquet"
+    with open_database() as con:
+        assert write_parquet(con, "FROM range(5) t(x)", final) == 5
+        assert con.execute(f"SELECT sum(x) FROM read_parquet({sql_text(final)})").fetchall() == [(10,)]
+        assert write_parquet(con, "FROM range(0) t(x)", final) == 0
+        assert not final.exists()
+        assert write_parquet(con, "FROM range(0) t(x)", final, keep_empty=True) == 0
+        assert con.execute(f"FROM read_parquet({sql_text(final)})").fetchall() == []
+
+
+def test_other_formats(tmp_path: Path) -> None:
+    """Rows are written in any format that DuckDB's COPY knows."""
+    with open_database() as con:
+        assert write_table(con, "FROM range(2) t(x)", tmp_path / "a.csv", "FORMAT csv, HEADER") == 2
+    assert (tmp_path / "a.csv").read_text() == "x\n0\n1\n"
+
+
+def test_failed_query_leaves_no_file(tmp_path: Path) -> None:
+    """A query that fails half way leaves nothing."""
+    with open_database() as con, pytest.raises(duckdb.Error):
+        write_parquet(con, "SELECT error('no') FROM range(5)", tmp_path / "a.parquet")
+    assert not list(tmp_path.iterdir())
+
+
+def test_sql_of_a_package() -> None:
+    """SQL is found in the folder `sql` of the package that is named."""
+    assert "CREATE TABLE facts" in load_sql("querytape.capture", "facts.sql")
+
+
+@pytest.mark.parametrize("name", ["x*y", "x?y", "[a]", "x\\y", "it's"])
+def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
+    """A folder and a file whose name is a pattern are written, read and replaced as what they are."""
+    for each in (name, "xzy", "a"):
+        (tmp_path / each).mkdir()
+        with duckdb.connect() as con:
+            write_parquet(con, f"SELECT {sql_text(each)} AS name", tmp_path / each / f"{name}.parquet")
+    for _ in range(2):
+        file = tmp_path / name / f"{name}.parquet"
+        with duckdb.connect() as con:
+            assert con.execute(f"FROM read_parquet({sql_text(file)})").fetchall() == [(name,)]
+            (tmp_path / name).rename(tmp_path / "old")
+            (tmp_path / name).mkdir()
+            write_parquet(con, f"SELECT {sql_text(name)} AS name", file)
+        shutil.rmtree(tmp_path / "old")

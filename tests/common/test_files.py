@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Folders are private and never reused; files appear whole or not at all."""
+
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.common.files import cache_folder, new_folder, publish, refuse_existing, write_json
+
+
+def mode(path: Path) -> int:
+    """Return a path's permission bits."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_new_folder(tmp_path: Path) -> None:
+    """A new folder and those in it can be read by their owner alone; the same name again is refused."""
+    path = tmp_path / "shop.tape"
+    new_folder(path, "events", "facts")
+    assert [mode(path), mode(path / "events"), mode(path / "facts")] == [0o700] * 3
+    with pytest.raises(InputError, match=r"shop.tape already exists: choose another name with -o, or remove it first"):
+        new_folder(path)
+
+
+def test_folder_that_cannot_be(tmp_path: Path) -> None:
+    """A folder in one that does not exist is refused in a sentence."""
+    with pytest.raises(InputError, match="the folder cannot be created: No such file"):
+        new_folder(tmp_path / "none" / "shop.tape")
+
+
+def test_refusal_names_the_option(tmp_path: Path) -> None:
+    """The sentence says which option gives another name."""
+    refuse_existing(tmp_path / "free")
+    with pytest.raises(InputError, match="another name with --tables"):
+        refuse_existing(tmp_path, "--tables")
+
+
+def test_published_file(tmp_path: Path) -> None:
+    """A published file is whole and private, and its temporary name is gone."""
+    final = tmp_path / "a.json"
+    write_json(final, {"é": Path("x")})
+    assert json.loads(final.read_text(encoding="utf-8")) == {"é": "x"}
+    assert mode(final) == 0o600
+    assert list(tmp_path.iterdir()) == [final]
+
+
+def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
+    """Where the block fails the old file is as it was, and no temporary one is left."""
+    final = tmp_path / "a"
+    final.write_text("old")
+
+    def write() -> None:
+        with publish(final) as temporary:
+            temporary.write_text("half")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        write()
+    assert final.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [final]
+
+
+def test_cache_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Caches follow XDG_CACHE_HOME, else the home folder."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "querytape"
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", "/home/x")
+    assert cache_folder() == Path("/home/x/.cache/querytape")
+
+
+def test_names_that_are_not_utf8_are_json(tmp_path: Path) -> None:
+    """A file's name with other bytes is written so that the JSON can be read: `\\xff` for the byte 255."""
+    write_json(tmp_path / "a.json", {"path": os.fsdecode(b"b\xff.log")})
+    assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"path": "b\\xff.log"}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units: what is shown is short and says its unit, what is parsed is exact, and nonsense is refused in a sentence."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from querytape.common import units
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "-"),
+        (0, "0.00us"),
+        (84_120, "84.1us"),
+        (1_230_000, "1.23ms"),
+        (-1_230_000, "-1.23ms"),
+        (12 * SECOND, "12.0s"),
+        (1_234 * SECOND, "1,234s"),
+    ],
+)
+def test_duration(ns: int | None, text: str) -> None:
+    """A duration has three significant digits and its unit."""
+    assert units.duration(ns) == text
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [
+        (None, "-"),
+        (85_000, "85us"),
+        (1_240_000, "1.2ms"),
+        (340_000_000, "340ms"),
+        (12 * SECOND, "12s"),
+        (2 * SECOND, "2.0s"),
+        (3 * 3600 * SECOND + 24 * 60 * SECOND, "3.4h"),
+    ],
+)
+def test_short_duration(ns: int | None, text: str) -> None:
+    """A short duration has at most five characters and its unit."""
+    assert units.short_duration(ns) == text
+
+
+def test_clock() -> None:
+    """A time since a beginning is minutes and seconds, with hours where there are any."""
+    assert [units.clock(s * SECOND) for s in (-1, 0, 12, 754, 3723)] == ["0:00", "0:00", "0:12", "12:34", "1:02:03"]
+
+
+def test_utc_time() -> None:
+    """A time since the epoch is a date with milliseconds; one beyond the calendar is its number."""
+    assert units.utc_time(1_718_000_000_123_999_999) == "2024-06-10 06:13:20.123"
+    assert units.utc_time(2**62 * 100) == f"{2**62 * 100} ns"
+
+
+def test_counts() -> None:
+    """Counts are separated by thousands, or short."""
+    assert [units.count(value) for value in (None, 0, 1234567)] == ["-", "0", "1,234,567"]
+    shorts = [units.short_count(value) for value in (0, 9_999, 12_345, 99_950, 1_200_000, 10**20)]
+    assert shorts == ["0", "9999", "12.3k", "100k", "1.2M", "many"]
+
+
+def test_sizes_seconds_ratios_shares() -> None:
+    """Sizes, seconds, ratios and shares say what they are."""
+    assert units.megabytes(1_234_500_000) == "1,234 MB"
+    assert units.megabytes(1_550_000, 1) == "1.6 MB"
+    assert units.seconds(1_204_480_000_000) == "1,204.5 s"
+    assert [units.ratio(value) for value in (None, 1.234, 1234.5)] == ["-", "x1.23", "x1,234"]
+    assert [units.percent(1, 8), units.percent(1, 0)] == ["12.5%", "-"]
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "value"),
+    [
+        (units.parse_duration, "500ms", SECOND // 2),
+        (units.parse_duration, " 60 ".strip(), 60 * SECOND),
+        (units.parse_duration, "0.1us", 100),
+        (units.parse_duration, "1.5h", 5400 * SECOND),
+        (units.parse_size, "256M", 256 << 20),
+        (units.parse_size, "1GiB", 1 << 30),
+        (units.parse_size, "17", 17),
+        (units.parse_share, "10%", Fraction(1, 10)),
+        (units.parse_share, "0.1", Fraction(1, 10)),
+        (units.parse_share, "150%", Fraction(3, 2)),
+        (units.parse_zone, "+02:00", 7200 * SECOND),
+        (units.parse_zone, "-0330", -12600 * SECOND),
+        (units.parse_zone, "utc", 0),
+        (units.parse_time, "1970-01-01 00:00:01", SECOND),
+        (units.parse_time, "1970-01-01T02:00:00.000001+02:00", 1000),
+        (units.parse_time, "1969-12-31 23:59:59.5", -SECOND // 2),
+    ],
+)
+def test_parsed(parse: Callable[[str], Any], text: str, value: Any) -> None:
+    """Texts of the command line become exact numbers."""
+    assert parse(text) == value
+
+
+@pytest.mark.parametrize(
+    ("parse", "wrong"),
+    [
+        (units.parse_duration, ("", "5 parsecs", "-1s", "1e3", "ms")),
+        (units.parse_size, ("", "0", "0M", "1.5G", "many", "1T")),
+        (units.parse_share, ("", "-10%", "ten", "1/0", "nan")),
+        (units.parse_zone, ("", "02:00", "+2", "+16:00", "+02:60", "+02:00x", "Europe/Berlin")),
+        (units.parse_time, ("", "yesterday", "2026-13-01")),
+    ],
+)
+def test_refused(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
+    """What is no such value is refused, with the text that was given and an example."""
+    for text in wrong:
+        with pytest.raises(ValueError, match="expected") as refused:
+            parse(text)
+        assert repr(text) in str(refused.value)

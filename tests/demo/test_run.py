@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo as a user runs it: it shows the comparison, and leaves no server behind, whatever happens."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from querytape.servers.sandbox import Server
+
+DEMO = (sys.executable, "-u", "-m", "querytape", "demo", "--seconds", "4", "--keep")
+
+
+def servers_of(parent: int) -> dict[int, str]:
+    """Return {pid: data folder} of the servers that a process has started."""
+    found = {}
+    for children in Path(f"/proc/{parent}/task").glob("*/children"):
+        for pid in map(int, children.read_text().split()):
+            data = re.search(r"--datadir=([^\0]+)", Path(f"/proc/{pid}/cmdline").read_text())
+            if data:
+                found[pid] = data[1]
+    return found
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; a zombie has."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
+    """Every step is narrated, the commands are shown, the tape and both runs are kept, the report's path comes last."""
+    done = subprocess.run([*DEMO, str(tmp_path / "d")], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "$ querytape replay shop.tape" in done.stdout
+    assert done.stdout.rstrip().endswith(f"{tmp_path / 'd' / 'report.html'}")
+    assert {"slow.log", "shop.tape", "copy.run", "candidate.run", "report.html"} <= {
+        path.name for path in (tmp_path / "d").iterdir()
+    }
+    assert "<html" in (tmp_path / "d" / "report.html").read_text(encoding="utf-8")
+    assert "customer_id" in done.stdout, "the statements that miss their index are not in the comparison"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
+    """Ctrl-C, SIGTERM and kill -9 in the middle of the workload end the server; the first two clean up as well."""
+    with subprocess.Popen(
+        [*DEMO, str(tmp_path / "d")], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as demo:
+        assert demo.stdout is not None
+        for line in demo.stdout:
+            if "connections browse" in line:
+                break
+        time.sleep(0.5)
+        servers = servers_of(demo.pid)
+        demo.send_signal(number)
+        demo.stdout.read()
+        demo.wait(30)
+    assert len(servers) == 1
+    deadline = time.monotonic() + 10
+    while not all(map(gone, servers)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert all(map(gone, servers))
+    folders = {Path(data).parent.parent for data in servers.values()}
+    if number is signal.SIGKILL:
+        subprocess.run(["rm", "-rf", *map(str, folders)], check=True)
+    else:
+        assert demo.returncode == 130
+        assert not any(folder.exists() for folder in folders)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a comparison: which rounds count."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import QuerytapeError
+from querytape.experiments import compare
+from querytape.experiments.compare import complete_rounds, is_comparison, is_complete, reset_targets, run_comparison
+from querytape.experiments.compare_plan import ComparePlan
+from querytape.replay import ReplayOptions, RunSummary, Target, Watcher
+from querytape.schemas import open_folder
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
+
+
+def test_only_whole_rounds_count(tmp_path: Path) -> None:
+    """A run that was killed, stopped, or has no partner is not compared, and later rounds keep their partners."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    for name in ("a1", "b1", "a2", "b2", "a3", "b3", "a4", "warm-a1"):
+        make_run(tmp_path / f"{name}.run", tape, [{}])
+    stopped = tmp_path / "b2.run" / "run.json"
+    stopped.write_text(json.dumps({**json.loads(stopped.read_text()), "partial": "stopped by the user"}))
+    (tmp_path / "b4.run").mkdir()  # killed before anything was written
+    assert not is_complete(tmp_path / "b4.run")
+    assert not is_complete(tmp_path / "b2.run")
+    rounds = complete_rounds(tmp_path)
+    assert [path.name for path in rounds["a"]] == ["a1.run", "a3.run"]
+    assert [path.name for path in rounds["b"]] == ["b1.run", "b3.run"]
+
+
+TARGETS = {"a": "mysql://a@old", "b": "mysql://b@new"}
+
+
+def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sides take turns, each with its own options, which are closed after it; what is complete is kept."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    log: list[str] = []
+
+    def fake_replay(tape_path: Path, options: ReplayOptions, watcher: Watcher) -> RunSummary:
+        log.append(f"{options.target.user} {options.output.name}")
+        return RunSummary(options.output, open_folder("run", make_run(options.output, tape_path, [{}])).info)
+
+    @contextmanager
+    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
+        yield ReplayOptions(Target(side, socket="/s"), path)
+        log.append(f"closed {path.stem}")
+
+    monkeypatch.setattr(compare, "replay", fake_replay)
+    folder, said = tmp_path / "c", list[str]()
+    plan = ComparePlan(tape, TARGETS, rounds=1, pause_ns=0)
+    run_comparison(plan, folder, make_options, said.append, Watcher)
+    assert log == ["a a1.run", "closed a1", "b b1.run", "closed b1"]
+    assert said == ["a1.run: mysql://a@old", "b1.run: mysql://b@new"]
+    assert is_comparison(folder)
+    log.clear()
+    run_comparison(replace(plan, rounds=2), folder, make_options, said.append, Watcher)
+    assert log == ["a a2.run", "closed a2", "b b2.run", "closed b2"]
+    assert len(complete_rounds(folder)["b"]) == 2
+
+
+def test_a_reset_knows_the_run(tmp_path: Path) -> None:
+    """The command gets side, target and run; one that fails ends the comparison with its exit code."""
+    plan: Any = ComparePlan(Path("t"), TARGETS, reset=f'echo "$QUERYTAPE_SIDE $QUERYTAPE_RUN" > {tmp_path}/said')
+    reset_targets(plan, "b", "b1")
+    assert (tmp_path / "said").read_text() == "b b1\n"
+    reset_targets(replace(plan, reset=None), "b", "b1")
+    with pytest.raises(QuerytapeError, match="--reset ended with 7 before a1: exit 7"):
+        reset_targets(replace(plan, reset="exit 7"), "a", "a1")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a comparison as a file, and the order of its runs."""
+
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.experiments.compare_plan import ComparePlan
+
+TARGETS = {"a": "mysql://a@h/d", "b": "mysql://b@h/d"}
+
+
+def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
+    """Written and read again it is the same; what is no plan is refused with its name."""
+    plan = ComparePlan(Path("/t.tape"), TARGETS, 3, 1, 10**8, "./r.sh", ("--speed", "2"))
+    plan.write(tmp_path / "plan.toml")
+    assert ComparePlan.read(tmp_path / "plan.toml") == plan
+    for text in ("tape = 1 2", 'tape = "t"', 'colour = "red"', 'tape = "t"\n[target]\na = "mysql://a@h"'):
+        (tmp_path / "wrong.toml").write_text(text)
+        with pytest.raises(InputError):
+            ComparePlan.read(tmp_path / "wrong.toml")
+
+
+def test_a_pause_that_is_no_duration_is_refused(tmp_path: Path) -> None:
+    """The message names the file and says what was expected."""
+    path = tmp_path / "plan.toml"
+    path.write_text('tape = "t"\npause = "soon"\n[target]\na = "mysql://a@h"\nb = "mysql://b@h"\n')
+    with pytest.raises(InputError, match=r"plan\.toml: .* expected a duration such as 500ms"):
+        ComparePlan.read(path)
+
+
+def test_steps() -> None:
+    """The warm-up rounds come first; the sides take turns in each round."""
+    steps = list(ComparePlan(Path("t"), TARGETS, rounds=2, warmup=1).steps())
+    assert [name for _, name in steps] == ["warm-a1.run", "warm-b1.run", "a1.run", "b1.run", "a2.run", "b2.run"]
+    assert [side for side, _ in steps] == ["a", "b"] * 3

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that says what a test tells it to, whatever a client sends."""
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+CAPABILITIES = 0x000FA68D | 0x00080000  # protocol 4.1, secure connection, transactions, plugin auth
+
+
+def packet(number: int, payload: bytes) -> bytes:
+    """Return a packet of the protocol."""
+    return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
+
+
+def greeting(version: bytes = b"8.0.36") -> bytes:
+    """Return the server's first packet."""
+    low, high = CAPABILITIES & 0xFFFF, CAPABILITIES >> 16
+    head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + b"A" * 8 + b"\0" + struct.pack("<H", low)
+    return packet(0, head + b"\x21\x02\0" + struct.pack("<H", high) + b"\x15" + b"\0" * 10 + b"B" * 12 + b"\0"
+                  + b"mysql_native_password\0")  # fmt: skip
+
+
+OK = b"\0\0\0\2\0\0\0"
+
+
+class Client:
+    """The connection that the script talks to; `heard` is all that came from it."""
+
+    def __init__(self, connection: socket.socket, heard: list[bytes], ended: threading.Event) -> None:
+        self._connection = connection
+        self._heard = heard
+        self.ended = ended
+
+    def say(self, data: bytes) -> None:
+        """Send bytes."""
+        self._connection.sendall(data)
+
+    def hear(self) -> bytes:
+        """Return what comes next; b"" at the end."""
+        data = self._connection.recv(65536)
+        self._heard.append(data)
+        return data
+
+    def hold(self) -> None:
+        """Say nothing more until the test is over."""
+        self.ended.wait(60)
+
+    def log_in(self) -> None:
+        """Let the client in with any password."""
+        self.say(greeting())
+        self.hear()
+        self.say(packet(2, OK))
+        self.hear()  # SET NAMES
+        self.say(packet(1, OK))
+
+
+class Hostile:
+    """What a test sees of the server: its port, and what clients said to it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.heard: list[bytes] = []
+
+
+@contextmanager
+def hostile(script: Callable[[Client], None]) -> Iterator[Hostile]:
+    """Run a server whose every connection follows `script`."""
+    ended = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Hostile(listener.getsockname()[1])
+
+        def serve(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                script(Client(connection, server.heard, ended))
+
+        def accept() -> None:
+            while not ended.is_set():
+                with suppress(OSError):
+                    threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        try:
+            yield server
+        finally:
+            ended.set()
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+
+
+def drip(client: Client, data: bytes, every_s: float) -> None:
+    """Send bytes one at a time."""
+    for byte in data:
+        client.say(bytes([byte]))
+        time.sleep(every_s)

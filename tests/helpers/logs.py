@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small logs, written as a server writes them."""
+
+from pathlib import Path
+
+
+def write_mariadb(path: Path, rows: list[tuple[int, int, float, str]]) -> Path:
+    """Write a MariaDB log from (second, thread id, duration, statement)."""
+    with path.open("w") as out:
+        for second, thread, duration, statement in rows:
+            out.write(
+                f"# User@Host: app[app] @ localhost []\n# Thread_id: {thread}  Schema: shop  QC_hit: No\n"
+                f"# Query_time: {duration:.6f}  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 1\n"
+                f"SET timestamp={second};\n{statement};\n"
+            )
+    return path

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of plans share: a tape planned without a server."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.common.duck import sql_text
+from querytape.replay.plan.catalog import Catalog
+from querytape.replay.plan.database import feed_streams, open_planner
+from querytape.replay.plan.make_plan import make_plan
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.schemas import open_folder
+
+from tests.helpers.tapes import make_tape
+
+
+def planned(
+    tmp_path: Path,
+    events: Any,
+    rules: Rules | None = None,
+    parts: int = 1,
+    max_rows: int | None = None,
+    catalog: Catalog | None = None,
+    precision_ns: int = 1000,
+) -> Plan:
+    """Make a tape and plan it."""
+    tape = make_tape(tmp_path / "t.tape", events, parts, precision_ns=precision_ns)
+    for name in ("spill", "outcomes"):
+        (tmp_path / name).mkdir()
+    folder = open_folder("tape", tape)
+    return make_plan(folder, rules or Rules(), tmp_path / "spill", tmp_path / "outcomes", max_rows, catalog=catalog)
+
+
+def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> list[tuple[Any, ...]]:
+    """Return the outcomes that the plan wrote."""
+    pattern = tmp_path / "outcomes" / "part-*.parquet"
+    if not any((tmp_path / "outcomes").iterdir()):
+        return []
+    with duckdb.connect() as con:
+        return con.execute(f"SELECT {columns} FROM {sql_text(str(pattern))} ORDER BY ALL").fetchall()
+
+
+def fed(plan: Plan, *columns: str) -> list[tuple[Any, ...]]:
+    """Return columns of every row that the engine would get, in order."""
+    with open_planner(plan) as con:
+        rows = []
+        for stream in feed_streams(con, plan):
+            rows += stream.project(", ".join(columns)).fetchall()
+    return rows

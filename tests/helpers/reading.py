@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that a reader gives, as rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.native.bindings.parsers import open_packets
+from querytape.native.bindings.reader import Reader
+
+
+@dataclass(frozen=True)
+class Read:
+    """What was read: events and problems as dicts by column, and the reader's description."""
+
+    events: list[dict[str, Any]]
+    problems: list[dict[str, Any]]
+    description: dict[str, Any]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of the problems, in the order of their places."""
+        return [str(problem["kind"]) for problem in self.problems]
+
+
+def read_all(reader: Reader) -> Read:
+    """Read a reader to its end and close it; events are in the order in which they come, problems by place."""
+    events: list[dict[str, Any]] = []
+    with duckdb.connect() as con:
+        while not reader.stats().finished:
+            events += _rows(con, reader.part(1000, 1 << 20))
+        problems = _rows(con, reader.problems())
+    description = reader.describe()
+    reader.close()
+    return Read(events, sorted(problems, key=lambda row: (row["file"], row["line"], row["offset"])), description)
+
+
+def _rows(con: duckdb.DuckDBPyConnection, stream: Any) -> list[dict[str, Any]]:
+    """Return a stream's rows."""
+    con.register("stream", stream)
+    cursor = con.execute("FROM stream")
+    names = [column[0] for column in cursor.description or []]
+    rows = [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
+    con.unregister("stream")
+    stream.close()
+    return rows
+
+
+def events(path: Path, ports: Sequence[int] = (3306,)) -> tuple[list[dict[str, Any]], list[str], dict[str, Any]]:
+    """Return every event of a capture file in the order of sessions, the kinds of problems, and the description."""
+    read = read_all(open_packets([path], ports))
+    kinds = [str(row["kind"]) for row in sorted(read.problems, key=lambda row: row["offset"])]
+    return sorted(read.events, key=lambda e: (e["session"], e["seq"])), kinds, read.description
+
+
+def said(found: list[dict[str, Any]]) -> list[tuple[str, bytes | None, int | None, int | None]]:
+    """Return (command, statement, rows sent, errno) of events."""
+    return [(e["command"], e["statement"], e["rows_sent"], e["errno"]) for e in found]
+
+
+def tape_of(kind: str, path: Path, tmp_path: Path, **extra: Any) -> tuple[list[tuple[Any, ...]], dict[str, Any]]:
+    """Return (command, statement, thread, start, duration, user, host, db, errno, rows) of a file, and the tape's JSON."""
+    out = tmp_path / f"{path.name}.tape"
+    info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
+    with duckdb.connect() as con:
+        found = con.execute(
+            'SELECT command, statement, thread_id, start_ns, duration_ns, "user", host, db, errno, rows_sent'
+            f" FROM '{out}/events/*.parquet' ORDER BY session, seq"
+        ).fetchall()
+    return found, info

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small runs for tests, written straight from the contract in schemas/: no server, no replay."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.common.duck import sql_text
+from querytape.schemas import FORMAT_VERSION, columns, select_list
+
+MS = 1_000_000
+
+
+def complete(outcomes: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fill in what an outcome leaves out: session 1, the next seq, due every millisecond, done 0.5 ms later, no error."""
+    last_seq: dict[tuple[int, int], int] = {}
+    rows = []
+    for number, given in enumerate(outcomes):
+        key = (given.get("session", 1), given.get("clone", 0))
+        row: dict[str, Any] = {
+            "session": key[0],
+            "seq": last_seq.get(key, 0) + 1,
+            "clone": key[1],
+            "status": "executed",
+            **given,
+        }
+        if row["status"] == "executed":
+            due = row.setdefault("due_ns", number * MS)
+            for name in ("queued_ns", "free_ns", "sent_ns"):
+                row.setdefault(name, due)
+            row.setdefault("done_ns", row["sent_ns"] + MS // 2)
+            row.setdefault("errno", 0)
+        last_seq[key] = row["seq"]
+        rows.append(row)
+    return rows
+
+
+def _fill(con: duckdb.DuckDBPyConnection, outcomes: Sequence[dict[str, Any]] | str) -> None:
+    """Create the table `outcomes` from rows, or from a SELECT that names the columns it gives."""
+    if isinstance(outcomes, str):
+        have = {row[0] for row in con.execute(f"DESCRIBE {outcomes}").fetchall()}
+        con.execute(f"CREATE TABLE outcomes AS SELECT {select_list('run', 'outcomes', have)} FROM ({outcomes})")
+        return
+    names = [name for name, _ in columns("run", "outcomes")]
+    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("run", "outcomes"))
+    con.execute(f"CREATE TABLE outcomes AS SELECT {listed} WHERE false")
+    rows = [[row.get(name) for name in names] for row in complete(outcomes)]
+    if rows:
+        con.executemany(f"INSERT INTO outcomes VALUES ({', '.join('?' * len(names))})", rows)
+
+
+def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = (), **json_overrides: Any) -> Path:
+    """Write a run folder and return its path.
+
+    `outcomes` are dicts of columns (see `complete` for what may be left out) or a SELECT. `json_overrides` replace
+    keys of run.json.
+    """
+    (path / "outcomes").mkdir(parents=True)
+    with duckdb.connect() as con:
+        _fill(con, outcomes)
+        file = path / "outcomes" / "part-00000.parquet"
+        con.execute(f"COPY outcomes TO {sql_text(file)} (FORMAT parquet)")
+        counts = dict(con.execute("SELECT status, count(*) FROM outcomes GROUP BY status").fetchall())
+        reasons = con.execute(
+            "SELECT status, reason, count(*) FROM outcomes WHERE reason IS NOT NULL GROUP BY ALL"
+        ).fetchall()
+        elapsed = con.execute("SELECT coalesce(max(greatest(sent_ns, done_ns)), 0) FROM outcomes").fetchall()[0][0]
+    tape_info = json.loads((tape / "tape.json").read_text(encoding="utf-8"))
+    info = {
+        "format_version": FORMAT_VERSION,
+        "tool_version": "test",
+        "created": "2026-01-01T00:00:00+00:00",
+        "finished": True,
+        "tape": {
+            "path": str(tape),
+            "id": "00",
+            **tape_info["counts"],
+            "first_ns": tape_info["first_ns"],
+            "last_ns": tape_info["last_ns"],
+        },
+        "target": {"name": path.stem, "host": "db1", "port": 3306, "version": "10.11.6-MariaDB"},
+        "parameters": {"speed": "1"},
+        "started_ns": 1_700_000_100_000_000_000,
+        "elapsed_ns": elapsed,
+        "measuring_point": "client",
+        "partial": None,
+        "accounting": _accounting(tape_info["counts"]["events"], counts, reasons),
+        "lateness": {},
+        "generator": {"cpu_ns": 1, "engine_cpu_ns": 1, "threads_peak": 1, "cores": 2, "rss_peak_bytes": 1},
+        "clock_pairs": [],
+        "drain": {"waited_ns": 0, "cut": 0},
+        "sessions": {"opened": 1, "opened_ahead": 0, "failed": 0, "lost": 0, "in_transaction_at_end": 0},
+        **json_overrides,
+    }
+    (path / "run.json").write_text(json.dumps(info), encoding="utf-8")
+    return path
+
+
+def _accounting(events: int, counts: dict[str, int], reasons: list[tuple[str, str, int]]) -> dict[str, Any]:
+    """Return what run.json says of the events."""
+    sorted_reasons: dict[str, dict[str, int]] = {}
+    for status, reason, number in reasons:
+        sorted_reasons.setdefault(status, {})[reason] = number
+    known = {name: counts.get(name, 0) for name in ("executed", "filtered", "skipped", "not_sent")}
+    return {
+        "tape_events": events,
+        **known,
+        "reasons": sorted_reasons,
+        "balanced": sum(known.values()) == events,
+        "injected": 0,
+    }

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tapes of packets for the tests of tape tools, and what is on a tape."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.tools.verify import verify
+
+from .dialogue import Dialogue, ok, rows, write_pcap
+
+
+def make_tape(tmp_path: Path, name: str, connections: int = 3, offset: int = 0) -> Path:
+    """Return a tape with so many sessions of nine events each."""
+    dialogues = []
+    for n in range(connections):
+        dialogue = Dialogue(client_port=40000 + n).logged_in()
+        for k in range(7):
+            dialogue.ask(b"SELECT %d FROM t%d" % (offset + k, k % 2), rows([b"x"]) if k % 2 else ok(1))
+        dialogues.append(dialogue.close())
+    path = write_pcap(tmp_path / f"{name}.pcap", dialogues)
+    capture_source(SOURCES["packets"], [str(path)], tmp_path / f"{name}.tape", Settings())
+    return tmp_path / f"{name}.tape"
+
+
+def found(tape: Path, what: str) -> list[tuple[Any, ...]]:
+    """Return a query over a tape's events."""
+    with duckdb.connect() as con:
+        con.execute(f"CREATE VIEW events AS FROM '{tape}/events/*.parquet'")
+        con.execute(f"CREATE VIEW sessions AS FROM '{tape}/sessions.parquet'")
+        return con.execute(what).fetchall()
+
+
+def damages(tape: Path, tmp_path: Path) -> list[str]:
+    """Return what verify says."""
+    (tmp_path / "work").mkdir(exist_ok=True)
+    return [damage.what for damage in verify(tape, tmp_path / "work")]

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small tapes for tests, written straight from the contract in schemas/: no log, no capture."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.common.duck import sql_text
+from querytape.common.files import file_entry
+from querytape.native.bindings.statements import Normalizer
+from querytape.schemas import DANGER_SHIFT, DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
+
+# An arbitrary moment; a whole second, so that offsets are easy to read.
+T0 = 1_700_000_000_000_000_000
+MS = 1_000_000
+SECOND = 1_000_000_000
+
+DIGESTS = """
+    SELECT digest, any_value(class) AS class, any_value(actions) AS actions,
+        any_value(tables) AS tables, any_value(calls) AS calls, lower(any_value(statement)::VARCHAR) AS normalized,
+        any_value(statement) AS sample, max(octet_length(statement)) AS sample_bytes, NULL AS pt_id, count(*) AS events,
+        sum(duration_ns)::BIGINT AS duration_ns, min(start_ns) AS first_ns, max(start_ns) AS last_ns
+    FROM events LEFT JOIN names USING (statement) WHERE digest IS NOT NULL GROUP BY digest ORDER BY digest
+"""
+SESSIONS = """
+    SELECT session, min(thread_id) AS thread_id, arg_min("user", seq) AS "user", arg_min(host, seq) AS host,
+        NULL AS port, arg_min(db, seq) AS db, min(start_ns) FILTER (command = 'connect') AS connect_ns,
+        bool_or(command = 'connect') AS connect_seen, bool_or(command = 'quit') AS quit_seen,
+        NULL AS open_at_start, NULL AS open_at_end, min(start_ns) AS first_ns,
+        max(start_ns + coalesce(duration_ns, 0)) AS last_ns, count(*) AS events,
+        NULL AS client_flags, NULL AS charset, NULL AS attributes, NULL::BOOLEAN AS encrypted
+    FROM events GROUP BY session ORDER BY first_ns, session
+"""
+
+
+def flag_bits(*names: str, danger: str = "none") -> int:
+    """Return the `flags` of an event from the names of FLAGS and one of DANGERS."""
+    return sum(FLAGS[name] for name in names) | DANGERS[danger] << DANGER_SHIFT
+
+
+def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Fill in what an event leaves out: session 1, the next seq, 1 ms after the one before it, a read.
+
+    `actions` are those of its statement.
+    """
+    last_seq: dict[int, int] = {}
+    rows = []
+    normalizer = Normalizer()
+    for number, given in enumerate(events):
+        session = given.get("session", 1)
+        row = {
+            "session": session,
+            "seq": last_seq.get(session, 0) + 1,
+            "command": "query",
+            "start_ns": T0 + number * MS,
+            "precision_ns": 1000,
+            "file": 0,
+            "offset": number,
+            "flags": 0,
+            **given,
+        }
+        if isinstance(row.get("statement"), str):
+            row["statement"] = row["statement"].encode()
+        if row.get("statement") is not None:
+            row.setdefault("class", "read")
+            row.setdefault("actions", normalizer.normalize(row["statement"]).actions)
+            row.setdefault("digest", f"{abs(hash(row['statement'])) % 2**64:016x}")
+        last_seq[session] = row["seq"]
+        rows.append(row)
+    return rows
+
+
+def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str) -> None:
+    """Create the table `events` from rows, or from an SELECT that names the columns it gives."""
+    if isinstance(events, str):
+        have = {row[0] for row in con.execute(f"DESCRIBE {events}").fetchall()}
+        con.execute(f"CREATE TABLE events AS SELECT {select_list('tape', 'events', have)} FROM ({events})")
+        return
+    names = [name for name, _ in columns("tape", "events")]
+    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("tape", "events"))
+    con.execute(f"CREATE TABLE events AS SELECT {listed} WHERE false")
+    rows = [[row.get(name) for name in names] for row in complete(events)]
+    if rows:
+        con.executemany(f"INSERT INTO events VALUES ({', '.join('?' * len(names))})", rows)
+
+
+def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
+    """Create the table `names`: what each statement names and calls."""
+    con.execute("CREATE TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[])")
+    statements = con.execute("SELECT DISTINCT statement FROM events WHERE statement IS NOT NULL").fetchall()
+    normalizer = Normalizer()
+    rows = [(bytes(statement), *normalizer.names(bytes(statement))) for (statement,) in statements]
+    if rows:
+        con.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+
+
+def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1, **json_overrides: Any) -> Path:
+    """Write a tape folder and return its path.
+
+    `events` are dicts of columns (see `complete` for what may be left out) or an SELECT. They are cut into `parts`
+    in the order given, so events out of time make parts that overlap. `json_overrides` replace keys of tape.json.
+    """
+    (path / "events").mkdir(parents=True)
+    with duckdb.connect() as con:
+        _fill(con, events)
+        con.execute("CREATE TABLE numbered AS SELECT *, row_number() OVER () - 1 AS place FROM events")
+        total = con.execute("SELECT count(*) FROM events").fetchall()[0][0]
+        entries = [_write_part(con, path, number, parts, total) for number in range(parts)]
+        for entry in entries:
+            if not entry["rows"]:
+                (path / entry["file"]).unlink()
+        _fill_names(con)
+        con.execute(f"COPY ({SESSIONS}) TO {sql_text(path / 'sessions.parquet')} (FORMAT parquet)")
+        con.execute(f"COPY ({DIGESTS}) TO {sql_text(path / 'digests.parquet')} (FORMAT parquet)")
+        sessions, first, last = con.execute(
+            "SELECT count(DISTINCT session), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM events"
+        ).fetchall()[0]
+    info = {
+        "format_version": FORMAT_VERSION,
+        "tool_version": "test",
+        "finished": True,
+        "created": "2026-01-01T00:00:00+00:00",
+        "source": "slowlog",
+        "measuring_point": "server",
+        "files": [{"path": "slow.log", "bytes": 1, "sha256": "00"}],
+        "parts": [entry for entry in entries if entry["rows"]],
+        "counts": {"events": total, "sessions": sessions, "digests": 0, "problems": 0},
+        "first_ns": first,
+        "last_ns": last,
+        "precision_ns": 1000,
+        "server_version": "10.11.6-MariaDB",
+        "log_timezone_ns": None,
+        "problems": {},
+        "warnings": [],
+        "known_columns": [],
+        "server": None,
+        **json_overrides,
+    }
+    (path / "tape.json").write_text(json.dumps(info))
+    return path
+
+
+def _write_part(con: duckdb.DuckDBPyConnection, path: Path, number: int, parts: int, total: int) -> dict[str, Any]:
+    """Write one part, sorted inside, and return its entry for tape.json."""
+    begin, end = total * number // parts, total * (number + 1) // parts
+    file = path / "events" / f"part-{number:05d}.parquet"
+    chosen = f"SELECT * EXCLUDE (place) FROM numbered WHERE place >= {begin} AND place < {end}"
+    con.execute(f"COPY ({chosen} ORDER BY start_ns, session, seq) TO {sql_text(file)} (FORMAT parquet)")
+    first, last = con.execute(
+        f"SELECT min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM ({chosen})"
+    ).fetchall()[0]
+    return {**file_entry(path, file, end - begin), "first_ns": first, "last_ns": last}

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of whole replays share."""
+
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.replay import ReplayOptions, RunSummary, parse_target
+from querytape.replay.plan.pacing import Pace
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS
+
+
+def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
+    """Return options for a private server that may be written to."""
+    target = parse_target(server.url("shop"), environ={})
+    if "speed" in more:
+        more["pace"] = Pace.of(more.pop("speed"))
+    return ReplayOptions(
+        target, output, **{"allow_writes": True, "target_is_disposable": True, "lead_ns": 100 * MS, **more}
+    )
+
+
+def noted(session: int, seq: int) -> str:
+    """Return a statement that notes its own place in the table `log`."""
+    return f"INSERT INTO log (conn, session, seq) VALUES (CONNECTION_ID(), {session}, {seq})"
+
+
+def outcomes(run: Path, wanted: str = "session, seq, status, reason") -> list[tuple[Any, ...]]:
+    """Return columns of every outcome, by session and seq."""
+    source = open_folder("run", run).source("outcomes")
+    return query(f"SELECT {wanted} FROM {source} ORDER BY session, seq")
+
+
+def query(sql: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a DuckDB query."""
+    with duckdb.connect() as con:
+        return con.execute(sql).fetchall()
+
+
+def accounting(summary: RunSummary) -> tuple[int, int, int, int]:
+    """Return executed, filtered, skipped, not sent; the accounting must balance."""
+    accounting = summary.info["accounting"]
+    assert accounting["balanced"]
+    assert accounting["tape_events"] == len(outcomes(summary.path))
+    return accounting["executed"], accounting["filtered"], accounting["skipped"], accounting["not_sent"]

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's Python face with DuckDB on both backends; no server needed: refused connects are accounted as well."""
+
+import socket
+import threading
+
+import duckdb
+import pytest
+from querytape.common.errors import NativeFault
+from querytape.native.bindings.engine import Engine, EngineOptions, State
+
+SESSIONS = """
+    SELECT i AS session, 0::BIGINT AS open_due_ns, 3::BIGINT AS events, NULL::VARCHAR AS db,
+           true AS opened_ahead, NULL::INTEGER AS account, NULL::BIGINT AS client_flags, NULL::VARCHAR AS charset
+    FROM range(1, 6) t(i)
+"""
+EVENTS = """
+    SELECT 1 + i % 5 AS session, 1 + i // 5 AS seq, i * 1000 AS due_ns, 0::BIGINT AS span_ns, 1::INTEGER AS command,
+           CASE WHEN i % 2 = 0 THEN 0 END::INTEGER AS class, 0::BIGINT AS actions, 0::BIGINT AS flags,
+           NULL::INTEGER AS account, CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
+           NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params,
+           NULL::BIGINT AS clock_us, NULL::BIGINT AS insert_id, NULL::VARCHAR AS waits
+    FROM range(15) t(i)
+"""
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port on which no server listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
+    """Return a connection whose streams are as the engine wants them."""
+    connection = duckdb.connect()
+    connection.execute(f"SET arrow_large_buffer_size = {str(large).lower()}")
+    return connection
+
+
+def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
+    """A plan from DuckDB goes in, outcomes and sessions come out, nothing is missing."""
+    plan, run = connect(), duckdb.connect()
+    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, pace=2)) as engine:
+        engine.sessions(plan.sql(SESSIONS))
+        engine.start()
+
+        def feed() -> None:
+            try:
+                engine.feed(plan.sql(EVENTS))
+            finally:
+                engine.feed_end()
+
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        found = []
+        while True:
+            done = engine.stats().state is State.DONE
+            outcomes = engine.outcomes(50_000_000)
+            found += run.execute("SELECT session, seq, clone, status, reason, errno FROM outcomes").fetchall()
+            outcomes.close()
+            if done:
+                break
+        feeder.join()
+        assert sorted(found) == [
+            (session, seq, 0, "not_sent", "connect_failed", None) for session in range(1, 6) for seq in range(1, 4)
+        ]
+        stats = engine.stats()
+        assert (stats.fed, stats.executed, stats.not_sent, stats.sessions_failed) == (15, 0, 15, 5)
+        results = engine.session_results()
+        rows = run.execute("SELECT session, opened_ahead, connected_ns, executed, errno FROM results").fetchall()
+        assert rows == [(session, True, None, 0, 2002) for session in range(1, 6)]
+        results.close()
+
+
+def test_small_buffers_are_refused_with_what_to_do(closed_port: int) -> None:
+    """Where DuckDB gives 32-bit offsets the message names the setting."""
+    with (
+        Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port)) as engine,
+        pytest.raises(NativeFault, match="arrow_large_buffer_size"),
+    ):
+        engine.sessions(connect(large=False).sql(SESSIONS))
+
+
+def test_moments_are_checked(closed_port: int) -> None:
+    """Results before the end, and a target that is two targets, are refused."""
+    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port)) as engine:
+        with pytest.raises(NativeFault, match="started"):
+            engine.feed_end()
+        with pytest.raises(NativeFault, match="done"):
+            engine.session_results().__arrow_c_stream__()
+    with pytest.raises(NativeFault, match="either host or socket"):
+        Engine(EngineOptions(user="nobody"))
+
+
+def test_a_closed_engine_says_so(closed_port: int) -> None:
+    """Calls after close are errors of the caller, not crashes; stop and close may come twice."""
+    engine = Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port))
+    engine.start()
+    engine.stop()
+    engine.close()
+    engine.close()
+    engine.stop(2)
+    with pytest.raises(ValueError, match="closed"):
+        engine.stats()

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors of the native part as Python exceptions."""
+
+import pytest
+from querytape.common.errors import NativeFault
+from querytape.native._querytape import ffi
+from querytape.native.bindings.errors import check, text_of
+
+
+def test_check() -> None:
+    """QT_OK passes; anything else raises with its code and message."""
+    error = ffi.new("struct qt_error *")
+    check(0, error)
+    error.message = b"x.log: caf\xe9"
+    with pytest.raises(NativeFault, match=r"x\.log: caf\\xe9") as raised:
+        check(3, error)
+    assert raised.value.code == 3
+
+
+def test_text() -> None:
+    """Texts are UTF-8; other bytes are shown as such."""
+    assert text_of(ffi.new("char[]", "ä".encode() + b"\xff")) == "ä\\xff"

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The normaliser's Python face; its rules are tested in C (tests/native/test_normalize.c)."""
+
+import pytest
+from querytape.native.bindings.statements import Normalizer
+from querytape.schemas import CLASSES, DANGERS, FLAGS
+
+TABLES = {
+    "SELECT 1": "",
+    "SELECT a FROM t": "t",
+    "select A from `T` WHERE b = 'from x'": "t",
+    "SELECT a FROM shop.orders o, shop.`lines` AS l": "shop.orders shop.lines",
+    "SELECT a FROM t WHERE b IN (1, 2) ORDER BY c, d": "t",
+    "SELECT a FROM t JOIN u ON t.a = u.a AND f(u.b, 1), v WHERE x": "t u v",
+    "SELECT a FROM t LEFT JOIN u USING (a, b) STRAIGHT_JOIN v": "t u v",
+    "SELECT a FROM (t, u) JOIN (v JOIN w)": "t u v w",
+    "SELECT a FROM (SELECT b, c FROM t GROUP BY b, c) d, u": "t u",
+    "SELECT a, (SELECT MAX(b) FROM u) FROM t WHERE EXISTS (SELECT 1 FROM v)": "u t v",
+    "SELECT EXTRACT(YEAR FROM d), TRIM(BOTH 'x' FROM s), SUBSTRING(s FROM 2) FROM t": "t",
+    "SELECT a FROM t WHERE b IS DISTINCT FROM c": "t",
+    "SELECT a FROM t USE INDEX (i, j) FORCE INDEX FOR JOIN (k), u": "t u",
+    "SELECT a FROM t PARTITION (p, q) AS x": "t",
+    "SELECT a FROM t UNION ALL SELECT b FROM u LIMIT 1, 2": "t u",
+    "SELECT a FROM t FOR UPDATE OF t": "t",
+    "SELECT a INTO @b FROM t": "t",
+    "SELECT a INTO OUTFILE 'x' FROM t": "t",
+    "SELECT * FROM JSON_TABLE('[]', '$' COLUMNS (a INT PATH '$')) j, t": "t",
+    "SELECT 1 FROM DUAL": "",
+    "SELECT a FROM user, event, session": "user event session",
+    "(SELECT a FROM t) UNION (SELECT b FROM u)": "t u",
+    "TABLE t": "t",
+    "VALUES ROW(1, 2)": "",
+    "WITH x AS (SELECT a FROM t), y (b) AS (SELECT a FROM x) SELECT * FROM x, y, u": "t u",
+    "WITH t AS (SELECT a FROM t) SELECT * FROM t": "t",
+    "WITH RECURSIVE x AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT * FROM x JOIN t": "t",
+    "SELECT a FROM t GROUP BY a WITH ROLLUP": "t",
+    "SELECT a, b FROM t WINDOW w AS (ORDER BY a), x AS (ORDER BY b)": "t",
+    "INSERT INTO t (a, b) VALUES (1, 2), (3, 4)": "t",
+    "INSERT IGNORE t SET a = 1, b = 2": "t",
+    "INSERT INTO t SELECT a FROM u ON DUPLICATE KEY UPDATE a = VALUES(a), b = 2": "t u",
+    "REPLACE DELAYED INTO shop.t VALUES (REPLACE('a', 'b', 'c'), INSERT('x', 1, 1, 'y'))": "shop.t",
+    "UPDATE t SET a = 1, b = 2 WHERE c IN (SELECT d FROM u)": "t u",
+    "UPDATE LOW_PRIORITY t JOIN u ON t.a = u.a, v SET t.b = 1": "t u v",
+    "DELETE FROM t WHERE a = 1": "t",
+    "DELETE t, u FROM t JOIN u JOIN v": "t u v",
+    "DELETE t.*, u.* FROM t, u": "t u",
+    "DELETE FROM t, u USING t JOIN u JOIN v": "t u v",
+    "DELETE QUICK FROM t": "t",
+    "LOAD DATA LOCAL INFILE 'x' REPLACE INTO TABLE t (a, b)": "t",
+    "TRUNCATE t": "t",
+    "TRUNCATE TABLE shop.t": "shop.t",
+    "SELECT TRUNCATE(a, 2) FROM t": "t",
+    "CREATE TABLE IF NOT EXISTS t (a VARCHAR(10), KEY (a), FOREIGN KEY (a) REFERENCES u (b) ON DELETE CASCADE)": "t u",
+    "CREATE TEMPORARY TABLE t AS SELECT a FROM u": "t u",
+    "CREATE TABLE t LIKE u": "t u",
+    "CREATE TABLE t (LIKE u)": "t u",
+    "ALTER TABLE t ADD b INT, ADD c INT, RENAME TO u": "t u",
+    "ALTER TABLE t RENAME COLUMN a TO b": "t",
+    "DROP TABLE IF EXISTS t, shop.u": "t shop.u",
+    "RENAME TABLE a TO b, c TO d": "a b c d",
+    "CREATE UNIQUE INDEX i ON t (a, b)": "t",
+    "DROP INDEX i ON t": "t",
+    "CREATE OR REPLACE VIEW v AS SELECT a FROM t, u": "v t u",
+    "CREATE TRIGGER x BEFORE UPDATE ON t FOR EACH ROW SET NEW.a = 1, NEW.b = 2": "t",
+    "LOCK TABLES t READ, u AS x WRITE": "t u",
+    "UNLOCK TABLES": "",
+    "OPTIMIZE TABLE t, u": "t u",
+    "FLUSH TABLES WITH READ LOCK": "",
+    "FLUSH TABLES t, u WITH READ LOCK": "t u",
+    "GRANT SELECT, INSERT, UPDATE (a) ON shop.t TO 'a'@'b'": "shop.t",
+    "GRANT ALL ON *.* TO a": "",
+    "SHOW TABLES FROM shop": "",
+    "SHOW TABLE STATUS": "",
+    "SHOW FULL COLUMNS FROM t FROM shop": "t",
+    "SHOW INDEX IN t": "t",
+    "SHOW CREATE TABLE t": "t",
+    "DESC t": "t",
+    "EXPLAIN t a": "t",
+    "EXPLAIN EXTENDED SELECT a FROM t": "t",
+    "EXPLAIN FORMAT=JSON SELECT a FROM t": "t",
+    "SET @a = (SELECT MAX(b) FROM t)": "t",
+    "HANDLER t OPEN": "t",
+    "CALL p(1)": "",
+    "SELECT NEXT VALUE FOR s, NEXTVAL(r)": "s r",
+    "SELECT a FROM `my table`, `a.b`.`c`": "`my table` `a.b`.c",
+    "/* FROM x */ SELECT a /*+ JOIN_ORDER(u, v) */ -- FROM y\n FROM t": "t",
+    "INSERT INTO t VALUES (1); UPDATE u SET a = 1": "t u",
+    "COMMIT": "",
+}
+
+
+def test_a_statement() -> None:
+    """Digest, text without literals, class and danger."""
+    statement = Normalizer().normalize(b"SELECT  a FROM t WHERE id = 42")
+    assert statement == Normalizer().normalize(b"SELECT a FROM t WHERE id = 7")
+    assert len(statement.digest) == 16
+    assert "42" not in statement.text
+    assert CLASSES[statement.class_] == "read"
+    assert statement.danger == DANGERS["none"]
+    assert (statement.redacted, statement.open_quote) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("sql", "class_", "danger"),
+    [
+        (b"UPDATE t SET a = 1", "write", "none"),
+        (b"COMMIT", "transaction", "none"),
+        (b"SHUTDOWN", "admin", "shutdown"),
+        (b"SET GLOBAL x = 1", "session", "set_global"),
+    ],
+)
+def test_classes(sql: bytes, class_: str, danger: str) -> None:
+    """What a statement does, by the names of schemas/codes.py."""
+    statement = Normalizer().normalize(sql)
+    assert statement.danger == DANGERS[danger]
+    assert class_ in (CLASSES[statement.class_], "session")
+
+
+def test_passwords_are_redacted() -> None:
+    """A statement with a password comes with its literals replaced, and a flag."""
+    statement = Normalizer().normalize(b"CREATE USER bob IDENTIFIED BY 'hunter2'")
+    assert statement.redacted is not None
+    assert b"hunter2" not in statement.redacted
+    assert "hunter2" not in statement.text
+    assert statement.flags & FLAGS["redacted"]
+
+
+@pytest.mark.parametrize(("sql", "quote"), [(b"SELECT 'a", "'"), (b'SELECT "a', '"'), (b"SELECT `a", "`")])
+def test_open_quotes(sql: bytes, quote: str) -> None:
+    """What opened a literal that never ends is told."""
+    assert Normalizer().normalize(sql).open_quote == quote
+
+
+def test_any_bytes() -> None:
+    """Bytes that are no text, and none at all, have a digest."""
+    normalizer = Normalizer()
+    for sql in (b"", b"\xff\x00\xe9", bytes(range(256)) * 100):
+        assert len(normalizer.normalize(sql).digest) == 16
+
+
+@pytest.mark.parametrize("sql", TABLES)
+def test_tables_are_named(sql: str) -> None:
+    """The tables of one statement, in the order of its text."""
+    assert " ".join(Normalizer().names(sql.encode())[0]) == TABLES[sql]
+
+
+def test_calls_are_named() -> None:
+    """Functions and routines with their schema; what is no call is none."""
+    sql = b"SELECT f(a), shop.g(b), COUNT(*), `my f`(1), `f`(2) FROM t WHERE c IN (1)"
+    assert Normalizer().names(sql) == (["t"], ["f", "shop.g", "count", "`my f`"])
+    assert Normalizer().names(b"CALL shop.p") == ([], ["shop.p"])
+
+
+def test_any_cut_and_any_depth_is_read() -> None:
+    """Texts that end anywhere, and parentheses deeper than are remembered."""
+    normalizer = Normalizer()
+    for sql in TABLES:
+        for end in range(len(sql)):
+            normalizer.names(sql[:end].encode())
+    deep = b"(" * 200 + b"SELECT a FROM t" + b")" * 200
+    assert normalizer.names(b"SELECT a FROM " + deep + b" d") == (["t"], [])

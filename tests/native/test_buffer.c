@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Buffers of a pool: given out again, shared, and alive after the pool. */
+#include "base/buffer.h"
+#include "check.h"
+
+/* What was freed is given out again; zeros stay zeros while others have them; a buffer outlives the pool's owner. */
+static void buffers_come_back(void)
+{
+    struct qt_pool *pool = qt_pool_new();
+    char *a = qt_buffer_new(pool, 100000), *zeros = qt_buffer_zeros(pool, 50000), *more = qt_buffer_zeros(pool, 90000);
+    CHECK((uintptr_t)a % 64 == 0 && qt_buffer_size(a) >= 100000);
+    memset(a, 1, 100000);
+    qt_buffer_free(a);
+    char *b = qt_buffer_new(pool, 99000);
+    CHECK(a == b);
+    CHECK(zeros[49999] == 0 && more[89999] == 0);
+    qt_buffer_free(zeros);
+    CHECK(qt_buffer_new(pool, SIZE_MAX - 10) == NULL);
+    qt_pool_free(pool);
+    CHECK(more[0] == 0);
+    qt_buffer_free(more);
+    qt_buffer_free(b);
+}
+
+int main(void)
+{
+    RUN(buffers_come_back);
+    return 0;
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Statements wait for the commits that came before them on the tape, for nothing else, and not for ever. */
+#include "check.h"
+#include "replay_run.h"
+
+static void event_at(struct replay *r, int64_t due_ns, int64_t session, int64_t seq, const char *sql, const char *waits)
+{
+    replay_put(r, &(struct planned){.session = session,
+                                    .seq = seq,
+                                    .due_ns = due_ns,
+                                    .command = 1,
+                                    .sql = sql,
+                                    .len = strlen(sql),
+                                    .waits = waits});
+}
+
+static void event(struct replay *r, int64_t session, int64_t seq, const char *sql, const char *waits)
+{
+    event_at(r, 0, session, seq, sql, waits);
+}
+
+static void begin(struct replay *r, int32_t sessions, int64_t events)
+{
+    replay_init(r);
+    r->options.pace = QT_PACE_NONE;
+    r->options.order_tables = 3;
+    for (int i = 1; i <= sessions; i++)
+        replay_session(r, i, 0, events, NULL);
+}
+
+/* Table 1's second commit ends before its first: who waits for both waits for the later; table 2 has no part
+ * in it. */
+static void commits_come_first(void)
+{
+    struct replay r;
+
+    begin(&r, 4, 1);
+    event(&r, 1, 1, "SLEEP 800", ";1:1");
+    event(&r, 2, 1, "SLEEP 50", ";1:2 2:1");
+    event(&r, 3, 1, "both", "1:2");
+    event(&r, 4, 1, "other", "2:1;2:2");
+    replay_run(&r);
+    CHECK(replay_find(&r, 3, 1)->sent_ns >= replay_find(&r, 1, 1)->done_ns);
+    CHECK(replay_find(&r, 3, 1)->free_ns >= replay_find(&r, 1, 1)->done_ns);
+    CHECK(replay_find(&r, 3, 1)->order_ns > 100 * MS);
+    CHECK(replay_find(&r, 4, 1)->sent_ns < replay_find(&r, 1, 1)->done_ns);
+    CHECK(replay_find(&r, 1, 1)->order_ns == NO_VALUE);
+    CHECK_INT(r.stats.order_waits, 2);
+    CHECK(r.stats.order_wait_ns > 100 * MS);
+    CHECK_INT(r.stats.order_broken, 0);
+    replay_free(&r);
+}
+
+/* What is never sent is no reason to wait: its session is lost, or could not be opened. */
+static void refused_commits_count_as_done(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 2);
+    event(&r, 1, 1, "DROP", ";1:1");
+    event(&r, 1, 2, "never", ";1:2");
+    event(&r, 2, 1, "after", "1:2");
+    event(&r, 2, 2, "after", "1:2;0:1");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "executed", NULL), 3);
+    CHECK_INT(replay_count(&r, "not_sent", "connection_lost"), 1);
+    CHECK_INT(r.stats.order_broken, 0);
+    replay_free(&r);
+}
+
+/* A holds a transaction and waits for B's commit, which waits in the server for A's lock: after the bound A goes on. */
+static void a_circle_is_broken(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 2);
+    r.options.order_bound_ns = 100 * MS;
+    r.options.drain_ns = 4000 * MS;
+    event(&r, 1, 1, "BEGIN", NULL);
+    event(&r, 1, 2, "a", "1:1");
+    event(&r, 2, 1, "SLEEP 1500", ";1:1");
+    event(&r, 2, 2, "b", NULL);
+    replay_run(&r);
+    CHECK_INT(r.stats.order_broken, 1);
+    CHECK(replay_find(&r, 1, 2)->sent_ns < replay_find(&r, 2, 1)->done_ns);
+    CHECK(replay_find(&r, 1, 2)->sent_ns >= 100 * MS);
+    replay_free(&r);
+}
+
+/* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
+ * more. */
+static void the_earliest_is_let_go(void)
+{
+    struct replay r;
+
+    begin(&r, 0, 0);
+    replay_session(&r, 1, 0, 2, NULL);
+    replay_session(&r, 2, 0, 8, NULL);
+    replay_session(&r, 3, 0, 1, NULL);
+    r.options.order_bound_ns = 200 * MS;
+    r.options.drain_ns = 4000 * MS;
+    event_at(&r, 0, 1, 1, "BEGIN", NULL);
+    event_at(&r, 30 * MS, 1, 2, "later", "1:1");
+    event_at(&r, 0, 2, 1, "BEGIN", NULL);
+    event_at(&r, 10 * MS, 2, 2, "SLEEP 10", NULL);
+    event_at(&r, 20 * MS, 2, 3, "earlier", "1:1");
+    event_at(&r, 21 * MS, 2, 4, "the rest", "1:1 2:1;2:1");
+    event_at(&r, 40 * MS, 2, 5, "COMMIT", NULL);
+    event_at(&r, 41 * MS, 2, 6, "BEGIN", NULL);
+    event_at(&r, 42 * MS, 2, 7, "in turn again", "1:1");
+    event_at(&r, 43 * MS, 2, 8, "COMMIT", NULL);
+    event_at(&r, 5 * MS, 3, 1, "SLEEP 1500", ";1:1");
+    replay_run(&r);
+    CHECK(replay_find(&r, 2, 3)->sent_ns >= 200 * MS);
+    CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
+    CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 3, 1)->done_ns);
+    CHECK_INT(replay_find(&r, 2, 4)->order_ns, NO_VALUE);
+    CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 3, 1)->done_ns);
+    CHECK(replay_find(&r, 2, 7)->order_ns != NO_VALUE);
+    CHECK_INT(r.stats.order_broken, 4);
+    replay_free(&r);
+}
+
+static void stop_soon(struct replay *r)
+{
+    if (fake_now() - r->begun_ns > 100 * MS)
+        qt_engine_stop(r->engine, 2);
+}
+
+/* A run that is stopped ends, whichever waits for which. */
+static void a_stop_ends_waits(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 1);
+    r.options.order_bound_ns = 3600 * 1000 * MS;
+    r.each_slice = stop_soon;
+    event(&r, 1, 1, "HANG", ";1:1");
+    event(&r, 2, 1, "a", "1:1");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 1);
+    replay_free(&r);
+}
+
+enum { MANY = 200, EACH = 20 };
+
+/* 200 sessions, each event the next commit of one table: here they come in exactly the tape's order. */
+static void many_sessions_take_turns(void)
+{
+    static char sql[MANY * EACH][16], waits[MANY * EACH][40];
+    struct replay r;
+    int at = 0;
+
+    begin(&r, MANY, EACH);
+    for (int k = 0; k < EACH; k++)
+        for (int s = 0; s < MANY; s++) {
+            int n = k * MANY + s;
+            snprintf(sql[n], sizeof sql[n], "%d", n);
+            snprintf(waits[n], sizeof waits[n], "0:%d;0:%d", n, n + 1);
+            event(&r, s + 1, k + 1, sql[n], waits[n]);
+        }
+    replay_run(&r);
+    CHECK_INT(r.stats.executed, MANY * EACH);
+    for (size_t i = 0; i < r.server.n; i++)
+        if (r.server.entry[i].command == 3 && r.server.entry[i].bytes[0] != 'S') {
+            CHECK_TEXT(r.server.entry[i].bytes, sql[at]);
+            at++;
+        }
+    CHECK_INT(at, MANY * EACH);
+    CHECK_INT(r.stats.order_broken, 0);
+    replay_free(&r);
+}
+
+int main(void)
+{
+    RUN(commits_come_first);
+    RUN(refused_commits_count_as_done);
+    RUN(a_circle_is_broken);
+    RUN(the_earliest_is_let_go);
+    RUN(a_stop_ends_waits);
+    RUN(many_sessions_take_turns);
+    return 0;
+}

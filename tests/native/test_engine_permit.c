@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What may be sent is decided by the text, not by what the plan says of it: each case is planned as a harmless read. */
+#include <string.h>
+
+#include "check.h"
+#include "engine/permit.h"
+
+static int permitted(const char *sql, int command, int64_t dangers, int64_t classes, int reads_only)
+{
+    struct qt_engine_options o = {.allowed_dangers = dangers, .allowed_classes = classes, .reads_only = reads_only};
+    struct qt_permit *p = qt_permit_new(&o);
+    size_t len = strlen(sql);
+    struct qt_planned_event *ev = calloc(1, sizeof *ev + len + 1);
+    ev->class = QT_CLASS_READ;
+    ev->command = command;
+    ev->len = len;
+    memcpy(ev->statement, sql, len);
+    int may = qt_is_permitted(p, ev);
+    free(ev);
+    qt_permit_free(p);
+    return may;
+}
+
+enum { READING = 1 << QT_CLASS_READ | 1 << QT_CLASS_TRANSACTION | 1 << QT_CLASS_SESSION, ALL = 63 };
+
+static int reads(const char *sql) { return permitted(sql, QT_COMMAND_QUERY, 0, READING, 1); }
+
+static void reads_only(void)
+{
+    static const char *const harmless[] = {
+        "SELECT 1",
+        "SELECT 'it\\'s; don\\'t drop the table' FROM t",
+        "SELECT \"a\", 'b' FROM `t` WHERE c = 'DROP TABLE x; SHUTDOWN'",
+        "SELECT 'C:\\\\', 'x\\'y', \"it's\", '\\\\'",
+        "BEGIN",
+        "SET NAMES utf8mb4",
+        "SET SESSION TRANSACTION READ ONLY",
+        "START TRANSACTION READ ONLY",
+        "SELECT * FROM caf\xc3\xa9 WHERE `pr\xc3\xa9nom` = 'Andr\xc3\xa9\\'s'",
+        "",
+    };
+    static const char *const harmful[] = {
+        "DELETE FROM t",
+        "SET GLOBAL max_connections=1",
+        "SELECT 1 INTO OUTFILE '/x'",
+        "SET SESSION TRANSACTION READ WRITE",
+        "START TRANSACTION READ WRITE",
+        "SET @@session.tx_read_only=0",
+        "SET STATEMENT tx_read_only=0 FOR SELECT 1",
+        "SET a=1, transaction_read_only = DEFAULT",
+        "SET SESSION AUTHORIZATION root@localhost",
+        "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO SELECT 1",
+        "RENAME TABLE a TO b",
+        "SELECT 1; DROP TABLE t",
+        "/*!50000 DROP TABLE t */",
+        "/*M!100000 DROP TABLE t */",
+        "SELECT 1 /*!99999 ' */; DROP TABLE x -- '",
+        "PREPARE s FROM 'DELETE FROM t'",
+        "EXECUTE s",
+        "EXECUTE IMMEDIATE 'DELETE FROM t'",
+        "CALL p()",
+        "KILL 5",
+        "FROBNICATE",
+        /* under NO_BACKSLASH_ESCAPES */
+        "SELECT '\\' INTO OUTFILE '/x' -- '",
+        "SELECT \"\\\" INTO OUTFILE '/x' -- \"",
+        "SELECT '\\'; DROP TABLE t; -- '",
+        /* under ANSI_QUOTES */
+        "SELECT \"load_file\"('/x')",
+        "SET \"tx_read_only\"=0",
+        "SELECT \"\\\", '\" INTO OUTFILE '/x' -- ' \" \"",
+        /* under gbk, big5, sjis */
+        "SELECT '\xbf\\' INTO OUTFILE '/x' -- '",
+        "SELECT '\x81\\' INTO OUTFILE '/x' -- '",
+        "SELECT '\xb1\x81\\' INTO OUTFILE '/x' -- '",
+        "SELECT '\x81\xa1\\' INTO OUTFILE '/x' -- '",
+        "SELECT `\x81`, `INTO OUTFILE '/x' -- `",
+    };
+    int failed = 0;
+    for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+        if (!reads(harmless[i]))
+            fprintf(stderr, "expected to be sent: %s\n", harmless[i]), failed++;
+    for (size_t i = 0; i < sizeof harmful / sizeof *harmful; i++)
+        if (reads(harmful[i]))
+            fprintf(stderr, "expected not to be sent: %s\n", harmful[i]), failed++;
+    CHECK_INT(failed, 0);
+}
+
+/* One allowed danger does not let another through, nor a write; reads only stays so whatever is allowed. */
+static void each_danger_counts(void)
+{
+    int64_t kill = 1 << QT_DANGER_KILL, shutdown = 1 << QT_DANGER_SHUTDOWN, unsafe = 1 << QT_DANGER_SET_SESSION_UNSAFE;
+    CHECK(permitted("KILL 5", QT_COMMAND_QUERY, kill, READING, 1));
+    CHECK(!permitted("KILL 5; SHUTDOWN", QT_COMMAND_QUERY, kill, READING, 1));
+    CHECK(!permitted("SHUTDOWN; KILL 5", QT_COMMAND_QUERY, shutdown, READING, 1));
+    CHECK(!permitted("KILL 5; DELETE FROM t", QT_COMMAND_QUERY, kill, READING, 1));
+    CHECK(permitted("KILL 5; DELETE FROM t", QT_COMMAND_QUERY, kill, ALL, 0));
+    CHECK(!permitted("SELECT LOAD_FILE('/x') INTO OUTFILE '/x'", QT_COMMAND_QUERY, 1 << QT_DANGER_LOAD_DATA, ALL, 0));
+    CHECK(permitted("SET sql_log_bin=0", QT_COMMAND_QUERY, unsafe, READING, 1));
+    CHECK(!permitted("SET tx_read_only=0", QT_COMMAND_QUERY, unsafe, READING, 1));
+    CHECK(permitted("SET tx_read_only=0", QT_COMMAND_QUERY, unsafe, ALL, 0));
+    CHECK(!permitted("KILL 5", QT_COMMAND_QUERY, 0, ALL, 0));
+    CHECK(!permitted("DELETE FROM t", QT_COMMAND_PREPARE, 0, READING, 1));
+    CHECK(!permitted("QUERY", QT_COMMAND_PROCESS_KILL, 0, ALL, 0));
+    CHECK(permitted("QUERY", QT_COMMAND_PROCESS_KILL, kill, READING, 1));
+}
+
+static int writes(const char *sql) { return permitted(sql, QT_COMMAND_QUERY, 0, ALL, 0); }
+
+/* With writes allowed PREPARE and EXECUTE are sent, but not for what is not allowed by itself. */
+static void what_is_prepared_as_text(void)
+{
+    CHECK(writes("PREPARE s FROM 'INSERT INTO t VALUES (?)'"));
+    CHECK(writes("PREPARE s FROM 'SELECT ''SHUTDOWN'' '"));
+    CHECK(writes("EXECUTE s USING @a, @b"));
+    CHECK(writes("DEALLOCATE PREPARE s"));
+    CHECK(writes("PREPARE s FROM @sql"));
+    CHECK(!writes("PREPARE s FROM 'SHUTDOWN'"));
+    CHECK(!writes("PREPARE s FROM 'SET GLOBAL max_connections = 1'"));
+    CHECK(!writes("PREPARE s FROM \"SELECT ''x'' INTO OUTFILE '/x'\""));
+    CHECK(!writes("PREPARE s FROM 'SELECT ''x'' INTO OUTFILE ''/x'''"));
+    CHECK(!writes("EXECUTE IMMEDIATE 'SELECT \\'x\\' INTO OUTFILE \\'/x\\''"));
+    CHECK(!writes("EXECUTE IMMEDIATE N'KILL 7'"));
+    CHECK(!writes("SELECT 1; PREPARE s FROM 'KILL 7'"));
+}
+
+int main(void)
+{
+    RUN(reads_only);
+    RUN(each_danger_counts);
+    RUN(what_is_prepared_as_text);
+    return 0;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What is done about losses, slow statements, too many errors, a full queue; KILL and logins inside a session. */
+#include "base/clock.h"
+#include "check.h"
+#include "replay_run.h"
+
+static void event(struct replay *r, int64_t session, int64_t seq, const char *sql)
+{
+    replay_event(r, session, seq, 0, sql);
+}
+
+/* Reopened at the next transaction: what is left of the one that was lost is not sent. */
+static void sessions_are_reopened(void)
+{
+    static const char *const SQL[] = {"a", "DROP", "b", "BEGIN", "c", "DROP", "ROLLBACK TO x", " COMMIT", "e"};
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    r.options.on_lost = QT_LOST_REOPEN;
+    replay_session(&r, 1, 0, 9, NULL);
+    for (int i = 0; i < 9; i++)
+        event(&r, 1, i + 1, SQL[i]);
+    replay_run(&r);
+    CHECK_INT(r.stats.sessions_reopened, 2);
+    CHECK_INT(r.stats.sessions_lost, 2);
+    CHECK_INT(replay_count(&r, "not_sent", "transaction_lost"), 2);
+    CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
+    CHECK_TEXT(replay_find(&r, 1, 7)->reason, "transaction_lost");
+    CHECK_TEXT(replay_find(&r, 1, 9)->status, "executed");
+    CHECK_INT(fake_count(&r.server, 3, "ROLLBACK TO x"), 0);
+    replay_free(&r);
+}
+
+static void greet_again(struct replay *r)
+{
+    if (fake_now() - r->begun_ns > 700 * MS)
+        r->server.refuses = 0;
+    else if (fake_count(&r->server, 3, "DROP") > 0)
+        r->server.refuses = 1;
+}
+
+/* While the target is away what is due is not sent; nothing is given up before its time, and once it is back the rest
+ * is. */
+static void a_target_may_come_back(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.on_lost = QT_LOST_REOPEN;
+    r.each_slice = greet_again;
+    replay_session(&r, 1, -5, 4, NULL);
+    event(&r, 1, 1, "DROP");
+    replay_event(&r, 1, 2, 300 * MS, "a");
+    replay_event(&r, 1, 3, 3000 * MS, "b");
+    replay_event(&r, 1, 4, 3010 * MS, "c");
+    replay_run(&r);
+    CHECK_TEXT(replay_find(&r, 1, 2)->reason, "connection_lost");
+    CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
+    CHECK_TEXT(replay_find(&r, 1, 4)->status, "executed");
+    CHECK_INT(r.stats.sessions_reopened, 1);
+    replay_free(&r);
+}
+
+/* One loss ends the run, and says why. */
+static void a_loss_can_be_fatal(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.on_lost = QT_LOST_STOP;
+    replay_session(&r, 1, 0, 1, NULL);
+    replay_session(&r, 2, 0, 1, NULL);
+    event(&r, 1, 1, "DROP");
+    replay_event(&r, 2, 1, 2000 * MS, "late");
+    replay_run(&r);
+    CHECK_INT(r.stats.ended_by, QT_BY_LOSS);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 1);
+    replay_free(&r);
+}
+
+/* A statement that takes too long is killed by its connection id; short and long limits. */
+static void slow_statements_are_killed(void)
+{
+    for (int64_t limit = 100; limit <= 700; limit += 600) {
+        struct replay r;
+
+        replay_init(&r);
+        r.options.pace = QT_PACE_NONE;
+        r.options.statement_timeout_ns = limit * MS;
+        replay_session(&r, 1, 0, 3, NULL);
+        event(&r, 1, 1, "a");
+        event(&r, 1, 2, "SLEEP 1000");
+        event(&r, 1, 3, "b");
+        replay_run(&r);
+        CHECK_INT(r.stats.timeouts, 1);
+        CHECK_INT(fake_count(&r.server, 3, "KILL QUERY 1"), 1);
+        CHECK_INT(r.stats.executed, 3);
+        replay_free(&r);
+    }
+}
+
+/* The run ends with the error behind those allowed. */
+static void too_many_errors_end_it(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    r.options.max_errors = 2;
+    replay_session(&r, 1, 0, 6, NULL);
+    for (int i = 1; i <= 6; i++)
+        event(&r, 1, i, "ERROR");
+    replay_run(&r);
+    CHECK_INT(r.stats.errors, 3);
+    CHECK_INT(r.stats.ended_by, QT_BY_ERRORS);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 3);
+    replay_free(&r);
+}
+
+static void overload(struct replay *r, int32_t policy)
+{
+    static char big[40000];
+    memset(big, 'x', sizeof big - 1);
+    replay_init(r);
+    r->options.queue_bytes = 100000;
+    r->options.overload = policy;
+    replay_session(r, 1, -5, 21, NULL);
+    replay_event(r, 1, 1, 0, "SLEEP 400");
+    for (int i = 2; i <= 21; i++)
+        replay_event(r, 1, i, i < 4 ? 1 : i * MS, big);
+    replay_run(r);
+}
+
+/* A queue that is full while events are overdue: wait (late, but all sent), drop, or stop. */
+static void overload_has_a_policy(void)
+{
+    struct replay r;
+
+    overload(&r, QT_OVERLOAD_WAIT);
+    CHECK_INT(r.stats.executed, 21);
+    CHECK(r.stats.overload_waits > 0);
+    replay_free(&r);
+    overload(&r, QT_OVERLOAD_DROP);
+    CHECK(r.stats.overload_drops > 0);
+    CHECK_INT(replay_count(&r, "not_sent", "overload"), (int)r.stats.overload_drops);
+    CHECK_INT(r.stats.executed, 21 - (int)r.stats.overload_drops);
+    replay_free(&r);
+    overload(&r, QT_OVERLOAD_STOP);
+    CHECK_INT(r.stats.ended_by, QT_BY_OVERLOAD);
+    CHECK(r.stats.executed < 21);
+    replay_free(&r);
+}
+
+/* KILL means a session of this run, by the id that it has here; one that is not connected is not killed. */
+static void kill_is_mapped(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    replay_session(&r, 1, -5, 3, NULL);
+    replay_session(&r, 70, -5, 1, NULL);
+    replay_put(&r, &(struct planned){.session = 1, .seq = 1, .command = 18, .stmt = 70, .sql = "QUERY", .len = 5});
+    replay_put(&r, &(struct planned){.session = 1, .seq = 2, .command = 18, .stmt = 1, .sql = "CONNECTION", .len = 10});
+    replay_put(&r, &(struct planned){.session = 1, .seq = 3, .command = 18, .stmt = 999, .sql = "QUERY", .len = 5});
+    replay_event(&r, 70, 1, 50 * MS, "still there");
+    replay_run(&r);
+    CHECK_TEXT(replay_find(&r, 1, 3)->reason, "kill_target_unknown");
+    int first = fake_count(&r.server, 3, "KILL QUERY 2") == 1;
+    CHECK_INT(fake_count(&r.server, 3, first ? "KILL 1" : "KILL 2"), 1);
+    CHECK_INT(fake_count(&r.server, 3, first ? "KILL QUERY 2" : "KILL QUERY 1"), 1);
+    replay_free(&r);
+}
+
+/* CHANGE_USER and SET_OPTION are sent; the first sets character set and init statement again. */
+static void logins_change_inside(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    r.options.init = "SET x";
+    replay_session(&r, 1, 0, 3, NULL);
+    replay_put(&r, &(struct planned){.session = 1, .seq = 1, .command = 11, .db = "shop"});
+    replay_put(&r, &(struct planned){.session = 1, .seq = 2, .command = 19, .params = "C\0\0", .params_len = 3});
+    replay_put(&r, &(struct planned){.session = 1, .seq = 3, .command = 1, .db = "shop", .sql = "a", .len = 1});
+    replay_run(&r);
+    CHECK_INT(r.stats.executed, 3);
+    CHECK_INT(fake_count(&r.server, 17, NULL), 1);
+    CHECK_INT(fake_count(&r.server, 27, NULL), 1);
+    CHECK_INT(fake_count(&r.server, 2, NULL), 0);
+    CHECK_INT(fake_count(&r.server, 3, "SET x"), 2);
+    replay_free(&r);
+}
+
+int main(void)
+{
+    RUN(sessions_are_reopened);
+    RUN(a_target_may_come_back);
+    RUN(a_loss_can_be_fatal);
+    RUN(slow_statements_are_killed);
+    RUN(too_many_errors_end_it);
+    RUN(overload_has_a_policy);
+    RUN(kill_is_mapped);
+    RUN(logins_change_inside);
+    return 0;
+}

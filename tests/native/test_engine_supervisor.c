@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How runs and sessions end: stops, drains, and servers that refuse, vanish or say nothing. */
+#include <unistd.h>
+
+#include "check.h"
+#include "replay_run.h"
+
+/* Three sessions: one asks and gets no answer, one is slow, one has everything still before it. */
+static void plan_with_a_hanging_session(struct replay *r)
+{
+    replay_init(r);
+    for (int64_t s = 1; s <= 3; s++)
+        replay_session(r, s, 0, 2, NULL);
+    replay_event(r, 1, 1, 0, "HANG");
+    replay_event(r, 2, 1, 0, "SLEEP 400");
+    replay_event(r, 1, 2, 1, "x");
+    replay_event(r, 2, 2, 1, "x");
+    replay_event(r, 3, 1, 60000 * MS, "x");
+    replay_event(r, 3, 2, 60001 * MS, "x");
+}
+
+static void stop_soon(struct replay *r)
+{
+    if (r->stats.now_ns > 150 * MS && !r->stopped)
+        qt_engine_stop(r->engine, r->stopped = 1);
+}
+
+static void stop_hard_soon(struct replay *r)
+{
+    if (r->stats.now_ns > 150 * MS && !r->stopped)
+        qt_engine_stop(r->engine, r->stopped = 2);
+}
+
+static void stop_before_zero(struct replay *r)
+{
+    if (!r->stopped)
+        qt_engine_stop(r->engine, r->stopped = 1);
+}
+
+/* A gentle stop sends nothing more, lets answers come, and cuts what does not come within the drain. */
+static void a_stop_lets_answers_come(void)
+{
+    struct replay r;
+
+    plan_with_a_hanging_session(&r);
+    r.options.drain_ns = 800 * MS;
+    r.each_slice = stop_soon;
+    replay_run(&r);
+    CHECK(fake_now() - r.begun_ns < 5000 * MS);
+    CHECK_INT(replay_find(&r, 2, 1)->error, 0);
+    CHECK(replay_find(&r, 2, 1)->done_ns >= 400 * MS);
+    CHECK_INT(replay_find(&r, 1, 1)->error, 2013);
+    CHECK(replay_find(&r, 1, 1)->done_ns == NO_VALUE);
+    CHECK_TEXT(replay_find(&r, 1, 1)->status, "executed");
+    CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: the run was stopped");
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 4);
+    CHECK_INT(r.stats.drain_timeout, 1);
+    replay_free(&r);
+}
+
+/* A hard stop cuts everything at once. */
+static void a_hard_stop_cuts_at_once(void)
+{
+    struct replay r;
+
+    plan_with_a_hanging_session(&r);
+    r.options.drain_ns = 60000 * MS;
+    r.each_slice = stop_hard_soon;
+    replay_run(&r);
+    CHECK(fake_now() - r.begun_ns < 3000 * MS);
+    CHECK_INT(replay_find(&r, 1, 1)->error, 2013);
+    CHECK_INT(replay_find(&r, 2, 1)->error, 2013);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 4);
+    CHECK_INT(r.stats.drain_timeout, 2);
+    replay_free(&r);
+}
+
+/* A stop while sessions are still being opened ends as well, with every fed event accounted for. */
+static void a_stop_before_the_start_ends(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.connect_rate = 20;
+    for (int64_t s = 1; s <= 200; s++)
+        replay_session(&r, s, 0, 1, NULL);
+    for (int64_t s = 1; s <= 200; s++)
+        replay_event(&r, s, 1, s, "x");
+    r.each_slice = stop_before_zero;
+    replay_run(&r);
+    CHECK(fake_now() - r.begun_ns < 3000 * MS);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), (int)r.n);
+    replay_free(&r);
+}
+
+/* A feeder that waits for room is let go by a stop. */
+static void a_stop_frees_the_feeder(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.queue_bytes = 500;
+    r.options.drain_ns = 100 * MS;
+    replay_session(&r, 1, 0, 1000, NULL);
+    for (int64_t i = 1; i <= 1000; i++)
+        replay_event(&r, 1, i, i * 1000 * MS, "x");
+    r.each_slice = stop_soon;
+    replay_run(&r);
+    CHECK_INT(r.fed_code, QT_OK);
+    CHECK(r.n > 0 && r.n < 20);
+    replay_free(&r);
+}
+
+/* After the last due time and the drain, what still waits is cut and counted, and what is still queued is not sent. */
+static void the_drain_cuts_what_hangs(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.drain_ns = 200 * MS;
+    replay_session(&r, 1, 0, 2, NULL);
+    replay_session(&r, 2, 0, 1, NULL);
+    replay_event(&r, 1, 1, 0, "HANG");
+    replay_event(&r, 1, 2, 1, "x");
+    replay_event(&r, 2, 1, 100 * MS, "x");
+    replay_run(&r);
+    CHECK(fake_now() - r.begun_ns < 3000 * MS);
+    CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: no answer before the end of the drain");
+    CHECK_TEXT(replay_find(&r, 1, 2)->reason, "drain_timeout");
+    CHECK_INT(replay_find(&r, 2, 1)->error, 0);
+    CHECK_INT(r.stats.drain_timeout, 1);
+    replay_free(&r);
+}
+
+/* In max pace nothing is ever due: the drain counts from the last answer. */
+static void the_drain_works_in_max_pace(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    r.options.drain_ns = 200 * MS;
+    replay_session(&r, 1, 0, 8, NULL);
+    for (int64_t i = 1; i <= 7; i++)
+        replay_event(&r, 1, i, i, "SLEEP 50");
+    replay_event(&r, 1, 8, 8, "HANG");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "executed", NULL), 8);
+    CHECK_INT(r.stats.drain_timeout, 1);
+    replay_free(&r);
+}
+
+/* A lost connection: the event in flight was executed without an end, the rest of its session is not sent. */
+static void a_lost_connection_ends_its_session_alone(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    replay_session(&r, 1, 0, 3, NULL);
+    replay_session(&r, 2, 0, 1, NULL);
+    replay_event(&r, 1, 1, 0, "x");
+    replay_event(&r, 1, 2, 1, "DROP");
+    replay_event(&r, 1, 3, 2, "x");
+    replay_event(&r, 2, 1, 50 * MS, "x");
+    replay_run(&r);
+    CHECK_TEXT(replay_find(&r, 1, 2)->status, "executed");
+    CHECK_INT(replay_find(&r, 1, 2)->error, 2013);
+    CHECK(replay_find(&r, 1, 2)->done_ns == NO_VALUE && replay_find(&r, 1, 2)->first_ns == NO_VALUE);
+    CHECK_TEXT(replay_find(&r, 1, 3)->reason, "connection_lost");
+    CHECK(replay_find(&r, 1, 3)->sent_ns == NO_VALUE && replay_find(&r, 1, 3)->error == NO_VALUE);
+    CHECK_INT(replay_find(&r, 2, 1)->error, 0);
+    CHECK_INT(r.stats.sessions_lost, 1);
+    replay_free(&r);
+}
+
+static void check_none_connected(struct replay *r, int errno_wanted)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+
+    replay_session(r, 1, 0, 1, NULL);
+    replay_session(r, 2, 5 * MS, 1, NULL);
+    replay_event(r, 1, 1, 0, "x");
+    replay_event(r, 2, 1, 10 * MS, "x");
+    replay_run(r);
+    CHECK_INT(replay_count(r, "not_sent", "connect_failed"), 2);
+    CHECK_INT(r->stats.sessions_failed, 2);
+    CHECK_INT(qt_engine_session_results(r->engine, &stream, NULL), QT_OK);
+    CHECK_INT(stream.get_next(&stream, &batch), 0);
+    CHECK_INT(batch.length, 2);
+    CHECK_INT(((const int32_t *)batch.children[11]->buffers[1])[0], errno_wanted);
+    batch.release(&batch);
+    stream.release(&stream);
+}
+
+/* No server listens, or it refuses the login: each session failed with the errno, its events were not sent. */
+static void refused_connections_are_accounted(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.port = 1;
+    check_none_connected(&r, 2002);
+    replay_free(&r);
+    replay_init(&r);
+    r.server.refuses = 1;
+    check_none_connected(&r, 1045);
+    replay_free(&r);
+}
+
+/* A server that accepts and then says nothing costs the connect time-out, no more. */
+static void a_silent_server_times_out(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.server.silent = 1;
+    r.options.connect_timeout_s = 1;
+    check_none_connected(&r, 2013);
+    CHECK(fake_now() - r.begun_ns < 4000 * MS);
+    replay_free(&r);
+}
+
+/* A hard stop does not wait for connects that hang. */
+static void a_hard_stop_cuts_connects(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.server.silent = 1;
+    r.options.connect_timeout_s = 30;
+    replay_session(&r, 1, 0, 1, NULL);
+    replay_event(&r, 1, 1, 0, "x");
+    r.each_slice = stop_before_zero;
+    r.options.drain_ns = 100 * MS;
+    replay_run(&r);
+    CHECK(fake_now() - r.begun_ns < 5000 * MS);
+    replay_free(&r);
+}
+
+/* An engine may be freed at any moment, also while it runs and its outcomes are not read. */
+static void freeing_ends_a_run(void)
+{
+    struct qt_engine_options options;
+    struct replay r;
+
+    replay_init(&r);
+    options = r.options;
+    r.engine = qt_engine_new(&options, NULL);
+    CHECK_INT(qt_engine_start(r.engine, NULL), QT_OK);
+    CHECK_INT(qt_engine_start(r.engine, NULL), QT_ESTATE);
+    replay_free(&r);
+    replay_init(&r);
+    r.options.host = NULL;
+    CHECK(qt_engine_new(&r.options, NULL) == NULL);
+    replay_free(&r);
+}
+
+/* Sessions that end with a transaction open say so; times of a session lie in order. */
+static void sessions_tell_how_they_ended(void)
+{
+    struct ArrowArrayStream stream;
+    struct ArrowArray batch;
+    struct replay r;
+
+    replay_init(&r);
+    replay_session(&r, 1, 0, 1, NULL);
+    replay_session(&r, 2, 20 * MS, 1, "shop");
+    replay_event(&r, 1, 1, 0, "BEGIN");
+    replay_event(&r, 2, 1, 30 * MS, "x");
+    replay_run(&r);
+    CHECK_INT(qt_engine_session_results(r.engine, &stream, NULL), QT_OK);
+    CHECK_INT(stream.get_next(&stream, &batch), 0);
+    CHECK_INT(batch.length, 2);
+    CHECK_INT(((const uint8_t *)batch.children[10]->buffers[1])[0] & 3, 1);
+    for (int i = 0; i < 2; i++) {
+        int64_t began = ((const int64_t *)batch.children[4]->buffers[1])[i];
+        int64_t ready = ((const int64_t *)batch.children[5]->buffers[1])[i];
+        int64_t closed = ((const int64_t *)batch.children[6]->buffers[1])[i];
+        CHECK(began < ready && ready < closed);
+        CHECK(i == 0 ? ready < 0 : began >= 20 * MS);
+        CHECK_INT(((const int64_t *)batch.children[8]->buffers[1])[i], 1);
+    }
+    batch.release(&batch);
+    stream.release(&stream);
+    replay_free(&r);
+}
+
+/* Where the system gives no more threads, sessions failed to connect, and the run goes on to its end. */
+static void sessions_without_a_thread_are_accounted(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.stack_bytes = 1LL << 46;
+    r.options.queue_bytes = 300;
+    replay_session(&r, 1, 0, 20, NULL);
+    replay_session(&r, 2, 5 * MS, 20, NULL);
+    for (int64_t i = 0; i < 40; i++)
+        replay_event(&r, 1 + i % 2, 1 + i / 2, i * MS, "x");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "not_sent", "connect_failed"), 40);
+    replay_free(&r);
+}
+
+/* Outcomes wait for a reader that comes late. */
+static void outcomes_wait_for_their_reader(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.no_reading = 1;
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, 3000, NULL);
+    for (int64_t i = 1; i <= 3000; i++)
+        replay_event(&r, 1, i, i, "x");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "executed", NULL), 3000);
+    replay_free(&r);
+}
+
+int main(void)
+{
+    RUN(a_stop_lets_answers_come);
+    RUN(a_hard_stop_cuts_at_once);
+    RUN(a_stop_before_the_start_ends);
+    RUN(a_stop_frees_the_feeder);
+    RUN(the_drain_cuts_what_hangs);
+    RUN(the_drain_works_in_max_pace);
+    RUN(a_lost_connection_ends_its_session_alone);
+    RUN(refused_connections_are_accounted);
+    RUN(a_silent_server_times_out);
+    RUN(a_hard_stop_cuts_connects);
+    RUN(freeing_ends_a_run);
+    RUN(sessions_tell_how_they_ended);
+    RUN(sessions_without_a_thread_are_accounted);
+    RUN(outcomes_wait_for_their_reader);
+    return 0;
+}

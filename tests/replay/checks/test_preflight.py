@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pre-flight: from what the target, the tape and this machine say to findings."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.checks.machine import Machine, measure
+from querytape.replay.checks.preflight import Finding, check
+from querytape.replay.options import Permissions
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.schemas import Folder
+from querytape.servers.facts import Facts
+from querytape.servers.target import Target
+
+TARGET = Target("app", "db2", "10.0.0.2", db="shop")
+FACTS = Facts(
+    "10.11.6-MariaDB",
+    hostname="db2",
+    identity="B",
+    variables={"max_connections": "151"},
+    schemas=frozenset({"shop"}),
+    connected=3,
+    others={},
+    replicas=0,
+    event_scheduler=False,
+)
+MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=65530, ports=28232)
+
+
+def findings(
+    facts: Facts = FACTS,
+    machine: Machine = MACHINE,
+    allowed: Permissions | None = None,
+    target: Target = TARGET,
+    **plan: Any,
+) -> list[Finding]:
+    """Check a small plan; keyword arguments replace its fields."""
+    info = {"finished": True, "warnings": [], "server": None, **plan.pop("info", {})}
+    rules = Rules(allow_writes=plan.pop("writes", False))
+    tape = Folder("tape", Path("t.tape"), info)
+    fields = {"peak_sessions": 10, "planned": 100, "schemas": {"shop": 100}, **plan}
+    return check(Plan(tape, rules, Path("spill"), **fields), target, facts, machine, allowed or Permissions())
+
+
+def refusals(*args: Any, **kwargs: Any) -> list[str]:
+    """Return the sentences of what is refused."""
+    return [f.text for f in findings(*args, **kwargs) if f.severity == "refuse"]
+
+
+def test_all_is_well() -> None:
+    """A target with nothing against it is introduced, and nothing is refused or warned of."""
+    found = findings()
+    assert found[0] == Finding("info", "target app@db2:3306/shop: 10.11.6-MariaDB on db2")
+    assert {f.severity for f in found} == {"info"}
+
+
+REFUSED = [
+    ("the tape's source", {"info": {"server": {"identity": "B"}}}, "this is the tape's source"),
+    ("writes without a word", {"writes": True}, "--target-is-disposable"),
+    ("partial tape", {"info": {"warnings": [{"kind": "hole", "text": "a hole"}]}}, "a hole; add --partial-ok"),
+    ("unfinished tape", {"info": {"finished": False}}, "killed before the end"),
+    ("all schemas missing", {"schemas": {"a": 60, "b": 40}}, "a (60 events), b (40 events)"),
+    ("max_connections", {"peak_sessions": 149}, "SET GLOBAL max_connections = 162"),
+    ("open files", {"peak_sessions": 140, "machine": replace(MACHINE, files=200)}, "ulimit -n 204"),
+    ("threads", {"machine": replace(MACHINE, threads=20)}, "ulimit -u allows 20"),
+    ("mappings", {"machine": replace(MACHINE, mappings=20)}, "vm.max_map_count=40"),
+    ("ports", {"machine": replace(MACHINE, ports=9)}, "ip_local_port_range"),
+    ("schema of the URL", {"target": replace(TARGET, db="x")}, "the schema 'x' of --target"),
+]
+
+
+@pytest.mark.parametrize(("given", "text"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
+def test_refused(given: dict[str, Any], text: str) -> None:
+    """Each reason alone refuses, in one sentence that says what to do."""
+    found = refusals(**given)
+    assert len(found) == 1
+    assert text in found[0]
+
+
+def test_replicas() -> None:
+    """Writes to a server with replicas are refused even where it is disposable; reads are not."""
+    facts = replace(FACTS, replicas=2)
+    assert "has 2 replicas" in refusals(facts, allowed=Permissions(target_is_disposable=True), writes=True)[0]
+    assert refusals(facts) == []
+
+
+def test_known_source_allows_writes() -> None:
+    """A tape that knows its source needs no further word for another server."""
+    assert refusals(writes=True, info={"server": {"identity": "A"}}) == []
+
+
+def test_a_query_sampled_tape_is_never_replayed() -> None:
+    """Sessions with holes are refused, --partial-ok or not; sampled sessions are whole ones."""
+    sampled = {"warnings": [{"kind": "query_sampled", "text": "one query of 100"}]}
+    found = findings(info=sampled, allowed=Permissions(partial_ok=True))
+    assert any(finding.severity == "refuse" and "for analysis only" in finding.text for finding in found)
+    found = findings(
+        info={"warnings": [{"kind": "session_sampled", "text": "x"}]}, allowed=Permissions(partial_ok=True)
+    )
+    assert all(finding.severity != "refuse" for finding in found)
+
+
+def test_partial_ok() -> None:
+    """With --partial-ok the same sentence is a warning."""
+    found = findings(info={"warnings": [{"text": "a hole"}]}, allowed=Permissions(partial_ok=True))
+    assert Finding("warning", "the tape is partial: a hole") in found
+
+
+def test_one_schema_missing_is_a_warning() -> None:
+    """A part of the events that can't be sent is said with its number."""
+    found = [f for f in findings(schemas={"shop": 90, "old": 10}) if f.severity == "warning"]
+    assert found == [
+        Finding(
+            "warning",
+            "schemas of the tape are not on the target, or 'app' may not see them: old (10 events):"
+            " 10 events will not be sent",
+        )
+    ]
+
+
+def test_schema_names_without_case() -> None:
+    """Where the target folds names, the tape's may be written otherwise."""
+    folding = replace(FACTS, variables={"lower_case_table_names": "1"})
+    assert refusals(folding, schemas={"SHOP": 100}) == []
+    assert len(refusals(schemas={"SHOP": 100})) == 1
+
+
+def test_what_is_not_known_is_said() -> None:
+    """An account that may see nothing gets warnings, not silence."""
+    blind = replace(FACTS, others=None, replicas=None)
+    found = findings(blind, writes=True, allowed=Permissions(target_is_disposable=True))
+    assert [f.text.split(":")[0] for f in found if f.severity == "warning"] == [
+        "other connections to the target could not be seen",
+        "whether the target has replicas could not be seen",
+    ]
+
+
+def test_this_machine_has_limits() -> None:
+    """The limits of this machine can be read, and allow a small replay."""
+    machine = measure()
+    assert machine.files is None or machine.files > 100
+    assert machine.threads is not None
+    assert machine.threads > 10
+
+
+def test_an_account_that_could_write_is_named() -> None:
+    """Reads only: what else the account may do is said, and how to make one that may not; with writes it is no news."""
+
+    def about(may: tuple[str, ...] | None, writes: bool = False) -> list[str]:
+        return [f.text for f in findings(replace(FACTS, may=may), writes=writes) if "GRANT SELECT, SHOW VIEW" in f.text]
+
+    assert "'app' itself could write (INSERT, FILE)" in about(("INSERT", "FILE"))[0]
+    assert "could not be seen" in about(None)[0]
+    assert about(()) == []
+    assert about(("INSERT",), writes=True) == []

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counters of this machine, and of another through ssh."""
+
+import os
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError, TargetError
+from querytape.replay import replay
+from querytape.replay.observe.host import Host, SshHost, ssh_command
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import options, query
+
+
+def test_what_this_machine_has(tmp_path: Path) -> None:
+    """Counters of /proc, from a made one; what is missing is not there."""
+    (tmp_path / "net").mkdir()
+    (tmp_path / "stat").write_text("cpu  10 0 5 100 7 1 2 3\ncpu0 1 2 3 4\nintr 99 1 2\nctxt 77\nprocs_running 4\n")
+    (tmp_path / "diskstats").write_text("8 0 sda 1 2 30 4 5 6 70 8 9 10 11\n7 0 loop0 1 1 1 1 1 1 1 1 1 1 1\n")
+    (tmp_path / "net" / "dev").write_text(
+        "Inter-| Receive\n face |bytes\n  eth0: 100 1 0 0 0 0 0 0 200 1 0 0 0 0 0 0\n"
+    )
+    values = {name: value for _, name, value in Host(tmp_path).read()}
+    assert values["cpu user"] == 10
+    assert values["cpu iowait"] == 7
+    assert (values["ctxt"], values["interrupts"], values["procs_running"]) == (77, 99, 4)
+    assert (values["disk sda read_bytes"], values["disk sda written_bytes"]) == (30 * 512, 70 * 512)
+    assert not any("loop0" in name for name in values)
+    assert (values["net eth0 received_bytes"], values["net eth0 sent_bytes"]) == (100, 200)
+    assert list(Host(tmp_path / "nowhere").read()) == []
+
+
+@pytest.fixture
+def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An `ssh` that notes its arguments and runs the command here; it goes when `gone` is there."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    program = folder / "ssh"
+    program.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" > {tmp_path}/arguments\n'
+        f"[ -e {tmp_path}/refuse ] && {{ echo 'Permission denied (publickey).' >&2; exit 255; }}\n"
+        'for last; do :; done; exec /bin/sh -c "$last"\n'
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return tmp_path
+
+
+@pytest.mark.mariadb
+def test_another_machine_is_seen_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
+    """The same counters as of this machine, by one ssh that ends with the run."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + n * 20 * MS} for n in range(60)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    settings = options(shop, tmp_path / "a.run", sample_ns=100 * MS, host_metrics="ssh://dba@db1:2222")
+    summary = replay(tape, settings)
+    assert summary.info["sampling_problem"] is None
+    assert "-p 2222 -l dba -- db1" in (fake_ssh / "arguments").read_text()
+    samples = f"read_parquet('{summary.path}/samples/*.parquet')"
+    values = query(f"SELECT DISTINCT name FROM {samples} WHERE source = 'host'")
+    assert {"cpu user", "ctxt", "interrupts"} <= {row[0] for row in values}
+    assert [True for (name,) in values if name.startswith("net ")]
+    assert summary.info["parameters"]["host_metrics"] == "ssh://dba@db1:2222"
+
+
+def test_ssh_that_gets_nowhere(fake_ssh: Path) -> None:
+    """What ssh says is told; a URL that is none is refused."""
+    (fake_ssh / "refuse").touch()
+    with pytest.raises(TargetError, match="Permission denied"):
+        SshHost("ssh://db1")
+    for wrong in ("db1", "ssh://", "ssh://dba:secret@db1", "ssh://db1/path", "ssh://db1:99999"):
+        with pytest.raises(InputError, match="--host-metrics"):
+            ssh_command(wrong)
+
+
+def test_ssh_that_is_lost(fake_ssh: Path) -> None:
+    """A connection that ends during the run is an error with a sentence, not a hang."""
+    host = SshHost("ssh://db1")
+    assert {name: value for _, name, value in host.read()}["ctxt"] > 0
+    host._process.kill()
+    with pytest.raises(TargetError, match="ssh ended"):
+        list(host.read())
+    host.close()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Query plans: which statements are explained, and what is kept."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.replay import parse_target
+from querytape.replay.observe.query_plans import costliest, keep_query_plans
+from querytape.schemas import Folder, columns, open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import MS, make_tape
+
+CHEAP, DEAR, BROKEN, OTHER = (f"{n:016x}" for n in (1, 2, 3, 4))
+
+
+def folders(tmp_path: Path) -> tuple[Folder, Folder]:
+    """Return a tape and a run in which DEAR takes the most time; OTHER is nothing that can be explained."""
+    events = [
+        {"statement": "SELECT id FROM log", "digest": CHEAP, "db": "shop"},
+        {"statement": "SELECT COUNT(*) FROM log", "digest": DEAR, "db": "shop"},
+        {"statement": "SELECT * FROM nowhere", "digest": BROKEN, "db": "shop"},
+        {"statement": "SHOW TABLES", "digest": OTHER, "db": "shop"},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    took = (MS, 9 * MS, 2 * MS, 99 * MS)
+    outcomes = [{"due_ns": 0, "sent_ns": 0, "done_ns": ns} for ns in took]
+    return open_folder("tape", tape), open_folder("run", make_run(tmp_path / "a.run", tape, outcomes))
+
+
+def test_the_costliest_first(tmp_path: Path) -> None:
+    """By time taken in the run; only what EXPLAIN takes."""
+    tape, run = folders(tmp_path)
+    with duckdb.connect() as con:
+        assert [sample.digest for sample in costliest(con, tape, run)] == [DEAR, BROKEN, CHEAP]
+
+
+@pytest.mark.mariadb
+def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
+    """Two of three are explained; the third keeps the server's error."""
+    tape, run = folders(tmp_path)
+    target = parse_target(shop.url(), environ={})
+    with duckdb.connect() as con:
+        assert keep_query_plans(con, tape, run, target, {}, writes=False) == 2
+        table = f"'{run.path}/query_plans.parquet'"
+        assert tuple(row[:2] for row in con.execute(f"DESCRIBE FROM {table}").fetchall()) == columns(
+            "run", "query_plans"
+        )
+        ((error,),) = con.execute(f"SELECT error FROM {table} WHERE text IS NULL AND kind = 'json'").fetchall()
+    assert "1146" in error

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A change of speed, requested through the run's folder."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.observe.speed_control import SpeedFile, request_speed
+from querytape.replay.plan.pacing import Pace
+
+
+class FakeEngine:
+    """Notes the factors that it is given."""
+
+    def __init__(self) -> None:
+        self.factors: list[float] = []
+
+    def set_speed(self, factor: float) -> None:
+        """Note a factor."""
+        self.factors.append(factor)
+
+
+def write_run(run: Path, **info: object) -> None:
+    """Write run.json of a run under way."""
+    (run / "run.json").write_text(
+        json.dumps({"format_version": 1, "finished": False, "parameters": {"pace": "schedule"}, **info})
+    )
+
+
+def test_a_request_is_applied_once(tmp_path: Path) -> None:
+    """The engine gets the factor against the planned speed; the change is noted; the same request again is none."""
+    write_run(tmp_path)
+    engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
+    speed.apply(engine, 1)  # type: ignore[arg-type]
+    request_speed(tmp_path, "3/2")
+    for at_ns in (2, 3):
+        speed.apply(engine, at_ns)  # type: ignore[arg-type]
+    assert engine.factors == [0.75]
+    assert speed.changes == [{"at_ns": 2, "speed": "1.5"}]
+    speed.clean()
+    assert not (tmp_path / "speed").exists()
+
+
+@pytest.mark.parametrize(
+    ("info", "text", "message"),
+    [
+        ({}, "max", "expected a factor"),
+        ({}, "fast", "expected a number"),
+        ({"finished": True}, "2", "the replay has ended"),
+        ({"parameters": {"pace": "none"}}, "2", "nothing is due"),
+        (None, "2", "not a run"),
+    ],
+)
+def test_requests_that_make_no_sense(tmp_path: Path, info: dict[str, object] | None, text: str, message: str) -> None:
+    """A run that is over or has no schedule, no run at all, or no speed."""
+    if info is not None:
+        write_run(tmp_path, **info)
+    with pytest.raises(InputError, match=message):
+        request_speed(tmp_path, text)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Percona Toolkit says, kept in the run."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from querytape.replay import ReplayOptions, Target, parse_target, replay
+from querytape.replay.observe.toolkit import option_file
+
+from tests.helpers.tapes import make_tape
+
+from ...conftest import ServerFactory, skip_loudly
+
+
+@pytest.mark.mariadb
+def test_changes_and_summaries_are_kept(
+    mariadb_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A variable that changed during the run is named with both values; Percona Toolkit's texts are in the run."""
+    if not all(shutil.which(name) for name in ("pt-mysql-summary", "pt-config-diff", "mysqldump")):
+        skip_loudly(request, "no Percona Toolkit, or no mysqldump for it: summaries are not tested")
+    server = mariadb_factory()
+    server.execute("CREATE USER app IDENTIFIED BY 'a \"b'")
+    server.execute("GRANT ALL ON *.* TO app")
+    source = {"identity": "elsewhere", "variables": {"sort_buffer_size": "4711", "version": server.version}}
+    events = [{"statement": "SET GLOBAL table_open_cache = 777", "class": "admin"}]
+    tape = make_tape(tmp_path / "t.tape", events, server=source)
+    target = parse_target(f"mysql://app@127.0.0.1:{server.port}", environ={"QUERYTAPE_PASSWORD": 'a "b'})
+    settings = ReplayOptions(
+        target,
+        tmp_path / "a.run",
+        allow_writes=True,
+        allow_statements=frozenset({"set_global"}),
+        target_is_disposable=True,
+        summaries=True,
+    )
+    summary = replay(tape, settings)
+    assert summary.info["variables_changed"]["table_open_cache"][1] == "777"
+    assert "pt-mysql-summary" in summary.info["summaries"]
+    text = (summary.path / "toolkit" / "pt-mysql-summary.txt").read_text()
+    assert server.version in text
+    assert 'a "b' not in text
+    assert summary.info["summaries"][-1] == "pt-config-diff-source"
+    different = (summary.path / "toolkit" / "pt-config-diff-source.txt").read_text()
+    assert [line.split()[:2] for line in different.splitlines() if "4711" in line] == [["sort_buffer_size", "4711"]]
+
+
+def test_option_file() -> None:
+    """Quotes and backslashes of a password are escaped; a socket is named where there is one."""
+    assert option_file(Target("app", socket="/s", password='a"\\b')).splitlines() == [
+        "[client]",
+        "user=app",
+        'password="a\\"\\\\b"',
+        "socket=/s",
+    ]
+    assert "host=10.0.0.7\nport=3306" in option_file(Target("app", "db", "10.0.0.7"))

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plans as databases: separate speeds, cut silence, ramps, copies, overridden clock and ids, KILLs that are mapped."""
+
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from querytape.replay.plan.database import open_planner, plan_windows, show_feed
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Rules
+from querytape.replay.plan.selection import Selection
+
+from tests.helpers.planning import excluded, fed, planned
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits
+
+
+def test_connects_and_thinking_scale_separately(tmp_path: Path) -> None:
+    """Sessions begin twice as fast, and think at the original speed; the feed is sorted by what is due."""
+    events = [
+        {"session": 1, "command": "connect", "start_ns": T0},
+        {"session": 1, "statement": "SELECT 1", "start_ns": T0 + 2 * SECOND},
+        {"session": 1, "statement": "SELECT 1", "start_ns": T0 + 9 * SECOND},
+        {"session": 2, "command": "connect", "start_ns": T0 + 8 * SECOND},
+        {"session": 2, "statement": "SELECT 1", "start_ns": T0 + 9 * SECOND},
+    ]
+    plan = planned(tmp_path, events, Rules(Pace(connect_speed=Fraction(2), think_speed=Fraction(1))))
+    # The first event that is sent is session 1's, two seconds after its connect: the run's zero.
+    assert fed(plan, "session", "seq", "due_ns") == [
+        (1, 2, 2 * SECOND),
+        (2, 2, 4 * SECOND),
+        (1, 3, 9 * SECOND),
+    ]
+
+
+def test_silence_is_cut(tmp_path: Path) -> None:
+    """Time in which nothing ran is cut to --max-idle; a statement that runs is no silence, across windows as well."""
+    starts = [0, 1, 20, 21, 50, 51]
+    events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in starts]
+    events[3]["duration_ns"] = 27 * SECOND
+    for name, rows in (("a", None), ("b", 2)):
+        (tmp_path / name).mkdir()
+        plan = planned(tmp_path / name, events, Rules(Pace(max_idle_ns=2 * SECOND)), parts=3, max_rows=rows)
+        due = [when for (when,) in fed(plan, "due_ns")]
+        assert due == [0, SECOND, 3 * SECOND, 4 * SECOND, 33 * SECOND, 34 * SECOND]
+        assert plan.as_json()["cut_idle_ns"] == 17 * SECOND
+
+
+def test_silence_is_cut_inside_a_stretch_of_time(tmp_path: Path) -> None:
+    """--from and --to are the tape's own times, whatever silence was cut before them."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + s * SECOND} for s in (0, 50, 100, 101, 150, 200)]
+    selection = Selection(from_ns=T0 + 40 * SECOND, to_ns=T0 + 160 * SECOND)
+    plan = planned(tmp_path, events, Rules(Pace(max_idle_ns=2 * SECOND), selection=selection))
+    assert fed(plan, "seq", "due_ns") == [(2, 0), (3, 2 * SECOND), (4, 3 * SECOND), (5, 5 * SECOND)]
+
+
+def test_a_ramp_rises_to_the_speed(tmp_path: Path) -> None:
+    """At first events come slowly, after the ramp at the speed, half of the ramp later than without."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + n * 100 * MS} for n in range(101)]
+    plan = planned(tmp_path, events, Rules(Pace(ramp_ns=4 * SECOND)))
+    due = [when for (when,) in fed(plan, "due_ns")]
+    assert due[-1] == 12 * SECOND
+    gaps = [b - a for a, b in pairwise(due)]
+    assert gaps[0] > 800 * MS
+    assert sorted(gaps[:20], reverse=True) == gaps[:20]
+    assert all(gap == 100 * MS for gap in gaps[21:])
+
+
+def test_kill_is_mapped(tmp_path: Path) -> None:
+    """KILL names the session that had the id at that moment; an id that no session had names none."""
+    events = [
+        {"session": 1, "statement": "SELECT 1", "thread_id": 5, "start_ns": T0},
+        {"session": 2, "statement": "SELECT 1", "thread_id": 6, "start_ns": T0},
+        {"session": 3, "statement": "SELECT 1", "thread_id": 5, "start_ns": T0 + 9 * SECOND},
+    ]
+    kills = ["KILL 5", "kill query 6;", "KILL CONNECTION 77", "KILL USER app"]
+    for n, text in enumerate(kills):
+        at = {"statement": text, "class": "admin", "flags": flag_bits(danger="kill"), "start_ns": T0 + (n + 1) * SECOND}
+        events.append({"session": 2, "thread_id": 6, **at})
+    at = {"command": "process_kill", "params": b"C\x05\0\0\0", "start_ns": T0 + 10 * SECOND}
+    events.append({"session": 2, "thread_id": 6, **at})
+    plan = planned(tmp_path, events, Rules(allowed=frozenset({"kill"})))
+    rows = fed(plan, "session", "command", "stmt", "statement::VARCHAR")
+    assert [row[2:] for row in rows if row[1] == 18] == [
+        (1, "CONNECTION"),
+        (2, "QUERY"),
+        (None, "CONNECTION"),
+        (None, "CONNECTION"),
+        (3, "CONNECTION"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "back"),
+    [(12, 17 << 20, False), (1, 250 << 20, False), (900, 400_000, False), (900, 400_000, True)],
+    ids=["rows of 17 MB", "250 MB", "many", "a time runs backwards"],
+)
+def test_large_statements_are_fed_whole(tmp_path: Path, count: int, size: int, back: bool) -> None:
+    """However large the statements of one part are: windows are bounded by bytes, memory by the largest event."""
+    text = "SELECT repeat(chr((65 + n % 26)::INTEGER), {size})::BLOB AS statement, 1 AS session, n + 1 AS seq"
+    text += ", 'query' AS command, 'write' AS class, 0 AS flags, 0 AS actions, '00' AS digest, 1000 AS precision_ns"
+    text += f", {T0} + CASE WHEN {back} AND n = 0 THEN {count} ELSE n END * {MS} AS start_ns, 0 AS file"
+    tape = text.format(size=size) + f", n AS offset FROM range({count}) r(n)"
+    plan = planned(tmp_path, tape, Rules(allow_writes=True))
+    sizes = 0
+    with open_planner(plan) as con:
+        for window in list(plan_windows(con, plan)):
+            show_feed(con, plan, window)
+            rows = con.execute(
+                "SELECT sum(octet_length(statement)) FROM (FROM window_feed ORDER BY due_ns, session, seq)"
+            ).fetchall()
+            sizes += rows[0][0] or 0
+    assert sizes == count * size
+
+
+def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
+    """What a KILL QUERY hit is not sent: neither is the KILL, which would hit what runs there now. Others are sent."""
+    events = [
+        {"session": 1, "thread_id": 5, "statement": "SELECT 1", "start_ns": T0, "duration_ns": 5 * MS},
+        {
+            "session": 2,
+            "statement": "SELECT 2",
+            "thread_id": 6,
+            "start_ns": T0,
+            "errno": 1317,
+            "duration_ns": 9 * SECOND,
+        },
+        {"session": 3, "statement": "INSERT", "class": "write", "thread_id": 7, "start_ns": T0, "duration_ns": SECOND},
+    ]
+    kill = {"session": 4, "thread_id": 8, "class": "admin", "flags": flag_bits(danger="kill"), "start_ns": T0 + MS}
+    events += [{**kill, "statement": f"KILL QUERY {thread}"} for thread in (5, 6, 7)]
+    events += [{**kill, "statement": "KILL CONNECTION 6"}]
+    for name, rules, expected in (
+        ("reads", Rules(allowed=frozenset({"kill"})), {3: ("skipped", "kill_alone")}),
+        (
+            "order",
+            Rules(allowed=frozenset({"kill"}), allow_writes=True, commit_order=True),
+            {2: ("skipped", "kill_alone")},
+        ),
+    ):
+        (tmp_path / name).mkdir()
+        planned(tmp_path / name, events, rules)
+        found = {seq: why for session, seq, *why in excluded(tmp_path / name) if session == 4}
+        assert found == {seq: list(why) for seq, why in expected.items()}
+
+
+def test_nothing_is_injected_before_what_asks_about_the_statement_before(tmp_path: Path) -> None:
+    """With the tape's clock: a SET in between would empty what it asks for."""
+    asks = [
+        "SHOW WARNINGS",
+        "SELECT ROW_COUNT(), NOW()",
+        "INSERT INTO t VALUES (FOUND_ROWS())",
+        "GET DIAGNOSTICS @a = NUMBER",
+    ]
+    others = ["INSERT INTO t VALUES (1)", "SELECT NOW()", "INSERT INTO t VALUES (LAST_INSERT_ID(), NOW())"]
+    class_ = {"I": "write", "S": "read", "G": "read"}
+    events = [{"statement": text, "class": class_[text[0]]} for text in (*asks, *others)]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, overrides=Overrides(clock=True)))
+    assert [clock is not None for (clock,) in fed(plan, "clock_us")] == [False] * 4 + [True] * 3

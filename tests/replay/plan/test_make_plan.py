@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan: one action for each event of the tape, sessions, due times, bounded windows."""
+
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.common.duck import sql_text
+from querytape.common.errors import InputError
+from querytape.replay.plan.database import feed_stream, open_planner, plan_windows, session_stream
+from querytape.replay.plan.make_plan import make_plan
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.schemas import ACTIONS, COMMANDS, DANGERS, open_folder
+
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
+
+WRITES = Rules(allow_writes=True)
+
+
+def planned(
+    tmp_path: Path,
+    events: Any,
+    rules: Rules | None = None,
+    parts: int = 1,
+    max_rows: int | None = None,
+    **tape_json: Any,
+) -> Plan:
+    """Make a tape and plan it."""
+    tape = make_tape(tmp_path / "t.tape", events, parts, **tape_json)
+    for name in ("spill", "outcomes"):
+        (tmp_path / name).mkdir()
+    return make_plan(open_folder("tape", tape), rules or Rules(), tmp_path / "spill", tmp_path / "outcomes", max_rows)
+
+
+def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
+    """Return (session, seq) -> (status, reason) of the outcomes that the plan wrote."""
+    pattern = tmp_path / "outcomes" / "part-*.parquet"
+    if not any((tmp_path / "outcomes").iterdir()):
+        return {}
+    with duckdb.connect() as con:
+        rows = con.execute(f"SELECT session, seq, status, reason FROM {sql_text(str(pattern))}").fetchall()
+    assert len(rows) == len({row[:2] for row in rows})
+    return {(session, seq): (status, reason) for session, seq, status, reason in rows}
+
+
+def fed(plan: Plan, max_rows: int | None = None) -> list[tuple[Any, ...]]:
+    """Return every row that the engine would get, in order."""
+    with open_planner(plan) as con:
+        rows = []
+        for window in list(plan_windows(con, plan, max_rows)):
+            rows += feed_stream(con, plan, window).fetchall()
+    return rows
+
+
+DECISIONS = [
+    # event, reads only, writes allowed
+    ({"statement": "SELECT 1"}, None, None),
+    ({"statement": "BEGIN", "class": "transaction"}, None, None),
+    ({"statement": "SET NAMES x", "class": "session"}, None, None),
+    ({"statement": "INSERT", "class": "write"}, "write", None),
+    ({"statement": "DROP TABLE t", "class": "ddl"}, "ddl", None),
+    ({"statement": "SELECT 1 FROM t FOR UPDATE"}, "locking_read", None),
+    ({"statement": "(SELECT 1 FROM t LOCK IN SHARE MODE)", "command": "execute"}, "locking_read", None),
+    ({"statement": "SELECT ? FROM t FOR SHARE", "command": "prepare", "stmt": 9}, "locking_read", None),
+    ({"command": "close_stmt", "stmt": 9}, "locking_read", None),
+    ({"statement": "EXPLAIN UPDATE t SET a = 1"}, "write", None),
+    ({"statement": "EXPLAIN FORMAT = JSON INSERT INTO t SELECT 1"}, "write", None),
+    ({"statement": "EXPLAIN SELECT `update` FROM t"}, None, None),
+    ({"statement": "SHOW SLAVE", "class": "admin"}, "admin", None),
+    ({"statement": "KILL 1", "class": "admin", "flags": flag_bits(danger="kill")}, "danger:kill", "danger:kill"),
+    (
+        {"statement": "SELECT 1 INTO OUTFILE", "flags": flag_bits(danger="into_file")},
+        "danger:into_file",
+        "danger:into_file",
+    ),
+    ({"statement": "SELECT", "flags": flag_bits("truncated")}, "truncated", "truncated"),
+    ({"statement": "SELECT", "flags": flag_bits("redacted")}, "redacted", "redacted"),
+    ({"statement": "SELECT", "flags": flag_bits("routine")}, "routine", "routine"),
+    ({"statement": "SELECT ?", "flags": flag_bits("placeholder")}, "placeholder", "placeholder"),
+    ({"statement": "EXECUTE s", "class": "session", "flags": flag_bits("sql_prepare")}, "sql_prepare", "sql_prepare"),
+    ({"statement": "SELECT 1", "flags": flag_bits("system")}, "system", "system"),
+    ({"command": "query"}, "no_statement", "no_statement"),
+    ({"command": "execute"}, "no_statement", "no_statement"),
+    ({"command": "execute", "statement": "SELECT ?", "flags": flag_bits("placeholder")}, "placeholder", "placeholder"),
+    ({"command": "execute", "statement": "SELECT 1"}, None, None),
+    ({"command": "execute", "statement": "SELECT 1", "flags": flag_bits("unbound")}, "not_prepared", "not_prepared"),
+    ({"command": "prepare"}, "not_prepared", "not_prepared"),
+    ({"command": "prepare", "statement": "SELECT ?", "stmt": 1, "flags": flag_bits("placeholder")}, None, None),
+    (
+        {"command": "execute", "statement": "SELECT ?", "stmt": 1, "params": b"E", "flags": flag_bits("placeholder")},
+        None,
+        None,
+    ),
+    ({"command": "long_data", "stmt": 1, "params": b"L", "flags": flag_bits("truncated")}, "truncated", "truncated"),
+    ({"command": "fetch", "stmt": 1, "params": b"F"}, None, None),
+    ({"command": "prepare", "statement": "INSERT", "class": "write", "stmt": 2}, "write", None),
+    ({"command": "long_data", "stmt": 2, "params": b"L"}, "write", None),
+    ({"command": "execute", "statement": "INSERT", "class": "write", "stmt": 2, "params": b"E"}, "write", None),
+    ({"command": "close_stmt", "stmt": 2}, "write", None),
+    ({"command": "close_stmt"}, "nothing_to_close", "nothing_to_close"),
+    ({"command": "reset_stmt"}, "not_prepared", "not_prepared"),
+    ({"command": "connect"}, "connect_by_replayer", "connect_by_replayer"),
+    ({"command": "change_user", "db": "shop"}, None, None),
+    ({"command": "set_option", "params": b"C\x00\x00"}, None, None),
+    ({"command": "process_kill", "params": b"C\x01\x00\x00\x00"}, "danger:kill", "danger:kill"),
+    ({"command": "shutdown"}, "unsupported_command", "unsupported_command"),
+    ({"command": "binlog_dump"}, "unsupported_command", "unsupported_command"),
+    ({"command": "init_db", "db": "shop"}, None, None),
+    ({"command": "init_db"}, "no_statement", "no_statement"),
+    ({"command": "ping"}, None, None),
+    ({"command": "reset_connection"}, None, None),
+    ({"command": "quit"}, None, None),
+]
+
+
+@pytest.mark.parametrize(("rules", "column"), [(Rules(), 1), (WRITES, 2)], ids=["reads only", "writes allowed"])
+def test_each_event_is_sent_or_excluded(tmp_path: Path, rules: Rules, column: int) -> None:
+    """Each event of the table is sent, filtered or skipped as its row says, and the sum is the tape."""
+    plan = planned(tmp_path, [row[0] for row in DECISIONS], rules)
+    want = {(1, n + 1): row[column] for n, row in enumerate(DECISIONS) if row[column]}
+    assert {key: reason for key, (_, reason) in excluded(tmp_path).items()} == want
+    assert [row[1] for row in fed(plan)] == [n + 1 for n, row in enumerate(DECISIONS) if not row[column]]
+    assert plan.events == len(DECISIONS) == plan.planned + plan.reasons.total()
+
+
+@pytest.mark.parametrize(
+    ("point", "rules", "reason"),
+    [
+        ("wire", WRITES, None),
+        ("proxy", WRITES, None),
+        ("wire", Rules(), "sql_prepare"),
+        ("server", WRITES, "sql_prepare"),
+        ("server+wire", WRITES, "sql_prepare"),
+    ],
+)
+def test_statements_that_prepare_and_execute(tmp_path: Path, point: str, rules: Rules, reason: str | None) -> None:
+    """They are sent where the tape has what clients sent; a server's log has what they ran as well."""
+    texts = ("SET @a = 1", "PREPARE s FROM 'INSERT INTO t VALUES (?)'", "EXECUTE s USING @a", "DEALLOCATE PREPARE s")
+    events = [
+        {"statement": text, "class": "write", "flags": flag_bits("sql_prepare")} if n else {"statement": text}
+        for n, text in enumerate(texts)
+    ]
+    plan = planned(tmp_path, events, rules, measuring_point=point)
+    assert plan.reasons == ({("skipped", reason): 3} if reason else {})
+
+
+def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path) -> None:
+    """A statement whose PREPARE is filtered is filtered in later windows too, in its own session alone."""
+    events: list[dict[str, Any]] = []
+    for session, class_ in ((1, "write"), (2, "read")):
+        about = {"session": session, "stmt": 1}
+        events.append({**about, "command": "prepare", "statement": "X ?", "class": class_})
+        events += [{**about, "command": "long_data", "params": b"L"} for _ in range(40)]
+    plan = planned(tmp_path, events, max_rows=10)
+    assert plan.reasons == {("filtered", "write"): 41}
+    assert {row[0] for row in fed(plan, 10)} == {2}
+    assert len(fed(plan, 10)) == 41
+
+
+def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
+    """Writes, locking reads, DDL and administration are filtered; everything else that is not sent is skipped."""
+    planned(tmp_path, [row[0] for row in DECISIONS])
+    reads_only = {"write", "ddl", "admin", "locking_read"}
+    assert {status for status, reason in excluded(tmp_path).values() if reason in reads_only} == {"filtered"}
+    assert {status for status, reason in excluded(tmp_path).values() if reason not in reads_only} == {"skipped"}
+
+
+@pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
+def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
+    """An administrative statement is sent with its own danger allowed, and with no other."""
+    events = [{"statement": "X", "class": "admin", "flags": flag_bits(danger=danger)}, {"statement": "SELECT 1"}]
+    other = "flush" if danger != "flush" else "kill"
+    for number, (name, sent) in enumerate([(danger, 2), (other, 1)]):
+        (tmp_path / str(number)).mkdir()
+        assert planned(tmp_path / str(number), events, Rules(allowed=frozenset({name}))).planned == sent
+
+
+def test_unknown_danger_code_is_never_sent(tmp_path: Path) -> None:
+    """A danger that this version has no name for is not sent, whatever is allowed."""
+    plan = planned(tmp_path, [{"statement": "X", "flags": 200 << 16}, {"statement": "SELECT 1"}], WRITES)
+    assert plan.planned == 1
+    assert excluded(tmp_path) == {(1, 1): ("skipped", "danger:unknown")}
+
+
+def test_nothing_left(tmp_path: Path) -> None:
+    """A tape of writes alone says what would allow them."""
+    with pytest.raises(InputError, match=r"nothing is left to send: 2 filtered \(write\); --allow-writes"):
+        planned(tmp_path, [{"statement": "INSERT", "class": "write"}] * 2)
+
+
+def test_due_times_and_codes(tmp_path: Path) -> None:
+    """The first planned event is at zero, the others at their exact distance, with numbers for the engine."""
+    events = [
+        {"statement": "INSERT", "class": "write", "start_ns": T0},
+        {"statement": b"SELECT '\xff\x00'", "start_ns": T0 + 500, "db": "shop", "session": 2},
+        {"statement": "BEGIN", "class": "transaction", "start_ns": T0 + 1503, "session": 2},
+        {"command": "quit", "start_ns": T0 + 2500, "session": 2},
+    ]
+    plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(3, 2))))
+    assert fed(plan) == [
+        (2, 1, 0, 0, COMMANDS["query"], 0, 0, 0, None, "shop", None, b"SELECT '\xff\x00'", None, None, None, None),
+        (2, 2, 668, 0, COMMANDS["query"], 2, ACTIONS["begin"], 0, None, None, None, b"BEGIN", None, None, None, None),
+        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, 0, None, None, None, None, None, None, None, None),
+    ]
+    assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
+
+
+def test_sessions(tmp_path: Path) -> None:
+    """A session is opened ahead unless its connect was seen; one with nothing to send is not opened at all."""
+    events = [
+        {"statement": "SELECT 1", "session": 1, "start_ns": T0, "db": "a"},
+        {"statement": "SELECT 1", "session": 1, "start_ns": T0 + SECOND, "db": "b"},
+        {"command": "connect", "session": 2, "start_ns": T0 + 3 * SECOND},
+        {"statement": "SELECT 1", "session": 2, "start_ns": T0 + 4 * SECOND, "db": "b", "duration_ns": SECOND},
+        {"statement": "INSERT", "class": "write", "session": 3, "start_ns": T0 + SECOND},
+        {"statement": "SELECT 1", "session": 4, "start_ns": T0 + 9 * SECOND},
+    ]
+    plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(2)), lead_ns=100 * MS))
+    with open_planner(plan) as con:
+        rows = session_stream(con, plan).fetchall()
+    assert rows == [
+        (1, -100 * MS, 2, "a", True, None, None, None),
+        (2, 1500 * MS, 1, "b", False, None, None, None),
+        (4, 4400 * MS, 1, None, True, None, None, None),
+    ]
+    assert (plan.sessions, plan.peak_sessions) == (3, 1)
+    assert plan.schemas == {"a": 1, "b": 2}
+
+
+def test_max_speed_opens_all_at_once(tmp_path: Path) -> None:
+    """At --pace none every session is open at the same time."""
+    events = [{"statement": "SELECT 1", "session": n, "start_ns": T0 + n * SECOND} for n in range(1, 8)]
+    assert planned(tmp_path, events, Rules(Pace("none"))).peak_sessions == 7
+
+
+def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
+    """Return reads and writes of five sessions in no order, where one session's times may run backwards."""
+    events = []
+    clock = dict.fromkeys(range(1, 6), T0)
+    seqs = dict.fromkeys(clock, 0)
+    for _ in range(200):
+        session = rng.choice(list(clock))
+        clock[session] += rng.randint(-3 if backwards and session == 2 else 0, 5) * 1000
+        seqs[session] += 1
+        events.append(
+            {
+                "session": session,
+                "seq": seqs[session],
+                "start_ns": max(clock[session], T0),
+                "statement": "SELECT 1",
+                "class": rng.choice(["read", "read", "write"]),
+            }
+        )
+    rng.shuffle(events)
+    return events
+
+
+@pytest.mark.parametrize("backwards", [False, True], ids=["times in order", "times running backwards"])
+@pytest.mark.parametrize("seed", range(4))
+def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: bool) -> None:
+    """Fed window by window from parts that overlap, the plan is what a quadratic sort of everything gives."""
+    events = random_events(random.Random(seed), backwards)
+    plan = planned(tmp_path, events, parts=7, max_rows=20)
+    reads = [e for e in events if e["class"] == "read"]
+
+    def when(event: dict[str, Any]) -> int:
+        earlier = [e["start_ns"] for e in events if e["session"] == event["session"] and e["seq"] <= event["seq"]]
+        return int(max(earlier))
+
+    zero = min(when(e) for e in reads)
+    want = sorted((when(e) - zero, e["session"], e["seq"]) for e in reads)
+    rows = fed(plan, max_rows=20)
+    assert [(due, session, seq) for session, seq, due, *_ in rows] == want
+    assert plan.planned == len(want)
+    assert plan.disordered == int(backwards)
+    assert plan.events == 200 == plan.planned + len(excluded(tmp_path))

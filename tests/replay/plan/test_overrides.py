@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is overridden on the target: clock, ids, schemas, accounts."""
+
+from pathlib import Path
+
+from querytape.replay.plan.database import open_planner, session_stream
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.rules import Rules
+from querytape.servers.accounts import Account
+
+from tests.helpers.planning import fed, planned
+from tests.helpers.tapes import T0, flag_bits
+
+
+def test_clock_and_ids(tmp_path: Path) -> None:
+    """Statements that ask for the time get the tape's, writes always; ids where the tape has them."""
+    events = [
+        {"statement": "SELECT 1"},
+        {"statement": "SELECT Now()"},
+        {"statement": "INSERT", "class": "write", "insert_id": 41},
+        {"statement": "SELECT CURRENT_TIMESTAMP", "flags": flag_bits("timestamp")},
+    ]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    rules = Rules(allow_writes=True, overrides=Overrides(clock=True, ids=True))
+    at = T0 // 1000
+    assert fed(planned(tmp_path / "a", events, rules), "clock_us", "insert_id") == [
+        (None, None),
+        (at + 1000, None),
+        (at + 2000, 41),
+        (None, None),
+    ]
+    assert fed(planned(tmp_path / "b", events, Rules()), "clock_us", "insert_id") == [(None, None)] * 3
+
+
+def test_schemas_and_accounts(tmp_path: Path) -> None:
+    """Schemas have their names on the target, users their accounts; who is in no map is the run's own user."""
+    events = [
+        {"statement": "SELECT 1", "db": "shop", "user": "app"},
+        {"command": "init_db", "db": "logs", "user": "app"},
+        {"command": "change_user", "db": "shop", "user": "batch"},
+        {"session": 2, "statement": "SELECT 1", "db": "x", "user": "other"},
+    ]
+    accounts = {"app": Account("a", "1"), "batch": Account("b")}
+    plan = planned(tmp_path, events, Rules(overrides=Overrides(schemas={"shop": "shop2"}, accounts=accounts)))
+    assert fed(plan, "db", "account") == [("shop2", 0), ("logs", 0), ("shop2", 1), ("x", None)]
+    assert plan.schemas == {"shop2": 2, "logs": 1, "x": 1}
+    with open_planner(plan) as con:
+        rows = session_stream(con, plan).fetchall()
+    assert [(row[0], row[5]) for row in rows] == [(1, 0), (2, None)]
+
+
+def test_json_has_no_password() -> None:
+    """run.json names the accounts; what they log in with is not in it."""
+    overrides = Overrides(clock=True, schemas={"a": "b"}, accounts={"app": Account("x", "secret")})
+    assert overrides.as_json() == {
+        "now": "original",
+        "insert_id": "target",
+        "map_db": {"a": "b"},
+        "map_user": {"app": "x"},
+    }
+    assert overrides.numbered == (("x", "secret"),)

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pacing table: offsets and speeds to due times, in Python and in SQL."""
+
+from fractions import Fraction
+
+import duckdb
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.plan.pacing import MAX_NS, due_ns, due_sql, parse_speed, speed_text
+
+TABLE = [
+    # offset_ns, speed, due_ns, why
+    (0, "1", 0, "the first event is due at the run's zero"),
+    (0, "0.001", 0, "and is so at any speed"),
+    (1, "1", 1, "at speed 1 nothing changes"),
+    (1_000_000_007, "1", 1_000_000_007, "not even the last digit"),
+    (1, "0.5", 2, "half speed doubles"),
+    (3, "2", 1, "double speed halves, rounded down"),
+    (3, "1.5", 2, "1.5 is exactly 3/2: the boundary itself"),
+    (2, "1.5", 1, "and just below it"),
+    (4, "1.5", 2, "and just above it"),
+    (86_400_000_000_000, "1/3", 259_200_000_000_000, "a day at a third takes three days, to the nanosecond"),
+    (10**18, "0.1", 10**19, "more than 64 bits is an error, not a wrong time"),
+    (MAX_NS, "1", MAX_NS, "the largest offset survives"),
+    (MAX_NS, "999999999/1000000000", None, "one step slower it does not"),
+    (MAX_NS, "1000000000", MAX_NS // 10**9, "the product of the largest terms still fits"),
+]
+
+
+@pytest.mark.parametrize(("offset", "speed", "due", "why"), TABLE, ids=[row[3] for row in TABLE])
+def test_due(offset: int, speed: str, due: int | None, why: str) -> None:
+    """Each row of the table holds in Python and, by the same integers, in SQL."""
+    factor = parse_speed(speed)
+    assert factor is not None
+    query = f"SELECT {due_sql(str(offset), factor)}"
+    if due is None or due > MAX_NS:
+        with pytest.raises(OverflowError):
+            due_ns(offset, factor)
+        with duckdb.connect() as con, pytest.raises(duckdb.Error):
+            con.execute(query).fetchall()
+        return
+    assert due_ns(offset, factor) == due
+    with duckdb.connect() as con:
+        assert con.execute(query).fetchall() == [(due,)]
+
+
+def test_negative_offset_is_a_bug() -> None:
+    """Nothing can be due before the first event."""
+    with pytest.raises(ValueError, match="expected 0 or more"):
+        due_ns(-1, Fraction(1))
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "", "fast", "1/0", "nan", "inf", "0.00000000001", "10000000000"])
+def test_bad_speed(text: str) -> None:
+    """A speed that makes no sense is refused with what was expected."""
+    with pytest.raises(InputError, match="--speed: expected"):
+        parse_speed(text)
+
+
+@pytest.mark.parametrize("text", ["1", "0.5", "2", "1.5", "1/3", "max"])
+def test_speed_text_is_what_was_given(text: str) -> None:
+    """A speed is written into the run as it was given."""
+    assert speed_text(parse_speed(text)) == text

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that contradict each other, and what a plan says of itself."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.plan.amplify import Amplification
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Rules
+from querytape.replay.plan.selection import Selection
+
+from tests.helpers.planning import planned
+from tests.helpers.tapes import SECOND, T0
+
+
+def test_unknown_name_is_refused() -> None:
+    """A statement allowed by a name that does not exist is an error that lists the names."""
+    with pytest.raises(InputError, match="--allow-statement nonsense: expected one of shutdown"):
+        Rules(allowed=frozenset({"nonsense"}))
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        {"max_concurrent_sessions": 2},
+        {"max_concurrent_sessions": 2, "pace": Pace("none"), "commit_order": True},
+        {"selection": Selection(resume=Path("a.run")), "amplification": Amplification(loop=2)},
+        {"commit_order": True, "amplification": Amplification(amplify=2)},
+    ],
+)
+def test_rules_that_exclude_each_other(rules: dict[str, object]) -> None:
+    """What has no meaning together is refused, whoever makes the rules."""
+    with pytest.raises(InputError):
+        Rules(**rules)  # type: ignore[arg-type]
+
+
+def test_a_plan_in_run_json(tmp_path: Path) -> None:
+    """Events to send, sessions, how many at once, and the silence that was cut."""
+    events = [{"session": s, "statement": "SELECT 1", "start_ns": T0 + s * 10 * SECOND} for s in (1, 2)]
+    plan = planned(tmp_path, events, Rules(pace=Pace(speed=Fraction(2), max_idle_ns=SECOND)))
+    assert plan.as_json() == {"planned": 2, "sessions": 2, "peak_sessions": 2, "cut_idle_ns": 9 * SECOND}

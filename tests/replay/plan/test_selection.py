@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The selection of a replay: sessions, stretches of time, events; transactions stay whole."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.plan.rules import Rules
+from querytape.replay.plan.selection import Selection
+
+from tests.helpers.planning import excluded, fed, planned
+from tests.helpers.tapes import MS, SECOND, T0
+
+READ, TX = {"class": "read"}, {"class": "transaction"}
+
+
+def kept(tmp_path: Path, events: Any, selection: Selection) -> list[tuple[int, int]]:
+    """Return (session, seq) of what is sent; the rest must be filtered, each event once."""
+    plan = planned(tmp_path, events, Rules(allow_writes=True, selection=selection))
+    sent = [(int(session), int(seq)) for session, seq in fed(plan, "session", "seq")]
+    left = excluded(tmp_path)
+    assert len(sent) + len(left) == len(events) == plan.events
+    assert all(status == "filtered" and reason.startswith("filter:") for _, _, status, reason in left)
+    return sorted(sent)
+
+
+def test_users_and_sessions(tmp_path: Path) -> None:
+    """Whole sessions are kept or excluded."""
+    events = [{"session": n, "statement": "SELECT 1", "user": "app" if n % 2 else "batch"} for n in range(1, 7)]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert kept(tmp_path / "a", events, Selection(users=("app",))) == [(1, 1), (3, 1), (5, 1)]
+    assert kept(tmp_path / "b", events, Selection(users=("app",), sessions=(2, 5))) == [(5, 1)]
+
+
+def test_samples_are_stable(tmp_path: Path) -> None:
+    """A sample is the same each time, and a larger one includes the smaller; so do the first n sessions."""
+    events = [{"session": n, "statement": "SELECT 1"} for n in range(1, 401)]
+    found = []
+    for name, choice in (
+        ("a", Selection(sample=Fraction(1, 10))),
+        ("b", Selection(sample=Fraction(1, 2))),
+        ("c", Selection(max_sessions=7)),
+        ("d", Selection(max_sessions=30)),
+    ):
+        (tmp_path / name).mkdir()
+        found.append({session for session, _ in kept(tmp_path / name, events, choice)})
+    assert found[0] < found[1]
+    assert found[2] < found[3]
+    assert (len(found[2]), len(found[3])) == (7, 30)
+    assert 20 <= len(found[0]) <= 65
+    assert min(found[0]) == min(found[0])
+
+
+def test_transactions_stay_whole(tmp_path: Path) -> None:
+    """A digest's events are sent with all of their transactions, and with what makes their sessions' state."""
+    d1, d2 = "1" * 16, "2" * 16
+    events = [
+        {"statement": "SET NAMES latin1", "class": "session"},  # 1 state: kept
+        {"statement": "SELECT 1", "digest": d1},  # 2
+        {"statement": "SELECT 2", "digest": d2},  # 3 outside: excluded
+        {"statement": "BEGIN", **TX},  # 4
+        {"statement": "INSERT", "class": "write", "digest": d2},  # 5
+        {"statement": "SELECT 1", "digest": d1},  # 6
+        {"statement": "commit ", **TX},  # 7
+        {"statement": "start  transaction", **TX},  # 8 without the digest: excluded whole
+        {"statement": "SELECT 2", "digest": d2},  # 9
+        {"statement": "ROLLBACK", **TX},  # 10
+        {"statement": "set autocommit=0", "class": "session"},  # 11
+        {"statement": "SELECT 2", "digest": d2},  # 12 no BEGIN, and yet a transaction
+        {"statement": "ROLLBACK TO SAVEPOINT x", **TX},  # 13
+        {"statement": "SELECT 1", "digest": d1},  # 14
+        {"statement": "COMMIT", **TX},  # 15
+        {"statement": "SELECT 2", "digest": d2},  # 16 the next one
+        {"statement": "COMMIT", **TX},  # 17
+        {"command": "quit"},  # 18
+    ]
+    assert [seq for _, seq in kept(tmp_path, events, Selection(digests=(d1,)))] == [
+        1,
+        2,
+        4,
+        5,
+        6,
+        7,
+        11,
+        12,
+        13,
+        14,
+        15,
+        18,
+    ]
+
+
+def test_classes_and_schemas(tmp_path: Path) -> None:
+    """Classes and schemas select events; stray COMMITs stay with schemas, not with classes."""
+    events = [
+        {"statement": "SELECT 1", "db": "shop"},
+        {"statement": "SELECT 1", "db": "other"},
+        {"statement": "UPDATE t", "class": "write", "db": "shop"},
+        {"statement": "COMMIT", **TX},
+    ]
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    assert kept(tmp_path / "a", events, Selection(classes=("write",))) == [(1, 3)]
+    assert kept(tmp_path / "b", events, Selection(dbs=("shop",))) == [(1, 1), (1, 3), (1, 4)]
+
+
+def test_a_stretch_of_time(tmp_path: Path) -> None:
+    """From a time on: transactions that began inside; of sessions that go on, what they had prepared and set before."""
+    events = [
+        {"session": 1, "command": "prepare", "statement": "SELECT ?", "stmt": 1, "start_ns": T0},
+        {"session": 1, "statement": "SET x=1", "class": "session", "start_ns": T0 + SECOND},
+        {"session": 1, "statement": "SELECT 1", "start_ns": T0 + 2 * SECOND},
+        {
+            "session": 1,
+            "command": "execute",
+            "statement": "SELECT ?",
+            "stmt": 1,
+            "params": b"E",
+            "start_ns": T0 + 12 * SECOND,
+        },
+        {"session": 2, "statement": "SET y=1", "class": "session", "start_ns": T0},  # ends before
+        {"session": 3, "statement": "BEGIN", **TX, "start_ns": T0 + 9 * SECOND},
+        {"session": 3, "statement": "SELECT 1", "start_ns": T0 + 11 * SECOND},  # of a transaction from before
+        {"session": 3, "statement": "COMMIT", **TX, "start_ns": T0 + 13 * SECOND},
+        {"session": 4, "statement": "BEGIN", **TX, "start_ns": T0 + 19 * SECOND},
+        {"session": 4, "statement": "COMMIT", **TX, "start_ns": T0 + 21 * SECOND},  # began inside: whole
+        {"session": 4, "statement": "SELECT 1", "start_ns": T0 + 22 * SECOND},
+    ]
+    choice = Selection(from_ns=T0 + 10 * SECOND, to_ns=T0 + 20 * SECOND)
+    assert kept(tmp_path, events, choice) == [(1, 1), (1, 2), (1, 4), (4, 1), (4, 2)]
+
+
+def test_time_begins_where_it_was_cut(tmp_path: Path) -> None:
+    """The first event of the stretch is due at zero, and what comes before it at once."""
+    events = [
+        {"statement": "SET x=1", "class": "session", "start_ns": T0},
+        {"statement": "SELECT 1", "start_ns": T0 + 10 * SECOND},
+        {"statement": "SELECT 1", "start_ns": T0 + 10 * SECOND + MS},
+    ]
+    plan = planned(tmp_path, events, Rules(selection=Selection(from_ns=T0 + 5 * SECOND)))
+    assert fed(plan, "seq", "due_ns") == [(1, 0), (2, 0), (3, MS)]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"classes": ("wrote",)}, "--class: expected one of"),
+        ({"digests": ("12",)}, "--digest: expected 16"),
+        ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after"),
+    ],
+)
+def test_bad_selections(given: dict[str, Any], message: str) -> None:
+    """A selection that makes no sense is refused."""
+    with pytest.raises(InputError, match=message):
+        Selection(**given)

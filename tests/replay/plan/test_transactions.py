@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The transactions of a tape, and where an interrupted run continues."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.plan.rules import Rules
+from querytape.replay.plan.selection import Selection
+
+from tests.helpers.planning import planned
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
+from tests.helpers.whole import query
+
+TX = {"class": "transaction"}
+OPEN_END = 1 << 62
+
+
+def transactions(tmp_path: Path, events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Return (session, first_seq, last_seq, end_seq, is_selected) of each, where reads of schema `a` are selected."""
+    plan = planned(tmp_path, events, Rules(allow_writes=True, selection=Selection(dbs=("a",))))
+    return query(f"SELECT session, first_seq, last_seq, end_seq, is_selected FROM '{plan.transactions}' ORDER BY ALL")
+
+
+def test_transactions_of_a_tape(tmp_path: Path) -> None:
+    """COMMIT and ROLLBACK end them, so does the next BEGIN; the last one is open; selected where an event inside is."""
+    events: list[dict[str, Any]] = [
+        {"statement": "BEGIN", **TX},
+        {"statement": "SELECT 1", "db": "a"},
+        {"statement": "COMMIT", **TX},
+        {"statement": "SELECT 1", "db": "a"},
+        {"statement": "start  transaction", **TX},
+        {"statement": "ROLLBACK TO x", **TX},
+        {"statement": "BEGIN", **TX},
+        {"statement": "SELECT 1", "db": "b"},
+        {"statement": "ROLLBACK", **TX},
+        {"session": 2, "statement": "BEGIN", **TX},
+        {"session": 2, "statement": "SELECT 1", "db": "a"},
+    ]
+    assert transactions(tmp_path, events) == [
+        (1, 1, 3, 3, True),
+        (1, 5, 6, 7, False),
+        (1, 7, 9, 9, False),
+        (2, 1, OPEN_END, None, True),
+    ]
+
+
+def test_without_autocommit(tmp_path: Path) -> None:
+    """The next transaction begins behind each end."""
+    events = [
+        {"statement": "SET autocommit = 0", "class": "session"},
+        {"statement": "SELECT 1", "db": "a"},
+        {"statement": "COMMIT", **TX},
+        {"statement": "SELECT 1", "db": "a"},
+    ]
+    assert transactions(tmp_path, events) == [(1, 2, 3, 3, True), (1, 4, OPEN_END, None, True)]
+
+
+def test_a_run_that_cannot_be_resumed(tmp_path: Path) -> None:
+    """A run of another tape, or one that sent everything, is refused."""
+    events = [{"statement": "SELECT 1"}]
+    other = make_run(tmp_path / "other.run", make_tape(tmp_path / "other.tape", [*events, *events], parts=2), [{}, {}])
+    with pytest.raises(InputError, match="a run of another tape"):
+        planned(tmp_path, events, Rules(selection=Selection(resume=other)))

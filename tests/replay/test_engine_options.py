@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The engine's options of a replay's."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from querytape.native.bindings.engine import EngineOptions
+from querytape.replay import ReplayOptions, Target
+from querytape.replay.engine_options import engine_options, permitted, row_bound
+from querytape.replay.options import Failures
+from querytape.replay.plan.pacing import Pace
+from querytape.schemas import DANGERS
+
+HERE = Target("app", "db", "10.0.0.7", 3307)
+
+
+def test_defaults_are_the_same_on_both_sides(tmp_path: Path) -> None:
+    """A replay with defaults gives the engine its defaults."""
+    everything = frozenset(DANGERS.keys() - {"none"})
+    made = engine_options(ReplayOptions(HERE, tmp_path, allow_writes=True, allow_statements=everything))
+    assert replace(made, allowed_dangers=0, allowed_classes=0) == EngineOptions(host="10.0.0.7", port=3307, user="app")
+
+
+def test_what_may_be_sent(tmp_path: Path) -> None:
+    """Reads only: three classes and what is allowed by name; with writes all classes, and what they imply."""
+    reads = permitted(ReplayOptions(HERE, tmp_path, allow_statements=frozenset({"kill"})))
+    assert reads == {
+        "check_statements": True, "reads_only": True, "allowed_dangers": 1 << DANGERS["kill"], "allowed_classes": 0b1101,
+    }  # fmt: skip
+    writes = permitted(ReplayOptions(HERE, tmp_path, allow_writes=True))
+    assert writes == {
+        "check_statements": True,
+        "reads_only": False,
+        "allowed_dangers": 1 << DANGERS["set_session_unsafe"] | 1 << DANGERS["lock_tables"],
+        "allowed_classes": 0b111111,
+    }
+
+
+def test_what_is_given_arrives(tmp_path: Path) -> None:
+    """Failures by their names and codes, no limit of errors as -1, the pace as its code, the read target's address."""
+    failures = Failures("stop", 5, None, "drop", 6)
+    options = ReplayOptions(
+        HERE,
+        tmp_path,
+        reads_to=Target("r", socket="/s"),
+        pace=Pace("think"),
+        failures=failures,
+        max_concurrent_sessions=4,
+    )
+    made = engine_options(options, order_tables=8)
+    assert (made.on_lost, made.statement_timeout_ns, made.max_errors, made.overload, made.order_bound_ns) == (
+        2, 5, -1, 1, 6,
+    )  # fmt: skip
+    assert (made.pace, made.max_open, made.order_tables) == (1, 4, 8)
+    assert made.read_target is not None
+    assert made.read_target.socket == "/s"
+    assert engine_options(ReplayOptions(HERE, tmp_path, failures=Failures(max_errors=0))).max_errors == 0
+
+
+def test_the_start_is_a_monotonic_time(tmp_path: Path) -> None:
+    """A start in ten seconds on the wall clock is one in ten seconds of CLOCK_MONOTONIC; one in the past is now."""
+    start = time.time_ns() + 10_000_000_000
+    made = engine_options(ReplayOptions(HERE, tmp_path, start_at_ns=start))
+    assert abs(made.zero_at_ns - time.monotonic_ns() - 10_000_000_000) < 1_000_000_000
+    assert engine_options(ReplayOptions(HERE, tmp_path, start_at_ns=1)).zero_at_ns == 1
+
+
+def test_rows_are_bounded() -> None:
+    """No row is larger than the target says; all sessions' together are bounded, but 64 MiB each always pass."""
+    mib = 1 << 20
+    assert row_bound(1, None) == 1024 * mib
+    assert row_bound(3, 1 << 40) == 1024 * mib // 3
+    assert row_bound(3, 100 * mib) == 100 * mib
+    assert row_bound(500, 1 << 30) == row_bound(0, 1) == 64 * mib

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kept calibration: only one of this machine counts."""
+
+import json
+import socket
+from pathlib import Path
+
+import pytest
+from querytape.replay.last_calibration import cache_file, last_calibration
+
+
+def test_only_a_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No file, no JSON, another machine's, or one without levels: there is none."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_file() == tmp_path / "querytape" / "calibration.json"
+    assert last_calibration() is None
+    cache_file().parent.mkdir()
+    levels = [{"sessions": 1}]
+    kept = {"machine": socket.gethostname(), "levels": levels}
+    for text in (
+        "",
+        "[]",
+        json.dumps({"machine": "elsewhere", "levels": levels}),
+        json.dumps({**kept, "levels": None}),
+    ):
+        cache_file().write_text(text)
+        assert last_calibration() is None
+    cache_file().write_text(json.dumps(kept))
+    assert last_calibration() == kept

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is refused before anything is sent, and leaves nothing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError, RefusedError, TargetError
+from querytape.replay import Finding, ReplayOptions, Target, replay
+from querytape.replay.pipeline import open_host, read_target_facts, refuse
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import make_tape
+from tests.helpers.whole import options
+
+
+def test_refusals_are_one_error() -> None:
+    """All that refuse are in one message; warnings refuse nothing."""
+    refuse([Finding("info", "a"), Finding("warning", "b")])
+    with pytest.raises(RefusedError) as raised:
+        refuse([Finding("refuse", "first"), Finding("warning", "b"), Finding("refuse", "second")])
+    assert [line.strip() for line in str(raised.value).splitlines()] == ["refused: first", "second"]
+
+
+def test_machine_and_read_target(tmp_path: Path) -> None:
+    """Another machine is not seen without --host-metrics; without a read target nothing is known of it."""
+    away = ReplayOptions(Target("u", "db", "10.0.0.7"), tmp_path / "a.run")
+    here = ReplayOptions(Target("u", socket="/s"), tmp_path / "a.run")
+    assert open_host(away) is None
+    assert open_host(here) is not None
+    assert open_host(replace(here, sample_ns=0)) is None
+    assert read_target_facts(here) is None
+
+
+@pytest.mark.mariadb
+def test_target_refuses_connections(shop: Server, tmp_path: Path) -> None:
+    """A target that is not there, or does not let us in, is said before anything is made."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    for target in (Target("root", "127.0.0.1", "127.0.0.1", 1), replace(options(shop, tmp_path).target, user="nobody")):
+        with pytest.raises(TargetError, match="cannot connect to"):
+            replay(tape, ReplayOptions(target, tmp_path / "t.run"))
+        assert not (tmp_path / "t.run").exists()
+
+
+@pytest.mark.mariadb
+def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
+    """What the pre-flight refuses sends nothing and leaves no folder; an existing folder is never touched."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    with pytest.raises(RefusedError, match="--target-is-disposable"):
+        replay(tape, options(shop, tmp_path / "t.run", target_is_disposable=False))
+    assert not (tmp_path / "t.run").exists()
+    with pytest.raises(InputError, match="already exists"):
+        replay(tape, options(shop, tmp_path))
+    with pytest.raises(InputError, match="no such tape"):
+        replay(tmp_path / "none.tape", options(shop, tmp_path / "t.run"))
+
+
+@pytest.mark.mariadb
+def test_broken_tape(shop: Server, tmp_path: Path) -> None:
+    """A tape with a damaged part is an error that names it, and leaves no run."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
+    part = tape / "events" / "part-00001.parquet"
+    part.write_bytes(part.read_bytes()[:-20])
+    with pytest.raises(InputError, match=r"part-00001\.parquet: damaged: its end is missing"):
+        replay(tape, options(shop, tmp_path / "t.run"))
+    assert not (tmp_path / "t.run").exists()

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays that end early: Ctrl-C, lost targets, broken tapes, full disks, kill -9."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.common.errors import QuerytapeError
+from querytape.replay import Watcher, replay
+from querytape.replay.plan.database import feed_stream
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.whole import accounting, options, outcomes, query
+
+pytestmark = pytest.mark.mariadb
+
+
+class Stopper(Watcher):
+    """Sends a signal to this process at the first tick."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def tick(self, *args: Any) -> None:
+        """Press Ctrl-C."""
+        if self.times:
+            self.times -= 1
+            os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_ctrl_c(shop: Server, tmp_path: Path, times: int) -> None:
+    """Ctrl-C once stops sending, twice cuts: both leave a partial run that balances."""
+    events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(300)]
+    events.append({"session": 9, "statement": "SELECT SLEEP(20)"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    began = time.monotonic()
+    summary = replay(tape, options(shop, tmp_path / "t.run", drain_ns=2 * SECOND), Stopper(times))
+    assert time.monotonic() - began < 10
+    executed, _, _, not_sent = accounting(summary)
+    assert executed + not_sent == 301
+    assert not_sent > 200
+    assert not summary.complete
+    assert "stopped by the user" in summary.info["partial"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    reasons = summary.info["accounting"]["reasons"]["not_sent"]
+    assert set(reasons) == {"stopped"}
+
+
+def test_target_dies(mariadb_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """A target that dies in the middle leaves a partial run that balances and says so."""
+    server = mariadb_factory()
+    server.execute("CREATE DATABASE shop")
+    events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(150)]
+
+    class Killer(Watcher):
+        def tick(self, *args: Any) -> None:
+            if server.running:
+                server.kill()
+
+    summary = replay(make_tape(tmp_path / "t.tape", events), options(server, tmp_path / "t.run"), Killer())
+    executed, _, _, not_sent = accounting(summary)
+    assert 20 < executed < 120
+    assert executed + not_sent == 150
+    assert summary.info["partial"].startswith("the target was lost: 5 sessions ended")
+    assert summary.info["sessions"]["lost"] == 5
+
+
+def test_tape_vanishes(shop: Server, tmp_path: Path) -> None:
+    """A tape that is taken away while it is replayed ends the replay with a sentence; the run stays unfinished."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)
+    part = tape / "events" / "part-00001.parquet"
+
+    class Thief(Watcher):
+        def planned(self, plan: Any) -> None:
+            part.rename(part.with_suffix(".gone"))
+
+    with pytest.raises(QuerytapeError, match="can't be read any more"):
+        replay(tape, options(shop, tmp_path / "t.run"), Thief())
+    assert not open_folder("run", tmp_path / "t.run").finished
+
+
+def test_plan_breaks_off(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that can't be read in the middle ends the run as partial, with an accounting that balances."""
+    monkeypatch.setattr("querytape.replay.plan.database.WINDOW_ROWS", 4)
+    real, calls = feed_stream, iter(range(100))
+
+    def breaking(*args: Any) -> Any:
+        if next(calls) == 2:
+            raise duckdb.IOException("IO Error: bad page")
+        return real(*args)
+
+    monkeypatch.setattr("querytape.replay.plan.database.feed_stream", breaking)
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(20)], parts=5)
+    summary = replay(tape, options(shop, tmp_path / "t.run"))
+    executed, _, _, not_sent = accounting(summary)
+    assert executed + not_sent == 20
+    assert not_sent >= 12
+    assert summary.info["partial"].startswith("the tape could not be read to its end (a file can't be read any more")
+
+
+def test_drain(shop: Server, tmp_path: Path) -> None:
+    """A statement that does not end is cut off at the end of the drain, counted, and told."""
+    events = [{"session": 1, "statement": "SELECT SLEEP(30)"}, {"session": 1, "statement": "SELECT 1"}]
+    events.append({"session": 2, "statement": "BEGIN", "class": "transaction"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    began = time.monotonic()
+    summary = replay(tape, options(shop, tmp_path / "t.run", drain_ns=SECOND))
+    assert time.monotonic() - began < 8
+    assert accounting(summary) == (2, 0, 0, 1)
+    assert summary.info["drain"]["cut"] == 1
+    assert summary.info["partial"].startswith(
+        "1 event cut off without an answer at the end of --drain, 1 event not sent"
+    )
+    assert summary.info["accounting"]["reasons"] == {"not_sent": {"drain_timeout": 1}}
+    assert summary.info["sessions"]["in_transaction_at_end"] == 1
+
+
+def test_disk_is_full(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where outcomes can't be written the replay ends at once with a sentence; the run stays unfinished."""
+    tape = make_tape(
+        tmp_path / "t.tape", [{"statement": f"SELECT {n}", "start_ns": T0 + n * SECOND} for n in range(60)]
+    )
+
+    def full(*args: Any) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("querytape.replay.run.write_parquet", full)
+    began = time.monotonic()
+    with pytest.raises(QuerytapeError, match=r"the outcomes can't be written: .*No space left"):
+        replay(tape, options(shop, tmp_path / "t.run"))
+    assert time.monotonic() - began < 10
+    assert not open_folder("run", tmp_path / "t.run").finished
+
+
+def test_no_session_opens(shop: Server, tmp_path: Path) -> None:
+    """A target that lets nobody in after the pre-flight leaves a partial run with the server's own words."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "session": n % 3 + 1} for n in range(12)])
+    shop.execute("CREATE USER shut@'%'")
+    shop.execute("GRANT ALL ON *.* TO shut@'%'")
+
+    class Closer(Watcher):
+        def planned(self, plan: Any) -> None:
+            shop.execute("ALTER USER shut@'%' ACCOUNT LOCK")
+
+    given = options(shop, tmp_path / "t.run")
+    try:
+        summary = replay(tape, replace(given, target=replace(given.target, user="shut")), Closer())
+    finally:
+        shop.execute("DROP USER shut@'%'")
+    assert accounting(summary) == (0, 0, 0, 12)
+    assert "4151" in summary.info["partial"]
+    assert summary.info["sessions"]["failed"] == 3
+
+
+def test_stop_before_the_start(shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C while sessions are being opened ends at once; nothing was sent, and it balances."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "session": n} for n in range(1, 60)])
+
+    class Early(Watcher):
+        def opening(self, *args: Any) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    began = time.monotonic()
+    summary = replay(tape, options(shop, tmp_path / "t.run", connect_rate=4), Early())
+    assert time.monotonic() - began < 8
+    assert accounting(summary) == (0, 0, 0, 59)
+    assert "stopped by the user" in summary.info["partial"]
+
+
+KILLED = """
+import sys
+from pathlib import Path
+from querytape.replay import ReplayOptions, Watcher, parse_target, replay
+replay(Path(sys.argv[1]), ReplayOptions(parse_target(sys.argv[2]), Path(sys.argv[3]), slice_ns=500_000_000))
+"""
+
+
+def test_kill_9_leaves_a_run(shop: Server, tmp_path: Path) -> None:
+    """A replayer killed outright leaves a run that opens, unfinished, with what was written so far."""
+    events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(3000)]
+    events.append({"statement": "INSERT", "class": "write"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    run = tmp_path / "t.run"
+    child = subprocess.Popen([sys.executable, "-c", KILLED, str(tape), shop.url("shop"), str(run)])
+    deadline = time.monotonic() + 30
+    while len(list(run.glob("outcomes/part-run-*.parquet"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    child.kill()
+    child.wait()
+    opened = open_folder("run", run)
+    assert not opened.finished
+    assert len([row for row in outcomes(run) if row[2] == "executed"]) > 20
+    assert [row[3] for row in outcomes(run) if row[2] == "filtered"] == ["write"]
+    assert query(f"SELECT count(*) FROM {opened.source('ticks')}")[0][0] >= 1
+    assert json.loads((run / "run.json").read_text())["tape"]["events"] == 3001

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a run while it is made."""
+
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay import ReplayOptions, Target
+from querytape.replay.run_folder import first_info, new_run
+from querytape.servers.facts import Facts
+
+from tests.helpers.planning import planned
+
+
+def test_it_is_private(tmp_path: Path) -> None:
+    """Only its owner can read it; the spill folder goes when the run is cleaned."""
+    with new_run(tmp_path / "a.run") as folder:
+        assert (folder.path.stat().st_mode & 0o777, folder.outcomes.stat().st_mode & 0o777) == (0o700, 0o700)
+        folder.write({"format_version": 1})
+        folder.clean()
+    assert not folder.spill.exists()
+    assert folder.open().info == {"format_version": 1}
+
+
+def test_what_fails_early_leaves_nothing(tmp_path: Path) -> None:
+    """Before run.json is written the folder is removed; an existing one, or one without a parent, is refused."""
+    with pytest.raises(ZeroDivisionError), new_run(tmp_path / "a.run"):
+        raise ZeroDivisionError
+    assert not (tmp_path / "a.run").exists()
+    with pytest.raises(InputError, match="already exists"), new_run(tmp_path):
+        pass
+    with pytest.raises(InputError, match="cannot be created"), new_run(tmp_path / "no" / "a.run"):
+        pass
+
+
+def test_the_first_run_json(tmp_path: Path) -> None:
+    """Tape, target, parameters and plan are there before anything is sent; no password is."""
+    plan = planned(tmp_path, [{"statement": "SELECT 1"}])
+    target = Target("app", socket="/s", password="secret")
+    info = first_info(plan, ReplayOptions(target, tmp_path / "a.run"), Facts("8.0", identity="x"))
+    assert info["finished"] is False
+    assert (info["tape"]["events"], info["target"]["version"], info["target"]["identity"]) == (1, "8.0", "x")
+    assert info["read_target"] is None
+    assert "secret" not in str(info)

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run came to: complete or partial, and why."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from querytape.native.bindings.engine import EndedBy
+from querytape.replay import replay, summary
+from querytape.replay.summary import RunSummary, why_partial
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import make_tape
+from tests.helpers.whole import accounting, options
+
+CLEAN = {"lost": 0, "failed": 0, "opened": 2}
+
+
+def ended(**values: Any) -> Any:
+    """Return the part of an ended run that says why it is partial."""
+    stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
+    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None)
+    for name, value in values.items():
+        setattr(stats if hasattr(stats, name) else run, name, value)
+    return run
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, None),
+        ({"stops": 1}, "stopped by the user after 2.5 s: 3 events not sent"),
+        (
+            {"ended_by": EndedBy.ERRORS},
+            "stopped after 2.5 s: more statements failed than --max-errors allows; 3 events",
+        ),
+        ({"feeder_error": OSError("gone")}, "the tape could not be read to its end (gone): 3 events not sent"),
+        ({"drain_timeout": 1}, "1 event cut off without an answer at the end of --drain, 3 events not sent"),
+    ],
+)
+def test_why_partial(values: dict[str, Any], sentence: str | None) -> None:
+    """One sentence with the first reason, None for a run that came to its end."""
+    text = why_partial(ended(**values), {"not_sent": 3}, CLEAN)
+    assert text is None if sentence is None else str(text).startswith(sentence)
+
+
+def test_complete() -> None:
+    """A run is complete when it is not partial and its accounting balances."""
+    run = RunSummary(Path("a.run"), {"partial": None, "accounting": {"balanced": True}})
+    assert run.complete
+    assert not replace(run, info={**run.info, "partial": "stopped"}).complete
+    assert not replace(run, info={**run.info, "accounting": {"balanced": False}}).complete
+
+
+@pytest.mark.mariadb
+@pytest.mark.parametrize(
+    ("ask", "key"),
+    [("_changed_variables", "variables_changed"), ("_summaries", "summaries"), ("_query_plans", "query_plans")],
+)
+def test_what_fails_afterwards_loses_no_run(
+    ask: str, key: str, shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that was sent has its accounting, whatever the target's answers do once it is over."""
+
+    def fail(run: Any) -> Any:
+        raise IndexError("tuple index out of range")
+
+    monkeypatch.setattr(summary, ask, fail)
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    done = replay(tape, options(shop, tmp_path / "t.run"))
+    assert accounting(done) == (1, 0, 0, 0)
+    assert done.complete
+    assert done.info["problems_afterwards"] == [f"{key}: tuple index out of range"]

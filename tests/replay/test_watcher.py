@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A caller that watches a replay."""
+
+from pathlib import Path
+
+import pytest
+from querytape.replay import Finding, Plan, Tick, Watcher, replay
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import options
+
+
+class Listener(Watcher):
+    """Notes the names of its calls."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def planning(self, events: int) -> None:
+        """Note it."""
+        self.calls.append(f"planning {events}")
+
+    def finding(self, finding: Finding) -> None:
+        """Note it."""
+        self.calls.append("finding")
+
+    def planned(self, plan: Plan) -> None:
+        """Note it."""
+        self.calls.append(f"planned {plan.planned}")
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Note it."""
+        self.calls.append(f"tick {done}")
+
+
+@pytest.mark.mariadb
+def test_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
+    """Planning, findings, the plan, then ticks; the last one has every event."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + n * 10 * MS} for n in range(7)]
+    listener = Listener()
+    replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), listener)
+    order = [call for place, call in enumerate(listener.calls) if call not in listener.calls[:place]]
+    assert order[:3] == ["planning 7", "finding", "planned 7"]
+    assert order[-1] == "tick 7"

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Filters: what is kept, what is refused, and how a filter is told."""
+
+from typing import Any
+
+import pytest
+from querytape.common.duck import open_database
+from querytape.common.errors import InputError
+from querytape.schemas import EventFilter
+
+D1, D2 = "1" * 16, "2" * 16
+# session, user, db, digest, class, start_ns
+EVENTS = [
+    (1, "app", "shop", D1, "read", 10),
+    (1, "app", None, D2, "write", 20),
+    (2, "it's", "", D1, "read", 30),
+    (3, None, "shop", None, None, 40),
+]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "times"),
+    [
+        ({}, [10, 20, 30, 40]),
+        ({"users": ("app",)}, [10, 20]),
+        ({"users": ("app", "it's")}, [10, 20, 30]),
+        ({"dbs": ("shop",)}, [10, 40]),
+        ({"dbs": ("",)}, [30]),
+        ({"digests": (D1,), "sessions": (2, 3)}, [30]),
+        ({"classes": ("read", "write"), "users": ("app",)}, [10, 20]),
+        ({"from_ns": 20}, [20, 30, 40]),
+        ({"to_ns": 20}, [10]),
+        ({"from_ns": 20, "to_ns": 40, "classes": ("read",)}, [30]),
+    ],
+)
+def test_kept(conditions: dict[str, Any], times: list[int]) -> None:
+    """Alternatives inside a list, all lists together; NULL is nobody's name; a window has its first and not its end."""
+    with open_database() as con:
+        con.execute(
+            'CREATE TABLE e (session BIGINT, "user" VARCHAR, db VARCHAR, digest VARCHAR, class VARCHAR, start_ns BIGINT)'
+        )
+        con.executemany("INSERT INTO e VALUES (?, ?, ?, ?, ?, ?)", EVENTS)
+        rows = con.execute(f"SELECT start_ns FROM e WHERE {EventFilter(**conditions).sql()} ORDER BY 1").fetchall()
+    assert [row[0] for row in rows] == times
+
+
+@pytest.mark.parametrize(
+    ("conditions", "message"),
+    [
+        ({"classes": ("reads",)}, "--class: expected one of read, write, .* found 'reads'"),
+        ({"digests": ("12",)}, "--digest: expected 16 hexadecimal digits, found '12'"),
+        ({"digests": ("z" * 16,)}, "--digest: expected 16 hexadecimal digits"),
+        ({"from_ns": 5, "to_ns": 5}, "--to: expected a time after --from"),
+    ],
+)
+def test_refused(conditions: dict[str, Any], message: str) -> None:
+    """A condition that nothing can meet is refused, and says what would do."""
+    with pytest.raises(InputError, match=message):
+        EventFilter(**conditions)
+
+
+def test_told() -> None:
+    """A filter is a sentence for people and JSON for tools; conditions that were not given are in neither."""
+    every = EventFilter(users=("a", "b"), classes=("read",), sessions=(7,), from_ns=0, to_ns=10**9)
+    assert every.sentence() == (
+        "user a, b; class read; session 7; from 1970-01-01 00:00:00.000; to 1970-01-01 00:00:01.000"
+    )
+    assert every.as_json() == {
+        "users": ("a", "b"),
+        "classes": ("read",),
+        "sessions": (7,),
+        "from_ns": 0,
+        "to_ns": 10**9,
+    }
+    assert (EventFilter().sentence(), EventFilter().as_json(), EventFilter().sql()) == ("", {}, "true")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Opened tapes and runs: tables as relations."""
+
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import FolderError
+from querytape.schemas import TABLES, columns
+from querytape.schemas.opened import open_run, open_tape
+
+from tests.helpers.reports import small_runs
+
+
+def test_every_table_is_a_relation(tmp_path: Path) -> None:
+    """With the columns of the contract, be it empty or not; each has a method of its name."""
+    tape_path, run_path, _ = small_runs(tmp_path)
+    for opened in (open_tape(tape_path), open_run(run_path)):
+        for name in TABLES[opened.folder.kind]:
+            assert getattr(opened, name)().columns == opened.table(name).columns
+            assert set(opened.table(name).columns) <= {column for column, _ in columns(opened.folder.kind, name)}
+    assert open_run(run_path).sql("SELECT count(*) > 0 FROM outcomes").fetchall() == [(True,)]
+
+
+def test_a_relation_outlives_what_made_it(tmp_path: Path) -> None:
+    """Nothing else has to be kept: the database lives as long as its relation."""
+    relation = open_tape(small_runs(tmp_path)[0]).events()
+    assert relation.aggregate("count(*)").fetchall()[0][0] > 0
+
+
+def test_what_can_not_be_opened(tmp_path: Path) -> None:
+    """A run is no tape, and a tape has no outcomes."""
+    tape_path, run_path, _ = small_runs(tmp_path)
+    with pytest.raises(FolderError, match="it is a run"):
+        open_tape(run_path)
+    with pytest.raises(KeyError, match="a tape has no table 'outcomes'"):
+        open_tape(tape_path).table("outcomes")

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parquet files are checked by their footers: columns, types, NULL and limits, for every column that the SQL declares."""
+
+import os
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.common.errors import FolderError
+from querytape.schemas import TABLES, check_parquet
+from querytape.schemas.tables import declared
+
+
+def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
+    """Write one row of a table; `values` are SQL expressions, "" leaves a column out."""
+    parts = []
+    for column in declared(kind, table):
+        plain = {"VARCHAR": "'x'", "BLOB": "'x'::BLOB", "BOOLEAN": "true", "VARCHAR[]": "['x']", "DOUBLE": "1::DOUBLE"}
+        value = values.get(column.name, plain.get(column.type, f"1::{column.type}"))
+        if value:
+            parts.append(f'{value} AS "{column.name}"')
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT {', '.join(parts)}) TO '{path}' (FORMAT parquet)")
+    return path
+
+
+@pytest.mark.parametrize(("kind", "table"), [(kind, table) for kind in TABLES for table in TABLES[kind]])
+def test_every_column(tmp_path: Path, kind: str, table: str) -> None:
+    """A column that is missing, of another type, NULL or past its limits is named with its file."""
+    whole = write(tmp_path / "whole.parquet", kind, table)
+    assert check_parquet(kind, table, [whole]) == {whole: 1}
+    file = tmp_path / "hurt.parquet"
+    for column in declared(kind, table):
+        hurts = {"": "is missing" if not column.may_lack else "", "[[1]]": "expected"}
+        if column.not_null:
+            hurts[f"NULL::{column.type}"] = "NULL where none may be"
+        if column.limits is not None and column.type == "BIGINT":
+            ends = [str(end) for end in (-(2**63), 2**63 - 1) if not column.limits[0] <= end <= column.limits[1]]
+            hurts |= {f"CAST('{end}' AS BIGINT)": "is expected" for end in ends}
+        for value, sentence in hurts.items():
+            write(file, kind, table, **{column.name: value})
+            if sentence:
+                with pytest.raises(FolderError, match=rf"hurt\.parquet: column {column.name}.*{sentence}"):
+                    check_parquet(kind, table, [whole, file])
+            else:
+                check_parquet(kind, table, [whole, file])
+
+
+def test_session_numbers_have_a_bound(tmp_path: Path) -> None:
+    """Sessions of 2^40 or 0 are refused."""
+    for number in (1 << 40, 0):
+        file = write(tmp_path / "x.parquet", "tape", "events", session=f"{number}::BIGINT")
+        with pytest.raises(FolderError, match=f"column session: {number} where 1 to"):
+            check_parquet("tape", "events", [file])
+
+
+def test_every_cut(tmp_path: Path) -> None:
+    """A file cut anywhere, or of other bytes, is refused."""
+    whole = write(tmp_path / "whole.parquet", "tape", "problems").read_bytes()
+    file = tmp_path / "cut.parquet"
+    for size in range(0, len(whole), 7):
+        file.write_bytes(whole[:size])
+        with pytest.raises(FolderError, match=r"cut\.parquet: damaged"):
+            check_parquet("tape", "problems", [file])
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A link, a pipe, a folder and nothing at all are refused at once."""
+    whole = write(tmp_path / "whole.parquet", "tape", "problems")
+    (tmp_path / "link").symlink_to(whole)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("link", "pipe", "folder", "nothing"):
+        with pytest.raises(FolderError, match=name):
+            check_parquet("tape", "problems", [tmp_path / name])

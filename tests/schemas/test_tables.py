@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of tapes and runs, as the SQL defines them."""
+
+import duckdb
+import pytest
+from querytape.schemas import TABLES, columns, ddl, select_list
+
+
+@pytest.mark.parametrize("kind", ["tape", "run"])
+def test_columns_are_what_duckdb_makes_of_the_sql(kind: str) -> None:
+    """Names, types and order are those of the tables that the SQL creates; no table is missing in TABLES."""
+    with duckdb.connect() as con:
+        con.execute(ddl(kind))
+        rows = con.execute(
+            "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index"
+        ).fetchall()
+    by_table = {table: tuple((name, type_) for owner, name, type_ in rows if owner == table) for table, _, _ in rows}
+    assert by_table == {table: columns(kind, table) for table in TABLES[kind]}
+
+
+def test_unknown_table() -> None:
+    """A table that is not defined is a mistake in the program, and is named."""
+    with pytest.raises(KeyError, match=r"tape\.sql defines no table 'outcomes'"):
+        columns("tape", "outcomes")
+
+
+def test_select_list() -> None:
+    """Every column is there, in order: cast where the input has it, NULL where not."""
+    listed = select_list("tape", "problems", {"line", "kind"})
+    with duckdb.connect() as con:
+        cursor = con.execute(f"SELECT {listed} FROM (SELECT 7::INTEGER AS line, 'bad_time' AS kind, 1 AS more)")
+        names = [column[0] for column in cursor.description or []]
+        assert names == [name for name, _ in columns("tape", "problems")]
+        assert cursor.fetchall() == [(None, 7, None, "bad_time", None)]

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Control connections to servers that say nothing, too much, or ask for the password."""
+
+import random
+import time
+from contextlib import suppress
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.common.errors import TargetError
+from querytape.native.bindings.engine import Engine, EngineOptions
+from querytape.servers import control
+from querytape.servers.facts import gather, query_or_none
+from querytape.servers.target import Target
+from querytape.servers.tls import Tls
+
+from tests.helpers.hostile import Client, drip, greeting, hostile, packet
+
+SECRET = "hunter2"
+
+
+def target(port: int, **more: Any) -> Target:
+    """Return a target on this machine."""
+    return Target("app", "localhost", "127.0.0.1", port, password=SECRET, **more)
+
+
+def connect(port: int, **more: Any) -> Any:
+    """Open a control connection with little patience."""
+    options = {"timeout_s": 1, "answer_s": 0.5, "charset": "utf8mb4", "autocommit": None, **more}
+    return control.connect(host="127.0.0.1", port=port, user="app", password=SECRET, **options)
+
+
+def test_a_server_that_says_nothing() -> None:
+    """A connect ends after its time-out, whether nothing comes or the greeting drips."""
+    for script in (Client.hold, lambda client: drip(client, greeting() * 9, 0.05)):
+        began = time.monotonic()
+        with hostile(script) as server, pytest.raises(TargetError, match="no answer in time"):
+            target(server.port).connect(1)
+        assert time.monotonic() - began < 5
+
+
+def test_a_query_without_an_answer() -> None:
+    """An answer that never comes, or never ends, ends the connection after its time-out."""
+
+    def silent(client: Client) -> None:
+        client.log_in()
+        client.hear()
+        client.hold()
+
+    def dripping(client: Client) -> None:
+        client.log_in()
+        client.hear()
+        drip(client, packet(1, b"\1" * 200), 0.02)
+
+    for script in (silent, dripping):
+        with hostile(script) as server:
+            con = connect(server.port)
+            began = time.monotonic()
+            with pytest.raises(TargetError, match="no answer in time"):
+                query_or_none(con, "SELECT 1")
+            assert time.monotonic() - began < 5
+
+
+def test_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer is not read beyond its bound."""
+    monkeypatch.setattr(control, "MAX_ANSWER_BYTES", 1 << 20)
+
+    def script(client: Client) -> None:
+        client.log_in()
+        client.hear()
+        for _ in range(64):
+            client.say(packet(1, b"\xff" * 0xFFFFFF)[: 1 << 20])
+        client.hold()
+
+    with hostile(script) as server:
+        con = connect(server.port, answer_s=20)
+        with pytest.raises(TargetError, match="larger than 1 MiB"):
+            query_or_none(con, "SELECT 1")
+
+
+def column(name: bytes) -> bytes:
+    """Return a column's definition: a VARCHAR."""
+    texts = b"".join(bytes([len(part)]) + part for part in (b"def", b"", b"", b"", name, name))
+    return texts + b"\x0c\x21\0\xff\0\0\0\xfd\0\0\0\0\0"
+
+
+def result(rows: list[list[bytes]], columns: int) -> bytes:
+    """Return the packets of a result."""
+    payloads = [bytes([columns]), *(column(b"c") for _ in range(columns)), b"\xfe\0\0\2\0"]
+    payloads += [b"".join(bytes([len(value)]) + value for value in row) for row in rows]
+    payloads.append(b"\xfe\0\0\2\0")
+    return b"".join(packet(number % 256, payload) for number, payload in enumerate(payloads, 1))
+
+
+ANSWERS = [
+    result([[b"x"]], 1),
+    result([[b"x", b"y"]], 2),
+    result([[b"", b"", b"", b"", b"", b"", b"", b""]], 8),
+    result([[b"-1", b"99999999999999999999999999"]], 2),
+    packet(1, b""),
+    packet(1, b"\xfc"),
+    packet(1, b"\xfb/etc/passwd"),
+    packet(1, b"\xff"),
+    packet(1, b"\5"),
+    packet(9, b"\0"),
+    packet(1, b"\1") + packet(2, b"\3def"),
+    packet(1, b"\0\xfe\xff"),
+]
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_answers_that_are_none(answer: bytes) -> None:
+    """Whatever a server answers, what is not an answer is a TargetError or not known: never a traceback."""
+    _ask_all(answer)
+
+
+def test_answers_of_any_bytes() -> None:
+    """The same with 60 random answers (fixed seed), whole packets or not."""
+    chance = random.Random(7)
+    for _ in range(60):
+        noise = chance.randbytes(chance.randrange(1, 60))
+        _ask_all(packet(1, noise) if chance.random() < 0.7 else noise)
+
+
+def _ask_all(answer: bytes) -> None:
+    def script(client: Client) -> None:
+        client.log_in()
+        while client.hear():
+            client.say(answer)
+
+    with hostile(script) as server, suppress(TargetError):
+        gather(connect(server.port))
+
+
+@pytest.mark.parametrize("plugin", [b"mysql_clear_password", b"dialog"])
+def test_a_password_is_not_sent_in_clear(plugin: bytes) -> None:
+    """Neither client sends the password to a server that asks for it, nor without TLS where it is allowed."""
+
+    def script(client: Client) -> None:
+        client.say(greeting())
+        client.hear()
+        client.say(packet(2, b"\xfe" + plugin + b"\0" + (b"\4Password: " if plugin == b"dialog" else b"")))
+        client.hear()
+        client.hold()
+
+    for allowed in (False, True):
+        with hostile(script) as server:
+            with pytest.raises(TargetError, match="refused without"):
+                target(server.port, tls=Tls(cleartext_password=allowed)).connect(2)
+            options = EngineOptions(
+                host="127.0.0.1", port=server.port, user="app", password=SECRET, cleartext=allowed, connect_timeout_s=2
+            )
+            failed = one_session(options)
+            assert failed == 1
+            assert not any(SECRET.encode() in data for data in server.heard)
+
+
+def one_session(options: EngineOptions) -> int:
+    """Open one session of the engine and end it; return how many failed."""
+    sessions = "SELECT 1::BIGINT, 0::BIGINT, 0::BIGINT, NULL::VARCHAR, true, NULL::INTEGER, NULL::BIGINT, NULL::VARCHAR"
+    with duckdb.connect() as con, Engine(options) as engine:
+        con.execute("SET arrow_large_buffer_size = true")
+        engine.sessions(con.sql(sessions))
+        engine.start()
+        engine.feed_end()
+        for _ in range(100):
+            stats = engine.stats()
+            if stats.sessions_failed or stats.sessions_opened:
+                break
+            time.sleep(0.1)
+        return stats.sessions_failed

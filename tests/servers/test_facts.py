@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What servers say of themselves, and what is made of it."""
+
+import pytest
+from querytape.servers.facts import (
+    Facts,
+    count_replicas,
+    gather,
+    identity_of,
+    other_users,
+    whole_process_list,
+    writing_privileges,
+)
+from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
+
+
+def test_variables() -> None:
+    """Variables are read as what they mean; one that is missing or no number is not known."""
+    facts = Facts("8.0.31", variables={"max_connections": "151", "read_only": "ON", "lower_case_table_names": "1"})
+    assert facts.number("max_connections") == 151
+    assert facts.number("read_only") is None
+    assert facts.number("none") is None
+    assert (facts.read_only, facts.folds_names) == (True, True)
+    assert (Facts("10.11.6").read_only, Facts("10.11.6").folds_names) == (False, False)
+    assert not Facts("12.0", variables={"read_only": "NO_LOCK_NO_ADMIN"}).read_only
+
+
+def test_processes() -> None:
+    """Other users are counted by account, replicas by the threads that feed them."""
+    processes = [
+        (5, "event_scheduler", "localhost", None, "Daemon", 1, "", None),
+        (7, "app", "10.0.0.5:4000", "shop", "Sleep", 1, "", None),
+        (8, "app", "10.0.0.5:4001", "shop", "Sleep", 1, "", None),
+        (9, "repl", "10.0.0.6:4001", None, "Binlog Dump GTID", 1, "", None),
+        (10, "me", "localhost", None, "Query", 0, "", "SHOW PROCESSLIST"),
+    ]
+    assert other_users(processes, 10) == {"app@10.0.0.5": 2, "repl@10.0.0.6": 1}
+    assert count_replicas([None, None], processes) == 1
+    assert count_replicas([None, [(1,), (2,)]], None) == 2
+    assert count_replicas([None, None], None) is None
+
+
+def test_process_list_may_be_cut() -> None:
+    """Without PROCESS a server shows an account's own threads only: then the list is taken as not known."""
+    mine = [(10, "me", "localhost", None, "Query", 0, "", "SHOW PROCESSLIST")]
+    usage = [("GRANT USAGE ON *.* TO `me`@`%`",)]
+    assert whole_process_list(mine, 3, usage) is None
+    assert whole_process_list(mine, 1, usage) == mine
+    assert whole_process_list(mine, 3, [("GRANT SELECT, PROCESS ON *.* TO `me`@`%`",)]) == mine
+    assert whole_process_list(mine, 3, [("GRANT ALL PRIVILEGES ON `shop`.* TO `me`@`%`",)]) is None
+    assert whole_process_list(None, 1, usage) is None
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+def test_account_without_rights(server: Server) -> None:
+    """An account that may see nothing learns neither who else is there nor of replicas, and is told so."""
+    server.execute("CREATE USER blind@'%' IDENTIFIED BY 'x'")
+    try:
+        with server.connect(), Target("blind", "127.0.0.1", "127.0.0.1", server.port, password="x").connect() as con:
+            facts = gather(con)
+    finally:
+        server.execute("DROP USER blind@'%'")
+    assert (facts.others, facts.replicas) == (None, None)
+    assert "mysql" not in facts.schemas
+
+
+def test_identity() -> None:
+    """MySQL is known by its UUID, MariaDB by uid, host, port and data folder."""
+    assert identity_of({"server_uuid": "u"}) == "u"
+    assert identity_of({"hostname": "h", "port": "1", "datadir": "/d"}) == "|h|1|/d"
+    assert identity_of({}) is None
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+def test_real_servers(server: Server) -> None:
+    """Real servers answer every query; the same server has the same identity twice."""
+    with server.connect() as con:
+        facts = gather(con)
+    assert facts.version.startswith(server.version)
+    assert facts.number("max_connections") == 151
+    assert facts.others == {}
+    assert facts.replicas == 0
+    assert facts.connected is not None
+    assert facts.event_scheduler is not None
+    assert "mysql" in facts.schemas
+
+
+GRANTS = [
+    (["GRANT USAGE ON *.* TO `r`@`%` IDENTIFIED BY PASSWORD 'x'", "GRANT SELECT, SHOW VIEW ON `a`.* TO `r`@`%`"], ()),
+    (["GRANT ALL PRIVILEGES ON *.* TO 'root'@'localhost' WITH GRANT OPTION"], ("ALL PRIVILEGES",)),
+    (["GRANT SELECT (a, b), INSERT (a), UPDATE ON `a`.`t` TO `u`@`%`"], ("INSERT", "UPDATE")),
+    (["GRANT SELECT, FILE ON *.* TO `u`@`%`", "GRANT FILE_X,BACKUP_ADMIN ON *.* TO `u`@`%`"],
+     ("FILE", "FILE_X", "BACKUP_ADMIN")),
+    (["GRANT EXECUTE ON PROCEDURE `a`.`p` TO `u`@`%`"], ("EXECUTE",)),
+    (["GRANT `app_write`@`%` TO `u`@`%`"], ("the role `app_write`@`%`",)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("grants", "may"), GRANTS)
+def test_what_an_account_may_do_besides_reading(grants: list[str], may: tuple[str, ...]) -> None:
+    """Privileges that can change anything are named; a role may hold any."""
+    assert writing_privileges([(text,) for text in grants]) == may
+    assert writing_privileges(None) is None

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server programs: which one a kind means, and what is said where there is none."""
+
+from pathlib import Path
+
+import pytest
+from querytape.servers import programs
+from querytape.servers.programs import Program, find_program, missing_sentence, search_path, servers_folder
+
+KNOWN = (
+    Program("mariadb", "10.11.6", ("/usr/sbin/mariadbd",)),
+    Program("mariadb", "11.8.2", ("/f/mariadb-11.8/mysqld",)),
+    Program("mysql", "8.0.31", ("/f/mysql-8.0/mysqld",)),
+    Program("mysql", "8.4.10", ("/f/mysql-8.4/mysqld",)),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "version"),
+    [
+        ("mariadb", "11.8.2"),
+        ("mariadb-10.11", "10.11.6"),
+        ("mysql", "8.4.10"),
+        ("mysql-8.0", "8.0.31"),
+        ("mysql-8", "8.4.10"),
+        ("mysql-8.0.3", None),
+        ("postgres", None),
+    ],
+)
+def test_kinds(monkeypatch: pytest.MonkeyPatch, kind: str, version: str | None) -> None:
+    """A kind is a family and the start of a version, by whole numbers; the newest that fits is taken."""
+    monkeypatch.setattr(programs, "known_programs", lambda: KNOWN)
+    program = find_program(kind)
+    assert (program and program.version) == version
+
+
+def test_commands_of_a_data_folder() -> None:
+    """MySQL makes its own data folder, MariaDB has a script for it; neither asks for a password."""
+    mysql = Program("mysql", "8.0.31", ("mysqld",), ("--basedir=/f",)).init_command(Path("/d"))
+    assert mysql[:2] == ["mysqld", "--no-defaults"]
+    assert {"--basedir=/f", "--datadir=/d", "--initialize-insecure"} <= set(mysql)
+    assert "--datadir=/d" in Program("mariadb", "10.11.6", ("mariadbd",)).init_command(Path("/d"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("mariadb", "apt-get install"),
+        ("mariadb-11.8", "fetch-debian-server"),
+        ("mysql-9", "fetch-debian-server"),
+        ("mysql-5.7", "fetch-mysql"),
+    ],
+)
+def test_missing(kind: str, way: str) -> None:
+    """A missing server is a sentence that says how to get it."""
+    assert missing_sentence(kind).startswith(f"no {kind} server on this machine: ")
+    assert way in missing_sentence(kind)
+
+
+def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """QT_SERVERS says where fetched servers are; installed ones are looked for beyond an ordinary user's PATH."""
+    monkeypatch.setenv("QT_SERVERS", "/srv/servers")
+    monkeypatch.setenv("PATH", "/usr/bin")
+    assert servers_folder() == Path("/srv/servers")
+    assert search_path().split(":")[0] == "/usr/bin"
+    assert "/usr/sbin" in search_path().split(":")

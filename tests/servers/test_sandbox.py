@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Private servers: unprivileged, stopped, restarted, copied, and never outliving their parent."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import TargetError
+from querytape.servers import sandbox
+from querytape.servers.sandbox import Server, copy_data, start_server
+
+from ..conftest import skip_loudly
+
+CHILD = """
+import sys, time
+from pathlib import Path
+from querytape.servers.sandbox import start_server
+server = start_server("mariadb", template=Path(sys.argv[1]))
+print(server.pid, server.folder, flush=True)
+time.sleep(60)
+"""
+
+
+def gone(pid: int) -> bool:
+    """Whether a process has ended; a zombie has, even where nobody waits for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return True
+
+
+def test_a_server_answers_and_is_not_root(server: Server) -> None:
+    """It answers on its own port and never runs as root."""
+    assert server.execute("SELECT @@port") == ((server.port,),)
+    assert Path(f"/proc/{server.pid}").stat().st_uid != 0
+    assert server.execute("SELECT VERSION()")[0][0].startswith(server.version)
+
+
+def test_a_copy_has_the_data_and_its_own_identity(server_factory: Callable[..., Server]) -> None:
+    """A cold copy starts as another server with the same rows."""
+    first = server_factory("mariadb")
+    first.execute("CREATE DATABASE d")
+    first.execute("CREATE TABLE d.t (a INT PRIMARY KEY)")
+    first.execute("INSERT INTO d.t VALUES (7), (23)")
+    first.stop()
+    second = server_factory("mariadb", template=first.datadir)
+    assert second.execute("SELECT SUM(a) FROM d.t") == ((30,),)
+    first.start()
+    assert first.port != second.port
+
+
+def test_copies_of_mysql_have_different_uuids(server_factory: Callable[..., Server]) -> None:
+    """Two servers from one template are two servers."""
+    one, two = server_factory("mysql80"), server_factory("mysql80")
+    assert one.execute("SELECT @@server_uuid") != two.execute("SELECT @@server_uuid")
+
+
+def test_configuration_reaches_the_server(server_factory: Callable[..., Server]) -> None:
+    """Options may be spelt with underscores and win over the defaults; the slow log is where it says."""
+    server = server_factory("mariadb", {"slow_query_log": "ON", "long_query_time": "0"})
+    server.execute("SELECT 'seen'")
+    server.stop()  # the log has a statement shortly after its client has the answer
+    assert b"SELECT 'seen'" in server.slow_log.read_bytes()
+
+
+def test_a_bad_option_shows_the_error_log(server_factory: Callable[..., Server]) -> None:
+    """The exception holds the server's own words."""
+    with pytest.raises(TargetError, match="no-such-option"):
+        server_factory("mariadb", {"no-such-option": "1"})
+
+
+def test_an_unknown_kind_says_what_to_do() -> None:
+    """A server that nobody has is a sentence, not a traceback."""
+    with pytest.raises(TargetError, match="fetch-mysql"):
+        start_server("mysql-4.1")
+
+
+def test_a_killed_parent_leaves_no_server(mariadb: Server) -> None:
+    """kill -9 of the program that started a server ends the server."""
+    command = [sys.executable, "-c", CHILD, str(sandbox.template_data(mariadb.program))]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        assert parent.stdout is not None
+        pid, folder = parent.stdout.readline().split()
+        assert not gone(int(pid))
+        parent.kill()
+    deadline = time.monotonic() + 10
+    while not gone(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert gone(int(pid))
+    subprocess.run(["rm", "-rf", folder], check=True)
+
+
+def test_a_crash_is_survived(server_factory: Callable[..., Server]) -> None:
+    """A killed server starts again on its data."""
+    server = server_factory("mariadb")
+    server.execute("CREATE DATABASE kept")
+    server.kill()
+    assert not server.running
+    server.start()
+    assert ("kept",) in server.execute("SHOW DATABASES")
+
+
+def test_copy_data_forgets_the_uuid(tmp_path: Path) -> None:
+    """auto.cnf, which holds MySQL's UUID, is not copied."""
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "auto.cnf").write_text("[auto]\nserver-uuid=1\n")
+    (tmp_path / "a" / "ibdata1").write_text("x")
+    copy_data(tmp_path / "a", tmp_path / "b")
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == ["ibdata1"]
+
+
+def test_the_folder_belongs_to_the_servers_user(request: pytest.FixtureRequest) -> None:
+    """A folder for a server can be entered by the account that the server runs as."""
+    if os.geteuid() != 0:
+        skip_loudly(request, "not root: that a server's folder is given to another account is not tested")
+    folder = sandbox.private_folder()
+    try:
+        assert folder.stat().st_uid != 0
+    finally:
+        folder.rmdir()
+
+
+def test_temporary_files_are_its_own(server_factory: Callable[..., Server]) -> None:
+    """Two servers on one machine share no folder for temporary files: MariaDB's have names that repeat."""
+    for kind in ("mariadb", "mysql80"):
+        server = server_factory(kind)
+        assert server.execute("SELECT @@tmpdir") == ((str(server.folder / "tmp"),),)

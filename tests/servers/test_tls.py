@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS settings by the mysql client's names."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.servers.sandbox import Server
+from querytape.servers.tls import MODES, Tls, is_encrypted
+
+
+def test_option_file() -> None:
+    """Files alone mean PREFERRED, as the client takes them; nothing means no TLS; the mode may be in small letters."""
+    assert Tls.of({}) == Tls("DISABLED")
+    assert Tls.of({"ssl_cert": "c", "ssl_key": "k"}) == Tls("PREFERRED", None, "c", "k")
+    assert Tls.of({"ssl_mode": "required"}) == Tls("REQUIRED")
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_modes(mode: str) -> None:
+    """Every mode settles to one that the engine knows; PREFERRED becomes what the connection came to."""
+    tls = Tls(mode, ca="ca.pem")
+    assert tls.required == (mode not in ("DISABLED", "PREFERRED"))
+    expected = {"DISABLED": (0, 0), "PREFERRED": (1, 0)}.get(mode, (MODES.index(mode) - 1,) * 2)
+    assert (tls.settled(True).code, tls.settled(False).code) == expected
+
+
+def test_refused(tmp_path: Path) -> None:
+    """An unknown mode, a mode that verifies without an authority, and files that are none."""
+    with pytest.raises(InputError, match="--ssl-mode: expected one of DISABLED"):
+        Tls("ON")
+    with pytest.raises(InputError, match="--ssl-mode VERIFY_CA: expected --ssl-ca"):
+        Tls("VERIFY_CA")
+    with pytest.raises(InputError, match="cannot be read"):
+        Tls("VERIFY_CA", ca=str(tmp_path / "none.pem")).context()
+
+
+def test_context() -> None:
+    """Only the modes that verify look at the server's certificate, and only one at its name."""
+    assert Tls().context() is None
+    required = Tls("REQUIRED").context()
+    assert required is not None
+    assert (required.verify_mode, required.check_hostname) == (ssl.CERT_NONE, False)
+
+
+@pytest.mark.mariadb
+def test_plain_connection(mariadb: Server) -> None:
+    """A connection without TLS is seen as such."""
+    with mariadb.connect() as con:
+        assert not is_encrypted(con)

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of the house that a machine can check: imports, numbers in C and Python, licences, sizes."""
+
+import ast
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from querytape.schemas import ACTIONS, CLASSES, DANGERS, FLAGS, ddl
+
+from tests.helpers.graph import Graph, include_graph, ours, python_graph, rings, units
+
+# Which part may import which; every part may import itself. docs/architecture.md shows this table.
+MAY_IMPORT = {
+    "common": set(),
+    "schemas": {"common"},
+    "native": {"common"},
+    "servers": {"common"},
+    "capture": {"common", "schemas", "native", "servers"},
+    "replay": {"common", "schemas", "native", "servers"},
+    "analyze": {"common", "schemas"},
+    "experiments": {"common", "schemas", "native", "servers", "capture", "replay", "analyze"},
+    "demo": {"common", "servers"},
+    "cli": {"common", "schemas", "native", "servers", "capture", "replay", "analyze", "experiments", "demo"},
+}
+# Inside a part, from the ground up: a module imports from its own layer and those before it. A folder stands for all in it.
+LAYERS = {
+    "analyze": (
+        ("verdicts", "database"),
+        ("model",),
+        ("findings",),
+        ("pipeline", "tape_summary", "sweep", "gates"),
+        ("render",),
+        ("library",),
+        ("",),
+    ),
+    "replay": (
+        ("storage", "plan"),
+        ("options",),
+        ("checks", "observe", "engine_options", "run_folder", "last_calibration", "synthetic_tape"),
+        ("watcher",),
+        ("run",),
+        ("summary",),
+        ("pipeline", "calibrate"),
+        ("",),
+    ),
+    "cli": (
+        (
+            "lazy_group",
+            "live_lines",
+            "option_sections",
+            "output",
+            "param_types",
+            "progress",
+            "replay_options",
+            "replay_settings",
+            "report_options",
+            "server_options",
+        ),
+        ("commands",),
+        ("main",),
+        ("",),
+    ),
+}
+# Modules without a test file of their name. This list only shrinks: what has one must not be in it.
+WITHOUT_TEST_FILE: frozenset[str] = frozenset()
+MAX_LINES = 400
+MAX_FUNCTION = 60
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """Who imports whom in the product's Python."""
+    checkout = Path(__file__).resolve().parent.parent
+    return python_graph(checkout, *MAY_IMPORT)
+
+
+@pytest.mark.parametrize("part", sorted(MAY_IMPORT))
+def test_a_part_imports_only_what_it_may(part: str, graph: Graph) -> None:
+    """A part imports only what the table lets it."""
+    allowed = MAY_IMPORT[part] | {part}
+    assert [
+        f"{module} imports {used or 'the package itself'}"
+        for module in graph
+        if module.partition(".")[0] == part
+        for used in graph[module]
+        if used.partition(".")[0] not in allowed
+    ] == []
+
+
+@pytest.mark.parametrize("part", sorted(LAYERS))
+def test_layers_inside_a_part(part: str, graph: Graph) -> None:
+    """Inside a part imports go down: no module imports from a layer above its own; every module is in a layer."""
+    floors = {name: floor for floor, names in enumerate(LAYERS[part]) for name in names}
+    inside = {module: module[len(part) + 1 :].partition(".")[0] for module in graph if module.partition(".")[0] == part}
+    assert sorted(set(inside.values()) - floors.keys()) == []
+    assert [
+        f"{module} imports {used}"
+        for module in inside
+        for used in graph[module]
+        if used in inside and floors[inside[used]] > floors[inside[module]]
+    ] == []
+
+
+def test_no_ring_of_imports(graph: Graph) -> None:
+    """No modules import each other, be it through others, in a function or under TYPE_CHECKING."""
+    assert rings(graph) == []
+
+
+def test_no_ring_of_includes(checkout: Path) -> None:
+    """No files of C include each other; a `.c` and its header count as one."""
+    graph = include_graph(checkout / "native")
+    assert rings(graph) == []
+    assert rings(units(graph)) == []
+
+
+def test_the_walks_see_what_is_there(graph: Graph, checkout: Path) -> None:
+    """The graphs above are not empty, and a ring that is made is found: the tests pass on something."""
+    assert "common.errors" in graph["capture.pipeline"]
+    assert "base/error.h" in include_graph(checkout / "native")["base/error.c"]
+    assert rings({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
+    assert rings(units({"x.c": {"x.h", "y.h"}, "y.c": {"y.h", "x.h"}, "x.h": set(), "y.h": set()})) == [["x", "y"]]
+
+
+def test_no_command_imports_another(graph: Graph) -> None:
+    """What two commands need is a module of `cli/`, or below."""
+    commands = {module for module in graph if module.startswith("cli.commands.")}
+    assert len(commands) > 10
+    assert [(module, used) for module in commands for used in graph[module] & commands] == []
+
+
+def test_only_the_command_line_knows_click(checkout: Path) -> None:
+    """Below `cli/` nothing imports click."""
+    found = []
+    for part in MAY_IMPORT.keys() - {"cli"}:
+        for path in ours(checkout / part, "*.py"):
+            if re.search(r"^\s*(import|from) click\b", path.read_text(encoding="utf-8"), re.M):
+                found.append(str(path.relative_to(checkout)))
+    assert found == []
+
+
+def test_the_root_has_no_other_python(checkout: Path) -> None:
+    """The folders are the house; at the root is what every Python project has there."""
+    assert {path.name for path in checkout.glob("*.py")} == {"__init__.py", "__main__.py", "setup.py"}
+
+
+def test_no_name_of_the_standard_library(graph: Graph) -> None:
+    """No module or folder of ours is called like a module of the standard library."""
+    words = {word for module in graph for word in module.split(".") if word and word != "__main__"}
+    assert sorted(words & sys.stdlib_module_names) == []
+
+
+def test_every_module_has_its_test_file(graph: Graph, checkout: Path) -> None:
+    """`a/b.py` is tested by `tests/a/test_b.py` (or several that begin so), but for a list that only shrinks."""
+    without = set()
+    for module in graph:
+        folder, _, name = module.rpartition(".")
+        is_package = (checkout / module.replace(".", "/")).is_dir()
+        if is_package or not folder:
+            continue
+        if not any((checkout / "tests" / folder.replace(".", "/")).glob(f"test_{name}*.py")):
+            without.add(module)
+    assert sorted(without) == sorted(WITHOUT_TEST_FILE)
+
+
+def test_private_headers_have_types_only(checkout: Path) -> None:
+    """A folder's `state.h` declares no function: each `.c` has a header of its own for that, so that no ring can hide."""
+    headers = [path for path in ours(checkout / "native", "*.h") if path.name == "state.h"]
+    assert headers
+    for path in headers:
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
+        assert re.findall(r"^(?!static|typedef|#)\w[\w \*]*\w\([^;{]*\);", text, re.M) == [], path
+    assert [path.name for path in ours(checkout / "native", "*_private.h")] == []
+
+
+def test_every_c_file_has_its_header(checkout: Path) -> None:
+    """`x.c` offers what `x.h` says; what querytape.h declares needs no other header."""
+    headers = "".join(path.read_text(encoding="utf-8") for path in sorted((checkout / "native").glob("querytape*.h")))
+    public = set(re.findall(r"\b(qt_\w+)\(", headers))
+    found = []
+    for path in ours(checkout / "native", "*.c"):
+        text = path.read_text(encoding="utf-8")
+        offered = set(re.findall(r"^(?!static)\w[\w \*]*?\b(qt_\w+)\([^;]*?\)[^;{]*\n\{", text, re.M))
+        header = path.with_suffix(".h")
+        declared = set(re.findall(r"\b(qt_\w+)\(", header.read_text(encoding="utf-8"))) if header.exists() else set()
+        found += [f"{path.relative_to(checkout)}: {name}" for name in sorted(offered - declared - public)]
+    assert found == []
+
+
+def header_numbers(checkout: Path, prefix: str) -> dict[str, int]:
+    """Return the names (lower case, without prefix) and numbers that the native header gives."""
+    text = (checkout / "native" / "querytape.h").read_text(encoding="utf-8")
+    found = re.findall(rf"^(?:#define |\s+){prefix}([A-Z_]+)(?: =)? (\d+)", text, re.M)
+    return {name.lower(): int(value) for name, value in found}
+
+
+def test_flags_are_equal_in_c_and_python(checkout: Path) -> None:
+    """The tape's flag bits have one meaning."""
+    assert header_numbers(checkout, "QT_F_") == FLAGS
+
+
+def test_actions_are_equal_in_c_and_python(checkout: Path) -> None:
+    """The bits of what a statement does have one meaning, and each bit is of one action."""
+    assert header_numbers(checkout, "QT_ACTION_") == ACTIONS
+    named = re.findall(r"WHEN '(\w+)' THEN (\d+)", ddl("actions"))
+    assert {name: int(bit) for name, bit in named} == ACTIONS
+    assert sorted(ACTIONS.values()) == [1 << bit for bit in range(len(ACTIONS))]
+
+
+def test_dangers_are_equal_in_c_and_python(checkout: Path) -> None:
+    """The danger codes have one meaning."""
+    assert header_numbers(checkout, "QT_DANGER_") == DANGERS
+
+
+def test_classes_are_equal_in_c_and_python(checkout: Path) -> None:
+    """The classes of statements have one order."""
+    assert header_numbers(checkout, "QT_CLASS_") == {name: number for number, name in enumerate(CLASSES)}
+
+
+def test_every_source_file_names_its_licence(checkout: Path) -> None:
+    """One SPDX line a file, in its first three lines."""
+    scripts = [path for folder in ("scripts", ".ci") for path in (checkout / folder).iterdir() if path.is_file()]
+    without = [
+        str(path.relative_to(checkout))
+        for path in [*ours(checkout, "*.py", "*.c", "*.h", "*.sql", "Makefile"), *scripts]
+        if path.stat().st_size
+        and "SPDX-License-Identifier: Apache-2.0" not in "".join(path.open(encoding="utf-8").readlines()[:3])
+    ]
+    assert not without
+
+
+def test_ci_calls_only_make_targets(checkout: Path) -> None:
+    """What CI does can be done by hand: its targets are those of `make help`."""
+    called = re.findall(r"^make ([a-z-]+)", (checkout / ".ci" / "run").read_text(encoding="utf-8"), re.M)
+    targets = re.findall(r"^([a-z-]+):.*## ", (checkout / "Makefile").read_text(encoding="utf-8"), re.M)
+    assert "test" in called
+    assert set(called) <= set(targets)
+
+
+def test_python_files_and_functions_stay_short(checkout: Path) -> None:
+    """No Python file of ours has 400 lines, no function 60."""
+    long = []
+    for path in ours(checkout, "*.py"):
+        text = path.read_text(encoding="utf-8")
+        if text.count("\n") >= MAX_LINES:
+            long.append(str(path.relative_to(checkout)))
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno >= MAX_FUNCTION:
+                long.append(f"{path.relative_to(checkout)}: {node.name}")
+    assert long == []
+
+
+def test_c_files_and_functions_stay_short(checkout: Path) -> None:
+    """The same for C; and no line is wider than 120."""
+    long = []
+    for path in ours(checkout / "native", "*.c", "*.h"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        name = str(path.relative_to(checkout))
+        if len(lines) >= MAX_LINES:
+            long.append(name)
+        long += [f"{name}:{number}: wide" for number, line in enumerate(lines, 1) if len(line) > 120]
+        begin = 0
+        for number, line in enumerate(lines, 1):
+            if line == "{":
+                begin = number
+            elif line == "}" and number - begin >= MAX_FUNCTION:
+                long.append(f"{name}:{begin}: a function of {number - begin} lines")
+    assert long == []

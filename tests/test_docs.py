@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages: links and paths lead somewhere, the words are the field's, what is generated is up to date."""
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+PAGES = sorted([CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *(CHECKOUT / "docs").glob("*.md")])
+NAMES = [path.relative_to(CHECKOUT).as_posix() for path in PAGES]
+# Folders that a page names by path; what begins with another word is a path on the reader's machine.
+FOLDERS = sorted(path.name for path in CHECKOUT.iterdir() if path.is_dir() and not path.name.startswith("."))
+MADE = {"bench/out", "build", "dist"}  # by make, never committed
+OLD_WORDS = (
+    r"canar(y|ies)|conductor|stand-ins?|portraits?|(the|its|their|whose) books|nullserver|redacted tapes?|tape redact"
+    r"|whom|anew|meanwhile|likewise|beside"
+)
+LINES_OF_README = 120
+
+
+def links(text: str) -> Iterator[str]:
+    """Yield the targets of a page's links and pictures, code aside."""
+    for line in text.splitlines():
+        if not line.startswith("    "):
+            yield from re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line))
+            yield from re.findall(r'(?:src|href)="([^"]+)"', line)
+
+
+def anchors(text: str) -> set[str]:
+    """Return what a link behind `#` may name: headings as GitHub writes them."""
+    heads = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_lead_somewhere(name: str) -> None:
+    """Every link inside the repository names a file that is there, and a heading that is on it."""
+    page, broken = CHECKOUT / name, []
+    for link in links(page.read_text(encoding="utf-8")):
+        place, _, heading = link.partition("#")
+        if re.match(r"[a-z]+:", link):
+            continue
+        target = (page.parent / place) if place else page
+        if not target.exists() or (heading and heading not in anchors(target.read_text(encoding="utf-8"))):
+            broken.append(link)
+    assert broken == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_paths_are_there(name: str) -> None:
+    """Every path of the repository that a page names exists."""
+    text = (CHECKOUT / name).read_text(encoding="utf-8")
+    pattern = rf"(?<![\w/.:<-])((?:{'|'.join(FOLDERS)})/[\w./*{{}},-]*)"
+    named = {path.rstrip(".,/") for path in re.findall(pattern, text)}
+    missing = [
+        path
+        for path in named
+        if path not in MADE
+        and not (CHECKOUT / path).exists()
+        and not any(any(CHECKOUT.glob(one)) for one in alternatives(path))
+    ]
+    assert sorted(missing) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_there(name: str) -> None:
+    """Every source file that a page names without its folder exists, too."""
+    text = (CHECKOUT / name).read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w\w+\.(?:py|c|h|sql|j2))`", text))
+    assert sorted(file for file in named if not any(any((CHECKOUT / one).rglob(file)) for one in FOLDERS)) == []
+
+
+def alternatives(path: str) -> list[str]:
+    """Return `a/b.c` and `a/d.c` for `a/{b,d}.c`."""
+    braces = re.search(r"\{([^}]*)\}", path)
+    if braces is None:
+        return [path]
+    return [path.replace(braces[0], word, 1) for word in braces[1].split(",")]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "CHANGELOG.md"])
+def test_no_old_words(name: str) -> None:
+    """The pages use the field's terms, and plain English."""
+    text = (CHECKOUT / name).read_text(encoding="utf-8")
+    lines = enumerate(text.splitlines(), 1)
+    assert [(number, line) for number, line in lines if re.search(rf"\b({OLD_WORDS})\b", line, re.I)] == []
+
+
+def test_readme_is_short() -> None:
+    """The first page shows before it explains, and ends."""
+    assert (CHECKOUT / "README.md").read_text(encoding="utf-8").count("\n") <= LINES_OF_README
+
+
+def test_every_page_is_in_the_index() -> None:
+    """docs/README.md leads to every page."""
+    index = set(links((CHECKOUT / "docs" / "README.md").read_text(encoding="utf-8")))
+    assert {path.name for path in (CHECKOUT / "docs").glob("*.md")} - index == {"README.md"}
+
+
+def test_the_architecture_names_every_folder() -> None:
+    """docs/architecture.md has a line for every folder of the product's source."""
+    text = (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    listed = subprocess.run(["git", "ls-files"], cwd=CHECKOUT, capture_output=True, text=True, check=True).stdout
+    folders = {str(Path(name).parent) for name in listed.splitlines() if Path(name).suffix in (".py", ".c", ".h")}
+    assert [
+        folder for folder in sorted(folders - {"."}) if not folder.startswith("tests/") and f"`{folder}/`" not in text
+    ] == []
+
+
+def test_the_import_table_is_up_to_date() -> None:
+    """docs/architecture.md has the table that the architecture test holds."""
+    command = [sys.executable, str(CHECKOUT / "docs" / "make_architecture.py"), "--print"]
+    page = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT).stdout
+    assert (CHECKOUT / "docs" / "architecture.md").read_text(encoding="utf-8") == page, "run make docs"
+
+
+def section(page: str, heading: str) -> str:
+    """Return the part of a page under a heading, up to the next of its kind."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8")
+    return text.split(f"\n{heading}\n")[1].split(f"\n{heading.split()[0]} ")[0]
+
+
+def test_format_names_every_key_of_a_tape(tmp_path: Path) -> None:
+    """docs/format.md has every key that a capture writes into tape.json."""
+    log = CHECKOUT / "tests" / "capture" / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
+    info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings())
+    listed = re.findall(r"^\| (`.*?`) \|", section("docs/format.md", "## tape.json"), re.M)
+    documented = {key for cell in listed for key in re.findall(r"`(\w+)`", cell)}
+    assert info.keys() - documented == set()
+
+
+def test_format_names_every_reason() -> None:
+    """docs/format.md says why an event may be filtered, skipped or not sent: every reason of the engine, none that is not."""
+    engine = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "native" / "engine").glob("*.c"))
+    reasons = set(re.findall(r'\[QT_[A-Z_]+\] = "(\w+)"', engine))
+    assert len(reasons) > 10
+    documented = set(re.findall(r"^\| \w+ \| (.*?) \|", section("docs/format.md", "### Reasons"), re.M))
+    named = {name for cell in documented for name in re.findall(r"`([\w:]+)`", cell)}
+    assert reasons - named == set()
+    python = "".join(
+        path.read_text(encoding="utf-8") for path in (CHECKOUT / "replay").rglob("*.*") if path.suffix != ".pyc"
+    )
+    assert {
+        name for name in named - {"danger:NAME"} if f"'{name}'" not in python and f'"{name}"' not in python
+    } - reasons == set()

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library as docs/library.md shows it: every example runs, a script is typed, results are Arrow."""
+
+import re
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import duckdb
+import pytest
+import querytape
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+EXAMPLES = re.findall(
+    r"^```python\n(.*?)^```", (CHECKOUT / "docs" / "library.md").read_text(encoding="utf-8"), re.M | re.S
+)
+LOG = """\
+# Time: 2026-11-20T12:00:{at:02d}.000000Z
+# User@Host: app[app] @ web [10.0.0.5]  Id:     {id}
+# Query_time: 0.002000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0
+SET timestamp={stamp};
+SELECT {n};
+"""
+
+
+class Arrow:
+    """Only an Arrow stream: what another library sees of a relation."""
+
+    def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
+        self._relation = relation
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._relation.__arrow_c_stream__(requested_schema)
+
+
+def write_log(path: Path) -> None:
+    """Write a slow log of three seconds."""
+    rows = [LOG.format(at=n // 10, id=5 + n % 2, stamp=1795176000 + n // 10, n=n) for n in range(30)]
+    path.write_text("".join(rows), encoding="utf-8")
+
+
+@pytest.mark.mariadb
+def test_the_examples_run(mariadb: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the page, as one script, against a private server."""
+    monkeypatch.chdir(tmp_path)
+    write_log(tmp_path / "slow.log")
+    assert len(EXAMPLES) == 6
+    names: dict[str, object] = {}
+    for example in EXAMPLES:
+        exec(example.replace("mysql://app@10.0.0.7:3306/shop", mariadb.url()), names)
+    tape, summary, comparison = (names[name] for name in ("tape", "summary", "comparison"))
+    assert isinstance(tape, querytape.Tape)
+    assert tape.info["counts"]["events"] == 30
+    assert isinstance(summary, querytape.RunSummary)
+    assert summary.complete
+    assert isinstance(comparison, querytape.CompareResult)
+    assert [path.name for path in (*comparison.a, *comparison.b)] == ["a1.run", "a2.run", "b1.run", "b2.run"]
+    assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!")
+
+
+def test_a_script_is_typed(tmp_path: Path) -> None:
+    """mypy --strict accepts the examples as one script, and sees a wrong argument."""
+    (tmp_path / "good.py").write_text("".join(EXAMPLES), encoding="utf-8")
+    (tmp_path / "bad.py").write_text('import querytape\nquerytape.capture(1, "x")\n', encoding="utf-8")
+    (tmp_path / "querytape").symlink_to(CHECKOUT)
+    command = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", "--ignore-missing-imports"]
+    command += ["--cache-dir", str(tmp_path / "cache")]
+    good = subprocess.run([*command, "good.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert good.returncode == 0, good.stdout
+    bad = subprocess.run([*command, "bad.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert 'Argument 1 to "capture" has incompatible type "int"' in bad.stdout
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "import querytape; querytape.capture; from querytape.capture.sources import slowlog; q = querytape.capture",
+        "from querytape.capture.sources import slowlog; from querytape import capture as q",
+        "import querytape.capture.sources.slowlog as slowlog, querytape; q = querytape.capture",
+    ],
+)
+def test_capture_is_a_function_and_a_package(program: str) -> None:
+    """In any order of imports the name can be called, and the package's modules are there."""
+    check = "; assert slowlog.KIND.name == 'slowlog'; assert callable(q); assert q.capture and q.SOURCES"
+    subprocess.run([sys.executable, "-c", program + check], check=True)
+
+
+def test_importing_the_library_is_cheap() -> None:
+    """Neither DuckDB nor the native part nor click is imported before a function is used."""
+    program = "import sys, querytape; print({'duckdb', 'cffi', 'click', 'numpy', 'pymysql'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_every_public_name_is_there() -> None:
+    """`__all__` has no name that does not exist, and an unknown one is an AttributeError."""
+    assert [name for name in querytape.__all__ if getattr(querytape, name, None) is None] == []
+    with pytest.raises(AttributeError, match="has no attribute 'rewind'"):
+        _ = querytape.rewind  # type: ignore[attr-defined]
+
+
+def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
+    """What only knows Arrow reads it: no other library is needed, and the tape may be given as a path."""
+    tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(7)]))
+    stream = Arrow(tape.events())
+    assert duckdb.connect().from_arrow(stream).aggregate("count(*), sum(seq)").fetchall() == [(7, 28)]
+    assert querytape.open_tape(tape).path == tmp_path / "t.tape"
+    with pytest.raises(FrozenInstanceError):
+        tape.folder = None  # type: ignore[misc, assignment]
+
+
+def test_other_libraries_read_it(tmp_path: Path) -> None:
+    """PyArrow, where it is installed."""
+    pyarrow = pytest.importorskip(
+        "pyarrow", reason="pyarrow is not installed; DuckDB's own Arrow stream is tested above"
+    )
+    tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]))
+    assert pyarrow.table(tape.events()).num_rows == 1
+
+
+def test_a_run_of_nothing_known(tmp_path: Path) -> None:
+    """What can't be opened or captured is an error of ours, with what was expected."""
+    with pytest.raises(querytape.FolderError, match="no such run"):
+        querytape.open_run(tmp_path / "no.run")
+    with pytest.raises(querytape.InputError, match="expected a kind of source: packets, slowlog"):
+        querytape.capture(tmp_path / "x", tmp_path / "x.tape", kind="tarot")
+    with pytest.raises(KeyError, match="a tape has no table 'elephants'"):
+        querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + MS}])).table(
+            "elephants"
+        )

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drivers' programs: how each is built (once, into build/drivers) and run. A toolchain that is missing is named."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BUILT = HERE.parents[2] / "build" / "drivers"
+BUILD_TIMEOUT_S = 900
+# The workload has a statement that fails: --force goes on, and the client's exit code is not that of a failure of ours.
+CLI = (
+    "mariadb --no-defaults --comments --protocol=tcp --skip-ssl --host=$QT_HOST --port=$QT_PORT --user=$QT_USER --force"
+    f" --default-character-set=utf8mb4 $QT_DB < '{HERE / 'cli' / 'workload.sql'}' || test $? -eq 1"
+)
+PYTHON_LIBRARIES = ("pymysql", "mysql-connector-python", "mysqlclient", "asyncmy")
+
+
+@dataclass(frozen=True)
+class Driver:
+    """One driver: its build (returns why it cannot be built, or None) and its command line."""
+
+    name: str
+    build: Callable[[], str | None]
+    command: Sequence[str]
+    text_only: bool = False
+
+
+def build_python() -> str | None:
+    """Make a virtual environment with the libraries."""
+    python = BUILT / "python" / "bin" / "python"
+    if python.exists():
+        return None
+    return _run([sys.executable, "-m", "venv", str(BUILT / "python")]) or _run(
+        [str(python), "-m", "pip", "install", "--quiet", *PYTHON_LIBRARIES]
+    )
+
+
+def build_node() -> str | None:
+    """Install the packages of node/package.json."""
+    folder = BUILT / "node"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("package.json", "workload.js"):
+        shutil.copy(HERE / "node" / name, folder)
+    if (folder / "node_modules" / "mysql2").exists():
+        return None
+    return _run(["npm", "install", "--no-audit", "--no-fund", "--silent"], cwd=folder)
+
+
+def build_go() -> str | None:
+    """Compile go/main.go."""
+    return _run(["go", "build", "-o", str(BUILT / "go"), "."], cwd=HERE / "go")
+
+
+def build_java() -> str | None:
+    """Fetch both connectors and compile java/Workload.java."""
+    folder = BUILT / "java"
+    if not list(folder.glob("mysql-connector-j-*.jar")):
+        copy = ["mvn", "-q", "dependency:copy-dependencies", f"-DoutputDirectory={folder}"]
+        if why := _run(copy, cwd=HERE / "java"):
+            return why
+    return _run(["javac", "-d", str(folder), str(HERE / "java" / "Workload.java")])
+
+
+def build_rust() -> str | None:
+    """Compile rust/ with cargo."""
+    return _run(["cargo", "build", "--quiet", "--locked"], cwd=HERE / "rust", CARGO_TARGET_DIR=str(BUILT / "rust"))
+
+
+def build_php() -> str | None:
+    """Nothing to build; PHP must have both extensions."""
+    return _run(["php", "-r", "exit(extension_loaded('mysqli') && extension_loaded('pdo_mysql') ? 0 : 1);"])
+
+
+def build_cli() -> str | None:
+    """Nothing to build; the command line client must be there."""
+    return _run(["mariadb", "--version"])
+
+
+def _run(command: Sequence[str], cwd: Path | None = None, **env: str) -> str | None:
+    """Run a step of a build; return what went wrong in one line."""
+    if shutil.which(command[0]) is None:
+        return f"no {command[0]} on this machine"
+    done = subprocess.run(
+        command, cwd=cwd, env=os.environ | env, capture_output=True, text=True, timeout=BUILD_TIMEOUT_S
+    )
+    return None if done.returncode == 0 else f"{command[0]} failed: {(done.stderr or done.stdout)[-300:]!r}"
+
+
+def _python(library: str) -> Driver:
+    name = f"python-{library.replace('_', '-')}"
+    return Driver(
+        name,
+        build_python,
+        (str(BUILT / "python" / "bin" / "python"), str(HERE / "python" / "workload.py"), library),
+        text_only=not library.startswith("connector"),
+    )
+
+
+DRIVERS = {
+    driver.name: driver
+    for driver in (
+        *map(_python, ("pymysql", "connector_pure", "mysqlclient", "asyncmy")),
+        Driver("node-mysql2", build_node, ("node", str(BUILT / "node" / "workload.js"), "mysql2")),
+        Driver("node-mariadb", build_node, ("node", str(BUILT / "node" / "workload.js"), "mariadb")),
+        Driver("go", build_go, (str(BUILT / "go"),)),
+        Driver("java-mysql", build_java, ("java", "-cp", f"{BUILT / 'java'}:{BUILT / 'java'}/*", "Workload", "mysql")),
+        Driver(
+            "java-mariadb", build_java, ("java", "-cp", f"{BUILT / 'java'}:{BUILT / 'java'}/*", "Workload", "mariadb")
+        ),
+        Driver("rust", build_rust, (str(BUILT / "rust" / "debug" / "querytape-drivers"),)),
+        Driver("cli", build_cli, ("sh", "-c", CLI), text_only=True),
+        Driver("php-mysqli", build_php, ("php", str(HERE / "php" / "workload.php"), "mysqli")),
+        Driver("php-pdo", build_php, ("php", str(HERE / "php" / "workload.php"), "pdo")),
+    )
+}
+# What CI runs; `make drivers` runs all.
+IN_CI = ("python-pymysql", "python-connector-pure", "node-mysql2", "go")

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real drivers: what they send is on the tape as the server's own log has it, and a replay ends with the same tables.
+
+CI runs some of them (programs.IN_CI); QT_DRIVERS=all, or a list of names, runs others (`make drivers`).
+"""
+
+import os
+import re
+import subprocess
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture.library import capture
+from querytape.capture.source import Settings
+from querytape.replay import replay
+from querytape.servers.sandbox import Server
+
+from tests.conftest import skip_loudly
+from tests.helpers.relay import Relay
+from tests.helpers.whole import accounting, options
+
+from .programs import DRIVERS, HERE, IN_CI
+
+WANTED = os.environ.get("QT_DRIVERS", ",".join(IN_CI))
+NAMES = sorted(DRIVERS) if WANTED == "all" else WANTED.split(",")
+TABLES = ("items", "large", "steps", "loaded")
+# What the general log calls commands, by our names.
+COMMANDS = {
+    "query": "Query",
+    "prepare": "Prepare",
+    "execute": "Execute",
+    "bulk_execute": "Execute",
+    "close_stmt": "Close stmt",
+    "long_data": "Long Data",
+    "init_db": "Init DB",
+}
+# An entry of the log file: a time or none, the connection's number, the command.
+ENTRY = re.compile(
+    rb"^(?:\d{6} +\d+:\d\d:\d\d|\d{4}-\d\d-\d\dT[\d:.]+Z)?\t+ *(\d+) (Connect|Quit|%s|Reset stmt|Change user"
+    rb"|Reset Connection|Set option|Ping|Statistics|Fetch|Bulk_execute)(?:\t|\n|$)"
+    % "|".join({*COMMANDS.values()}).encode(),
+    re.M,
+)
+# Statements as text that the server logs as a command of the protocol, too.
+LOGGED_TWICE = {b"PREPARE": "Prepare", b"EXECUTE": "Execute", b"DEALLOCATE": "Close stmt"}
+# The server logs no text with these, or values in place of `?`.
+WITHOUT_TEXT = ("Execute", "Close stmt", "Long Data")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One command of a connection: its name in the general log, its text, and whether it failed (None: unknown)."""
+
+    command: str
+    text: bytes
+    failed: bool | None = None
+
+
+@pytest.fixture(params=("mariadb", "mysql80"))
+def pair(request: pytest.FixtureRequest, server_factory: Callable[..., Server]) -> tuple[Server, Server]:
+    """Two equal servers with the workload's empty tables."""
+    made = []
+    text = (HERE / "schema.sql").read_text(encoding="utf-8")
+    for _ in range(2):
+        server = server_factory(request.param, {"local-infile": "ON", "max-allowed-packet": "64M"})
+        server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+        for statement in re.split(r";\n(?=CREATE)", text):
+            server.execute(statement, "shop")
+        server.execute(f"SET GLOBAL general_log_file = '{server.datadir / 'general.log'}'")
+        made.append(server)
+    return made[0], made[1]
+
+
+def run(name: str, port: int) -> None:
+    """Run a driver's program against a port."""
+    env = {"QT_HOST": "127.0.0.1", "QT_PORT": str(port), "QT_USER": "root", "QT_PASSWORD": "", "QT_DB": "shop"}
+    done = subprocess.run(DRIVERS[name].command, env=os.environ | env, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def logged(server: Server) -> dict[int, list[Said]]:
+    """Return what the server's general log says, by connection."""
+    server.execute("SET GLOBAL general_log = OFF")
+    log = (server.datadir / "general.log").read_bytes()
+    said: dict[int, list[Said]] = defaultdict(list)
+    entries = list(ENTRY.finditer(log))
+    for entry, following in zip(entries, [*entries[1:], None], strict=True):
+        command = entry[2].decode()
+        text = log[entry.end() : following.start() if following else None].removesuffix(b"\n")
+        if command in COMMANDS.values():
+            said[int(entry[1])].append(Said(command, b"" if command in WITHOUT_TEXT else text.strip()))
+    return said
+
+
+def taped(tape: Path) -> dict[int, list[Said]]:
+    """Return what a tape says, in the same form."""
+    said: dict[int, list[Said]] = defaultdict(list)
+    with duckdb.connect() as con:
+        for thread, command, text, db, errno in con.execute(
+            f"SELECT thread_id, command, statement, db, errno FROM '{tape}/events/*.parquet' ORDER BY session, seq"
+        ).fetchall():
+            if command in COMMANDS:
+                word = COMMANDS[command]
+                shown = (
+                    b"" if word in WITHOUT_TEXT else (db or "").encode() if word == "Init DB" else bytes(text).strip()
+                )
+                said[thread].append(Said(word, shown, bool(errno)))
+    return said
+
+
+def differences(on_tape: list[Said], in_log: list[Said]) -> Iterator[str]:
+    """Yield where the two differ.
+
+    The server splits several statements of one command; it logs no PREPARE that failed (MySQL) and no closing of a
+    statement that a reset of the connection had closed already; MySQL 8 prepares a statement once more by itself where
+    its values have other types, and logs that; PREPARE and EXECUTE as text are logged as both, and by MySQL cut. Else
+    they are equal.
+    """
+    rest = list(in_log)
+    prepared: set[bytes] = set()
+    for said in on_tape:
+        if said.command == "Prepare":
+            prepared.add(said.text)
+        while said.command == "Execute" and rest and rest[0].command == "Prepare" and rest[0].text in prepared:
+            rest.pop(0)
+        if said.command == "Prepare" and said.failed and (not rest or rest[0] != Said("Prepare", said.text)):
+            continue
+        if said.command == "Close stmt" and (not rest or rest[0].command != "Close stmt"):
+            continue
+        if not rest:
+            yield f"not in the log: {said}"
+            continue
+        parts = rest.pop(0)
+        text = parts.text
+        while said.command == parts.command == "Query" and text != said.text and said.text.startswith(text) and rest:
+            text += said.text[len(text) : said.text.find(rest[0].text, len(text))] + rest.pop(0).text
+        if twice := LOGGED_TWICE.get(said.text.split(b" ")[0].upper() if said.command == "Query" else b""):
+            text = said.text if text.endswith(b"...") and said.text.startswith(text[:-3]) else text
+            if rest and rest[0].command == twice:
+                rest.pop(0)
+        if (said.command, said.text) != (parts.command, text):
+            yield f"on the tape {said}, in the log {Said(parts.command, text)}"
+            return
+    yield from (f"not on the tape: {said}" for said in rest)
+
+
+def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
+    """Return the rows of every table."""
+    return {table: sorted(server.execute(f"SELECT * FROM shop.{table}"), key=repr) for table in TABLES}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Its packets give the commands that the server logged; replayed in order, the same tables."""
+    if why := DRIVERS[name].build():
+        skip_loudly(request, f"the driver {name} is not tried: {why}")
+    original, target = pair
+    original.execute("SET GLOBAL general_log = ON")
+    with Relay(original.port) as relay:
+        run(name, relay.port)
+    in_log = logged(original)
+    pcap = relay.write(tmp_path / "driver.pcap")
+    info = capture(pcap, tmp_path / "a.tape", "packets", Settings(extra={"port": (3306,)})).info
+    assert info["counts"]["problems"] == 0, info["problems"]
+    on_tape = taped(tmp_path / "a.tape")
+    assert on_tape
+    for thread, said in on_tape.items():
+        assert list(differences(said, in_log[thread])) == []
+    summary = replay(
+        tmp_path / "a.tape",
+        options(target, tmp_path / "a.run", commit_order=True, allow_statements=frozenset({"load_data"})),
+    )
+    accounting(summary)
+    reasons = summary.info["accounting"]["reasons"]
+    reasons["skipped"].pop("nothing_to_close", None)  # a reset had closed it, or its PREPARE had failed
+    assert reasons == {"skipped": {"connect_by_replayer": summary.info["sessions"]["opened"]}}, reasons
+    expected, found = contents(original), contents(target)
+    for table in TABLES:
+        assert found[table] == expected[table], table

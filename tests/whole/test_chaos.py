@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real target in trouble: each run ends within its bound, its accounting balance, and its summary tells the story."""
+
+import dataclasses
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay import Plan, RunSummary, Tick, Watcher, parse_target, replay
+from querytape.replay.options import Failures
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.whole import accounting, options, outcomes, query
+
+from ..conftest import ServerFactory
+
+SESSIONS, EVENTS = 20, 60
+BOUND_S = 40
+
+pytestmark = pytest.mark.mariadb
+
+
+@pytest.fixture
+def target(mariadb_factory: ServerFactory) -> Server:
+    """A server of this test's own, with a table."""
+    server = mariadb_factory()
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+    return server
+
+
+def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
+    """Write a tape of twenty sessions that write now and then."""
+    step = seconds * SECOND // EVENTS
+    events = [
+        {
+            "session": session,
+            "start_ns": T0 + n * step + session * MS,
+            "statement": f"INSERT INTO t (v) VALUES ({n})" if n % 5 == 0 else "SELECT COUNT(*) FROM t",
+            "class": "write" if n % 5 == 0 else "read",
+            "db": "shop",
+        }
+        for n in range(EVENTS)
+        for session in range(1, SESSIONS + 1)
+    ]
+    return make_tape(tmp_path / "t.tape", events)
+
+
+@contextmanager
+def during_replay(after_s: float, act: Callable[[], Any]) -> Iterator[None]:
+    """Do something in the middle of the block."""
+    timer = threading.Timer(after_s, act)
+    timer.start()
+    yield
+    timer.join()
+
+
+def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], **more: Any) -> RunSummary:
+    """Replay while something happens; it has to end within the bound, with an accounting that balances."""
+    tape = tape_of(tmp_path)
+    began = time.monotonic()
+    with during_replay(after_s, act):
+        summary = replay(tape, options(server, tmp_path / "a.run", drain_ns=5 * SECOND, **more))
+    assert time.monotonic() - began < BOUND_S
+    executed, filtered, skipped, not_sent = accounting(summary)
+    assert executed + not_sent == SESSIONS * EVENTS
+    assert (filtered, skipped) == (0, 0)
+    return summary
+
+
+def test_the_target_is_killed(target: Server, tmp_path: Path) -> None:
+    """kill -9: every session is lost, the rest is not sent, and the run says that the target is gone."""
+    summary = run(target, tmp_path, 3, lambda: os.kill(target.pid, signal.SIGKILL))
+    assert "the target was lost" in summary.info["partial"]
+    assert summary.info["sessions"]["lost"] == SESSIONS
+
+
+def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
+    """A restart: what is due before the target is back is not sent, and sessions that may be reopened go on when it is back."""
+
+    over = threading.Event()
+
+    def restart() -> None:
+        target.stop()
+        time.sleep(1.5)
+        target.start()
+        over.wait(60)  # a private server goes with the thread that started it
+
+    tape = tape_of(tmp_path, seconds=15)
+    given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, failures=Failures(on_lost="reopen"))
+    socket = parse_target(f"mysql://root@/shop?socket={target.socket}", environ={})
+    began = time.monotonic()
+    with during_replay(3, restart):
+        summary = replay(tape, dataclasses.replace(given, target=socket))
+        over.set()
+    assert time.monotonic() - began < BOUND_S
+    executed, _, _, not_sent = accounting(summary)
+    assert executed + not_sent == SESSIONS * EVENTS
+    assert summary.info["accounting"]["sessions_reopened"] == SESSIONS
+    last = query(f"SELECT count(*) FROM '{tmp_path}/a.run/outcomes/*.parquet' WHERE seq = {EVENTS} AND errno = 0")
+    assert last == [(SESSIONS,)]
+
+
+def test_the_target_pauses(target: Server, tmp_path: Path) -> None:
+    """SIGSTOP for five seconds: nothing is lost; what was due then is late, and the session's answer is its cause."""
+
+    def pause() -> None:
+        os.kill(target.pid, signal.SIGSTOP)
+        time.sleep(5)
+        os.kill(target.pid, signal.SIGCONT)
+
+    summary = run(target, tmp_path, 2.5, pause)
+    assert summary.info["partial"] is None
+    assert accounting(summary)[0] == SESSIONS * EVENTS
+    late = [row[0] for row in outcomes(summary.path, "sent_ns - due_ns")]
+    busy = [row[0] for row in outcomes(summary.path, "greatest(0, free_ns - due_ns)")]
+    assert max(late) > 3 * SECOND
+    assert max(busy) > 3 * SECOND
+
+
+class Crowd(Watcher):
+    """Takes connections once the pre-flight has passed, so that not all sessions get one."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.taken: list[Any] = []
+
+    def planned(self, plan: Plan) -> None:
+        """Leave ten connections."""
+        self.taken = [self._server.connect() for _ in range(40 - 10)]
+
+
+def test_the_connection_limit_is_hit(target: Server, tmp_path: Path) -> None:
+    """Somebody else takes the connections: sessions that get none are counted with the error, the others go on."""
+    target.execute("SET GLOBAL max_connections = 40")
+    crowd = Crowd(target)
+    given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, sample_ns=0)
+    summary = replay(tape_of(tmp_path), given, crowd)
+    for connection in crowd.taken:
+        connection.close()
+    failed = summary.info["sessions"]["failed"]
+    assert 5 <= failed < SESSIONS
+    assert accounting(summary) == ((SESSIONS - failed) * EVENTS, 0, 0, failed * EVENTS)
+    assert summary.info["accounting"]["reasons"]["not_sent"] == {"connect_failed": failed * EVENTS}
+    assert {row[0] for row in query(f"SELECT errno FROM '{summary.path}/sessions.parquet'")} == {0, 1040}
+
+
+def test_a_table_is_dropped(target: Server, tmp_path: Path) -> None:
+    """From then on statements fail with 1146, and everything is sent all the same."""
+    summary = run(target, tmp_path, 3, lambda: target.execute("DROP TABLE shop.t"))
+    assert accounting(summary)[0] == SESSIONS * EVENTS
+    assert summary.info["partial"] is None
+    assert set(summary.errors) == {1146}
+    assert 0 < summary.errors[1146] < SESSIONS * EVENTS
+
+
+def test_the_wall_clock_steps(target: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clock that jumps an hour in the middle: due times do not, and the run keeps both clocks."""
+    real = time.time_ns
+    stepped = threading.Event()
+    monkeypatch.setattr(time, "time_ns", lambda: real() + (3600 * SECOND if stepped.is_set() else 0))
+
+    class Clock(Watcher):
+        def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+            if tick.at_ns > 2 * SECOND:
+                stepped.set()
+
+    summary = replay(tape_of(tmp_path), options(target, tmp_path / "a.run"), Clock())
+    assert accounting(summary)[0] == SESSIONS * EVENTS
+    steps = [
+        b[1] - a[1] - (b[0] - a[0])
+        for a, b in zip(summary.info["clock_pairs"], summary.info["clock_pairs"][1:], strict=False)
+    ]
+    assert max(steps) > 3000 * SECOND
+    assert max(row[0] for row in outcomes(summary.path, "sent_ns - due_ns")) < SECOND

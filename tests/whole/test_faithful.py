@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays on real servers do again what was recorded: results, the clock, ids, users, TLS, KILL, limits, speed."""
+
+import dataclasses
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from querytape.analyze import build
+from querytape.common.errors import InputError, TargetError
+from querytape.replay import ReplayOptions, parse_target, replay
+from querytape.replay.observe.speed_control import request_speed
+from querytape.replay.options import Failures
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.selection import Selection
+from querytape.servers.accounts import Account
+from querytape.servers.sandbox import Server
+from querytape.servers.tls import Tls
+
+from tests.helpers.relay import Relay
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
+from tests.helpers.whole import accounting, options, outcomes, query
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+
+
+def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
+    """Record what `talk(connection)` does, as packets through a relay; return the tape."""
+    with Relay(server.port) as relay:
+        given = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True, **connect}
+        with closing(pymysql.connect(host="127.0.0.1", port=relay.port, **given)) as connection:
+            talk(connection)
+    packets, tape = relay.write(tmp_path / "f.pcap"), tmp_path / "f.tape"
+    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    return tape
+
+
+def say(connection: Any, *statements: str) -> None:
+    """Run statements and take all of their results."""
+    with connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)
+            while cursor.nextset():
+                pass
+
+
+def test_results_are_checked(any_shop: Server, tmp_path: Path) -> None:
+    """The same data give the tape's own checksums; changed data, orders and rows are found, each as what it is."""
+
+    def fill(third: str) -> None:
+        any_shop.execute("DROP TABLE IF EXISTS shop.r")
+        any_shop.execute("CREATE TABLE shop.r (a INT, b VARCHAR(400) NULL)")
+        any_shop.execute(f"INSERT INTO shop.r VALUES (1, REPEAT('x', 300)), (2, NULL), (3, '{third}'), (4, '')")
+
+    fill("three")
+    tape = recorded(
+        any_shop,
+        tmp_path,
+        lambda con: say(
+            con,
+            "SELECT * FROM r ORDER BY a",
+            "SELECT a FROM r WHERE a < 3 ORDER BY a",
+            "SELECT a, RAND() * 0 + 1 FROM r LIMIT 2",
+            "SELECT NOW(6)",
+            "SELECT COUNT(*) FROM r WHERE b = 'three'",
+        ),
+    )
+    same = replay(tape, options(any_shop, tmp_path / "a.run", verify=True, pace=Pace("none")))
+    sums = query(
+        f"SELECT e.checksum, o.checksum FROM '{tape}/events/*.parquet' e JOIN '{same.path}/outcomes/*.parquet' o"
+        " USING (session, seq) WHERE e.statement::VARCHAR LIKE 'SELECT%' AND e.statement::VARCHAR NOT LIKE '%NOW%'"
+    )
+    assert len(sums) == 4
+    assert all(a is not None and a == b for a, b in sums)
+    fill("other")
+    any_shop.execute("INSERT INTO shop.r VALUES (5, 'five')")
+    other = replay(tape, options(any_shop, tmp_path / "b.run", verify=True, pace=Pace("none")))
+    found = {(row["kind"], row["known"]) for row in build(tape, [other.path]).answers["results"]}
+    assert {("rows", None), ("data", None), ("data", "asks the time")} <= found
+    plain = replay(tape, options(any_shop, tmp_path / "c.run", pace=Pace("none")))
+    assert {row[0] for row in outcomes(plain.path, "checksum")} == {None}
+
+
+def test_clock_and_ids_are_the_tapes(any_shop: Server, tmp_path: Path) -> None:
+    """NOW() is when it was, and a row gets the id that it had, where that is asked for."""
+    any_shop.execute("CREATE TABLE shop.n (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6))")
+    events = [
+        {"statement": "SET time_zone = '+00:00'", "class": "session", "db": "shop"},
+        {"statement": "INSERT INTO n (at) VALUES (NOW(6))", "class": "write", "db": "shop", "insert_id": 700},
+        {"statement": "INSERT INTO n (at) VALUES (NOW(6))", "class": "write", "db": "shop"},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", overrides=Overrides(clock=True, ids=True)))
+    assert accounting(summary)[0] == 3
+    assert summary.info["accounting"]["overrides_failed"] == 0
+    rows = any_shop.execute("SELECT id, CAST(at AS CHAR) FROM shop.n ORDER BY id")
+    assert rows == ((700, "2023-11-14 22:13:20.001000"), (701, "2023-11-14 22:13:20.002000"))
+
+
+def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
+    """Each session logs in as its own user, in the schema that is meant; CHANGE_USER as well."""
+    any_shop.execute("CREATE DATABASE IF NOT EXISTS shop2")
+    any_shop.execute("CREATE TABLE IF NOT EXISTS shop2.who (name VARCHAR(80), db VARCHAR(80))")
+    any_shop.execute("DELETE FROM shop2.who")
+    for name in ("app2", "batch"):
+        any_shop.execute(f"CREATE USER {name} IDENTIFIED BY 'pw {name}'")
+        any_shop.execute(f"GRANT ALL ON shop2.* TO {name}")
+    note = {"statement": "INSERT INTO who VALUES (SUBSTRING_INDEX(USER(), '@', 1), DATABASE())", "class": "write"}
+    events = [
+        {"session": 1, **note, "user": "app", "db": "shop"},
+        {"session": 2, **note, "user": "batch", "db": "shop"},
+        {"session": 2, "command": "change_user", "user": "app", "db": "shop"},
+        {"session": 2, **note, "user": "app", "db": "shop"},
+        {"session": 3, **note, "user": "nobody", "db": "shop"},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    accounts = {"app": Account("app2", "pw app2"), "batch": Account("batch", "pw batch")}
+    overrides = Overrides(schemas={"shop": "shop2"}, accounts=accounts)
+    try:
+        summary = replay(tape, options(any_shop, tmp_path / "a.run", overrides=overrides, pace=Pace("none")))
+        assert accounting(summary)[0] == 5
+        assert summary.errors == {}
+        found = sorted(any_shop.execute("SELECT name, db FROM shop2.who"))
+        assert found == [("app2", "shop2"), ("app2", "shop2"), ("batch", "shop2"), ("root", "shop2")]
+        wrong = Overrides(accounts={"app": Account("app2", "no")})
+        with pytest.raises(TargetError, match="app2@"):
+            replay(tape, options(any_shop, tmp_path / "b.run", overrides=wrong))
+        assert "pw app2" not in (tmp_path / "a.run" / "run.json").read_text()
+    finally:
+        any_shop.execute("DROP DATABASE shop2")
+        any_shop.execute("DROP USER app2, batch")
+
+
+def certificates(folder: Path) -> Iterator[str]:
+    """Make a certificate authority and a server's certificate by it."""
+
+    def openssl(*words: str) -> None:
+        subprocess.run(["openssl", *words], check=True, capture_output=True, cwd=folder, timeout=60)
+
+    for name, subject in (("ca", "/CN=test ca"), ("other", "/CN=other ca")):
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", subject, "-keyout", f"{name}.key",
+                "-out", f"{name}.pem")  # fmt: skip
+    (folder / "ext").write_text("subjectAltName=IP:127.0.0.1,DNS:localhost\n")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-keyout", "s.key", "-out", "s.csr")
+    openssl("x509", "-req", "-in", "s.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2",
+            "-extfile", "ext", "-out", "s.pem")  # fmt: skip
+    yield from ("ca.pem", "other.pem")
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0", "mysql-9"])
+def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Path) -> None:
+    """Each mode on and off, with the right certificate and a wrong one; compression as well."""
+    list(certificates(tmp_path))
+    for name in ("ca.pem", "s.pem", "s.key"):
+        (tmp_path / name).chmod(0o644)
+    tmp_path.chmod(0o755)
+    for parent in list(tmp_path.parents)[:3]:
+        if parent != Path("/tmp"):
+            parent.chmod(0o755)
+    config = {
+        f"ssl-{name}": str(tmp_path / file) for name, file in (("ca", "ca.pem"), ("cert", "s.pem"), ("key", "s.key"))
+    }
+    server = server_factory(kind, config)
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.c (v VARCHAR(200), z VARCHAR(20))")
+    note = (
+        "INSERT INTO c SELECT a.VARIABLE_VALUE, b.VARIABLE_VALUE FROM {0} a, {0} b WHERE a.VARIABLE_NAME = 'Ssl_cipher'"
+    )
+    where = "information_schema.SESSION_STATUS" if kind == "mariadb" else "performance_schema.session_status"
+    statement = note.format(where) + " AND b.VARIABLE_NAME = 'Compression'"
+    tape = make_tape(tmp_path / "t.tape", [{"statement": statement, "class": "write", "db": "shop"}])
+    table = [
+        (Tls(), False, False),
+        (Tls("PREFERRED"), False, True),
+        (Tls("REQUIRED"), True, True),
+        (Tls("VERIFY_CA", str(tmp_path / "ca.pem")), False, True),
+        (Tls("VERIFY_IDENTITY", str(tmp_path / "ca.pem")), False, True),
+    ]
+    for number, (tls, compress, encrypted) in enumerate(table):
+        server.execute("DELETE FROM shop.c")
+        given = options(server, tmp_path / f"{number}.run", pace=Pace("none"))
+        target = dataclasses.replace(given.target, tls=tls, compress=compress)
+        summary = replay(tape, dataclasses.replace(given, target=target))
+        assert accounting(summary)[0] == 1, summary.info["partial"]
+        cipher, compressed = server.execute("SELECT v, z FROM shop.c")[0]
+        assert (bool(cipher), compressed) == (encrypted, "ON" if compress else "OFF"), tls
+    given = options(server, tmp_path / "wrong.run", pace=Pace("none"))
+    target = dataclasses.replace(given.target, tls=Tls("VERIFY_CA", str(tmp_path / "other.pem")))
+    with pytest.raises(TargetError, match="certificate"):
+        replay(tape, dataclasses.replace(given, target=target))
+    with pytest.raises(InputError, match="--ssl-ca"):
+        Tls("VERIFY_CA")
+
+
+def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
+    """KILL QUERY ends what the same session does here, by the id that it has here."""
+    kill = {"class": "admin", "flags": flag_bits(danger="kill")}
+    events = [
+        {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(20)", "start_ns": T0},
+        {"session": 1, "thread_id": 41, "statement": "SELECT 1", "start_ns": T0 + 700 * MS},
+        {"session": 2, "thread_id": 42, "statement": "KILL QUERY 41", "start_ns": T0 + 500 * MS, **kill},
+        {"session": 2, "thread_id": 42, "statement": "KILL 4000000", "start_ns": T0 + 600 * MS, **kill},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    began = time.monotonic()
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", allow_statements=frozenset({"kill"})))
+    assert time.monotonic() - began < 10
+    assert accounting(summary) == (3, 0, 0, 1)
+    assert summary.info["accounting"]["reasons"] == {"not_sent": {"kill_target_unknown": 1}}
+
+
+def test_slow_statements_are_killed(any_shop: Server, tmp_path: Path) -> None:
+    """After --statement-timeout the target ends the statement, and its session goes on."""
+    events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
+    tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
+    failures = Failures(statement_timeout_ns=300 * MS)
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", failures=failures, pace=Pace("none")))
+    assert accounting(summary)[0] == 2
+    assert summary.info["accounting"]["timeouts"] == 1
+    assert outcomes(summary.path, "done_ns - sent_ns < 5000000000") == [(True,), (True,)]
+
+
+def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
+    """A connection that is killed is reopened where its transaction has ended, its schema and user as before."""
+    events = [
+        {"statement": "SELECT 1", "start_ns": T0, "db": "shop"},
+        {"statement": "SELECT SLEEP(5)", "start_ns": T0 + 100 * MS, "db": "shop"},
+        {
+            "statement": "INSERT INTO log (session, seq) VALUES (1, 3)",
+            "class": "write",
+            "start_ns": T0 + SECOND,
+            "db": "shop",
+        },
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+
+    def kill() -> None:
+        for _ in range(100):
+            found = shop.execute("SELECT id FROM information_schema.PROCESSLIST WHERE info LIKE 'SELECT SLEEP(5)'")
+            if found:
+                shop.execute(f"KILL {found[0][0]}")
+                return
+            time.sleep(0.05)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(on_lost="reopen")))
+    killer.join()
+    assert accounting(summary) == (3, 0, 0, 0)
+    assert summary.info["accounting"]["sessions_reopened"] == 1
+    assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)
+
+
+def test_too_many_errors_end_the_run(shop: Server, tmp_path: Path) -> None:
+    """--max-errors: the run is partial, and says why."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT nothing_{n}"} for n in range(10)])
+    summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(max_errors=3), pace=Pace("none")))
+    assert accounting(summary) == (4, 0, 0, 6)
+    assert "more statements failed than --max-errors allows" in summary.info["partial"]
+
+
+def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
+    """`querytape speed` makes the rest come sooner; the run keeps when it was changed."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 1, 60)])
+    run = tmp_path / "a.run"
+
+    def faster() -> None:
+        while not (run / "run.json").exists():
+            time.sleep(0.05)
+        time.sleep(1)
+        request_speed(run, "100")
+
+    asker = threading.Thread(target=faster)
+    asker.start()
+    began = time.monotonic()
+    summary = replay(tape, options(shop, run))
+    asker.join()
+    assert time.monotonic() - began < 20
+    assert accounting(summary)[0] == 3
+    assert [change["speed"] for change in summary.info["speed_changes"]] == ["100"]
+    with pytest.raises(InputError, match="has ended"):
+        request_speed(run, "2")
+
+
+def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:
+    """A client that may send several statements at once does so again; all results are read."""
+    flags = pymysql.constants.CLIENT.MULTI_STATEMENTS
+    text = "SELECT 1; INSERT INTO log (session, seq) VALUES (7, 7); SELECT 2 UNION SELECT 3"
+    tape = recorded(any_shop, tmp_path, lambda con: say(con, text), client_flag=flags)
+    any_shop.execute("DELETE FROM shop.log")
+    summary = replay(tape, options(any_shop, tmp_path / "a.run", pace=Pace("none")))
+    assert summary.errors == {}
+    assert any_shop.execute("SELECT session, seq FROM shop.log") == ((7, 7),)
+    assert (3,) in query(f"SELECT rows_sent FROM '{summary.path}/outcomes/*.parquet'")
+
+
+def test_a_sandbox_is_a_target(shop: Server, tmp_path: Path) -> None:
+    """`--target sandbox` starts a server, replays, and leaves none."""
+    tape = make_tape(
+        tmp_path / "t.tape", [{"statement": "SELECT 1"}, {"statement": "CREATE DATABASE x", "class": "ddl"}]
+    )
+    command = [sys.executable, "-m", "querytape", "replay", str(tape), "--target", "sandbox", "--allow-writes"]
+    done = subprocess.run([*command, "-o", str(tmp_path / "s.run")], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "2 executed" in done.stdout
+    target = json.loads((tmp_path / "s.run" / "run.json").read_text())["target"]
+    with pytest.raises(TargetError):
+        parse_target(f"mysql://root@127.0.0.1:{target['port']}", environ={}).connect(2)
+
+
+def test_options_are_kept(shop: Server, tmp_path: Path) -> None:
+    """run.json says how the run was made."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "db": "shop"}])
+    given = ReplayOptions(
+        parse_target(shop.url("shop"), environ={}), tmp_path / "a.run", pace=Pace("think"), verify=True
+    )
+    kept = replay(tape, given).info["parameters"]
+    assert (kept["pace"], kept["verify"], kept["order"], kept["on_lost"]) == ("think", True, "time", "end")
+
+
+def test_an_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
+    """Two runs together send each event once; a transaction that was cut off is sent whole again, with its session's state."""
+    note = "INSERT INTO log (session, seq) VALUES ({}, {})"
+    events = []
+    for n in range(40):
+        for session in (1, 2):
+            sql = "SET @a = 5" if n == 0 else note.format(session, n)
+            kind = "session" if n == 0 else "write"
+            events.append(
+                {"session": session, "statement": sql, "class": kind, "start_ns": T0 + n * 100 * MS, "db": "shop"}
+            )
+    for n, sql in enumerate(
+        ["SET @b = 7", "BEGIN", note.format(3, "@b"), "SELECT SLEEP(0.1)", note.format(3, 8), "COMMIT"]
+    ):
+        kind = {0: "session", 1: "transaction", 5: "transaction", 3: "read"}.get(n, "write")
+        start = T0 + (n * 1000 + 100) * MS
+        events.append({"session": 3, "statement": sql, "class": kind, "start_ns": start, "db": "shop"})
+    tape = make_tape(tmp_path / "t.tape", events)
+    first = replay(tape, options(shop, tmp_path / "a.run", stop_after_ns=2 * SECOND))
+    assert accounting(first)[3] > 10
+    selection = Selection(resume=tmp_path / "a.run")
+    second = replay(tape, options(shop, tmp_path / "b.run", selection=selection, pace=Pace(speed=Fraction(4))))
+    _, filtered, skipped, not_sent = accounting(second)
+    assert (skipped, not_sent) == (0, 0)
+    assert second.info["accounting"]["reasons"] == {"filtered": {"filter:resumed": filtered}}
+    assert filtered > 20
+    found = shop.execute("SELECT session, seq FROM shop.log ORDER BY session, seq")
+    assert found == (*((s, n) for s in (1, 2) for n in range(1, 40)), (3, 7), (3, 8))
+    assert min(row[0] for row in outcomes(second.path, "due_ns") if row[0] is not None) == 0
+    with pytest.raises(InputError, match="came to its end"):
+        replay(tape, options(shop, tmp_path / "c.run", selection=Selection(resume=tmp_path / "b.run")))
+    other = make_tape(tmp_path / "o.tape", events[:5])
+    with pytest.raises(InputError, match="another tape"):
+        replay(other, options(shop, tmp_path / "d.run", selection=selection))

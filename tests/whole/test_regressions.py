@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real regressions on real servers: each is found, named and explained, and nothing else is; equal servers give none."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from querytape.analyze import Margin, Report, Settings, build
+from querytape.analyze.findings.headline import headline
+from querytape.cli.commands.compare import compare_command
+from querytape.cli.commands.report import report_command
+from querytape.replay import replay
+from querytape.servers.sandbox import Server, start_server
+
+from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.whole import options
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
+
+ROWS = 30_000
+SECONDS = 6
+LOOKUP, KEYED, SORTED, GROUPED, WRITTEN = (f"{n:016x}" for n in range(1, 6))
+FILL = "INSERT INTO t SELECT seq, seq % 3000, seq % 7, SHA2(seq, 512), REPEAT(MD5(seq), 4) FROM seq_1_to_{rows}"
+
+
+def prepare(server: Server) -> None:
+    """Make the data, the same on every server."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop")
+    server.execute(
+        "CREATE TABLE shop.t (id INT PRIMARY KEY, customer INT, kind INT, hash VARCHAR(128), note VARCHAR(200), KEY (customer))"
+    )
+    server.execute(FILL.format(rows=ROWS), db="shop")
+    server.execute("CREATE TABLE shop.w (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+    server.execute("ANALYZE TABLE shop.t", db="shop")
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[Server, Server]]:
+    """Two servers of the same kind and configuration."""
+    config = {"innodb-buffer-pool-size": "128M", "innodb-flush-log-at-trx-commit": "0", "sort-buffer-size": "2M"}
+    with ExitStack() as stack:
+        servers = [stack.enter_context(start_server("mariadb", config=config)) for _ in range(2)]
+        yield servers[0], servers[1]
+
+
+@pytest.fixture(autouse=True)
+def fresh(pair: tuple[Server, Server]) -> None:
+    """Every test begins with the same data."""
+    for server in pair:
+        prepare(server)
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six seconds of four kinds of reads and a write, by six sessions."""
+    statements = (
+        (LOOKUP, "SELECT hash FROM t WHERE id = {n}", "read"),
+        (KEYED, "SELECT COUNT(*), MAX(hash) FROM t WHERE customer = {c}", "read"),
+        (SORTED, "SELECT id, note FROM t WHERE id BETWEEN {n} AND {n} + 1500 ORDER BY hash LIMIT 700", "read"),
+        (GROUPED, "SELECT kind, hash FROM t WHERE id < 40 + {c} % 3 GROUP BY kind", "read"),
+        (WRITTEN, "INSERT INTO w (v) VALUES ({n})", "write"),
+    )
+    events = []
+    for number in range(SECONDS * 400):
+        digest, text, class_ = statements[number % 5]
+        place = number * 7919
+        events.append(
+            {
+                "session": 1 + number % 6,
+                "start_ns": T0 + number * SECOND // 400,
+                "statement": text.format(n=10_000 + place % (ROWS - 12_000), c=1000 + place % 2000),
+                "digest": digest,
+                "class": class_,
+                "db": "shop",
+            }
+        )
+    return make_tape(tmp_path_factory.mktemp("tape") / "r.tape", events)
+
+
+def judged(pair: tuple[Server, Server], tape: Path, folder: Path) -> Report:
+    """Replay on both and compare."""
+    runs = []
+    for name, server in zip("ab", pair, strict=True):
+        summary = replay(tape, options(server, folder / f"{name}.run", lead_ns=200 * MS))
+        assert summary.complete
+        runs.append([summary.path])
+        time.sleep(0.5)
+    return build(tape, runs[0], runs[1])
+
+
+def words(report: Report) -> dict[str, str]:
+    """Return the verdicts that say something."""
+    return {e["digest"]: e["verdict"] for e in report.digests if e["verdict"] in ("slower", "errors changed")}
+
+
+def test_a_dropped_index(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Slower, with the plan that tells why; the gate fails with 3, the JUnit file names it."""
+    pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
+    report = judged(pair, tape, tmp_path)
+    assert words(report) == {KEYED: "slower"}
+    assert any("t: ref by customer" in text and "a full scan" in text for text in report.query_plans[KEYED]["changes"])
+    answer, sentence = headline(report) or ("", "")
+    assert answer == "no"
+    assert "1 of 5 digests is slower" in sentence
+    arguments = [str(tape), str(tmp_path / "a.run"), str(tmp_path / "b.run"), "--junit", str(tmp_path / "j.xml")]
+    found = CliRunner().invoke(
+        report_command, [*arguments, "--fail-on", "slower > 0 or p99_ratio > 100"], standalone_mode=False
+    )
+    assert found.return_value == 3
+    assert "--fail-on: slower > 0\n" in found.output
+    assert f'name="{KEYED}' in (tmp_path / "j.xml").read_text()
+
+
+def test_a_small_sort_buffer(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """What sorts is slower or fails for want of memory, and the variable is among those that differ."""
+    before = pair[1].execute("SELECT @@GLOBAL.sort_buffer_size")[0][0]
+    pair[1].execute("SET GLOBAL sort_buffer_size = 1024")
+    try:
+        report = judged(pair, tape, tmp_path)
+    finally:
+        pair[1].execute(f"SET GLOBAL sort_buffer_size = {before}")
+    assert set(words(report)) == {SORTED}
+    assert {"name": "sort_buffer_size", "a": str(before), "b": "1024"} in report.variables
+
+
+def test_another_sql_mode(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """New errors, with number, message and the first event; no value is in the message."""
+    before = pair[1].execute("SELECT @@GLOBAL.sql_mode")[0][0]
+    pair[1].execute(f"SET GLOBAL sql_mode = '{before},ONLY_FULL_GROUP_BY'")
+    try:
+        report = judged(pair, tape, tmp_path)
+    finally:
+        pair[1].execute(f"SET GLOBAL sql_mode = '{before}'")
+    assert words(report) == {GROUPED: "errors changed"}
+    (row,) = report.answers["errors"]
+    assert (row["what"], row["before"], row["after"]) == ("new", 0, 1055)
+    assert row["events"] == SECONDS * 400 // 5
+    assert row["first_seq"] >= 1
+    assert any(row["name"] == "sql_mode" for row in report.variables)
+
+
+def test_a_lock_that_is_held(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Two seconds without a write are listed as a stall, with what waited; it is no regression of the reads."""
+
+    def hold() -> None:
+        time.sleep(2.5)
+        with pair[1].connect() as con, con.cursor() as cursor:
+            cursor.execute("LOCK TABLES shop.w WRITE")
+            time.sleep(2)
+            cursor.execute("UNLOCK TABLES")
+
+    first = replay(tape, options(pair[0], tmp_path / "a.run", lead_ns=200 * MS))
+    thread = threading.Thread(target=hold)
+    thread.start()
+    second = replay(tape, options(pair[1], tmp_path / "b.run", lead_ns=200 * MS))
+    thread.join()
+    report = build(tape, [first.path], [second.path])
+    stalls = [row for row in report.answers["stalls"] if row["run"] == "b"]
+    longest = max(stalls, key=lambda row: row["long_ns"])
+    assert longest["long_ns"] > 1 * SECOND
+    assert longest["digest"] == WRITTEN
+    assert any(run == "b" and "stall" in text for run, text in report.over_time)
+    assert not {LOOKUP, KEYED, SORTED, GROUPED} & set(words(report))
+
+
+def test_equal_servers_compared(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """`compare`: three rounds in turn with a reset before each; equal servers give no slower, and all of it is kept."""
+    reset = tmp_path / "reset.sh"
+    reset.write_text(f"#!/bin/sh\necho $QUERYTAPE_SIDE $QUERYTAPE_RUN >> {tmp_path}/said\n")
+    reset.chmod(0o755)
+    folder = tmp_path / "equal.compare"
+    targets = [
+        word for name, server in zip("ab", pair, strict=True) for word in ("--target", f"{name}={server.url('shop')}")
+    ]
+    arguments = [str(tape), *targets, "--rounds", "3", "--warmup", "1", "--pause", "100ms", "--reset", str(reset)]
+    given = ["-o", str(folder), "--json", str(tmp_path / "c.json")]
+    behind = ["--", "--allow-writes", "--target-is-disposable", "--lead", "200ms", "--speed", "2"]
+    found = CliRunner().invoke(compare_command, [*arguments, *given, *behind], standalone_mode=False)
+    assert found.return_value == 0, found.output
+    assert "A against A: the rounds differ by" in found.output
+    order = [line.split() for line in (tmp_path / "said").read_text().splitlines()]
+    assert order[:2] == [["a", "warm-a1"], ["b", "warm-b1"]]
+    assert [name for _, name in order[2:]] == ["a1", "b1", "a2", "b2", "a3", "b3"]
+    report = json.loads((tmp_path / "c.json").read_text())
+    assert report["verdicts"]["slower"] == report["verdicts"]["errors changed"] == 0
+    assert len(report["runs"]) == 6
+    assert (folder / "report.html").exists()
+    assert "rounds = 3" in (folder / "plan.toml").read_text()
+    again = CliRunner().invoke(compare_command, ["--add", "1", "-o", str(folder)], standalone_mode=False)
+    assert again.return_value == 0, again.output
+    assert (folder / "b4.run" / "run.json").exists()
+    shown = CliRunner().invoke(report_command, [str(folder), "--json", "-"], standalone_mode=False)
+    assert len(json.loads(shown.output)["rounds"]) == 8
+
+
+def test_what_is_compared_settles_the_margin(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """A wide margin calls nothing slower."""
+    pair[1].execute("ALTER TABLE shop.t DROP KEY customer")
+    judged(pair, tape, tmp_path)
+    wide = Settings(margin=Margin(ratio=1e6))
+    assert words(build(tape, [tmp_path / "a.run"], [tmp_path / "b.run"], wide)) == {}
+
+
+def test_a_smaller_buffer_pool(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """What reads scattered rows is slower, the reads from disk are among the counters, the variable is named.
+
+    The last test here: the server is cold afterwards.
+    """
+    before = int(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
+    pair[1].execute("SET GLOBAL innodb_buffer_pool_size = 5242880")
+    time.sleep(3)  # it is resized in the background
+    try:
+        report = judged(pair, tape, tmp_path)
+        small = str(pair[1].execute("SELECT @@GLOBAL.innodb_buffer_pool_size")[0][0])
+    finally:
+        pair[1].execute(f"SET GLOBAL innodb_buffer_pool_size = {before}")
+        time.sleep(3)
+    assert words(report).get(KEYED) == "slower"
+    assert set(words(report).values()) == {"slower"}
+    reads = next(row for row in report.answers["counters"] if row["name"] == "Innodb_buffer_pool_reads")
+    assert reads["b"] > 100 + 2 * (reads["a"] or 0)
+    assert {"name": "innodb_buffer_pool_size", "a": str(before), "b": small} in report.variables
