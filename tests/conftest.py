@@ -5,6 +5,7 @@ A test that needs what this machine lacks is skipped, and the end of the run say
 """
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -17,6 +18,14 @@ KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 MISSING = pytest.StashKey[dict[str, int]]()
 
 ServerFactory = Callable[..., Server]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _signals() -> None:
+    """Signals do what they do in a terminal: a shell that runs the tests with `&` has SIGINT ignored, one of nohup SIGHUP."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:

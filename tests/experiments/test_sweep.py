@@ -72,8 +72,8 @@ def test_a_sweep_is_drawn(shop: Server, tmp_path: Path) -> None:
     assert found.exception is None, found.output
     levels = json.loads((tmp_path / "s" / "sweep.json").read_text())["levels"]
     assert [level["sessions"] for level in levels] == [1, 4, 16]
-    assert levels[0]["per_second"] * 2 < levels[1]["per_second"] < levels[2]["per_second"]
-    assert all(1e9 < level["elapsed_ns"] < 5e9 and level["p50_ns"] >= 5e6 for level in levels)
+    assert levels[0]["per_second"] * 1.5 < levels[1]["per_second"] < levels[2]["per_second"]
+    assert all(1e9 < level["elapsed_ns"] < 60e9 and level["p50_ns"] >= 5e6 for level in levels)
     page = (tmp_path / "s" / "sweep.html").read_text().replace(chart_library(), "")
     assert page.count('class="chart"') == 2
     assert "http:" not in page

@@ -18,6 +18,7 @@ from querytape.servers.tls import Tls
 from tests.helpers.hostile import Client, drip, greeting, hostile, packet
 
 SECRET = "hunter2"
+SOON_S = 40  # a hostile server holds on for longer, a busy machine does not need so much
 
 
 def target(port: int, **more: Any) -> Target:
@@ -37,7 +38,7 @@ def test_a_server_that_says_nothing() -> None:
         began = time.monotonic()
         with hostile(script) as server, pytest.raises(TargetError, match="no answer in time"):
             target(server.port).connect(1)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < SOON_S
 
 
 def test_a_query_without_an_answer() -> None:
@@ -59,7 +60,7 @@ def test_a_query_without_an_answer() -> None:
             began = time.monotonic()
             with pytest.raises(TargetError, match="no answer in time"):
                 query_or_none(con, "SELECT 1")
-            assert time.monotonic() - began < 5
+            assert time.monotonic() - began < SOON_S
 
 
 def test_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:

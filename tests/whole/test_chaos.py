@@ -22,7 +22,7 @@ from tests.helpers.whole import accounting, options, outcomes, query
 from ..conftest import ServerFactory
 
 SESSIONS, EVENTS = 20, 60
-BOUND_S = 40
+BOUND_S = 120
 
 pytestmark = pytest.mark.mariadb
 

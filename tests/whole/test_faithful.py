@@ -207,7 +207,7 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
     """KILL QUERY ends what the same session does here, by the id that it has here."""
     kill = {"class": "admin", "flags": flag_bits(danger="kill")}
     events = [
-        {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(20)", "start_ns": T0},
+        {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(120)", "start_ns": T0},
         {"session": 1, "thread_id": 41, "statement": "SELECT 1", "start_ns": T0 + 700 * MS},
         {"session": 2, "thread_id": 42, "statement": "KILL QUERY 41", "start_ns": T0 + 500 * MS, **kill},
         {"session": 2, "thread_id": 42, "statement": "KILL 4000000", "start_ns": T0 + 600 * MS, **kill},
@@ -215,7 +215,7 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", events)
     began = time.monotonic()
     summary = replay(tape, options(any_shop, tmp_path / "a.run", allow_statements=frozenset({"kill"})))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     assert accounting(summary) == (3, 0, 0, 1)
     assert summary.info["accounting"]["reasons"] == {"not_sent": {"kill_target_unknown": 1}}
 
@@ -286,7 +286,7 @@ def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
     began = time.monotonic()
     summary = replay(tape, options(shop, run))
     asker.join()
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 50
     assert accounting(summary)[0] == 3
     assert [change["speed"] for change in summary.info["speed_changes"]] == ["100"]
     with pytest.raises(InputError, match="has ended"):
