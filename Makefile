@@ -17,7 +17,7 @@ events ?= 50000000
 pairs ?= 200
 damages ?= 500
 
-.PHONY: help setup servers demo test test-native drivers lint format fuzz bench soak volume verdicts docs wheel clean
+.PHONY: help setup servers demo test test-native drivers lint format fuzz mutants bench soak volume verdicts docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -82,6 +82,9 @@ format: setup ## let ruff lay out the Python files, clang-format the C files
 fuzz: setup ## throw broken input at the parsers for a minute, and 500 damages at every command
 	@scripts/fuzz
 	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py
+
+mutants: setup ## put faults into a copy of the code for an hour (minutes=60, room=gates): which ones no test notices
+	@$(bin)/python -m tests.mutants.run --minutes $(minutes) $(if $(room),--room "$(room)") --out build/mutants.json
 
 bench: setup ## measure against the peers; only=parser,replay,... picks
 	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))

@@ -62,6 +62,7 @@ setup(
             "build",
             "setuptools>=77",
             "zstandard",
+            "mutmut==3.8.1",
         ]
     },
     cffi_modules=["native/build_ffi.py:ffi"],

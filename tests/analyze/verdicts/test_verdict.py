@@ -1,13 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """Verdicts on simulated pairs of runs with known effects: found where they are, and nowhere else."""
 
+import math
 import random
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from querytape.analyze import build
-from querytape.analyze.verdicts.verdict import corrected
+from querytape.analyze.verdicts import shifts
+from querytape.analyze.verdicts.shifts import Shift
+from querytape.analyze.verdicts.verdict import (
+    CANNOT_TELL,
+    ERRORS,
+    FASTER,
+    MIN_EVENTS,
+    SAME,
+    SLOWER,
+    UNSTABLE,
+    Case,
+    Margin,
+    Verdict,
+    corrected,
+    judge_all,
+)
 from scipy import stats
 
 from tests.helpers.simulated import Machine, Workload, digest_name, simulate_run, simulate_tape
@@ -47,6 +65,64 @@ def test_real_regressions_are_found_and_nothing_else(tmp_path: Path, seed: int) 
         digest_name(9): "slower",
         digest_name(11): "faster",
     }
+
+
+def judged(middle: shifts.Test, rounds: shifts.Test | None, median_ns: int = 1_000_000) -> Verdict:
+    """Return the verdict on one digest among nineteen that did not change."""
+    calm = Case("calm", {"median_a_ns": median_ns}, Shift(100, True, shifted(0.0), None, None, 0.0, None), 0)
+    case = Case("x", {"median_a_ns": median_ns}, Shift(100, True, middle, None, rounds, 0.0, None), 0)
+    return judge_all([case, *(replace(calm, digest=f"calm {n}") for n in range(19))], Margin())["x"]
+
+
+def shifted(shift: float, error: float = 0.01) -> shifts.Test:
+    """Return a test with this estimate, against a margin of 10 %."""
+    margin = math.log1p(0.1)
+    above, below = (float(stats.t.sf((sign * shift - margin) / error, 20)) for sign in (1, -1))
+    return shifts.Test(shift, shift - 2 * error, shift + 2 * error, above, below, error, 20)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_weaker_of_blocks_and_rounds_counts(sign: int) -> None:
+    """A shift is called where both tests find it; one alone, however sure, calls nothing."""
+    sure, unsure = shifted(sign * 0.7), shifted(sign * 0.7, error=0.9)
+    word = SLOWER if sign > 0 else FASTER
+    assert judged(sure, sure).word == judged(sure, None).word == word
+    assert judged(sure, unsure).word == UNSTABLE
+    assert judged(unsure, sure).word != word
+    found = judged(sure, shifted(sign * 0.7, error=0.15)).p
+    assert found is not None
+    assert found == pytest.approx(20 * shifted(0.7, error=0.15).p_above)
+
+
+@pytest.mark.parametrize(
+    ("cases", "words"),
+    [
+        ({"events": MIN_EVENTS}, SLOWER),
+        ({"events": MIN_EVENTS - 1}, CANNOT_TELL),
+        ({"new_errors": 1}, ERRORS),
+        ({"middle": None}, CANNOT_TELL),
+        ({"shift": 0.0}, SAME),
+        ({"shift": 0.0, "error": 0.2, "median_ns": 1}, SAME),
+        ({"median_ns": 40_000}, SAME),
+        ({"median_ns": 50_000}, SLOWER),
+        ({"shift": 0.0, "error": 0.2, "median_ns": 10**9, "events": 31}, SAME),
+        ({"shift": 0.09, "error": 0.2, "median_ns": 10**9}, UNSTABLE),
+        ({"shift": -0.09, "error": 0.2, "median_ns": 10**9}, UNSTABLE),
+        ({"tail": 1.0, "shift": 0.0, "tail_ns": 4 * 50_000}, SLOWER),
+        ({"tail": 1.0, "shift": 0.0, "tail_ns": 4 * 50_000 - 1}, SAME),
+        ({"tail": 0.05, "shift": 0.0, "tail_ns": 10**9}, SAME),
+    ],
+)
+def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
+    """Each condition of a verdict, at the value where it turns."""
+    middle = shifted(cases.get("shift", 0.8), cases.get("error", 0.01)) if cases.get("middle", 1) else None
+    tail = shifted(cases["tail"]) if "tail" in cases else None
+    shift = Shift(cases.get("events", 100), True, middle, tail, None, cases.get("tail_ns", 0.0), None)
+    pair = {"median_a_ns": cases.get("median_ns", 1_000_000)}
+    verdict = judge_all([Case("x", pair, shift, cases.get("new_errors", 0))], Margin())["x"]
+    assert verdict.word == words
+    doubted = judge_all([Case("x", pair, shift, 0)], Margin(), "the clocks differ")["x"]
+    assert doubted == Verdict(CANNOT_TELL, "the clocks differ")
 
 
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:

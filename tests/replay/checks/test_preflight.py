@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.checks.machine import Machine, measure
+from querytape.replay.checks.machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine, measure
 from querytape.replay.checks.preflight import Finding, check
 from querytape.replay.options import Permissions
 from querytape.replay.plan.rules import Plan, Rules
@@ -77,6 +77,42 @@ def test_refused(given: dict[str, Any], text: str) -> None:
     found = refusals(**given)
     assert len(found) == 1
     assert text in found[0]
+
+
+ENOUGH = [
+    ("max_connections", {"peak_sessions": 148}, {"peak_sessions": 149}),
+    ("max_user_connections", {"peak_sessions": 19}, {"peak_sessions": 20}),
+    ("open files", {"peak_sessions": 136}, {"peak_sessions": 137}),
+    ("threads", {"peak_sessions": 84}, {"peak_sessions": 85}),
+    ("mappings", {"peak_sessions": 30}, {"peak_sessions": 31}),
+    ("ports", {"peak_sessions": 60}, {"peak_sessions": 61}),
+]
+LIMITS: dict[str, dict[str, Any]] = {
+    "max_connections": {},
+    "max_user_connections": {"facts": replace(FACTS, variables={"max_user_connections": "20"})},
+    "open files": {"machine": replace(MACHINE, files=136 + SPARE_FILES)},
+    "threads": {"machine": replace(MACHINE, threads=84 + SPARE_THREADS)},
+    "mappings": {"machine": replace(MACHINE, mappings=-(-30 * MAPPINGS_A_THREAD * 10 // 9))},
+    "ports": {"machine": replace(MACHINE, ports=60)},
+}
+
+
+@pytest.mark.parametrize(("name", "enough", "one_more"), ENOUGH, ids=[row[0] for row in ENOUGH])
+def test_the_exact_limit_is_enough(name: str, enough: dict[str, Any], one_more: dict[str, Any]) -> None:
+    """A replay that needs just what there is may begin; one session more is refused."""
+    assert refusals(**LIMITS[name], **enough) == []
+    assert len(refusals(**LIMITS[name], **one_more)) == 1
+
+
+def test_connections_in_use_count() -> None:
+    """What others hold is taken off the limit; where it can't be seen it is nothing, and no limit is none."""
+    assert len(refusals(replace(FACTS, connected=142))) == 1
+    assert refusals(replace(FACTS, connected=141)) == []
+    assert refusals(replace(FACTS, connected=None), peak_sessions=151) == []
+    assert len(refusals(replace(FACTS, connected=None), peak_sessions=152)) == 1
+    assert refusals(replace(FACTS, variables={}), peak_sessions=1000, machine=replace(MACHINE, files=None)) == []
+    unlimited = replace(FACTS, variables={"max_user_connections": "0"})
+    assert refusals(unlimited, peak_sessions=900) == []
 
 
 def test_replicas() -> None:

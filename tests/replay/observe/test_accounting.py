@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.replay.observe.accounting import account, session_totals, summarise
+from querytape.replay.observe.accounting import STATUSES, account, session_totals, summarise
 from querytape.schemas import Folder, open_folder
 
 from tests.helpers.runs import make_run
@@ -37,6 +37,48 @@ def test_unbalanced(tmp_path: Path, seqs: tuple[int, ...]) -> None:
     """An event without an outcome, with two, or an outcome of an event that is not on the tape."""
     tape, run = folders(tmp_path, [{"seq": seq} for seq in seqs])
     assert not account(tape, run, tmp_path, {})["balanced"]
+
+
+SOUND = [(session, seq, clone) for session in (1, 2, 3) for seq in (1, 2) for clone in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("lost", "instead"),
+    [
+        ((1, 1, 0), (1, 2, 0)),  # another of its session
+        ((2, 1, 0), (1, 1, 0)),  # the same place of another session
+        ((2, 1, 0), (2, 1, 1)),  # its other copy
+        ((3, 2, 1), (3, 2, 2)),  # a copy that there is not
+        ((1, 2, 0), (2, 1, 0)),  # session and place exchanged
+        ((3, 1, 0), (1, 3, 0)),
+    ],
+)
+@pytest.mark.parametrize("status", ["executed", "skipped"])
+def test_one_twice_for_one_lost_does_not_balance(
+    tmp_path: Path, lost: tuple[int, int, int], instead: tuple[int, int, int], status: str
+) -> None:
+    """Equal counts are not enough: each event of each copy has one outcome, whatever its status and its part."""
+    tape = make_tape(tmp_path / "t.tape", [{"session": s, "statement": "SELECT 1"} for s in (1, 2, 3) for _ in (1, 2)])
+    for name, keys in (("good", SOUND), ("bad", [key for key in SOUND if key != lost] + [instead])):
+        rows: list[dict[str, Any]] = [{"session": key[0], "seq": key[1], "clone": key[2]} for key in keys]
+        rows[-1] |= {} if status == "executed" else {"status": status, "reason": "routine"}
+        run = open_folder("run", make_run(tmp_path / f"{name}.run", tape, rows))
+        accounting = account(open_folder("tape", tape), run, tmp_path, {}, amplification=2)
+        assert sum(accounting[status] for status in STATUSES) == accounting["tape_events"] == 12
+        assert accounting["balanced"] is (name == "good")
+
+
+def test_a_status_that_there_is_not_does_not_balance(tmp_path: Path) -> None:
+    """Every event has an outcome, but one of them says nothing that is known."""
+    tape, run = folders(tmp_path, [{}, {}, {}, {}, {"status": "forgotten"}])
+    accounting = account(tape, run, tmp_path, {})
+    assert (accounting["executed"], accounting["tape_events"], accounting["balanced"]) == (4, 5, False)
+
+
+def test_nothing_on_either_side_balances(tmp_path: Path) -> None:
+    """A run without outcomes balances with nothing, and not with a tape that has events."""
+    tape, run = folders(tmp_path, [])
+    assert account(tape, run, tmp_path, {})["balanced"] is False
 
 
 def test_totals(tmp_path: Path) -> None:

@@ -133,6 +133,30 @@ def test_a_stretch_of_time(tmp_path: Path) -> None:
     assert kept(tmp_path, events, choice) == [(1, 1), (1, 2), (1, 4), (4, 1), (4, 2)]
 
 
+@pytest.mark.parametrize(
+    ("from_ns", "to_ns", "wanted"),
+    [
+        (T0 + 2 * MS, T0 + 5 * MS, [(1, 2), (1, 3), (2, 2), (2, 3)]),
+        (T0 + 2 * MS + 1, T0 + 5 * MS + 1, [(1, 3), (1, 4)]),
+        (None, T0 + 2 * MS, [(1, 1), (2, 1)]),
+        (T0 + 8 * MS, None, [(1, 5)]),
+        (T0 + 8 * MS - 1, T0 + 8 * MS + 1, [(1, 5)]),
+    ],
+)
+def test_a_stretch_has_its_first_moment_and_not_its_last(
+    tmp_path: Path, from_ns: int | None, to_ns: int | None, wanted: list[tuple[int, int]]
+) -> None:
+    """What begins with --from is sent and what begins with --to is not; a transaction is where its BEGIN is."""
+    events = [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + n * 2 * MS + (n > 2) * -MS} for n in range(4)]
+    events += [{"session": 1, "statement": "SELECT 1", "start_ns": T0 + 8 * MS}]
+    texts = ("SELECT 2", "BEGIN", "COMMIT")
+    events += [
+        {"session": 2, "statement": text, "start_ns": T0 + at * MS, **(TX if n else READ)}
+        for n, (text, at) in enumerate(zip(texts, (1, 2, 6), strict=True))
+    ]
+    assert kept(tmp_path, events, Selection(from_ns=from_ns, to_ns=to_ns)) == wanted
+
+
 def test_time_begins_where_it_was_cut(tmp_path: Path) -> None:
     """The first event of the stretch is due at zero, and what comes before it at once."""
     events = [

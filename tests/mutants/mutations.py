@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes mutants: of Python by mutmut's operators, of C and SQL by a few of our own, and those of listed.toml.
+
+A mutant's name does not depend on what is elsewhere in its file, so that a seeded sample stays the same while the code
+around it changes.
+"""
+
+import hashlib
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import libcst
+from mutmut.mutation.file_mutation import create_mutations
+
+from .rooms import ROOMS, room_of
+
+HERE = Path(__file__).resolve().parent
+COMMON = (
+    (r"(?<![-<>=!])<=(?![<>=])", "<"),
+    (r"(?<![-<>=!])>=(?![<>=])", ">"),
+    (r"(?<![-<>=!])<(?![<>=])", "<="),
+    (r"(?<![-<>=!])>(?![<>=])", ">="),
+    (r" \+ (?=[\w(])", " - "),
+    (r"(?<=[\w)]) - (?=[\w(])", " + "),
+)
+IN_C = (
+    *COMMON,
+    (r" == ", " != "),
+    (r" != ", " == "),
+    (r" && ", " || "),
+    (r" \|\| ", " && "),
+    (r"\bif \((?!0 )", "if (0 && "),
+    (r" \+ 1\b", ""),
+    (r" - 1\b", ""),
+    (r" \|= ", " = "),
+    (r" \+= ", " = "),
+    (r"\breturn 0;", "return 1;"),
+    (r"\bbreak;", ";"),
+    (r"(?<=[( ])!(?=[\w(])", ""),
+)
+IN_SQL = (
+    *COMMON,
+    (r" <> ", " = "),
+    (r"(?<![<>=!]) = ", " <> "),
+    (r"\bAND\b", "OR"),
+    (r"\bOR\b(?! REPLACE)", "AND"),
+    (r"\bNOT ", ""),
+    (r"\bmin\(", "max("),
+    (r"\bmax\(", "min("),
+    (r"\barg_min\(", "arg_max("),
+    (r"\bsum\(", "max("),
+    (r"\bleast\(", "greatest("),
+    (r"\bgreatest\(", "least("),
+    (r"\bLEFT JOIN\b", "JOIN"),
+    (r" DESC\b", ""),
+    (r"\bDISTINCT ", ""),
+    (r"\bPRECEDING AND 1 PRECEDING\b", "PRECEDING AND CURRENT ROW"),
+)
+NOT_CODE = {"c": r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^#.*?$", "sql": r"--.*?$|'[^']*'"}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One fault: a file of the checkout, and how to make its text with the fault in it. `name` says which it is."""
+
+    name: str
+    path: str
+    line: int
+    text: Callable[[], str]
+    tests: tuple[str, ...] = ()  # those of listed.toml name their own
+
+    @property
+    def room(self) -> str:
+        """The room that it is in."""
+        return room_of(self.path) or "elsewhere"
+
+    def rank(self, seed: int) -> str:
+        """Its place in a seeded sample."""
+        return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
+
+
+def all_mutants(checkout: Path) -> list[Mutant]:
+    """Return every mutant of the rooms, those of listed.toml first."""
+    found = [*listed(checkout)]
+    for room in ROOMS.values():
+        for pattern in room.files:
+            for path in sorted(checkout.glob(pattern)):
+                inside = str(path.relative_to(checkout))
+                if path.name != "__init__.py":
+                    found += of_python(inside, path) if path.suffix == ".py" else of_text(inside, path)
+    return list({mutant.name: mutant for mutant in found}.values())
+
+
+def listed(checkout: Path) -> Iterator[Mutant]:
+    """Yield the mutants of listed.toml. Raises ValueError where a text is not in its file exactly once."""
+    for entry in tomllib.loads((HERE / "listed.toml").read_text(encoding="utf-8"))["mutant"]:
+        text = (checkout / entry["file"]).read_text(encoding="utf-8")
+        if text.count(entry["find"]) != 1:
+            raise ValueError(f"listed.toml: {entry['name']}: {entry['find']!r} is not once in {entry['file']}")
+        line = text[: text.index(entry["find"])].count("\n") + 1
+        mutated = text.replace(entry["find"], entry["replace"])
+        yield Mutant(f"listed: {entry['name']}", entry["file"], line, partial(str, mutated), tuple(entry["tests"]))
+
+
+def of_python(inside: str, path: Path) -> Iterator[Mutant]:
+    """Yield what mutmut makes of a file: a mutant each, not all in one file as its own runs have it."""
+    source = path.read_text(encoding="utf-8")
+    module, mutations, _, _ = create_mutations(inside, source)
+    wrapper = libcst.MetadataWrapper(module, unsafe_skip_copy=True)
+    places: Any = wrapper.resolve(libcst.metadata.PositionProvider)
+    seen: Counter[str] = Counter()
+    for mutation in mutations:
+        function = mutation.contained_by_top_level_function
+        if not isinstance(function, libcst.FunctionDef):
+            continue
+        before = module.code_for_node(mutation.original_node).strip()
+        after = module.code_for_node(mutation.mutated_node).strip()
+        if _is_text_only(before, after):
+            continue
+        line = places[mutation.original_node].start.line if mutation.original_node in places else 0
+        change = _change(before, after)
+        key = f"{inside}: {function.name.value}: {change}"
+        seen[key] += 1
+        name = key + (f" [{seen[key]}]" if seen[key] > 1 else "")
+        yield Mutant(name, inside, line, partial(_replaced, module, mutation.original_node, mutation.mutated_node))
+
+
+def _replaced(module: libcst.Module, before: libcst.CSTNode, after: libcst.CSTNode) -> str:
+    text = module.deep_replace(before, after)
+    assert isinstance(text, libcst.Module)
+    return text.code
+
+
+def _is_text_only(before: str, after: str) -> bool:
+    """Whether only the wording of a sentence changes: no test should be about that."""
+    return bool(re.match(r"f?['\"]", before)) and " " in before and after.lower().strip("fXx") != before
+
+
+def _change(before: str, after: str) -> str:
+    flat_before, flat_after = " ".join(before.split()), " ".join(after.split())
+    start = 0
+    while start < min(len(flat_before), len(flat_after)) and flat_before[start] == flat_after[start]:
+        start += 1
+    start = max(start - 30, 0)
+    return f"{flat_before[start : start + 60]} => {flat_after[start : start + 60]}"
+
+
+def of_text(inside: str, path: Path) -> Iterator[Mutant]:
+    """Yield mutants of a C or SQL file: an operator changed, outside comments and texts."""
+    source = path.read_text(encoding="utf-8")
+    kind = "c" if path.suffix == ".c" else "sql"
+    code = re.sub(NOT_CODE[kind], lambda m: re.sub(r"[^\n]", "\0", m[0]), source, flags=re.S | re.M)
+    seen: Counter[str] = Counter()
+    for pattern, replacement in IN_C if kind == "c" else IN_SQL:
+        for match in re.finditer(pattern, code):
+            begin = source.rfind("\n", 0, match.start()) + 1
+            end = source.find("\n", match.end())
+            old = source[begin:end]
+            if kind == "c" and "#include" in old:
+                continue
+            text = source[: match.start()] + replacement + source[match.end() :]
+            new = text[begin : end + len(text) - len(source)]
+            key = f"{inside}: {old.strip()} => {new.strip()}"
+            seen[key] += 1
+            name = key + (f" [{seen[key]}]" if seen[key] > 1 else "")
+            yield Mutant(name, inside, source[:begin].count("\n") + 1, partial(str, text))

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rooms whose tests have to notice a fault: what is mutated in each, and which tests are asked.
+
+A file is asked about by the tests of its own name first, then by the room's others; none of them starts a server.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+MIN_KILLED = 0.85
+
+
+@dataclass(frozen=True)
+class Room:
+    """Patterns of files, and folders or files of tests; `native:` names C tests (`make PART=...` in tests/native)."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+ROOMS = {
+    "schemas": Room(("schemas/*.py",), ("tests/schemas",)),
+    "native parsers and protocol": Room(
+        (
+            "native/slowlog/*.c",
+            "native/logs/*.c",
+            "native/packets/*.c",
+            "native/protocol/*.c",
+            "native/reader/*.c",
+        ),
+        (
+            "tests/capture/sources/test_packets_protocol.py",
+            "tests/capture/sources",
+            "tests/native/bindings",
+            "tests/capture/test_any_size.py",
+            "native:event_rows",
+        ),
+    ),
+    "engine order": Room(
+        (
+            "native/engine/commit_order.c",
+            "native/engine/pace.c",
+            "native/engine/prepare_event.c",
+            "native/engine/read_split.c",
+            "replay/plan/commit_order.py",
+            "replay/plan/catalog.py",
+            "replay/plan/sql/commit_order.sql",
+        ),
+        (
+            "tests/replay/plan/test_commit_order.py",
+            "tests/replay/plan/test_catalog.py",
+            "native:engine",
+        ),
+    ),
+    "replay plan and accounting": Room(
+        (
+            "replay/plan/*.py",
+            "replay/plan/sql/*.sql",
+            "replay/observe/accounting.py",
+            "replay/observe/sql/accounting.sql",
+            "replay/checks/preflight.py",
+            "replay/summary.py",
+        ),
+        (
+            "tests/replay/plan",
+            "tests/replay/observe/test_accounting.py",
+            "tests/replay/checks/test_preflight.py",
+            "tests/replay/test_summary.py",
+        ),
+    ),
+    "verdicts": Room(
+        ("analyze/verdicts/*.py", "analyze/sql/report/*.sql", "analyze/sql/*.sql"),
+        (
+            "tests/analyze/verdicts",
+            "tests/analyze/test_golden.py",
+            "tests/analyze/test_reports.py",
+            "tests/analyze/findings",
+        ),
+    ),
+    "gates": Room(("analyze/gates.py",), ("tests/analyze/test_gates.py",)),
+}
+# Much time for little: what they look at is looked at by others of their room, too.
+LEFT_OUT = ("test_large_statements_are_fed_whole", "test_windows_give_what_one_sort_gives")
+
+
+def room_of(path: str) -> str | None:
+    """Return the first room that has a file; None where none has it."""
+    for name, room in ROOMS.items():
+        if any(Path(path).match(pattern) and Path(path).parent == Path(pattern).parent for pattern in room.files):
+            return name
+    return None
+
+
+def asked(path: str, checkout: Path) -> list[str]:
+    """Return which tests are asked about a file, those of its own name first."""
+    room = ROOMS[room_of(path) or ""]
+    folder, stem = Path(path).parent, Path(path).stem
+    own = sorted((checkout / "tests" / folder).glob(f"test_{stem}*.py"))
+    if path.endswith(".sql"):
+        own = sorted((checkout / "tests" / folder.parent).glob(f"test_{stem}*.py"))
+    if folder.parts[0] == "native":
+        own = sorted((checkout / "tests/capture/sources").glob(f"test_{stem}*.py"))
+    listed = [str(path.relative_to(checkout)) for path in own]
+    for entry in room.tests:
+        where = checkout / entry
+        found = sorted(where.glob("test_*.py")) if where.is_dir() else [where] if where.exists() else []
+        listed += [entry] if entry.startswith("native:") else [str(one.relative_to(checkout)) for one in found]
+    return list(dict.fromkeys(listed))

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mutants: what is made of which text, and that those of the lists still fit the code."""
+
+from pathlib import Path
+
+import pytest
+
+from .mutations import listed, of_python, of_text
+from .rooms import ROOMS, room_of, asked
+from .run import CHECKOUT, survivors
+
+C = "/* a < b */\nint f(int a)\n{\n    if (a < 1 && a != '<')\n        return 0;\n    return a + 1;\n}\n"
+SQL = "-- a < b\nSELECT min(a) FROM t WHERE a <= 1 AND b = '<'\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wanted", "kept"),
+    [
+        (
+            "x.c",
+            C,
+            ["a <= 1", "a < 1 ||", "a == '<'", "if (0 && a", "return 1;", "return a - 1", "return a;"],
+            "a <= b",
+        ),
+        ("x.sql", SQL, ["max(a)", "a < 1 AND", "a <= 1 OR", "b <> '<'"], "-- a <= b"),
+    ],
+)
+def test_operators_are_changed_outside_comments(
+    tmp_path: Path, name: str, text: str, wanted: list[str], kept: str
+) -> None:
+    """Each mutant differs in one place; comments and texts stay."""
+    (tmp_path / name).write_text(text)
+    made = [mutant.text() for mutant in of_text(name, tmp_path / name)]
+    assert len(set(made)) == len(made)
+    for part in wanted:
+        assert sum(part in one for one in made) == 1, part
+    assert not any(kept in one or "'<='" in one for one in made)
+
+
+def test_python_is_changed_by_mutmut(tmp_path: Path) -> None:
+    """A mutant is a whole file with one change; names stay the same while other code moves."""
+    body = "def f(a: int) -> bool:\n    return a < 1 and a > -9\n"
+    (tmp_path / "x.py").write_text(body)
+    first = {mutant.name: mutant.text() for mutant in of_python("x.py", tmp_path / "x.py")}
+    assert any("a <= 1 and" in text for text in first.values())
+    assert any("a < 1 or" in text for text in first.values())
+    (tmp_path / "x.py").write_text("X = 1\n\n\n" + body)
+    assert {mutant.name for mutant in of_python("x.py", tmp_path / "x.py")} == set(first)
+
+
+def test_the_listed_mutants_fit_the_code() -> None:
+    """Each of listed.toml can be made, changes something, and names tests that there are."""
+    mutants = list(listed(CHECKOUT))
+    assert len({mutant.name for mutant in mutants}) == len(mutants)
+    for mutant in mutants:
+        assert mutant.text() != (CHECKOUT / mutant.path).read_text(encoding="utf-8")
+        assert mutant.room in ROOMS, mutant.name
+        for test in mutant.tests:
+            assert test.startswith("native:") or (CHECKOUT / test).exists(), test
+
+
+def test_each_room_has_files_and_tests() -> None:
+    """Patterns of rooms find something; a file's own tests are asked first; survivors have a reason."""
+    for name, room in ROOMS.items():
+        for pattern in room.files:
+            found = [path for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
+            assert found, (name, pattern)
+            assert room_of(str(found[0].relative_to(CHECKOUT))) is not None
+    assert asked("replay/plan/pacing.py", CHECKOUT)[0] == "tests/replay/plan/test_pacing.py"
+    assert asked("native/protocol/login.c", CHECKOUT)[0] == "tests/capture/sources/test_packets_protocol.py"
+    assert all(reason.strip() for reason in survivors().values())
