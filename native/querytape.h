@@ -60,6 +60,7 @@ enum qt_class {
 #define QT_F_CLOCK_GUESSED 1024
 #define QT_F_KILLED 2048
 #define QT_F_UNBOUND 4096
+#define QT_F_CARRIED 8192
 
 /* Bits that a plan adds: those of qt_engine_options.read_target, and that the command failed on the tape. */
 #define QT_PLAN_FOR_READ_TARGET 1099511627776 /* outside a transaction it may be answered by the read target */

@@ -12,6 +12,10 @@ from ..common.units import utc_time
 from .codes import CLASSES
 
 DIGEST = re.compile(r"[0-9a-f]{16}")
+# What makes a session's state, next to SET, USE and temporary tables: kept wherever the session is kept.
+STATE = ("prepare", "close_stmt", "init_db", "change_user", "reset_connection", "set_option")
+# What a session has, but not what came of it: of no use before a stretch of time.
+OF_SESSION = ("ping", "quit", "connect")
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,16 @@ class EventFilter:
         """Whether only a window of time is wanted."""
         return self.from_ns is not None or self.to_ns is not None
 
+    @property
+    def by_session(self) -> bool:
+        """Whether some sessions are excluded as a whole."""
+        return bool(self.users or self.sessions)
+
+    @property
+    def by_event(self) -> bool:
+        """Whether events inside sessions are excluded: then transactions must be known."""
+        return bool(self.dbs or self.digests or self.classes) or self.by_time
+
     def session_sql(self) -> str:
         """Return the conditions that hold for whole sessions, on columns `user` and `session`."""
         parts = [among('"user"', self.users)] if self.users else []
@@ -51,10 +65,11 @@ class EventFilter:
             parts.append(f"session IN ({', '.join(str(int(session)) for session in self.sessions)})")
         return " AND ".join(parts) or "true"
 
-    def event_sql(self) -> str:
+    def event_sql(self, prefix: str = "") -> str:
         """Return the conditions on an event's own columns `db`, `digest` and `class`; never NULL."""
         named = (("db", self.dbs), ("digest", self.digests), ("class", self.classes))
-        return " AND ".join(f"coalesce({among(name, values)}, false)" for name, values in named if values) or "true"
+        parts = [f"coalesce({among(prefix + name, values)}, false)" for name, values in named if values]
+        return " AND ".join(parts) or "true"
 
     def time_sql(self, column: str = "start_ns") -> str:
         """Return the condition on a time."""
@@ -62,10 +77,23 @@ class EventFilter:
         parts += [f"{column} < {self.to_ns}"] if self.to_ns is not None else []
         return " AND ".join(parts) or "true"
 
-    def sql(self) -> str:
-        """Return all conditions on the columns of a tape's events; `true` where there is none."""
-        parts = [part for part in (self.session_sql(), self.event_sql(), self.time_sql()) if part != "true"]
-        return " AND ".join(parts) or "true"
+    def filtered_by_sql(self) -> str:
+        """Return which filter excludes an event, or NULL, in terms of what `event_selection.selection_sql` knows."""
+        cases = self.exclusion_cases()
+        return f"CASE {' '.join(cases)} END" if cases else "NULL"
+
+    def exclusion_cases(self) -> list[str]:
+        """Return the cases of `filtered_by_sql`."""
+        cases = ["WHEN NOT is_selected THEN 'filter:session'"] if self.by_session else []
+        if self.by_time:
+            early = "false" if self.from_ns is None else f"{STATE_SQL} AND is_before AND is_needed"
+            cases.append(f"WHEN NOT ({self.time_sql('coalesce(tx_start_ns, own_ns)')} OR {early}) THEN 'filter:time'")
+        if self.dbs or self.digests or self.classes:
+            own = self.event_sql("own_") + (" OR class = 'transaction'" if not self.classes else "")
+            whole = f"CASE WHEN tx_seq IS NULL THEN {own} ELSE tx_selected END"
+            state = f"{STATE_SQL} OR {among('command', OF_SESSION)}"
+            cases.append(f"WHEN NOT ({state} OR coalesce({whole}, false)) THEN 'filter:event'")
+        return cases
 
     def sentence(self) -> str:
         """Return the conditions for people: `user app, batch; class read; from 2026-11-20 09:00:00.000`."""
@@ -84,3 +112,10 @@ class EventFilter:
 def among(column: str, values: Iterable[str]) -> str:
     """Return the SQL condition that a column is one of these texts."""
     return f"{column} IN ({', '.join(map(sql_text, values))})"
+
+
+# Whether an event makes its session's state.
+STATE_SQL = (
+    f"({among('command', STATE)} OR coalesce(class = 'session', false) OR has_flag(flags, 'use') OR prepares"
+    " OR has_action(actions, 'temporary_table'))"
+)

@@ -51,6 +51,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "input": {"?": True},
         "problems": {"*": "count"},
         "pseudonymized": "bool?",
+        "carried": "count?",
         "warnings": [{"kind": "text", "text": "text"}],
         "known_columns": ["text"],
         "server": SERVER,

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make a new tape of old ones: merged, cut to a window of time, filtered. SQL does it; no tape is held in memory."""
+"""Make a new tape of old ones: merged, cut to a stretch of time, filtered. SQL does it; no tape is held in memory.
+
+What is kept is what a replay with the same conditions sends: whole transactions, and before them what made the state
+of their sessions. Of that, what lies before the stretch is put at its begin, in its order: it is carried.
+"""
 
 import shutil
 from collections.abc import Sequence
@@ -12,7 +16,8 @@ from ...common.duck import write_parquet
 from ...common.errors import InputError
 from ...common.files import write_json
 from ...common.version import __version__
-from ...schemas import EventFilter, Folder, columns, open_folder
+from ...schemas import FLAGS, EventFilter, Folder, columns, ddl, open_folder
+from ...schemas.event_selection import SelectionTables, define_macros, find_transactions, preparing_sql, selection_sql
 from ..finish import finish
 from ..source import TapeWarning
 from ..tape_writer import new_tape, open_storage, part_entry
@@ -30,7 +35,11 @@ FACTS = (
     "open_at_start",
     "encrypted",
 )
+UNCHANGED = "SELECT session, seq, start_ns, start_ns AS tape_ns, flags FROM everything"
 ROWS_A_PART = 1_000_000
+BYTES_A_PART = 512 << 20  # of statements and parameters
+# What a selection asks for of each event.
+OF_SELECTION = ("session", "seq", "start_ns", "command", "class", "actions", "flags", "db", "stmt", "digest", "errno")
 
 
 def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any]:
@@ -39,7 +48,6 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
     Sessions of several tapes are numbered on; `seq` is numbered again without holes. Raises InputError where a tape is
     not finished, durations were taken at different points, or no event is kept.
     """
-    where = kept.sql()
     folders = [open_finished(path) for path in tapes]
     points = {str(folder.info.get("measuring_point")) for folder in folders}
     if len(points) > 1:
@@ -48,14 +56,57 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
     info = start_info(folders)
     with open_storage(out, largest=info["largest_event"]) as con:
         make_views(con, folders)
-        if not con.execute(f"SELECT count(*) FROM everything WHERE {where}").fetchall()[0][0]:
+        asked, before = select(con, folders, kept)
+        if not asked:
             shutil.rmtree(out)
             raise InputError(f"no event is left of {', '.join(map(str, tapes))}: no tape was written")
-        info["parts"] = write_parts(con, out, where)
-        write_facts(con, out)
+        info["parts"] = write_parts(con, out, "kept_events")
+        write_facts(con, out, kept.from_ns)
+        carried = f"SELECT count(*) FROM kept_events WHERE flags & {FLAGS['carried']} <> 0"
+        info["carried"] = con.execute(carried).fetchall()[0][0]
         write_json(out / "tape.json", info)
-        note = [{"kind": "filtered", "text": f"only a part was kept: {kept.sentence()}"}] if where != "true" else []
+        note = [] if kept == EventFilter() else [{"kind": "filtered", "text": _note(kept, before)}]
         return finish(con, out, info, [*inherited_warnings(folders), *note])
+
+
+def _note(kept: EventFilter, before: int) -> str:
+    more = f"; of their sessions {before:,} events from before that are carried (SET, USE, prepared statements, ...)"
+    return f"only a part was kept: {kept.sentence()}{more if before else ''}"
+
+
+def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: EventFilter) -> tuple[int, int]:
+    """Make table kept_events: session, seq, start_ns and flags of what is kept, and tape_ns, its old start.
+
+    Return how many of them were asked for, and how many are carried.
+    """
+    if kept == EventFilter():
+        con.execute(f"CREATE TABLE kept_events AS {UNCHANGED}")
+        return con.execute("SELECT count(*) FROM kept_events").fetchall()[0][0], 0
+    define_macros(con)
+    con.execute(f"CREATE VIEW tape_events AS SELECT {', '.join(OF_SELECTION)}, start_ns AS tape_ns FROM everything")
+    sessions = " UNION ALL ".join(
+        f"SELECT s.* REPLACE (s.session + t.sessions AS session) FROM sessions{n} s, shifts t WHERE t.tape = {n}"
+        for n in range(len(folders))
+    )
+    con.execute(f"CREATE TABLE chosen_sessions AS FROM ({sessions}) WHERE {kept.session_sql()}")
+    digests = " UNION ALL BY NAME ".join(
+        f"SELECT digest, normalized FROM {folder.source('digests')}" for folder in folders
+    )
+    con.execute(f"CREATE TABLE preparing AS {preparing_sql(f'({digests})')}")
+    tables = SelectionTables("chosen_sessions", None, None, "preparing")
+    if kept.by_event:
+        find_transactions(con, kept, "transactions")
+        con.execute(f"CREATE TABLE companions AS {ddl('companions')}")
+        tables = SelectionTables("chosen_sessions", "transactions", "companions", "preparing")
+    asked = f"NOT is_before AND {kept.event_sql('own_')} AND {kept.time_sql('own_ns')}"
+    con.execute(
+        f"CREATE TABLE kept_events AS SELECT session, seq, greatest(tape_ns, {kept.from_ns or 'tape_ns'}) AS start_ns,"
+        f" tape_ns, CASE WHEN is_before THEN flags | {FLAGS['carried']} ELSE flags END AS flags,"
+        f" {asked} AS asked, is_before FROM ({selection_sql(kept, 'tape_events', tables)}) WHERE filtered IS NULL"
+    )
+    counted = "SELECT count(*) FILTER (asked), count(*) FILTER (is_before) FROM kept_events"
+    counts: tuple[int, int] = con.execute(counted).fetchall()[0]
+    return counts
 
 
 def open_finished(path: Path) -> Folder:
@@ -109,22 +160,28 @@ def make_views(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder]) -> Non
     con.execute(f"CREATE VIEW everything AS {' UNION ALL BY NAME '.join(selects)}")
 
 
-def write_parts(con: duckdb.DuckDBPyConnection, out: Path, where: str) -> list[dict[str, Any]]:
-    """Write the events of view everything that meet a condition in parts by time; return the parts' entries."""
+def write_parts(con: duckdb.DuckDBPyConnection, out: Path, kept: str) -> list[dict[str, Any]]:
+    """Write the events of view everything that table `kept` lists in parts by time; return the parts' entries.
+
+    `kept` has session, seq, start_ns, tape_ns (in view everything) and flags. A part is bounded by rows and by bytes.
+    """
+    size = "coalesce(octet_length(e.statement), 0) + coalesce(octet_length(e.params), 0)"
     con.execute(
-        "CREATE TABLE places AS SELECT session, seq, start_ns,"
+        "CREATE TABLE places AS SELECT session, seq, start_ns, tape_ns, flags,"
         " row_number() OVER (PARTITION BY session ORDER BY seq) AS new_seq,"
-        f" (row_number() OVER (ORDER BY start_ns, session, seq) - 1) // {ROWS_A_PART} AS part"
-        f" FROM everything WHERE {where}"
+        f" (sum(greatest(size, {BYTES_A_PART // ROWS_A_PART})) OVER (ORDER BY start_ns, session, seq) - 1)::BIGINT"
+        f" // {BYTES_A_PART} AS part FROM (SELECT k.session, k.seq, k.start_ns, k.tape_ns, k.flags, {size} AS size"
+        f" FROM everything e JOIN {kept} k ON e.session = k.session AND e.seq = k.seq)"
     )
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
     entries = []
-    for number in range(con.execute("SELECT max(part) + 1 FROM places").fetchall()[0][0]):
+    parts = con.execute("SELECT part, min(tape_ns), max(tape_ns) FROM places GROUP BY part ORDER BY part").fetchall()
+    for number, (place, first_ns, last_ns) in enumerate(parts):
         part = out / "events" / f"part-{number:05d}.parquet"
         query = (
-            f"SELECT {names} FROM (SELECT e.* REPLACE (p.new_seq AS seq) FROM everything e"
-            f" JOIN places p ON p.session = e.session AND p.seq = e.seq WHERE p.part = {number})"
-            " ORDER BY start_ns, session, seq"
+            f"SELECT {names} FROM (SELECT e.* REPLACE (p.new_seq AS seq, p.start_ns AS start_ns, p.flags AS flags)"
+            f" FROM everything e JOIN places p ON p.session = e.session AND p.seq = e.seq WHERE p.part = {place}"
+            f" AND e.start_ns BETWEEN {first_ns} AND {last_ns}) ORDER BY start_ns, session, seq"
         )
         write_parquet(con, query, part)
         entries.append(part_entry(con, out, part))
@@ -132,9 +189,14 @@ def write_parts(con: duckdb.DuckDBPyConnection, out: Path, where: str) -> list[d
     return entries
 
 
-def write_facts(con: duckdb.DuckDBPyConnection, out: Path) -> None:
-    """Write what the tapes know of their sessions beyond the events, for `finish`."""
+def write_facts(con: duckdb.DuckDBPyConnection, out: Path, from_ns: int | None = None) -> None:
+    """Write what the tapes know of their sessions beyond the events, for `finish`.
+
+    Sessions that were open at `from_ns`, where the tape was cut, are open at its start.
+    """
     listed = ", ".join(f's."{name}"' for name in FACTS)
+    cut = f"first_ns < {from_ns} OR open_at_start" if from_ns is not None else "open_at_start"
     for tape, shift in con.execute("SELECT tape, sessions FROM shifts ORDER BY tape").fetchall():
-        query = f"SELECT s.session + {shift} AS session, {listed} FROM sessions{tape} s"
+        source = f"(SELECT * REPLACE ({cut} AS open_at_start) FROM sessions{tape})"
+        query = f"SELECT s.session + {shift} AS session, {listed} FROM {source} s"
         write_parquet(con, query, out / "facts" / f"part-{tape:05d}.parquet")

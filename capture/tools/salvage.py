@@ -17,7 +17,7 @@ from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
 from ...schemas.json_shapes import MAX_BYTES, fitting_keys
 from ..finish import finish
 from ..tape_writer import new_tape, open_storage
-from .derive import write_facts, write_parts
+from .derive import UNCHANGED, write_facts, write_parts
 
 
 def salvage(tape: Path, out: Path) -> dict[str, Any]:
@@ -32,7 +32,8 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
             raise InputError(f"{tape}: no part of its events can be read: nothing can be saved")
         _make_views(con, tape, readable)
         info = _start_info(con, old)
-        info["parts"] = write_parts(con, out, "true")
+        con.execute(f"CREATE VIEW kept_events AS {UNCHANGED}")
+        info["parts"] = write_parts(con, out, "kept_events")
         write_facts(con, out)
         write_json(out / "tape.json", info)
         lost = [part.name for part in parts if part not in readable]

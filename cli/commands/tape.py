@@ -96,7 +96,7 @@ def filter_command(
 ) -> None:
     """Keep events of some users, schemas, digests, classes or sessions."""
     kept = EventFilter(users, dbs, digests, classes, sessions)
-    if kept.sql() == "true":
+    if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
     say_tape(output, derive([tape], output, kept))
 

@@ -15,7 +15,8 @@ from typing import Any
 import duckdb
 
 from ...common.duck import duck_path, load_sql, sql_text, write_parquet
-from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS, ddl, select_list
+from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, select_list
+from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
 from ..storage import open_storage
 from .rules import NARROW, Plan
 from .windows import WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
@@ -30,7 +31,6 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con = open_storage(plan.spill)
     raise_memory(con, plan.memory_bytes)
     rules = plan.rules
-    _set(con, "flag_bits", FLAGS)
     _set(con, "danger_names", {code: name for name, code in DANGERS.items()})
     _set(con, "commands", COMMANDS)
     _set(con, "classes", {name: code for code, name in enumerate(CLASSES)})
@@ -46,7 +46,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE rollback = {ACTIONS['rollback']}")
     con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")
     con.execute(f"SET VARIABLE split = {rules.split}")
-    con.execute(ddl("actions"))
+    define_macros(con)
     con.execute(load_sql(__package__, "macros.sql"))
     con.execute("CREATE TEMP TABLE excluded_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
     if plan.excluded_statements.exists():
@@ -55,6 +55,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     if plan.excluded_kills.exists():
         con.execute(f"INSERT INTO excluded_kills FROM read_parquet({sql_text(plan.excluded_kills)})")
     con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")
+    con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
     con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
     con.execute("CREATE TEMP TABLE gaps (at_ns BIGINT, cut_ns BIGINT)")
     if plan.gaps:
@@ -121,40 +122,29 @@ def _without_gaps(plan: Plan, events: str) -> str:
 
 
 def _select(plan: Plan) -> str:
-    """Add what the selection needs: is_selected, is_needed (its session may have something selected later), tx_*.
+    """Add what the selection needs, and `filtered` (event_selection.py).
 
     is_done: the interrupted run sent it; is_early: sent only for the session state of what is selected.
     """
     selection = plan.rules.selection
-    columns, joins = ["t.*"], ["window_tape t"]
-    if selection.by_session or selection.by_time or selection.resume:
-        joins.append("LEFT JOIN selected_sessions c ON t.session = c.session")
-        later = f"c.last_ns >= {selection.from_ns or 0}"
-        if plan.resumed.exists():
-            later += " AND c.events >= coalesce(r.from_seq, 0)"
-        columns += ["c.session IS NOT NULL AS is_selected", f"coalesce({later}, false) AS is_needed"]
-    early = [] if selection.from_ns is None else [f"t.tape_ns < {selection.from_ns}"]
+    columns, joins, needed = ["false AS is_done"], [], "true"
     if plan.resumed.exists():
-        joins.append(f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session")
-        early.append("coalesce(t.seq < r.from_seq, false)")
-        columns.append("coalesce(t.seq < r.from_seq, false) AS is_done")
-    else:
-        columns.append("false AS is_done")
-    columns.append(f"({' OR '.join(early) or 'false'}) AS is_early")
-    if plan.transactions.exists():
-        joins.append(
-            f"ASOF LEFT JOIN read_parquet({sql_text(plan.transactions)}) x"
-            " ON t.session = x.session AND t.seq >= x.first_seq"
-        )
-        inside = "t.seq <= x.last_seq"
-        columns += [
-            f"CASE WHEN {inside} THEN x.first_seq END AS tx_seq",
-            f"CASE WHEN {inside} THEN x.start_ns END AS tx_start_ns",
-            f"coalesce({inside} AND x.is_selected, false) AS tx_selected",
-        ]
-    else:
-        columns += ["NULL::BIGINT AS tx_seq", "NULL::BIGINT AS tx_start_ns", "false AS tx_selected"]
-    return f"SELECT {', '.join(columns)} FROM {' '.join(joins)}"
+        joins = [f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session"]
+        columns = ["coalesce(t.seq < r.from_seq, false) AS is_done"]
+        needed = "c.events >= coalesce(r.from_seq, 0)"
+    by_session = selection.by_session or selection.by_time or selection.resume
+    tables = SelectionTables(
+        sessions="selected_sessions" if by_session else None,
+        transactions=_parquet_or_none(plan.transactions),
+        companions=_parquet_or_none(plan.companions),
+        preparing="preparing_digests" if selection.by_event else None,
+    )
+    query = selection_sql(selection, "window_tape", tables, columns, joins, needed)
+    return f"SELECT *, is_before OR is_done OR has_flag(flags, 'carried') AS is_early FROM ({query})"
+
+
+def _parquet_or_none(path: Path) -> str | None:
+    return f"read_parquet({sql_text(path)})" if path.exists() else None
 
 
 def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
@@ -162,10 +152,6 @@ def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     selection = rules.selection
     if selection.by_session or selection.by_time or selection.resume:
         con.execute(f"CREATE TEMP TABLE selected_sessions AS {selection.sessions_sql(plan.tape.source('sessions'))}")
-    con.execute(
-        "CREATE TEMP MACRO filtered_by(session, command, class, actions, digest, db, flags, tape_ns, is_selected,"
-        f" is_needed, tx_seq, tx_start_ns, tx_selected, is_done) AS {selection.filtered_by_sql()}"
-    )
     con.execute(f"CREATE TEMP MACRO schema_of(db) AS {overrides.schema_sql('db')}")
     con.execute(f"CREATE TEMP MACRO account_of(name) AS {overrides.account_sql('name')}")
     con.execute(f"CREATE TEMP MACRO clock_of(class, actions, flags, tape_ns) AS {overrides.clock_sql()}")

@@ -108,6 +108,11 @@ class Plan:
         return self.spill / "transactions.parquet"
 
     @property
+    def companions(self) -> Path:
+        """Commands that are selected with the EXECUTE they go with (companions.sql). Exists where there are any."""
+        return self.spill / "companions.parquet"
+
+    @property
     def resumed(self) -> Path:
         """From which event each session of an interrupted run continues."""
         return self.spill / "resumed.parquet"

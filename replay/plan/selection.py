@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ...schemas import EventFilter
-from ...schemas.event_filter import among
+from ...schemas.event_filter import STATE_SQL
 
-# What makes a session's state: kept wherever the session is kept. So are its temporary tables.
-STATE = ("prepare", "close_stmt", "init_db", "change_user", "reset_connection", "set_option", "ping", "quit", "connect")
 SAMPLE_STEPS = 1_000_000
 
 
@@ -30,12 +28,12 @@ class Selection(EventFilter):
     @property
     def by_session(self) -> bool:
         """Whether some sessions are excluded as a whole."""
-        return bool(self.users or self.sessions) or self.sample is not None or self.max_sessions is not None
+        return super().by_session or self.sample is not None or self.max_sessions is not None
 
     @property
     def by_event(self) -> bool:
         """Whether events inside sessions are excluded: then transactions must be known."""
-        return bool(self.dbs or self.digests or self.classes or self.resume) or self.by_time
+        return super().by_event or self.resume is not None
 
     def session_sql(self) -> str:
         """Return a condition on the columns of a tape's `sessions`."""
@@ -52,23 +50,10 @@ class Selection(EventFilter):
         )
         return f"SELECT session, last_ns, events FROM {source} WHERE {self.session_sql()}{limit}"
 
-    def filtered_by_sql(self) -> str:
-        """Return which filter excludes an event, or NULL, in terms of the columns of `window_selected`."""
-        state = f"({among('command', STATE)} OR class = 'session' OR has_flag(flags, 'use')"
-        state += " OR has_action(actions, 'temporary_table'))"
-        cases = []
-        if self.by_session:
-            cases.append("WHEN NOT is_selected THEN 'filter:session'")
-        if self.resume:
-            cases.append(f"WHEN is_done AND NOT ({state} AND is_needed) THEN 'filter:resumed'")
-        if self.by_time:
-            early = "false" if self.from_ns is None else f"{state} AND tape_ns < {self.from_ns} AND is_needed"
-            cases.append(f"WHEN NOT ({self.time_sql('coalesce(tx_start_ns, tape_ns)')} OR {early}) THEN 'filter:time'")
-        if self.dbs or self.digests or self.classes:
-            own = self.event_sql() + (" OR class = 'transaction'" if not self.classes else "")
-            whole = f"CASE WHEN tx_seq IS NULL THEN {own} ELSE tx_selected END"
-            cases.append(f"WHEN NOT ({state} OR coalesce({whole}, false)) THEN 'filter:event'")
-        return f"CASE {' '.join(cases)} END" if cases else "NULL"
+    def exclusion_cases(self) -> list[str]:
+        """Return the cases of `filtered_by_sql`: what an interrupted run has done is not done again."""
+        done = f"WHEN is_done AND NOT ({STATE_SQL} AND is_needed) THEN 'filter:resumed'"
+        return [done, *super().exclusion_cases()] if self.resume else super().exclusion_cases()
 
     def as_json(self) -> dict[str, Any]:
         """Return what was asked for."""

@@ -3,33 +3,20 @@
 
 import duckdb
 
-from ...common.duck import load_sql, sql_files, sql_text, write_parquet
+from ...common.duck import sql_files, sql_text, write_parquet
 from ...common.errors import InputError
-from ...schemas import Folder, tape_id
+from ...schemas import Folder, ddl, event_selection, tape_id
 from .rules import Plan
 
 
 def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Write `plan.transactions`, with `is_selected`: whether an event of its chain is what the selection asks for."""
+    """Write `plan.transactions`; `plan.companions` where events are selected one by one."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
-    con.execute(f"CREATE OR REPLACE TEMP TABLE new_transactions AS {load_sql(__package__, 'transactions.sql')}")
-    selected = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq LIMIT 0"
+    event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
+    write_parquet(con, "FROM found_transactions", plan.transactions)
+    con.execute("DROP TABLE found_transactions")
     if plan.rules.selection.by_event:
-        selected = (
-            "SELECT DISTINCT x.session, x.first_seq"
-            " FROM (SELECT session, seq FROM tape_events"
-            f"   WHERE class NOT IN ('transaction', 'session') AND {plan.rules.selection.event_sql()}) e"
-            " ASOF JOIN new_transactions x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
-        )
-    con.execute(f"CREATE OR REPLACE TEMP TABLE selected AS {selected}")
-    query = (
-        "SELECT f.*, bool_or(w.session IS NOT NULL) OVER (PARTITION BY f.session, f.chain) AS is_selected"
-        " FROM new_transactions f"
-        " LEFT JOIN selected w ON f.session = w.session AND f.first_seq = w.first_seq ORDER BY f.session, f.first_seq"
-    )
-    write_parquet(con, query, plan.transactions)
-    con.execute("DROP TABLE new_transactions")
-    con.execute("DROP TABLE selected")
+        write_parquet(con, ddl("companions"), plan.companions)
 
 
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:

@@ -2,15 +2,14 @@
 -- Which events of one window are sent? All events of the window, with `reason`; NULL = it is sent.
 -- Inputs: view window_selected (database.py); table excluded_statements (session, stmt, reason: prepared statements whose
 -- PREPARE is not sent), refused_digests (refused_digests.sql), excluded_kills (kills_alone.sql); macros of
--- macros.sql, filtered_by, schema_of; variable commit_order.
+-- macros.sql, schema_of; variable commit_order.
 -- By hand: `database.open_planner(plan)`, then `database.show_window(...)`, which makes this the view window_events.
 -- Under the order of commits what failed for reasons of its time (lock wait, killed, too slow) is excluded: it would
 -- succeed now.
 SELECT
     t.* REPLACE (schema_of(t.db) AS db),
     coalesce(
-        filtered_by(t.session, t.command, t.class, t.actions, t.digest, t.db, t.flags, t.tape_ns, t.is_selected, t.is_needed, t.tx_seq,
-            t.tx_start_ns, t.tx_selected, t.is_done),
+        t.filtered,
         exclusion_reason(t.command, t.class, t.actions, t.flags, t.db, t.stmt),
         p.reason,
         CASE WHEN getvariable('commit_order') AND t.errno IN (1205, 1317, 1969, 3024, 3572) THEN 'original_failed' END,

@@ -1,11 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Macros of a plan: why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it may go.
--- Inputs: variables flag_bits (name -> bit), danger_names (code -> name), danger_shift, allowed (names of dangers that
+-- Inputs: macros of schemas/event_macros.sql; variables danger_names (code -> name), danger_shift, allowed (names of dangers that
 -- the user allows), allow_writes, sends_sql_prepare (the tape has what clients sent, not what a server logs of it),
 -- split, copies; commands and classes (name -> number for the engine).
 -- By hand: `database.open_planner(plan)` in Python returns a connection that has them.
-
-CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
 
 CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
     coalesce(getvariable('danger_names')[((flags >> getvariable('danger_shift')) & 255)::INTEGER], 'unknown');
@@ -59,9 +57,6 @@ END;
 -- filtered: excluded by the user's choice, or because only reads are sent; skipped: it can't or must not be replayed.
 CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
     CASE WHEN reason IN ('write', 'ddl', 'admin', 'locking_read') OR starts_with(reason, 'filter:') THEN 'filtered' ELSE 'skipped' END;
-
--- Does the command execute its statement? PREPARE does not.
-CREATE OR REPLACE TEMP MACRO executes(command) AS command IN ('query', 'execute', 'bulk_execute');
 
 -- Which target: bit 40 = the read target may answer it, bit 41 = it changes its session on both (QT_PLAN_FOR_READ_TARGET,
 -- QT_PLAN_FOR_BOTH in native/querytape.h). A read that locks, that depends on what its connection did or holds, or that

@@ -40,9 +40,11 @@ def test_filtering_by_what_events_are(tmp_path: Path) -> None:
     tape = make_tape(tmp_path, "a")
     digest = found(tape, "SELECT digest FROM events WHERE statement::VARCHAR LIKE '%t1'")[0][0]
     info = derive([tape], tmp_path / "d.tape", EventFilter(digests=(digest,)))
-    assert info["counts"]["events"] == 9
+    assert info["counts"]["events"] == 9 + 2 * 3  # and each session's connect and quit
     info = derive([tape], tmp_path / "s.tape", EventFilter(sessions=(2,), classes=("read",)))
-    assert info["counts"] == {"events": 7, "sessions": 1, "digests": 2, "problems": 0}
+    assert info["counts"] == {"events": 9, "sessions": 1, "digests": 2, "problems": 0}
+    with pytest.raises(InputError, match="no event is left"):
+        derive([tape], tmp_path / "n.tape", EventFilter(digests=("0" * 16,)))  # what is left is not what was asked for
     assert damages(tmp_path / "s.tape", tmp_path) == []
     with pytest.raises(InputError, match="no event is left"):
         derive([tape], tmp_path / "x.tape", EventFilter(users=("nobody",)))
