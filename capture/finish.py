@@ -12,6 +12,7 @@ from ..common.errors import InputError
 from ..common.files import file_entry, write_json
 from ..native.bindings.statements import Normalizer
 from ..schemas import Folder, columns, select_list
+from .binlog_position import without_late_position
 from .completeness import completeness
 from .pt_fingerprint import pt_fingerprint, pt_id
 from .source import TapeWarning
@@ -42,6 +43,7 @@ def finish(
     if not info["counts"]["events"]:
         raise InputError(f"{path}: no event in it")
     info.update(time_range(con))
+    info["server"] = without_late_position(info.get("server"), info["first_ns"])
     info["tables"] = [
         file_entry(path, path / f"{table}.parquet", info["counts"][table])
         for table in ("sessions", "digests", "problems")

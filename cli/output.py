@@ -56,6 +56,8 @@ def lost_sentence(info: dict[str, Any]) -> str:
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:
     """Print what is on a new tape, and what is missing from it."""
+    from ..capture.binlog_position import position_sentence
+
     counts = info["counts"]
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
     click.echo(
@@ -66,6 +68,8 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
         click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")
     lasted = seconds(info["last_ns"] - info["first_ns"])
     click.echo(f"  from {utc_time(info['first_ns'])} to {utc_time(info['last_ns'])} UTC ({lasted})")
+    if late := position_sentence(info.get("server"), info["first_ns"]):
+        click.echo(f"  {late}")
     for warning in info["warnings"]:
         click.echo(f"  partial tape: {warning['text']}")
     if info["warnings"]:

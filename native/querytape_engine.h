@@ -131,7 +131,9 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_erro
  *   opened_ahead BOOLEAN
  *   account INTEGER       among options.accounts; NULL = options.user
  *   client_flags BIGINT   capabilities of the original client; NULL = unknown
- *   charset VARCHAR       SET NAMES; NULL = options.charset */
+ *   charset VARCHAR       to log in with; NULL = options.charset
+ *   collation_id INTEGER  id of the original login's collation; NULL = unknown
+ *   names VARCHAR         what SET NAMES takes for it on the target; NULL = the target doesn't know it */
 int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 /* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
  * and the first events are fed (or the plan has ended). */

@@ -49,8 +49,9 @@ def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watc
             catalog = read_catalog(con) if rules.commit_order else None
         for account in options.overrides.accounts.values():
             log_in_as(options.target, account)
+        known = common_collations(facts, read_target)
         try:
-            plan = make_plan(tape, rules, folder.spill, folder.outcomes, tell=watcher.planning, catalog=catalog)
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes, None, watcher.planning, catalog, known)
         except duckdb.Error as error:
             raise InputError(f"{tape_path}: the tape can't be read: {plain_reason(error)}") from error
         findings = check(plan, options.target, facts, measure(), options.permissions())
@@ -87,6 +88,14 @@ def read_target_facts(options: ReplayOptions) -> Facts | None:
         return None
     with closing(options.reads_to.connect(options.connect_timeout_s)) as con:
         return gather(con)
+
+
+def common_collations(facts: Facts, read_target: Facts | None) -> dict[int, str]:
+    """Return the collations that every target knows by the same id and name."""
+    known = facts.collations or {}
+    if read_target is None:
+        return known
+    return {number: names for number, names in known.items() if (read_target.collations or {}).get(number) == names}
 
 
 def open_host(options: ReplayOptions) -> Host | None:

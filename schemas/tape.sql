@@ -54,7 +54,7 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
     last_ns BIGINT NOT NULL,      -- end of its last event
     events BIGINT NOT NULL,
     client_flags BIGINT,          -- capability flags as agreed
-    charset VARCHAR,
+    charset VARCHAR,              -- id of the collation that its login asked for: 255 = utf8mb4_0900_ai_ci
     attributes VARCHAR,           -- connection attributes as JSON
     encrypted BOOLEAN             -- went over to TLS: nothing behind its login was seen; NULL = unknown
 );

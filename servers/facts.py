@@ -28,6 +28,8 @@ READING_PRIVILEGES = frozenset(
         "SHOW CREATE ROUTINE",
     }
 )  # fmt: skip
+COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
+NAME = re.compile(r"[a-z0-9_]{1,64}")
 # MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
 
@@ -37,7 +39,8 @@ class Facts:
     """What a server says of itself. None = it does not say.
 
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
-    itself may do besides reading, by the privileges' names; roles as they are granted.
+    itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
+    NAMES takes for it.
     """
 
     version: str
@@ -51,6 +54,7 @@ class Facts:
     replicas: int | None = None
     event_scheduler: bool | None = None
     may: tuple[str, ...] | None = None
+    collations: dict[int, str] | None = None
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -115,7 +119,20 @@ def gather(con: "Connection[Any]") -> Facts:
         replicas=count_replicas([query_or_none(con, query) for query in REPLICA_QUERIES], processes),
         event_scheduler=None if scheduler is None else scheduler.upper() == "ON",
         may=writing_privileges(grants),
+        collations=names_of_collations(query_or_none(con, COLLATIONS, 3)),
     )
+
+
+def names_of_collations(rows: Rows | None) -> dict[int, str] | None:
+    """Return id -> what SET NAMES takes, such as `utf8mb4 COLLATE utf8mb4_bin`, None where the server does not say."""
+    if rows is None:
+        return None
+    names: dict[int, str] = {}
+    for row in rows:
+        number, charset, collation = whole(row[0]), str(row[1]), str(row[2])
+        if number is not None and NAME.fullmatch(charset) and NAME.fullmatch(collation):
+            names[number] = f"{charset} COLLATE {collation}"
+    return names
 
 
 def identity_of(variables: dict[str, str]) -> str | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .facts import gather, query_or_none
+from .facts import Rows, gather, query_or_none
 from .target import parse_target
 
 # New and old names of the same query; the first that the server knows is taken.
@@ -20,7 +20,7 @@ def describe_server(
     defaults_group: str | None = None,
     ask_password: bool = False,
 ) -> dict[str, Any]:
-    """Return `tape.json`'s `server`: identity, version, variables, time_zone, binlog, gtid, at.
+    """Return `tape.json`'s `server`: identity, version, variables, time_zone, binlog, gtid, at (the server's clock).
 
     Nothing is changed on the server. Raises InputError for a bad URL, TargetError where it cannot be reached.
     """
@@ -29,6 +29,7 @@ def describe_server(
         facts = gather(con)
         position = next((rows[0] for q in POSITION_QUERIES if (rows := query_or_none(con, q, 2))), None)
         gtid = next((rows[0][0] for q in GTID_QUERIES if (rows := query_or_none(con, q))), None)
+        taken = server_time(query_or_none(con, "SELECT UNIX_TIMESTAMP(NOW(6))"))
     zone = facts.variables.get("time_zone", "")
     return {
         "identity": facts.identity,
@@ -37,5 +38,13 @@ def describe_server(
         "time_zone": facts.variables.get("system_time_zone", "") if zone == "SYSTEM" else zone,
         "binlog": {"file": position[0], "position": position[1]} if position else None,
         "gtid": gtid or None,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "at": taken.isoformat(timespec="microseconds"),
     }
+
+
+def server_time(rows: Rows | None) -> datetime:
+    """Return the server's time from its UNIX_TIMESTAMP; this machine's where it does not tell."""
+    try:
+        return datetime.fromtimestamp(float(rows[0][0]), UTC) if rows else datetime.now(UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return datetime.now(UTC)

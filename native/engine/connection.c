@@ -137,6 +137,23 @@ static int run_init(struct qt_connection *c, const char *init)
     return a.error;
 }
 
+/* The library logs in with its own collation of a character set; any other is set behind it. Returns the errno. */
+static int set_names(struct qt_connection *c, const struct qt_login *login)
+{
+    char text[256] = "SET NAMES ";
+    MY_CHARSET_INFO own;
+
+    c->names_set = 0;
+    if (login->names == NULL || login->collation <= 0 || strlen(login->names) > sizeof text - 16)
+        return 0;
+    mysql_get_character_set_info(c->mysql, &own);
+    if (own.number == (unsigned)login->collation)
+        return 0;
+    strcat(text, login->names);
+    c->names_set = 1;
+    return run_init(c, text);
+}
+
 int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
 {
     const char *user, *password;
@@ -163,7 +180,9 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     c->opened(c->self, c->fd);
     if (c->verify)
         qt_verify_binary_rows(c);
-    error = run_init(c, o->init);
+    error = set_names(c, login);
+    if (error == 0)
+        error = run_init(c, o->init);
     c->bytes = count_bytes_read(c);
     return error;
 }
@@ -275,7 +294,7 @@ void qt_connection_receive(struct qt_connection *c, struct qt_answer *a)
             a->affected += (int64_t)mysql_affected_rows(m);
         if (mysql_errno(m) != 0)
             break;
-        a->warnings += mysql_warning_count(m);
+        a->warnings = mysql_warning_count(m); /* the last result's, as on the tape */
         if (!mysql_more_results(m))
             break;
         failed = mysql_next_result(m) > 0;
@@ -314,13 +333,13 @@ void qt_connection_set_option(struct qt_connection *c, int option, struct qt_ans
     finish_short_answer(c, a);
 }
 
-/* The server has forgotten all: character set and init statement are sent again. READ ONLY is a session setting:
- * where it can't be set again, nothing more may be sent. */
-static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, const char *charset,
+/* The server has forgotten all: the init statement is sent again, and the collation where the server went back to
+ * that of the login. READ ONLY is a session setting: where it can't be set again, nothing more may be sent. */
+static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
                          struct qt_answer *a)
 {
     qt_statements_clear(c);
-    if (mysql_set_character_set(c->mysql, charset != NULL ? charset : o->charset) != 0 || run_init(c, o->init) != 0) {
+    if ((login != NULL && set_names(c, login) != 0) || run_init(c, o->init) != 0) {
         a->error = (int)mysql_errno(c->mysql);
         a->lost = 1;
         a->done_ns = 0;
@@ -328,14 +347,16 @@ static void set_up_again(struct qt_connection *c, const struct qt_engine_options
     c->bytes = count_bytes_read(c);
 }
 
-void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, const char *charset,
+/* MariaDB goes back to the login's collation, MySQL to its global one: so did the original's session. */
+void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
                          struct qt_answer *a)
 {
     memset(a, 0, sizeof *a);
     mysql_reset_connection(c->mysql);
     finish_short_answer(c, a);
+    c->names_set = 0;
     if (a->error == 0)
-        set_up_again(c, o, charset, a);
+        set_up_again(c, o, mariadb_connection(c->mysql) ? login : NULL, a);
 }
 
 void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
@@ -348,5 +369,5 @@ void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_o
     mysql_change_user(c->mysql, user, password, login->db);
     finish_short_answer(c, a);
     if (a->error == 0)
-        set_up_again(c, o, login->charset, a);
+        set_up_again(c, o, login, a);
 }

@@ -7,7 +7,7 @@
 
 #include "engine/connection_state.h"
 
-/* Connects, sets character set and runs `init`. 0, or the client's or server's errno with the connection still to be
+/* Connects, sets the collation and runs `init`. 0, or the client's or server's errno with the connection still to be
  * closed. */
 int qt_connection_open(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *);
 const char *qt_connection_error(struct qt_connection *); /* of the last command; "" = none */
@@ -28,8 +28,8 @@ void qt_connection_finish(struct qt_connection *, struct qt_answer *, int error,
 /* Commands of one packet each way. */
 void qt_connection_select_db(struct qt_connection *, const char *db, struct qt_answer *);
 void qt_connection_ping(struct qt_connection *, struct qt_answer *);
-/* These two also set the character set and `init` again, which the command undoes. */
-void qt_connection_reset(struct qt_connection *, const struct qt_engine_options *, const char *charset,
+/* These two also set the collation and `init` again, which the command undoes. */
+void qt_connection_reset(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *,
                          struct qt_answer *);
 void qt_connection_change_user(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *,
                                struct qt_answer *);

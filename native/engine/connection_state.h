@@ -23,6 +23,8 @@ struct qt_login {
     int32_t account;      /* among options.accounts; -1 = options.user */
     int64_t client_flags; /* capabilities of the original client; 0 = unknown */
     const char *charset;  /* NULL = options.charset */
+    const char *names;    /* what SET NAMES takes for this collation; NULL = the set's default */
+    int32_t collation;    /* id that the original asked for; 0 = unknown */
     const char *db;       /* NULL = none */
 };
 
@@ -47,6 +49,7 @@ struct qt_connection {
     uint64_t query_attributes_dropped; /* which Connector/C does not send */
     uint64_t bulk_rows_expanded;       /* executions that took the place of bulk ones */
     uint64_t executed_as_query;        /* executions that the target takes as queries alone */
+    int names_set;                     /* SET NAMES was sent: the library cannot log in with the collation */
     /* Called as soon as the socket is there, before the first byte is awaited. */
     void (*opened)(void *self, int fd);
     void *self;

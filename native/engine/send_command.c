@@ -173,12 +173,13 @@ int qt_command_runs_sql(const struct qt_planned_event *ev)
     return is_text(ev) || ev->command == QT_COMMAND_EXECUTE || ev->command == QT_COMMAND_BULK_EXECUTE;
 }
 
-/* The session has lost what it had set: character set and init were sent again, the rest is forgotten here. */
+/* The session has lost what it had set: collation and init were sent again, the rest is forgotten here. */
 static void forget_settings(struct qt_session *s, const char *db)
 {
     s->backend->current_db = db;
     s->backend->clock_us = QT_NONE;
-    qt_bump(&s->injected); /* SET NAMES */
+    if (s->backend->connection.names_set)
+        qt_bump(&s->injected);
     if (s->engine->options.init != NULL)
         qt_bump(&s->injected);
 }
@@ -188,7 +189,7 @@ static enum qt_reason reason_of(int mismatch) { return mismatch ? QT_PARAMS_MISM
 enum qt_reason qt_command_send(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     struct qt_connection *c = &s->backend->connection;
-    const struct qt_login login = {ev->account, s->client_flags, s->charset, ev->db};
+    const struct qt_login login = {ev->account, s->client_flags, s->charset, s->names, s->collation, ev->db};
     if (is_text(ev))
         return send_query(s, ev, a);
     switch (ev->command) {
@@ -201,7 +202,7 @@ enum qt_reason qt_command_send(struct qt_session *s, const struct qt_planned_eve
         qt_connection_ping(c, a);
         break;
     case QT_COMMAND_RESET_CONNECTION:
-        qt_connection_reset(c, qt_options_for(s), s->charset, a);
+        qt_connection_reset(c, qt_options_for(s), &login, a);
         forget_settings(s, NULL);
         break;
     case QT_COMMAND_CHANGE_USER:

@@ -89,12 +89,33 @@ static int take_cursor(struct qt_connection *c, MYSQL_STMT *stmt)
     return 1;
 }
 
+/* How many warnings the last result had, as on the tape. The library passes over those of the EOF behind rows: the
+ * packet is still in its buffer. */
+static int64_t count_warnings_behind_rows(const struct qt_connection *c)
+{
+    const unsigned char *eof = c->mysql->net.read_pos;
+
+    return eof != NULL && eof[0] == 254 ? eof[1] | eof[2] << 8 : 0;
+}
+
+static void begin_cursor(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_answer *a)
+{
+    a->warnings = mysql_warning_count(c->mysql);
+    if (c->verify) {
+        qt_checksum_result(&a->sum, mysql_stmt_field_count(stmt));
+        a->binary = 1;
+    }
+}
+
 static void take_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_answer *a)
 {
     a->binary = 1;
     qt_verify_into(c->verify ? &a->sum : NULL, mysql_stmt_field_count(stmt));
-    while (mysql_stmt_fetch(stmt) == 0)
+    int end;
+    while ((end = mysql_stmt_fetch(stmt)) == 0)
         a->rows++;
+    if (end == MYSQL_NO_DATA)
+        a->warnings = count_warnings_behind_rows(c);
     qt_verify_into(NULL, 0);
 }
 
@@ -103,15 +124,17 @@ static void receive_results(struct qt_connection *c, MYSQL_STMT *stmt, struct qt
 {
     int failed = c->mysql->methods->db_read_execute_response(stmt) != 0;
     while (!failed) {
-        if (mysql_stmt_field_count(stmt) == 0)
+        if (mysql_stmt_field_count(stmt) == 0) {
             a->affected += (int64_t)mysql_stmt_affected_rows(stmt);
-        else if (!take_cursor(c, stmt))
+            a->warnings = mysql_warning_count(c->mysql);
+        } else if (!take_cursor(c, stmt)) {
             take_rows(c, stmt, a);
-        else if (c->verify)
-            qt_checksum_result(&a->sum, mysql_stmt_field_count(stmt)), a->binary = 1;
+        } else {
+            begin_cursor(c, stmt, a);
+        }
         if (mysql_stmt_errno(stmt) != 0)
             break;
-        a->warnings += mysql_warning_count(c->mysql);
+        /* The library keeps what comes behind rows with the statement, what comes before them with the connection. */
         if (!mysql_stmt_more_results(stmt))
             break;
         failed = mysql_stmt_next_result(stmt) > 0;
@@ -280,6 +303,7 @@ int qt_connection_fetch(struct qt_connection *c, int64_t number, const char *par
         if (p->stmt->result_cursor == NULL)
             break;
     }
+    a->warnings = mysql_stmt_warning_count(p->stmt);
     finish_answer(c, p->stmt, a);
     a->first_ns = a->done_ns;
     return 0;

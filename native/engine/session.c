@@ -58,7 +58,7 @@ static int open_backend(struct qt_session *s, const char *db)
 {
     struct qt_engine *e = s->engine;
     struct qt_connection *c = &s->backend->connection;
-    struct qt_login login = {s->account, s->client_flags, s->charset, db};
+    struct qt_login login = {s->account, s->client_flags, s->charset, s->names, s->collation, db};
     int code;
 
     *c = (struct qt_connection){
@@ -76,6 +76,8 @@ static int open_backend(struct qt_session *s, const char *db)
         s->backend->account = s->account;
         s->backend->clock_us = QT_NONE;
         s->backend->thread_id = qt_connection_thread_id(c);
+        if (c->names_set)
+            qt_bump(&s->injected);
         if (e->options.init != NULL)
             qt_bump(&s->injected);
         return 0;

@@ -12,7 +12,7 @@
 
 #include "base/arrow_read.h"
 
-enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET };
+enum { SESSION, OPEN_DUE, EVENTS, DB, AHEAD, ACCOUNT, CLIENT_FLAGS, CHARSET, COLLATION, NAMES };
 
 /* A tape has few schemas and each event's is most often one of the last few: a list that moves hits to the front. */
 const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
@@ -81,7 +81,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     struct qt_session *s = &e->session[e->n_sessions];
     int64_t due = qt_read_i64(r, OPEN_DUE, row);
     size_t len;
-    const char *db = qt_read_bytes(r, DB, row, &len), *charset;
+    const char *db = qt_read_bytes(r, DB, row, &len), *charset, *names;
 
     if (e->n_sessions > 0 && due < s[-1].open_due_ns)
         return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
@@ -104,6 +104,10 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     charset = qt_read_bytes(r, CHARSET, row, &len);
     if (len > 0 && (s->charset = qt_intern(e, charset, len)) == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a character set's name");
+    s->collation = qt_read_null(r, COLLATION, row) ? 0 : qt_read_i32(r, COLLATION, row);
+    names = qt_read_bytes(r, NAMES, row, &len);
+    if (len > 0 && (s->names = qt_intern(e, names, len)) == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for a collation's name");
     if (s->account < -1 || s->account >= e->options.n_accounts)
         return qt_fail(err, QT_EINVALID, "session %lld: its account %d is not among the accounts", (long long)s->id,
                        s->account);
@@ -137,7 +141,7 @@ int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct 
 
     if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
         return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
-    code = qt_rows_open(&r, in, "lllUbilU", err);
+    code = qt_rows_open(&r, in, "lllUbilUiU", err);
     while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
         code = add_batch(e, &r, err);
     qt_rows_close(&r);

@@ -130,8 +130,8 @@ struct qt_session {
     struct qt_engine *engine;
     /* The plan. */
     int64_t id, open_due_ns, planned, client_flags; /* client_flags 0 where unknown */
-    const char *db, *charset;                       /* interned */
-    int32_t ahead, account;                         /* account -1 = the run's own */
+    const char *db, *charset, *names;               /* interned */
+    int32_t ahead, account, collation;              /* account -1 = the run's own */
     int32_t concurrency; /* max pace: sessions open on the tape when this one opened, itself included */
     int64_t fed;         /* feeder's */
     /* The queue: the feeder pushes, newest first; the session's thread takes all and turns them round. */

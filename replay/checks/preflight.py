@@ -33,6 +33,7 @@ def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: P
         *_neighbours(plan, facts),
         *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
         *_users(plan, target),
+        *_collations(plan, facts),
         *_schemas(plan, target, facts),
         *_connections(plan, target, facts),
         *_machine(plan, target, machine),
@@ -182,6 +183,25 @@ def _users(plan: Plan, target: Target) -> Iterator[Finding]:
         )
     if unknown := sorted(set(accounts) - set(plan.users)):
         yield Finding("warning", f"accounts are given for users that are not on the tape: {listed(unknown)}")
+
+
+# Names of those that one family of servers lacks.
+COLLATION_NAMES = {248: "gb18030_chinese_ci", 249: "gb18030_bin", 255: "utf8mb4_0900_ai_ci"}
+
+
+def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
+    """Report logins of the tape whose collation the target does not know: texts compare and sort otherwise."""
+    if facts.collations is None and plan.collations_unknown:
+        yield Finding("warning", "the target does not list its collations: sessions have those of their character set")
+        return
+    for number, charset, sessions in plan.collations_unknown:
+        name = COLLATION_NAMES.get(number) or f"of {charset or 'an unknown character set'}"
+        yield Finding(
+            "warning",
+            f"{counted(sessions, 'session')} logged in with the collation {number} ({name}), which the target does not"
+            f" know: they have the default of {charset or 'its character set'} there, and texts may compare and sort"
+            " otherwise",
+        )
 
 
 def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:

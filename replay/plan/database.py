@@ -208,7 +208,8 @@ def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
 def session_stream(con: duckdb.DuckDBPyConnection, plan: Plan) -> Any:
     """Return the sessions for `Engine.sessions`."""
     return con.sql(
-        "SELECT engine_session AS session, open_due_ns, events, db, opened_ahead, account, client_flags, charset"
+        "SELECT engine_session AS session, open_due_ns, events, db, opened_ahead, account, client_flags, charset,"
+        " collation_id, names"
         f" FROM read_parquet({sql_text(plan.session_list)}) ORDER BY open_due_ns, engine_session"
     )
 

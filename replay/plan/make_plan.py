@@ -5,7 +5,7 @@ Two walks over the tape. The first reads no statement: it counts, lists the sess
 event that is not sent. The second gives the engine one sorted window after the other while the replay runs.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import duckdb
@@ -30,10 +30,12 @@ def make_plan(
     max_rows: int | None = None,
     tell: Callable[[int], None] = lambda events: None,
     catalog: Catalog | None = None,
+    collations: Mapping[int, str] | None = None,
 ) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
     `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
+    `collations`: those that the target knows, by id.
     Raises InputError where nothing is left to send.
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"))
@@ -60,7 +62,7 @@ def make_plan(
         if _find_disordered(con, plan):
             _repair_disordered(con, plan, max_rows)
         _settle_times(con, plan)
-        _list_sessions(con, plan)
+        _list_sessions(con, plan, collations or {})
         if rules.commit_order:
             order_commits(con, plan, catalog or Catalog(), max_rows)
         if rules.pace.scales_separately:
@@ -208,12 +210,19 @@ def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     define_due(con, plan)
 
 
-def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+def _list_sessions(con: duckdb.DuckDBPyConnection, plan: Plan, collations: Mapping[int, str]) -> None:
     """Write the sessions for the engine; find how many are open at once, and when the last event is due."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_sessions AS FROM {plan.tape.source('sessions')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW charsets AS {load_sql(__package__, 'charsets.sql')}")
+    con.execute("CREATE OR REPLACE TEMP TABLE collations (id INTEGER, names VARCHAR)")
+    if collations:
+        con.execute("INSERT INTO collations SELECT unnest(?), unnest(?)", [list(collations), list(collations.values())])
     write_parquet(con, load_sql(__package__, "sessions.sql"), plan.session_list)
     source = f"read_parquet({sql_text(plan.session_list)})"
+    plan.collations_unknown = con.execute(
+        f"SELECT collation_id, charset, count(*) FROM {source} WHERE collation_id > 0 AND names IS NULL"
+        " GROUP BY ALL ORDER BY 3 DESC, 1"
+    ).fetchall()
     plan.sessions, plan.last_due_ns = con.execute(f"SELECT count(*), max(last_due_ns) FROM {source}").fetchall()[0]
     plan.peak_sessions = min(plan.sessions, plan.rules.max_concurrent_sessions or plan.sessions)
     if plan.rules.pace.paced:

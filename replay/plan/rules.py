@@ -58,6 +58,7 @@ class Plan:
     """A planned tape. Times in nanoseconds: `zero_ns` since the epoch, the others from the run's zero.
 
     `events` are the tape's; `planned` and `reasons` count each of its copies. `round_ns`: how long the tape takes once.
+    `collations_unknown`: those of logins that the target does not know: id, character set, sessions.
     `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
     pieces of each file that was walked.
     """
@@ -77,6 +78,7 @@ class Plan:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
+    collations_unknown: list[tuple[int, str | None, int]] = field(default_factory=list)
     gaps: list[tuple[int, int]] = field(default_factory=list)
     files: tuple[Path, ...] = ()
     measured: dict[Path, Measured] = field(default_factory=dict)

@@ -7,6 +7,7 @@
 static const struct qt_column_spec SESSIONS[] = {
     {"session", 'l', 0},      {"open_due_ns", 'l', 0}, {"events", 'l', 0},       {"db", 'u', 1},
     {"opened_ahead", 'b', 0}, {"account", 'i', 1},     {"client_flags", 'l', 1}, {"charset", 'u', 1},
+    {"collation_id", 'i', 1}, {"names", 'u', 1},
 };
 static const struct qt_column_spec EVENTS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0},      {"due_ns", 'l', 0},    {"span_ns", 'l', 0},
@@ -115,7 +116,7 @@ void replay_init(struct replay *r)
         .max_errors = -1,
         .order_bound_ns = 1000 * MS,
     };
-    CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 8), QT_OK);
+    CHECK_INT(qt_columns_init(&r->sessions, SESSIONS, 10), QT_OK);
     CHECK_INT(qt_columns_init(&r->events, EVENTS, sizeof EVENTS / sizeof *EVENTS), QT_OK);
 }
 
@@ -130,7 +131,7 @@ void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t e
     else
         qt_col_text(&c[3], db);
     qt_col_bool(&c[4], open_due_ns <= 0);
-    for (int i = 5; i < 8; i++)
+    for (int i = 5; i < 10; i++)
         qt_col_null(&c[i]);
 }
 

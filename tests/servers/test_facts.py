@@ -7,6 +7,7 @@ from querytape.servers.facts import (
     count_replicas,
     gather,
     identity_of,
+    names_of_collations,
     other_users,
     whole_process_list,
     writing_privileges,
@@ -86,6 +87,7 @@ def test_real_servers(server: Server) -> None:
     assert facts.connected is not None
     assert facts.event_scheduler is not None
     assert "mysql" in facts.schemas
+    assert (facts.collations or {}).get(46) == "utf8mb4 COLLATE utf8mb4_bin"
 
 
 GRANTS = [
@@ -104,3 +106,15 @@ def test_what_an_account_may_do_besides_reading(grants: list[str], may: tuple[st
     """Privileges that can change anything are named; a role may hold any."""
     assert writing_privileges([(text,) for text in grants]) == may
     assert writing_privileges(None) is None
+
+
+def test_collations() -> None:
+    """By id, as SET NAMES takes them; what is no name is left out, and so is what has no id (MariaDB)."""
+    rows = [
+        (45, "utf8mb4", "utf8mb4_general_ci"),
+        (None, None, "uca1400_ai_ci"),
+        ("46", "x; DROP", "y"),
+        ("8", "a", "b"),
+    ]
+    assert names_of_collations(rows) == {45: "utf8mb4 COLLATE utf8mb4_general_ci", 8: "a COLLATE b"}
+    assert names_of_collations(None) is None

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server that a log came from, as the tape keeps it."""
 
+import time
+from datetime import UTC, datetime
+
 import pytest
 from querytape.common.errors import InputError, TargetError
 from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
-from querytape.servers.source import describe_server
+from querytape.servers.source import describe_server, server_time
 
 
 @pytest.mark.mariadb
@@ -20,7 +23,14 @@ def test_description(server: Server) -> None:
     assert described["variables"]["port"] == str(server.port)
     assert described["time_zone"]
     assert described["binlog"] is None
-    assert described["at"].endswith("+00:00")
+    assert abs(datetime.fromisoformat(described["at"]).timestamp() - time.time()) < 600
+
+
+def test_times_of_servers() -> None:
+    """The server's clock is taken, to the microsecond; what is no time is passed over."""
+    assert server_time([["1795331908.872836"]]).isoformat() == "2026-11-22T07:18:28.872836+00:00"
+    for nonsense in (None, [], [["x"]], [[None]], [["1e99"]]):
+        assert server_time(nonsense).tzinfo is UTC
 
 
 def test_no_server() -> None:

@@ -2,7 +2,7 @@
 -- Which sessions are opened, when, and for how many events? One row for each copy of each session with an event to send;
 -- times in nanoseconds from the run's zero.
 -- Inputs: table session_windows (session_window.sql, with the number of the window); views tape_sessions, charsets,
--- every_clone; variable lead_ns; macros due_of, shift_of, account_of.
+-- every_clone, collations (what the target knows: id, and what SET NAMES takes for it); variable lead_ns; macros due_of, shift_of, account_of.
 -- By hand: the answer is the plan's `sessions.parquet`.
 WITH each AS (
     SELECT
@@ -32,6 +32,8 @@ SELECT
     account_of(t."user"::VARCHAR) AS account,
     t.client_flags::BIGINT AS client_flags,
     s.name AS charset,
+    TRY_CAST(t.charset AS INTEGER) AS collation_id,
+    n.names,
     shift_of(e.session, c.clone) + due_of(e.last_ns, e.base_ns) AS last_due_ns,
     shift_of(e.session, c.clone) + due_of(e.end_ns, e.base_ns) AS close_due_ns,
     e.base_ns
@@ -39,3 +41,4 @@ FROM each e
 CROSS JOIN every_clone c
 LEFT JOIN tape_sessions t ON e.session = t.session
 LEFT JOIN charsets s ON s.id = TRY_CAST(t.charset AS INTEGER)
+LEFT JOIN collations n ON n.id = TRY_CAST(t.charset AS INTEGER)

@@ -11,7 +11,8 @@ from querytape.native.bindings.engine import Engine, EngineOptions, State
 
 SESSIONS = """
     SELECT i AS session, 0::BIGINT AS open_due_ns, 3::BIGINT AS events, NULL::VARCHAR AS db,
-           true AS opened_ahead, NULL::INTEGER AS account, NULL::BIGINT AS client_flags, NULL::VARCHAR AS charset
+           true AS opened_ahead, NULL::INTEGER AS account, NULL::BIGINT AS client_flags, NULL::VARCHAR AS charset,
+           NULL::INTEGER AS collation_id, NULL::VARCHAR AS names
     FROM range(1, 6) t(i)
 """
 EVENTS = """

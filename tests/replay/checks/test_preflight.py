@@ -191,3 +191,20 @@ def test_an_account_that_could_write_is_named() -> None:
     assert "could not be seen" in about(None)[0]
     assert about(()) == []
     assert about(("INSERT",), writes=True) == []
+
+
+def test_collations_that_the_target_does_not_know() -> None:
+    """They are warned of by id, name and sessions; nothing is said where all are known."""
+    known = replace(FACTS, collations={45: "utf8mb4 COLLATE utf8mb4_general_ci"})
+    assert not [f for f in findings(known) if "collation" in f.text]
+    said = [
+        f for f in findings(known, collations_unknown=[(255, "utf8mb4", 12), (7, None, 1)]) if "collation" in f.text
+    ]
+    assert [f.severity for f in said] == ["warning", "warning"]
+    assert said[0].text.startswith("12 sessions logged in with the collation 255 (utf8mb4_0900_ai_ci)")
+    assert "default of utf8mb4" in said[0].text
+    assert "1 session logged in with the collation 7 (of an unknown character set)" in said[1].text
+    silent = findings(FACTS, collations_unknown=[(45, "utf8mb4", 3)])
+    assert [f.text for f in silent if "collation" in f.text] == [
+        "the target does not list its collations: sessions have those of their character set"
+    ]

@@ -223,9 +223,9 @@ def test_sessions(tmp_path: Path) -> None:
     with open_planner(plan) as con:
         rows = session_stream(con, plan).fetchall()
     assert rows == [
-        (1, -100 * MS, 2, "a", True, None, None, None),
-        (2, 1500 * MS, 1, "b", False, None, None, None),
-        (4, 4400 * MS, 1, None, True, None, None, None),
+        (1, -100 * MS, 2, "a", True, None, None, None, None, None),
+        (2, 1500 * MS, 1, "b", False, None, None, None, None, None),
+        (4, 4400 * MS, 1, None, True, None, None, None, None, None),
     ]
     assert (plan.sessions, plan.peak_sessions) == (3, 1)
     assert plan.schemas == {"a": 1, "b": 2}

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A binary log position counts only where it was taken at or before the tape's first event."""
+
+from typing import Any
+
+import pytest
+from querytape.capture.binlog_position import position_sentence, without_late_position
+
+FIRST_NS = 1_795_331_908_872_836_000  # 2026-11-22 07:18:28.872836
+POSITION = {"binlog": {"file": "b.000002", "position": 157}, "gtid": "a:1-7"}
+
+
+@pytest.mark.parametrize(
+    ("at", "usable"),
+    [
+        ("2026-11-22T07:18:28.872836+00:00", True),
+        ("2026-11-22T07:18:28.872837+00:00", False),
+        ("2026-11-22T07:18:28+00:00", True),
+        ("2026-11-22T08:18:28+01:00", True),
+        ("2026-11-22T07:18:29+00:00", False),
+        ("2026-11-22T07:18:28", False),
+        ("some day", False),
+        (None, False),
+    ],
+)
+def test_when_it_was_taken(at: str | None, usable: bool) -> None:
+    """To the microsecond; a time that is none, or without a zone, proves nothing."""
+    server = {"identity": "A", "at": at, **POSITION}
+    kept = without_late_position(server, FIRST_NS)
+    assert kept is not None
+    if usable:
+        assert kept == server
+        assert position_sentence(kept, FIRST_NS) is None
+    else:
+        assert (kept["binlog"], kept["gtid"], kept["identity"]) == (None, None, "A")
+        assert kept["unusable_position"] == {**POSITION, "at": at}
+        said = position_sentence(kept, FIRST_NS)
+        assert said is not None
+        assert "--stop-datetime='2026-11-22 07:18:28'" in said
+
+
+@pytest.mark.parametrize("server", [None, {}, {"identity": "A", "binlog": None, "gtid": None, "at": None}])
+def test_no_position_at_all(server: dict[str, Any] | None) -> None:
+    """Nothing is said where there is nothing to be used."""
+    assert without_late_position(server, FIRST_NS) == server
+    assert position_sentence(server, FIRST_NS) is None

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session has from its login, and what the server says beside its rows, are the original's in a replay."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pymysql.connections
+import pytest
+from pymysql.charset import Charset
+from querytape.capture.library import capture
+from querytape.capture.source import Settings
+from querytape.replay import replay
+from querytape.replay.checks.preflight import Finding
+from querytape.replay.watcher import Watcher
+from querytape.servers.sandbox import Server
+
+from tests.helpers.relay import Relay
+from tests.helpers.whole import accounting, options, query
+
+COM_PREPARE, COM_EXECUTE, COM_CLOSE, COM_FETCH, COM_RESET, COM_CHANGE_USER = 0x16, 0x17, 0x19, 0x1C, 0x1F, 0x11
+LOGINS = (8, 31, 33, 45, 46, 83, 224, 255)  # latin1 twice, utf8mb3 twice, utf8mb4: general, bin, unicode, 0900
+CONNECTION: Any = pymysql.connections.Connection  # its stubs do not know what clients are made of
+SCHEMA = (
+    "CREATE TABLE seen (login INT, what VARCHAR(20), client VARCHAR(64), connection VARCHAR(64), results VARCHAR(64),"
+    " accent INT, blank INT, literal VARBINARY(20))",
+    "CREATE TABLE texts (n INT PRIMARY KEY, t VARCHAR(20))",
+    "INSERT INTO texts VALUES (1,'a'),(2,'b'),(3,'c'),(4,'d'),(5,'e'),(6,'f'),(7,'g'),(8,'h'),(9,'i'),(10,'j'),(11,'k')",
+)
+
+
+class Client(CONNECTION):  # type: ignore[misc]
+    """A client that logs in with any collation and sends no SET NAMES; it prepares statements, with cursors or not."""
+
+    def set_character_set(self, charset: str, collation: str | None = None) -> None:
+        """Leave the session as the login made it."""
+
+    def answer(self, command: int, payload: bytes, packets: int) -> list[Any]:
+        """Send a command and take so many packets of its answer."""
+        self._execute_command(command, payload)
+        return [self._read_packet() for _ in range(packets)]
+
+    def change_user(self, collation: int) -> None:
+        """Log in again, as the same user, who has no password."""
+        packet = self.answer(
+            COM_CHANGE_USER, b"root\0\0shop\0" + bytes([collation, 0]) + b"mysql_native_password\0\0", 1
+        )
+        if packet[0].is_auth_switch_request():
+            self.write_packet(b"")
+            self._read_packet()
+
+    def prepared(self, sql: str, fetches: tuple[int, ...] = ()) -> None:
+        """Prepare a SELECT of one column, execute it (with a cursor where rows are fetched by numbers), close it."""
+        head = self.answer(COM_PREPARE, sql.encode(), 3)[0]
+        number = head.get_all_data()[1:5]
+        self.answer(COM_EXECUTE, number + bytes([1 if fetches else 0]) + b"\1\0\0\0", 3)
+        while not fetches and not self._read_packet().is_eof_packet():
+            pass
+        for rows in fetches:
+            self._execute_command(COM_FETCH, number + rows.to_bytes(4, "little"))
+            while not self._read_packet().is_eof_packet():
+                pass
+        self._execute_command(COM_CLOSE, number)
+
+
+def log_in(port: int, collation: int, monkeypatch: pytest.MonkeyPatch) -> Client:
+    """Return a client that logged in with a collation's id."""
+    monkeypatch.setattr(pymysql.connections, "charset_by_name", lambda name: Charset(collation, name, "", False))
+    return Client(
+        host="127.0.0.1", port=port, user="root", database="shop", charset="utf8mb4", autocommit=None, ssl_disabled=True
+    )
+
+
+def look(client: Client, login: int, what: str) -> None:
+    """Let the session note what it is."""
+    client.query(
+        f"INSERT INTO shop.seen SELECT {login}, '{what}', @@character_set_client, @@collation_connection,"
+        " @@character_set_results, 'e' = 'E', 'a' = 'a ', 'é'"
+    )
+
+
+@pytest.fixture
+def shop(server: Server) -> Iterator[Server]:
+    """Each kind of server in turn, with empty tables."""
+    fresh(server)
+    yield server
+    server.execute("DROP DATABASE IF EXISTS shop")
+
+
+def fresh(server: Server) -> None:
+    """Make the tables as they were before."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+    for statement in SCHEMA:
+        server.execute(statement, "shop")
+
+
+def tape_of(relay: Relay, tmp_path: Path) -> Path:
+    """Make a tape of what went through a relay."""
+    capture(relay.write(tmp_path / "a.pcap"), tmp_path / "a.tape", "packets", Settings(extra={"port": (3306,)}))
+    return tmp_path / "a.tape"
+
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+
+
+def test_collations_of_logins(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sessions have the original's character set and collation after login, reset and change of user."""
+    with Relay(shop.port) as relay:
+        for login in LOGINS:
+            client = log_in(relay.port, login, monkeypatch)
+            look(client, login, "login")
+            client.answer(COM_RESET, b"", 1)
+            look(client, login, "reset")
+            client.query("SET NAMES utf8mb4 COLLATE utf8mb4_bin")
+            client.change_user(login)
+            look(client, login, "user")
+            client.close()
+    tape = tape_of(relay, tmp_path)
+    knows = query(f"SELECT list(charset ORDER BY session) FROM '{tape}/sessions.parquet'")[0][0]
+    assert knows == [str(login) for login in LOGINS]
+    want = shop.execute("SELECT * FROM seen ORDER BY login, what", "shop")
+    assert len({row[3] for row in want}) > 5
+    fresh(shop)
+    found: list[Finding] = []
+    summary = replay(tape, options(shop, tmp_path / "a.run"), Listening(found))
+    accounting(summary)
+    known = {row[0] for row in shop.execute("SELECT id FROM information_schema.COLLATIONS")}
+    got = shop.execute("SELECT * FROM seen ORDER BY login, what", "shop")
+    assert [row for row in got if row[0] in known] == [row for row in want if row[0] in known]
+    said = [finding.text for finding in found if "collation" in finding.text]
+    assert len(said) == (0 if known >= {*LOGINS} else 1)
+    assert all(text.startswith("1 session logged in with the collation 255 (utf8mb4_0900_ai_ci)") for text in said)
+
+
+class Listening(Watcher):
+    """Keeps the findings."""
+
+    def __init__(self, found: list[Finding]) -> None:
+        self._found = found
+
+    def finding(self, finding: Finding) -> None:
+        """Keep it."""
+        self._found.append(finding)
+
+
+def test_warnings_of_prepared_reads(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as on the tape, with a cursor, without one, as text, and of procedures with several results."""
+    shop.execute("CREATE PROCEDURE warns() BEGIN SELECT t + 0 FROM texts WHERE n < 8; SELECT 1; END", "shop")
+    with Relay(shop.port) as relay:
+        client = log_in(relay.port, 45, monkeypatch)
+        for rows in (7, 11, 3):
+            sql = f"SELECT t + 0 FROM texts WHERE n <= {rows} ORDER BY n"
+            client.prepared(sql)
+            client.prepared(sql, (2, 1, 20))
+            client.query(sql)
+        client.query("CALL warns()")
+        while client.next_result():
+            pass
+        client.query("INSERT IGNORE INTO texts VALUES (1, 'x'), (2, 'y'), (20, REPEAT('z', 30))")
+        client.close()
+    tape = tape_of(relay, tmp_path)
+    fresh(shop)
+    shop.execute("CREATE PROCEDURE warns() BEGIN SELECT t + 0 FROM texts WHERE n < 8; SELECT 1; END", "shop")
+    summary = replay(tape, options(shop, tmp_path / "a.run"))
+    accounting(summary)
+    rows = query(
+        f"SELECT e.command, e.statement::VARCHAR, e.warnings, o.warnings FROM '{tape}/events/*.parquet' e"
+        f" JOIN '{summary.path}/outcomes/*.parquet' o USING (session, seq) WHERE o.status = 'executed'"
+        " ORDER BY session, seq"
+    )
+    assert [row for row in rows if row[0] != "quit" and (row[2] or 0) != row[3]] == []
+    for command in ("execute", "query"):
+        assert max(row[2] for row in rows if row[0] == command) == 11, rows
