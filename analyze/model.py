@@ -33,6 +33,46 @@ class Observation(NamedTuple):
 
 
 @dataclass(frozen=True)
+class ServerDifference:
+    """Something in which the two servers differ: a schema's, or a setting.
+
+    `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's. `folded`: it comes with the
+    version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
+    `changed`: digests among them whose verdict or results changed.
+    """
+
+    kind: str
+    name: str
+    text: str
+    a: str | None = None
+    b: str | None = None
+    table: str = ""
+    folded: bool = False
+    digests: int = 0
+    tape_ns: int = 0
+    changed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Servers:
+    """How the two servers differ; `problem`: why that is not known, or not wholly."""
+
+    differences: tuple[ServerDifference, ...] = ()
+    more: int = 0  # differences beyond those that are listed
+    problem: str | None = None
+
+    @property
+    def shown(self) -> list[ServerDifference]:
+        """What is somebody's doing, most important first."""
+        return [each for each in self.differences if not each.folded]
+
+    @property
+    def folded(self) -> list[ServerDifference]:
+        """What comes with the version or family alone."""
+        return [each for each in self.differences if each.folded]
+
+
+@dataclass(frozen=True)
 class Settings:
     """How a report is made.
 
@@ -66,6 +106,8 @@ class Report:
     trust: list[Finding] = field(default_factory=list)  # what limits the report, worst first
     over_time: list[Observation] = field(default_factory=list)  # warm-up, steadiness, stalls
     query_plans: dict[str, Row] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
+    servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
+    tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
 
     @property

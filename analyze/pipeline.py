@@ -9,9 +9,12 @@ from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
+from .findings.causes import tables_of_digests, with_causes
 from .findings.over_time import observations
-from .findings.query_plans import different_variables, plans_of
+from .findings.query_plans import plans_of
+from .findings.servers import compare_servers, side_of
 from .findings.trust import doubt, effects, trust
+from .findings.variables import different_variables
 from .model import Report, Settings
 from .verdicts.shifts import Shift, bootstrap_quantile, measure
 from .verdicts.verdict import ERRORS, FASTER, SLOWER, Case, Verdict, judge_all
@@ -37,6 +40,9 @@ def build(
         slow_tail = database.columns("report/slow_tail")
         shifts = measure(database.columns("report/blocks"), slow_tail, report.settings.margin.log)
         report.query_plans = plans_of(database, report.sides)
+        if report.compares:
+            report.servers = compare_servers(database, *map(side_of, report.runs))
+            report.tables = tables_of_digests(database)
     finally:
         database.close()
     if not report.settings.samples:
@@ -46,6 +52,7 @@ def build(
         before, after = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
         report.variables = different_variables(before, after)
     report.digests = merge_digests(report, texts, shifts, bootstrap_quantile(slow_tail))
+    report.servers = with_causes(report)
     report.trust = [*trust(report), *effects(report)]
     return report
 

@@ -335,6 +335,12 @@ OBSERVATION = Section(
             help="After the run, record EXPLAIN of the costliest statements.",
         ),
         option(
+            "--schema-facts/--no-schema-facts",
+            default=True,
+            show_default=True,
+            help="Before the run, record tables, indexes and statistics of the tape's schemas, for the report.",
+        ),
+        option(
             "--summaries",
             is_flag=True,
             help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, where installed.",

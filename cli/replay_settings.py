@@ -92,6 +92,7 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
         sample_ns=options["sample_every"],
         summaries=options["summaries"],
         query_plans=options["query_plans"],
+        schema_facts=options["schema_facts"],
         host_metrics=options["host_metrics"],
         allow_writes=options["allow_writes"],
         target_is_disposable=options["target_is_disposable"] or sandbox,

@@ -59,8 +59,8 @@ class ReplayOptions:
     opened this long before their first event. `queue_bytes`: memory of events that wait to be sent. `timer_probes`:
     threads that measure how late this machine wakes them. `slice_ns`: how often outcomes are written. `sample_ns`: how
     often the target's counters are kept; 0 = never. `summaries`: keep what Percona Toolkit says. `query_plans`: keep
-    EXPLAIN of the costliest statements. `host_metrics`: the target's machine as ssh://user@host, where it is another;
-    its counters are kept as well.
+    EXPLAIN of the costliest statements. `schema_facts`: keep what the tape's schemas are on the target. `host_metrics`:
+    the target's machine as ssh://user@host, where it is another; its counters are kept as well.
     """
 
     target: Target
@@ -92,6 +92,7 @@ class ReplayOptions:
     sample_ns: int = 1_000_000_000
     summaries: bool = False
     query_plans: bool = True
+    schema_facts: bool = True
     host_metrics: str | None = None
 
     def rules(self) -> Rules:

@@ -18,12 +18,14 @@ from ..servers.facts import Facts, gather
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .observe.host import Host, SshHost
+from .observe.schema_facts import keep_schema_facts, tape_schemas
 from .options import ReplayOptions
 from .plan.catalog import read_catalog
 from .plan.make_plan import make_plan
 from .plan.rules import Plan
 from .run import Replay
 from .run_folder import RunFolder, first_info, new_run
+from .storage import open_storage
 from .summary import RunSummary, finish
 from .watcher import Watcher
 
@@ -61,6 +63,8 @@ def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watc
             watcher.finding(finding)
         refuse(findings)
         host = open_host(options)
+        if options.schema_facts:
+            keep_facts(plan, options, folder)
         watcher.planned(plan)
         return run_plan(plan, options, folder, facts, watcher, read_target, host)
 
@@ -80,6 +84,14 @@ def run_plan(
     running = Replay(plan, options, folder, info, watcher, host)
     with stop_on_signals(running.stop):
         return finish(running.run())
+
+
+def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
+    """Keep what the tape's schemas are on the target. Raises TargetError where it can't be reached any more."""
+    renamed = options.overrides.schemas
+    with open_storage(folder.spill) as con, closing(options.target.connect(options.connect_timeout_s)) as server:
+        there = {name: renamed.get(name, name) for name in tape_schemas(con, plan.tape, options.target.db)}
+        keep_schema_facts(con, server, there, folder.path / "schema_facts.parquet")
 
 
 def read_target_facts(options: ReplayOptions) -> Facts | None:

@@ -19,7 +19,7 @@ from .tables import FORMAT_VERSION, columns, declared
 
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
-    "run": ("outcomes", "sessions", "ticks", "samples", "texts", "query_plans"),
+    "run": ("outcomes", "sessions", "ticks", "samples", "texts", "query_plans", "schema_facts"),
 }
 # The key of the JSON that lists a table's files.
 FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}}

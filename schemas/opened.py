@@ -97,6 +97,10 @@ class Run(_Opened):
         """Return how the target would run a sample of the costliest digests."""
         return self.table("query_plans")
 
+    def schema_facts(self) -> duckdb.DuckDBPyRelation:
+        """Return what the tape's schemas were on the target: one row for each table, column, index, ..."""
+        return self.table("schema_facts")
+
 
 def open_tape(path: AnyPath) -> Tape:
     """Open a tape. Raises FolderError where it is missing, another thing, or of a newer version."""

@@ -7,6 +7,7 @@ from markupsafe import Markup
 
 from ...common.version import __version__
 from ..findings.baseline import baseline
+from ..findings.causes import reason_text
 from ..findings.headline import headline
 from ..findings.results import KINDS
 from ..model import Report
@@ -28,6 +29,7 @@ def as_html(report: Report) -> str:
         version=__version__,
         headline=headline(report),
         words=WORDS,
+        reason=reason_text,
         baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),
         groups=groups(report),

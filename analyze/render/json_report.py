@@ -2,12 +2,14 @@
 """Write a report as JSON: stable keys, times in nanoseconds; docs/report.schema.json is its schema."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from ..database import Row
+from ..findings.causes import reason_text
 from ..findings.headline import headline
 from ..findings.query_plans import accesses
-from ..model import Report
+from ..model import Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 
 REPORT_VERSION = 2
@@ -20,6 +22,7 @@ def as_dict(report: Report) -> dict[str, Any]:
     return {
         "report_version": REPORT_VERSION,
         "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
+        "servers": servers_dict(report.servers) if report.compares else None,
         "runs": [
             {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
             for run in (*report.a, *report.b)
@@ -35,6 +38,12 @@ def as_dict(report: Report) -> dict[str, Any]:
         "digests": [_digest(entry, report.settings.samples) for entry in report.digests],
         **{name: rows for name, rows in report.answers.items() if name not in ("digests", "pairs")},
     }
+
+
+def servers_dict(servers: Servers) -> dict[str, Any]:
+    """Return in what the servers differ; what comes with the version alone has `folded`."""
+    rows = [{**asdict(each), "text": reason_text(each)} for each in servers.differences]
+    return {"differences": rows, "more": servers.more, "problem": servers.problem}
 
 
 def _digest(entry: Row, samples: bool) -> Row:

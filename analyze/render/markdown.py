@@ -4,12 +4,14 @@
 from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
+from ..findings.causes import reason_text
 from ..findings.headline import headline
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
 from .totals import totals
 
 MAX_ROWS = 20
+MAX_DIFFERENCES = 12
 TEXT_SHOWN = 90
 
 
@@ -21,6 +23,7 @@ def as_markdown(report: Report) -> str:
         lines.append(
             f"- **{letter}** {_text(run.path.name)}: {_text(target.get('name'))}, {_text(target.get('version'))}"
         )
+    lines += _servers(report)
     if answer := headline(report):
         lines += ["", f"**{_text(answer.sentence)}**"]
     lines.append("")
@@ -30,6 +33,20 @@ def as_markdown(report: Report) -> str:
         lines += [*_digests(report), *_errors(report)]
     lines += _totals(report)
     return "\n".join(lines) + "\n"
+
+
+def _servers(report: Report) -> list[str]:
+    """Return in what the servers differ, above the answer."""
+    servers = report.servers
+    said = [reason_text(each) for each in servers.shown]
+    hidden = max(len(said) - MAX_DIFFERENCES, 0) + servers.more
+    rows = [f"- {_text(text)}" for text in said[:MAX_DIFFERENCES]]
+    rows += [
+        f"- and {hidden:,} more differences" if hidden else "",
+        f"- {_text(servers.problem)}" if servers.problem else "",
+    ]
+    shown = [row for row in rows if row]
+    return ["", "**The servers differ:**", "", *shown] if shown else []
 
 
 def _digests(report: Report) -> list[str]:

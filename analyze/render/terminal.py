@@ -13,6 +13,7 @@ from ..findings.measuring_points import describe
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from .servers_text import show_servers
 from .text_table import StatementList, new_table, print_title
 from .totals import totals
 
@@ -38,6 +39,7 @@ TEXT_NAME_WIDTH = 48
 def show_report(report: Report, console: Console, top: int = 10) -> None:
     """Print a report with at most `top` rows of each list."""
     _runs(report, console)
+    show_servers(report.servers, console)
     _headline(report, console)
     _findings(report, console)
     _rounds(report, console)

@@ -48,9 +48,9 @@ Examples:
 def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     """Query a tape or a run with SQL (DuckDB).
 
-    A tape has the tables events, sessions, digests and problems; a run has outcomes, sessions, ticks, samples, texts
-    and query_plans, and its tape's tables as tape_events, tape_sessions, ... if the tape is still where it was. All are
-    read-only. Without -c, a shell reads statements that end with a semicolon; Ctrl-D ends it.
+    A tape has the tables events, sessions, digests and problems; a run has outcomes, sessions, ticks, samples, texts,
+    query_plans and schema_facts, and its tape's tables as tape_events, tape_sessions, ... if the tape is still where it
+    was. All are read-only. Without -c, a shell reads statements that end with a semicolon; Ctrl-D ends it.
     """
     with tempfile.TemporaryDirectory(prefix="querytape-") as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])

@@ -25,7 +25,9 @@ def head(text: str) -> str:
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
     registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [f"inspect/{name}" for name in INSPECT]
-    assert sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes"]) == NAMES
+    assert (
+        sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences"]) == NAMES
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -53,6 +55,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "CREATE TABLE s AS SELECT (1700000100 + n) * 1000000000 AS real_ns, source, name, 100.0 * n AS value"
                 " FROM range(5) AS r(n), (VALUES ('status', 'Handler_read_key'), ('status', 'Threads_running')) AS c(source, name)"
             )
+            facts = "SELECT 'index' AS kind, 'shop' AS db, 't' AS tbl, i AS name, '{}' AS facts FROM (VALUES ('k'), ('l')) AS v(i)"
+            file = sql_text(path / "schema_facts.parquet")
+            con.execute(f"COPY ({facts} LIMIT {1 + ('old' in run)}) TO {file} (FORMAT parquet)")
             con.execute(f"COPY s TO {sql_text(path / 'samples' / 'part-00000.parquet')} (FORMAT parquet)")
     return folder
 

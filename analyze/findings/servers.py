@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""In what the two servers differ: schemas, statistics and settings, each as a sentence that names the thing."""
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ...common.units import count
+from ...schemas import Folder
+from ..database import AnalysisDatabase, Row
+from ..model import ServerDifference, Servers
+from .variables import decisive_settings
+
+# What each fact is called in a sentence.
+WORDS = {
+    "type": "type",
+    "nullable": "may be NULL",
+    "default": "default",
+    "extra": "extra",
+    "charset": "character set",
+    "collation": "collation",
+    "expression": "generated as",
+    "position": "place in the table",
+    "engine": "engine",
+    "row_format": "row format",
+    "rows": "rows, as estimated",
+    "columns": "columns",
+    "prefix": "prefix lengths",
+    "order": "order",
+    "not_unique": "not unique",
+    "visible": "visible to the optimizer",
+    "cardinality": "cardinality",
+    "to_table": "refers to",
+    "to_columns": "refers to the columns",
+    "on_update": "ON UPDATE",
+    "on_delete": "ON DELETE",
+    "method": "partitioned by",
+    "partitions": "partitions",
+    "bounds": "bounds of partitions",
+    "updated": "statistics were last updated",
+}
+KINDS = {
+    "foreign_key": "foreign key",
+    "foreign_key_rule": "foreign key",
+    "partition": "partitions",
+    "statistics": "table",
+}
+# Facts that follow from another one: where that differs, they are not said again.
+FOLLOW = {"collation": "charset", "prefix": "columns", "order": "columns", "bounds": "partitions"}
+# How much a kind of difference weighs, most first; what is not named comes after.
+WEIGHTS = {
+    "schema": 0,
+    "table": 1,
+    "column": 2,
+    "index": 2,
+    "setting": 3,
+    "partition": 3,
+    "foreign_key": 4,
+    "histogram": 4,
+    "foreign_key_rule": 5,
+    "statistics": 6,
+}
+LIGHT_FACTS = frozenset({"rows", "cardinality", "row_format", "position", "default", "extra"})
+MAX_VALUE = 60
+
+
+class Side(NamedTuple):
+    """One server, as a run or a folder of plans keeps it: its `target`, and where its schema facts are."""
+
+    target: dict[str, Any]
+    facts: str
+
+    @property
+    def variables(self) -> dict[str, Any]:
+        """Its global variables."""
+        return self.target.get("variables") or {}
+
+    @property
+    def family(self) -> str:
+        """`mariadb` or `mysql`."""
+        return "mariadb" if "mariadb" in str(self.target.get("version", "")).lower() else "mysql"
+
+
+def side_of(run: Folder) -> Side:
+    """Return the server of a run."""
+    return Side(run.info.get("target") or {}, run.source("schema_facts"))
+
+
+def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
+    """Return in what two servers differ. The database has the view tape_digest."""
+    con = database.con
+    con.execute(
+        f"CREATE OR REPLACE TEMP VIEW schema_fact AS SELECT 'a' AS run, * FROM {a.facts}"
+        f" UNION ALL SELECT 'b' AS run, * FROM {b.facts}"
+    )
+    for letter, side in zip("ab", (a, b), strict=True):
+        database.set_variable(f"family_{letter}", side.family, "VARCHAR")
+    settings = decisive_settings(a.variables, b.variables)
+    known = con.execute(
+        "SELECT run, count(*) FILTER (kind = 'schema'), min(name) FILTER (kind = 'problem')"
+        " FROM schema_fact GROUP BY run"
+    ).fetchall()
+    problem = _problem({run: (objects, text) for run, objects, text in known})
+    objects = {run for run, schemas, _ in known if schemas}
+    rows = database.query("servers/schema_differences") if objects == {"a", "b"} else []
+    differences = [*_schema_differences(rows), *settings]
+    more = (rows[0]["differences"] if rows else 0) - len(rows)
+    return Servers(tuple(sorted(differences, key=_weight)), more, problem)
+
+
+def _problem(known: dict[str, tuple[int, str | None]]) -> str | None:
+    """Return why the schemas were not compared, or not wholly."""
+    lacking = [letter.upper() for letter in ("a", "b") if not known.get(letter, (0, None))[0]]
+    reasons = {letter.upper(): text for letter, (_, text) in known.items() if text}
+    said = "; ".join(f"{letter}: {text}" for letter, text in sorted(reasons.items()))
+    if lacking:
+        why = f" ({said})" if said else ""
+        return f"The schemas of the servers were not compared: nothing is known of {' and '.join(lacking)}'s{why}."
+    return f"The schemas of the servers were not compared wholly: {said}." if said else None
+
+
+def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:
+    """Order differences: what the tape uses first; inside that by kind, then by time on the tape."""
+    unused = difference.kind not in ("setting", "schema") and not difference.digests
+    light = difference.name.rpartition(" ")[2] in LIGHT_FACTS
+    return difference.folded, unused, WEIGHTS.get(difference.kind, 9) + 4 * light, light, -difference.tape_ns
+
+
+def _schema_differences(rows: Sequence[Row]) -> Iterable[ServerDifference]:
+    """Yield the differences of schemas; a fact that follows from another one that differs is left out."""
+    seen = {(row["kind"], row["db"], row["tbl"], row["name"], row["fact"]) for row in rows}
+    other_rows = {(row["db"], row["tbl"]) for row in rows if row["fact"] == "rows"}
+    for row in rows:
+        place = (row["kind"], row["db"], row["tbl"], row["name"])
+        follows = row["fact"] in FOLLOW and (*place, FOLLOW[row["fact"]]) in seen
+        if follows or (row["fact"] == "cardinality" and (row["db"], row["tbl"]) in other_rows):
+            continue
+        a, b = (None if row[side] is None else str(row[side]) for side in ("a", "b"))
+        name = f"{_object(row)} {row['fact']}" if row["fact"] else _object(row)
+        text = SAID.get(row["what"], _differs)(row)
+        yield ServerDifference(
+            row["kind"], name, text, a, b, row["tbl"], bool(row["folded"]), row["digests"], row["tape_ns"]
+        )
+
+
+def _object(row: Row) -> str:
+    """Return an object's name: `orders.k_user`; the schema is named where the table is not."""
+    return ".".join(part for part in (row["tbl"] or row["db"], row["name"]) if part)
+
+
+def _lacks(letter: str) -> Callable[[Row], str]:
+    def say(row: Row) -> str:
+        other = row["b"] if letter == "A" else row["a"]
+        kind, where = KINDS.get(row["kind"], row["kind"]), f" on {row['tbl']}"
+        if row["kind"] in ("schema", "table"):
+            return f"{letter} lacks the {kind} {_object(row)}"
+        if row["kind"] == "partition":
+            return f"{row['tbl']} is not partitioned in {letter}"
+        if row["kind"] == "histogram":
+            return f"{letter} lacks the histogram of {_object(row)}"
+        return f"{letter} lacks {kind} {row['name']}{where}{_of_columns(other)}"
+
+    return say
+
+
+def _of_columns(facts: str | None) -> str:
+    """Return ` (a, b)`: the columns of an index or key."""
+    found = loaded(facts).get("columns")
+    return f" ({_shown(str(found).replace(',', ', '))})" if found else ""
+
+
+def loaded(facts: str | None) -> dict[str, Any]:
+    """Return an object's facts; nothing for what is none."""
+    try:
+        found = json.loads(facts or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _differs(row: Row) -> str:
+    fact, a, b = row["fact"], row["a"], row["b"]
+    kind = KINDS.get(row["kind"], row["kind"])
+    if fact == "visible":
+        return f"index {row['name']} on {row['tbl']} is invisible to the optimizer in {'A' if a == 'NO' else 'B'}"
+    if fact == "not_unique":
+        return f"index {row['name']} on {row['tbl']} is unique in {'A' if a == '0' else 'B'} alone"
+    if fact == "updated":
+        return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
+    if fact in ("rows", "cardinality") and all(str(value).isdigit() for value in (a, b)):
+        a, b = count(int(a)), count(int(b))
+    where = f" on {row['tbl']}" if row["kind"] in ("index", "foreign_key", "foreign_key_rule") else ""
+    name = row["name"] if where else _object(row)
+    return f"{kind} {name}{where}: {WORDS.get(fact, fact)} {_shown(a)} in A, {_shown(b)} in B"
+
+
+def _shown(value: object) -> str:
+    """Return a value in a few words; nothing is `none`."""
+    text = "none" if value is None else str(value) or "''"
+    return text if len(text) <= MAX_VALUE else text[: MAX_VALUE - 3] + "..."
+
+
+SAID: dict[str, Callable[[Row], str]] = {"a_lacks": _lacks("A"), "b_lacks": _lacks("B")}

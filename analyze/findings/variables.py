@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Server settings that differ: those that change how statements run, by name; the rest as a table."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..database import Row
+from ..model import ServerDifference
+
+# What changes the answers or plans of statements, or how long they take, most important first. Of these, a difference
+# stands above the answer.
+DECISIVE = (
+    "sql_mode",
+    "time_zone",
+    "system_time_zone",
+    "lower_case_table_names",
+    "optimizer_switch",
+    "transaction_isolation",
+    "sort_buffer_size",
+    "join_buffer_size",
+    "tmp_table_size",
+    "max_heap_table_size",
+    "innodb_buffer_pool_size",
+    "innodb_flush_log_at_trx_commit",
+    "sync_binlog",
+    "innodb_flush_method",
+    "innodb_io_capacity",
+    "query_cache_type",
+    "query_cache_size",
+    "read_rnd_buffer_size",
+    "read_buffer_size",
+    "aria_pagecache_buffer_size",
+    "key_buffer_size",
+    "internal_tmp_mem_storage_engine",
+    "optimizer_search_depth",
+    "optimizer_prune_level",
+    "optimizer_use_condition_selectivity",
+    "use_stat_tables",
+    "eq_range_index_dive_limit",
+    "range_optimizer_max_mem_size",
+    "innodb_stats_persistent",
+    "innodb_stats_persistent_sample_pages",
+    "innodb_adaptive_hash_index",
+    "character_set_server",
+    "character_set_connection",
+    "group_concat_max_len",
+    "max_allowed_packet",
+    "max_execution_time",
+    "max_statement_time",
+    "explicit_defaults_for_timestamp",
+    "innodb_strict_mode",
+    "innodb_lock_wait_timeout",
+    "max_connections",
+    "table_open_cache",
+    "thread_cache_size",
+    "thread_handling",
+    "read_only",
+    "default_storage_engine",
+    "div_precision_increment",
+)
+OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
+# Modes that a release took away: a server cannot have them any more, and does what they asked for.
+GONE_MODES = frozenset(
+    {
+        "NO_AUTO_CREATE_USER",
+        "DB2",
+        "MAXDB",
+        "MSSQL",
+        "MYSQL323",
+        "MYSQL40",
+        "NO_FIELD_OPTIONS",
+        "NO_KEY_OPTIONS",
+        "NO_TABLE_OPTIONS",
+        "POSTGRESQL",
+    }
+)
+
+# Parts of the names of variables that differ between any two servers and say nothing about how statements run.
+SERVERS_OWN = (
+    "host",
+    "port",
+    "socket",
+    "dir",
+    "file",
+    "path",
+    "uuid",
+    "server_id",
+    "gtid",
+    "timestamp",
+    "uptime",
+    "rand_seed",
+    "log_error",
+    "server_uid",
+)
+SERVERS_OWN_NAMES = frozenset(
+    {"version_compile_machine", "version_compile_os", "license", "pseudo_thread_id", "identity"}
+)
+
+
+def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
+    """Return the variables that differ and may matter: name, a, b; None where a server has none of that name.
+
+    Those that both servers have come first.
+    """
+    rows = []
+    for name in sorted(a.keys() | b.keys()):
+        before, after = a.get(name), b.get(name)
+        own = name in SERVERS_OWN_NAMES or any(part in name for part in SERVERS_OWN)
+        if before != after and not own:
+            rows.append({"name": name, "a": before, "b": after})
+    both = [row for row in rows if row["a"] is not None and row["b"] is not None]
+    return both + [row for row in rows if row["a"] is None or row["b"] is None]
+
+
+def decisive_settings(a: dict[str, Any], b: dict[str, Any]) -> list[ServerDifference]:
+    """Return the differing settings that change how statements run, most important first."""
+    a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
+    return [difference for name in DECISIVE for difference in _setting(name, a.get(name), b.get(name))]
+
+
+def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
+    """Yield the difference of one setting; of lists only what one side has and the other could have."""
+    if a is None or b is None or a == b:
+        return
+    if name == "sql_mode":
+        text, folded = _modes(a, b)
+    elif name == "optimizer_switch":
+        text, folded = _flags(a, b)
+    else:
+        text, folded = f"{name}: {a or 'empty'} in A, {b or 'empty'} in B", False
+    if text:
+        yield ServerDifference("setting", name, text, a, b, folded=folded)
+
+
+def _modes(a: str, b: str) -> tuple[str, bool]:
+    """Return what the two sql_modes have not in common, and whether a release's removal is all of it."""
+    sides = [{mode for mode in text.split(",") if mode} for text in (a, b)]
+    only = [sorted(sides[0] - sides[1]), sorted(sides[1] - sides[0])]
+    parts = [f"only {letter} has {', '.join(modes)}" for letter, modes in zip("AB", only, strict=True) if modes]
+    return f"sql_mode: {'; '.join(parts)}" if parts else "", {*only[0], *only[1]} <= GONE_MODES
+
+
+def _flags(a: str, b: str) -> tuple[str, bool]:
+    """Return the optimizer's switches that both servers have and that differ; those of one version alone are folded."""
+    sides = [dict(flag.partition("=")[::2] for flag in text.split(",") if flag) for text in (a, b)]
+    both = [name for name in sides[0] if name in sides[1] and sides[0][name] != sides[1][name]]
+    if both:
+        parts = [f"{name} is {sides[0][name]} in A, {sides[1][name]} in B" for name in both]
+        return f"optimizer_switch: {'; '.join(parts)}", False
+    only = sum(name not in sides[1] for name in sides[0]) + sum(name not in sides[0] for name in sides[1])
+    return (f"optimizer_switch: {only} switches that only one version has" if only else ""), True

@@ -1,0 +1,116 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What differs between the schemas of the two targets? One row a difference; those of tables with most time on the tape come first.
+-- Input: views schema_fact (run, kind, db, tbl, name, facts) and tape_digest; variables family_a, family_b ('mysql', 'mariadb'). By hand, after
+-- the view tape_digest of prelude.sql:
+--   SET VARIABLE family_a = 'mysql'; SET VARIABLE family_b = 'mysql';
+--   CREATE VIEW facts_a AS SELECT 'a' AS run, * FROM 'old.run/schema_facts.parquet';
+--   CREATE VIEW facts_b AS SELECT 'b' AS run, * FROM 'new.run/schema_facts.parquet';
+--   CREATE VIEW schema_fact AS FROM facts_a UNION ALL FROM facts_b;
+--   .read analyze/sql/servers/schema_differences.sql
+-- what: a_lacks, b_lacks, differs. folded: it comes with the server's version or family alone, as int(11) and int do.
+-- digests, tape_ns: how many statements name the table, and their time on the tape.
+
+-- One way of writing for what servers write in several.
+CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
+    WHEN 'type' THEN regexp_replace(
+        regexp_replace(lower(value), '\b(tinyint|smallint|mediumint|int|bigint|year)\(\d+\)', '\1'), '\butf8\b', 'utf8mb3')
+    WHEN 'charset' THEN regexp_replace(value, '^utf8$', 'utf8mb3')
+    WHEN 'collation' THEN regexp_replace(value, '^utf8_', 'utf8mb3_')
+    WHEN 'default' THEN nullif(regexp_replace(
+        regexp_replace(lower(value), 'current_timestamp\(\)', 'current_timestamp'), '^''(.*)''$', '\1'), 'null')
+    WHEN 'extra' THEN nullif(trim(regexp_replace(
+        replace(lower(value), 'current_timestamp()', 'current_timestamp'), 'default_generated', '')), '')
+    WHEN 'expression' THEN nullif(regexp_replace(lower(value), '[\s()`\\'']|_(utf8mb[34]|latin1|ascii)\b', '', 'g'), '')
+    WHEN 'subpartition_expression' THEN replace(value, '`', '')
+    WHEN 'on_update' THEN replace(value, 'NO ACTION', 'RESTRICT')
+    WHEN 'on_delete' THEN replace(value, 'NO ACTION', 'RESTRICT')
+    WHEN 'row_format' THEN lower(value)
+    WHEN 'visible' THEN nullif(value, 'YES')
+    WHEN 'order' THEN nullif(regexp_replace(value, '[^D,]', '', 'g'), repeat(',', length(regexp_replace(value, '[^,]', '', 'g'))))
+    ELSE value
+END;
+CREATE OR REPLACE TEMP MACRO times_apart(a, b) AS greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE), 1)
+    / greatest(least(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)), 1);
+
+WITH objects AS (
+    SELECT run, kind, lower(db) AS db, lower(tbl) AS tbl, lower(name) AS name, any_value(facts) AS facts, any_value(db) AS shown_db,
+        any_value(tbl) AS shown_tbl, any_value(name) AS shown_name
+    FROM schema_fact WHERE kind NOT IN ('problem', 'charset')
+    GROUP BY ALL
+),
+counts AS (SELECT run, kind, count(*) AS n FROM objects GROUP BY ALL),
+pairs AS (
+    SELECT coalesce(a.kind, b.kind) AS kind, coalesce(a.db, b.db) AS db, coalesce(a.tbl, b.tbl) AS tbl,
+        coalesce(a.name, b.name) AS name, coalesce(a.shown_db, b.shown_db) AS shown_db,
+        coalesce(a.shown_tbl, b.shown_tbl) AS shown_tbl, coalesce(a.shown_name, b.shown_name) AS shown_name,
+        a.facts AS a, b.facts AS b
+    FROM (FROM objects WHERE run = 'a') AS a
+    FULL JOIN (FROM objects WHERE run = 'b') AS b
+        ON a.kind = b.kind AND a.db = b.db AND a.tbl = b.tbl AND a.name = b.name
+    WHERE a.facts IS DISTINCT FROM b.facts
+),
+-- Inside what one side lacks, all else is lacking too: the schema or the table is said alone.
+lacking AS (
+    SELECT p.*, CASE WHEN a IS NULL THEN 'a_lacks' ELSE 'b_lacks' END AS what
+    FROM pairs AS p
+    WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule')
+        AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
+        AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
+            AND (t.a IS NULL OR t.b IS NULL))
+),
+facts AS (
+    SELECT p.*, unnest(list_distinct(list_concat(json_keys(a), json_keys(b)))) AS fact
+    FROM pairs AS p WHERE a IS NOT NULL AND b IS NOT NULL
+),
+valued AS (
+    SELECT * REPLACE (json_extract_string(a, '$."' || fact || '"') AS a, json_extract_string(b, '$."' || fact || '"') AS b) FROM facts
+),
+-- A column more or less moves all behind it: the order is only compared where both have the same columns.
+same_columns AS (
+    SELECT db, tbl FROM objects WHERE kind = 'column' GROUP BY ALL
+    HAVING list_sort(list(name) FILTER (run = 'a')) = list_sort(list(name) FILTER (run = 'b'))
+),
+differing AS (
+    SELECT kind, db, tbl, name, shown_db, shown_tbl, shown_name, a, b, 'differs' AS what, fact
+    FROM valued AS v
+    WHERE CASE
+        WHEN fact = 'rows' THEN times_apart(a, b) >= 2 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 1000
+        WHEN fact = 'cardinality' THEN times_apart(a, b) >= 10 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 100
+        WHEN fact = 'updated' THEN abs(date_diff('hour', TRY_CAST(a AS TIMESTAMP), TRY_CAST(b AS TIMESTAMP))) >= 168
+        WHEN fact = 'position' THEN a <> b AND EXISTS (FROM same_columns AS s WHERE s.db = v.db AND s.tbl = v.tbl)
+        ELSE plain_fact(fact, a) IS DISTINCT FROM plain_fact(fact, b)
+    END
+),
+defaults AS (SELECT run, plain_fact('collation', facts ->> '$.collation') AS collation FROM schema_fact WHERE kind = 'charset'),
+named AS (
+    SELECT lower(replace(regexp_extract(unnest(tables), '([^.]+)$', 1), '`', '')) AS tbl, digest, coalesce(duration_ns, 0) AS ns
+    FROM tape_digest
+),
+used AS (SELECT tbl, count(DISTINCT digest) AS digests, sum(ns)::BIGINT AS tape_ns FROM named GROUP BY tbl),
+every AS (
+    SELECT *, NULL AS fact FROM lacking
+    UNION ALL BY NAME
+    FROM differing
+)
+SELECT e.what, e.kind, e.shown_db AS db, e.shown_tbl AS tbl, e.shown_name AS name, e.fact, e.a, e.b,
+    coalesce(u.digests, 0) AS digests, coalesce(u.tape_ns, 0) AS tape_ns,
+    coalesce(CASE
+        WHEN fact = 'collation' THEN
+            regexp_extract(plain_fact('collation', e.a), '^[^_]+') = regexp_extract(plain_fact('collation', e.b), '^[^_]+')
+            AND EXISTS (FROM defaults AS d WHERE d.run = 'a' AND d.collation = plain_fact('collation', e.a))
+            AND EXISTS (FROM defaults AS d WHERE d.run = 'b' AND d.collation = plain_fact('collation', e.b))
+        WHEN getvariable('family_a') = getvariable('family_b') THEN false
+        WHEN fact IN ('expression', 'extra') THEN e.a IS NOT NULL AND e.b IS NOT NULL
+        WHEN fact IN ('type', 'charset') THEN EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
+            AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext'])
+    END, false)
+    -- MariaDB's JSON is a text of its own collation.
+    OR (fact = 'collation' AND EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
+            AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext']))
+    -- A table's or schema's own default concerns new columns only: its columns are compared by themselves.
+    OR (e.kind = 'table' AND fact = 'collation') AS folded,
+    count(*) OVER () AS differences
+FROM every AS e
+LEFT JOIN used AS u ON u.tbl = e.tbl
+ORDER BY folded, tape_ns DESC, tbl, kind <> 'table', what = 'differs', kind, name, fact
+LIMIT 2000

@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collects what the tape's schemas are on a server, before anything is sent: one row an object, its facts as JSON.
+
+Tables, columns, indexes, foreign keys, partitions, histograms, the age of statistics; and the server's default
+collations, by which a comparison tells a version's defaults from somebody's choice. What a server does not know or
+refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for equal.
+"""
+
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pymysql
+from pymysql.connections import Connection
+
+from ...common.duck import sql_text, write_parquet
+from ...schemas import Folder, columns
+from ...servers.facts import OWN_SCHEMAS
+from ...servers.target import fault_text
+
+MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
+MAX_VALUE = 4_000  # characters
+MAX_SCHEMAS = 100
+SETTINGS = (
+    "SET SESSION time_zone = '+00:00'",
+    "SET SESSION information_schema_stats_expiry = 0",
+    "SET SESSION max_execution_time = 20000",
+    "SET SESSION max_statement_time = 20",
+)
+
+
+class Fact(NamedTuple):
+    """An object of a schema: `name` is a column's, an index's, ...; "" for a table or a schema itself."""
+
+    kind: str
+    db: str
+    table: str
+    name: str
+    facts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where facts of one kind are: a table of the server, its columns for schema, table and name, and for the facts.
+
+    `listed`: facts that have a value a row, as the columns of an index; they are joined. `optional`: not every server
+    has it, and one that has not lacks nothing.
+    """
+
+    kind: str
+    place: str
+    schema: str
+    table: str | None = None
+    name: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    listed: tuple[str, ...] = ()
+    order: tuple[str, ...] = ()
+    where: str = "TRUE"
+    optional: bool = False
+
+
+SOURCES = (
+    Source(
+        "schema",
+        "information_schema.SCHEMATA",
+        "SCHEMA_NAME",
+        facts={"charset": "DEFAULT_CHARACTER_SET_NAME", "collation": "DEFAULT_COLLATION_NAME"},
+    ),
+    Source(
+        "table",
+        "information_schema.TABLES",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        facts={
+            "type": "TABLE_TYPE",
+            "engine": "ENGINE",
+            "row_format": "ROW_FORMAT",
+            "collation": "TABLE_COLLATION",
+            "rows": "TABLE_ROWS",
+        },
+    ),
+    Source(
+        "column",
+        "information_schema.COLUMNS",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "COLUMN_NAME",
+        {
+            "type": "COLUMN_TYPE",
+            "nullable": "IS_NULLABLE",
+            "default": "COLUMN_DEFAULT",
+            "extra": "EXTRA",
+            "charset": "CHARACTER_SET_NAME",
+            "collation": "COLLATION_NAME",
+            "expression": "GENERATION_EXPRESSION",
+            "position": "ORDINAL_POSITION",
+        },
+    ),
+    Source(
+        "index",
+        "information_schema.STATISTICS",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "INDEX_NAME",
+        {
+            "columns": "COLUMN_NAME",
+            "prefix": "SUB_PART",
+            "order": "COLLATION",
+            "expression": "EXPRESSION",
+            "not_unique": "NON_UNIQUE",
+            "type": "INDEX_TYPE",
+            "visible": "IS_VISIBLE",
+            "ignored": "IGNORED",
+            "cardinality": "CARDINALITY",
+        },
+        listed=("columns", "prefix", "order", "expression"),
+        order=("TABLE_SCHEMA", "TABLE_NAME", "INDEX_NAME", "SEQ_IN_INDEX"),
+    ),
+    Source(
+        "foreign_key",
+        "information_schema.KEY_COLUMN_USAGE",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "CONSTRAINT_NAME",
+        {"columns": "COLUMN_NAME", "to_table": "REFERENCED_TABLE_NAME", "to_columns": "REFERENCED_COLUMN_NAME"},
+        listed=("columns", "to_columns"),
+        order=("TABLE_SCHEMA", "TABLE_NAME", "CONSTRAINT_NAME", "ORDINAL_POSITION"),
+        where="REFERENCED_TABLE_NAME IS NOT NULL",
+    ),
+    Source(
+        "foreign_key_rule",
+        "information_schema.REFERENTIAL_CONSTRAINTS",
+        "CONSTRAINT_SCHEMA",
+        "TABLE_NAME",
+        "CONSTRAINT_NAME",
+        {"on_update": "UPDATE_RULE", "on_delete": "DELETE_RULE"},
+    ),
+    Source(
+        "partition",
+        "information_schema.PARTITIONS",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        facts={
+            "method": "PARTITION_METHOD",
+            "expression": "PARTITION_EXPRESSION",
+            "subpartition_method": "SUBPARTITION_METHOD",
+            "subpartition_expression": "SUBPARTITION_EXPRESSION",
+            "partitions": "PARTITION_NAME",
+            "bounds": "PARTITION_DESCRIPTION",
+        },
+        listed=("partitions", "bounds"),
+        order=("TABLE_SCHEMA", "TABLE_NAME", "PARTITION_ORDINAL_POSITION"),
+        where="PARTITION_NAME IS NOT NULL",
+    ),
+    Source(
+        "histogram",
+        "information_schema.COLUMN_STATISTICS",
+        "SCHEMA_NAME",
+        "TABLE_NAME",
+        "COLUMN_NAME",
+        optional=True,
+    ),
+    Source(
+        "histogram",
+        "mysql.column_stats",
+        "db_name",
+        "table_name",
+        "column_name",
+        where="hist_type IS NOT NULL AND histogram IS NOT NULL",
+        optional=True,
+    ),
+    Source(
+        "statistics",
+        "mysql.innodb_table_stats",
+        "database_name",
+        "table_name",
+        facts={"updated": "last_update"},
+        where="table_name NOT LIKE '%#%'",
+    ),
+)
+
+
+def tape_schemas(con: duckdb.DuckDBPyConnection, tape: Folder, default: str | None = None) -> list[str]:
+    """Return the schemas that a tape's events run in or name, by name; `default` is that of events that name none."""
+    rows = con.execute(
+        f"SELECT db FROM (SELECT DISTINCT coalesce(nullif(db, ''), $1) AS db FROM {tape.source('events')}"
+        f" UNION SELECT replace(regexp_extract(unnest(tables), '^(.+)\\.[^.]+$', 1), '`', '')"
+        f" FROM {tape.source('digests')}) WHERE db <> '' ORDER BY db",
+        [default],
+    ).fetchall()
+    return [str(db) for (db,) in rows if db.lower() not in OWN_SCHEMAS]
+
+
+def keep_schema_facts(
+    con: duckdb.DuckDBPyConnection, server: "Connection[Any]", schemas: Mapping[str, str], path: Path
+) -> int:
+    """Write `schema_facts.parquet` and return how many objects it has. `schemas`: the tape's name -> the server's."""
+    listed = dict(columns("run", "schema_facts"))
+    shape = ", ".join(f"{sql_text(name)}: {sql_text(type_)}" for name, type_ in listed.items())
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", prefix="querytape-") as file:
+        for fact in collect(server, schemas):
+            row = (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
+            file.write(json.dumps(dict(zip(listed, row, strict=True))) + "\n")
+        file.flush()
+        query = f"FROM read_json({sql_text(Path(file.name))}, format = 'newline_delimited', columns = {{{shape}}})"
+        return write_parquet(con, query, path)
+
+
+def collect(server: "Connection[Any]", schemas: Mapping[str, str]) -> Iterator[Fact]:
+    """Yield the facts of the tape's schemas, and as `problem` what could not be learned."""
+    for statement in SETTINGS:
+        with suppress(pymysql.Error), server.cursor() as cursor:
+            cursor.execute(statement)
+    there = dict(list(schemas.items())[:MAX_SCHEMAS])
+    if len(schemas) > MAX_SCHEMAS:
+        yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were looked at")
+    yield from _default_collations(server)
+    for source in SOURCES if there else ():
+        try:
+            yield from _facts(server, source, there)
+        except (pymysql.Error, OSError, TypeError, ValueError, LookupError) as error:
+            if not source.optional:
+                yield problem(f"{source.place}: {fault_text(error)}")
+            if not server.open:
+                yield problem("the connection was lost: what follows was not looked at")
+                return
+
+
+def problem(text: str) -> Fact:
+    """Return a sentence on what is not known as a row of its own."""
+    return Fact("problem", "", "", text[:MAX_VALUE], {})
+
+
+def _default_collations(server: "Connection[Any]") -> Iterator[Fact]:
+    with suppress(pymysql.Error, OSError, TypeError, ValueError, LookupError), server.cursor() as cursor:
+        cursor.execute(
+            "SELECT CHARACTER_SET_NAME, DEFAULT_COLLATE_NAME FROM information_schema.CHARACTER_SETS LIMIT 500"
+        )
+        for charset, collation in cursor.fetchall():
+            yield Fact("charset", "", "", _text(charset), {"collation": _text(collation)})
+
+
+def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]) -> Iterator[Fact]:
+    """Yield the facts of one source, rows of one object joined. Raises pymysql.Error."""
+    with server.cursor() as cursor:
+        cursor.execute(f"SELECT * FROM {source.place} LIMIT 0")
+        has = {str(column[0]).upper() for column in cursor.description or ()}
+        facts = {fact: column for fact, column in source.facts.items() if column.upper() in has}
+        keys = [column for column in (source.schema, source.table, source.name) if column]
+        wanted = ", ".join(f"`{column}`" for column in (*keys, *facts.values()))
+        order = f" ORDER BY {', '.join(source.order)}" if source.order else ""
+        places = ", ".join(["%s"] * len(schemas))
+        cursor.execute(
+            f"SELECT {wanted} FROM {source.place} WHERE `{source.schema}` IN ({places})"
+            f" AND {source.where.replace('%', '%%')}{order} LIMIT {MAX_ROWS + 1}",
+            list(schemas.values()),
+        )
+        rows: Sequence[Sequence[Any]] = cursor.fetchall()
+    if len(rows) > MAX_ROWS:
+        yield problem(f"{source.place}: only the first {MAX_ROWS:,} rows were looked at")
+    tape_names: dict[str, list[str]] = {}
+    for name, there in schemas.items():
+        tape_names.setdefault(there.lower(), []).append(name)
+    for db, table, name, values in _joined(source, list(facts), len(keys), rows[:MAX_ROWS]):
+        for tape_name in tape_names.get(db.lower(), ()):
+            yield Fact(source.kind, tape_name, table, name, values)
+
+
+def _joined(
+    source: Source, names: list[str], keys: int, rows: Sequence[Sequence[Any]]
+) -> Iterator[tuple[str, str, str, dict[str, str]]]:
+    """Yield (schema, table, name, facts) of each object; rows of one object follow each other."""
+    last: tuple[str, str, str] | None = None
+    values: dict[str, str] = {}
+    for row in rows:
+        if len(row) != keys + len(names):
+            raise ValueError(f"expected {keys + len(names)} columns, the server answered with {len(row)}")
+        parts = iter(row)
+        db = _text(next(parts))
+        table = _text(next(parts)) if source.table else ""
+        name = _text(next(parts)) if source.name else ""
+        given = {fact: _text(value) for fact, value in zip(names, parts, strict=True) if value is not None}
+        if (db, table, name) == last:
+            for fact in set(source.listed).intersection(names):
+                values[fact] = f"{values.get(fact, '')},{given.get(fact, '')}"[:MAX_VALUE]
+            if "cardinality" in given:
+                values["cardinality"] = given["cardinality"]
+            continue
+        if last is not None:
+            yield (*last, _said(values))
+        last, values = (db, table, name), given
+    if last is not None:
+        yield (*last, _said(values))
+
+
+def _said(values: dict[str, str]) -> dict[str, str]:
+    """Return the facts that say something: a list of nothing is none; MariaDB's ignored index is MySQL's invisible."""
+    if values.pop("ignored", "NO") == "YES":
+        values["visible"] = "NO"
+    return {fact: value for fact, value in values.items() if value.strip(",")}
+
+
+def _text(value: object) -> str:
+    """Return what a server gave as a text of bounded length."""
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return text[:MAX_VALUE].encode("utf-8", "backslashreplace").decode("utf-8")

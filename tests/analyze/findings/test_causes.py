@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which difference of the servers may explain which statement."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from querytape.analyze.findings.causes import does, reason_text, with_causes
+from querytape.analyze.model import Report, ServerDifference, Servers
+from querytape.schemas import Folder
+
+SORTS = json.dumps({"query_block": {"filesort": {"table": {"table_name": "o", "access_type": "ALL"}}}})
+
+
+def report(**more: Any) -> Report:
+    """Return a report of three digests: one is slower on the table o, one sorts and is slower, one is the same."""
+    tape = Folder("tape", Path("t"), {})
+    digests = [
+        {"digest": "slow", "verdict": "slower", "text": "select * from o"},
+        {"digest": "sorting", "verdict": "slower", "text": "select * from p order by a"},
+        {"digest": "same", "verdict": "same", "text": "select * from o order by a"},
+    ]
+    tables = {"slow": frozenset({"o"}), "sorting": frozenset({"p"}), "same": frozenset({"o"})}
+    return Report(tape, [], [], digests=digests, tables=tables, answers={"results": []}, **more)
+
+
+def test_what_explains_a_change_comes_first() -> None:
+    """An index of a changed statement's table, a sort buffer where one sorts; then what explains nothing."""
+    rows = (
+        ServerDifference("setting", "time_zone", "t"),
+        ServerDifference("index", "o.k", "i", table="O"),
+        ServerDifference("setting", "sort_buffer_size", "s"),
+    )
+    found = with_causes(report(servers=Servers(rows))).differences
+    assert [(each.text, each.changed) for each in found] == [("i", ("slow",)), ("s", ("sorting",)), ("t", ())]
+    assert reason_text(found[0]) == "i: 1 statement that changed reads or writes the table"
+    assert reason_text(found[2]) == "t"
+
+
+def test_a_plan_knows_better_than_the_text() -> None:
+    """ORDER BY may come from an index; a plan that sorts, sorts."""
+    plans = {"sorting": {"a": {"json": "{}"}, "b": {}}, "slow": {"a": {}, "b": {"json": SORTS}}}
+    made = report(query_plans=plans)
+    assert not does(made, "sorting", "sorts")
+    assert does(made, "slow", "sorts")
+    assert not does(report(), "slow", "sorts")

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between two servers: planted differences are named, a version's own ways of writing are folded."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.analyze.database import AnalysisDatabase, open_analysis
+from querytape.analyze.findings.servers import Side, compare_servers, loaded
+from querytape.analyze.model import Servers
+from querytape.replay import parse_target
+from querytape.replay.observe.schema_facts import keep_schema_facts
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.conftest import ServerFactory
+from tests.helpers.tapes import make_tape
+
+TABLES = (
+    "CREATE TABLE users (id INT PRIMARY KEY, name VARCHAR(40) NOT NULL DEFAULT 'nobody', mail VARCHAR(40),"
+    " born DATE, note TEXT, twice INT AS (id * 2) STORED, seen TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,"
+    " KEY k_name (name), KEY k_mail (mail)) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin",
+    "CREATE TABLE orders (id INT PRIMARY KEY, user_id INT NOT NULL, total DECIMAL(10,2), KEY k_user (user_id),"
+    " CONSTRAINT f_user FOREIGN KEY (user_id) REFERENCES users (id)) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin",
+    "CREATE TABLE events (id INT PRIMARY KEY, kind INT) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin"
+    " PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (100), PARTITION p1 VALUES LESS THAN MAXVALUE)",
+    "CREATE TABLE still (id INT PRIMARY KEY) STATS_PERSISTENT=1, STATS_AUTO_RECALC=0",
+    "INSERT INTO still VALUES (1)",
+    "ANALYZE TABLE still",
+    "CREATE TABLE idle (id INT PRIMARY KEY) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin",
+)
+# Each with what the report has to say of it.
+PLANTED = (
+    ("ALTER TABLE orders DROP FOREIGN KEY f_user", "B lacks foreign key f_user on orders (user_id)"),
+    ("ALTER TABLE orders DROP KEY k_user", "B lacks index k_user on orders (user_id)"),
+    ("ALTER TABLE users ALTER INDEX k_mail INVISIBLE", "index k_mail on users is invisible to the optimizer in B"),
+    (
+        "ALTER TABLE users MODIFY name VARCHAR(40) COLLATE utf8mb4_general_ci NOT NULL DEFAULT 'nobody'",
+        "column users.name: collation utf8mb4_bin in A, utf8mb4_general_ci in B",
+    ),
+    (
+        "ALTER TABLE users MODIFY note TEXT CHARACTER SET latin1",
+        "column users.note: character set utf8mb4 in A, latin1 in B",
+    ),
+    ("ALTER TABLE orders MODIFY total DOUBLE", "column orders.total: type decimal(10,2) in A, double in B"),
+    (
+        "ALTER TABLE users MODIFY twice INT AS (id * 3) STORED",
+        "column users.twice: generated as (`id` * 2) in A, (`id` * 3) in B",
+    ),
+    ("ALTER TABLE users DROP COLUMN born", "B lacks column born on users"),
+    ("ALTER TABLE events REMOVE PARTITIONING", "events is not partitioned in B"),
+    ("ALTER TABLE orders ROW_FORMAT=COMPACT", "table orders: row format Dynamic in A, Compact in B"),
+    ("ALTER TABLE idle ENGINE=MyISAM", "table idle: engine InnoDB in A, MyISAM in B"),
+    ("ANALYZE TABLE users UPDATE HISTOGRAM ON mail", "A lacks the histogram of users.mail"),
+    (
+        "INSERT INTO events WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
+        "SELECT a.i * 1000 + b.i, 1 FROM n a JOIN (SELECT * FROM n LIMIT 5) b",
+        "table events: rows, as estimated 0 in A, ",
+    ),
+    (
+        "UPDATE mysql.innodb_table_stats SET last_update = '2020-01-01'"
+        " WHERE table_name = 'still' AND database_name = 'qt_b'",
+        "statistics of still are of ",
+    ),
+)
+SETTINGS = (
+    ("sql_mode", "STRICT_TRANS_TABLES,NO_ZERO_DATE", "STRICT_TRANS_TABLES", "sql_mode: only A has NO_ZERO_DATE"),
+    ("time_zone", "SYSTEM", "+02:00", "time_zone: SYSTEM in A, +02:00 in B"),
+    (
+        "optimizer_switch",
+        "mrr=on,hash_join=on",
+        "mrr=off,hash_join=on",
+        "optimizer_switch: mrr is on in A, off in B",
+    ),
+    ("sort_buffer_size", "262144", "32768", "sort_buffer_size: 262144 in A, 32768 in B"),
+)
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[AnalysisDatabase]:
+    """A database that knows a tape on which users and orders are read."""
+    events = [
+        {"statement": "SELECT * FROM orders o JOIN users u ON u.id = o.user_id", "db": "shop", "duration_ns": 900},
+        {"statement": "SELECT * FROM shop.events", "db": "shop", "duration_ns": 100},
+    ]
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
+    made = open_analysis()
+    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
+    yield made
+    made.close()
+
+
+def make_schema(server: Server, name: str, more: Sequence[str] = ()) -> None:
+    """Make the schema of this test under a name."""
+    server.execute(f"DROP DATABASE IF EXISTS {name}")
+    server.execute(f"CREATE DATABASE {name} DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin")
+    for statement in (*TABLES, *more):
+        server.execute(statement, db=name)
+
+
+def side(server: Server, name: str, file: Path, **variables: str) -> Side:
+    """Return a server as a run keeps it, its schema `name` under the name `shop`."""
+    with duckdb.connect() as con, closing(parse_target(server.url(), environ={}).connect()) as connection:
+        assert keep_schema_facts(con, connection, {"shop": name}, file) > 10
+    return Side(
+        {"version": server.execute("SELECT VERSION()")[0][0], "variables": variables}, f"read_parquet('{file}')"
+    )
+
+
+def texts(servers: Servers) -> list[str]:
+    """Return the sentences that are shown."""
+    return [each.text for each in servers.shown]
+
+
+def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDatabase, tmp_path: Path) -> None:
+    """Fourteen of the schema and four settings, and nothing else; what the tape reads comes first."""
+    make_schema(mysql80, "qt_a")
+    make_schema(mysql80, "qt_b", [statement for statement, _ in PLANTED])
+    mysql80.execute("ANALYZE TABLE events", db="qt_b")
+    before, after = ({row[0]: row[place] for row in SETTINGS} for place in (1, 2))
+    a = side(mysql80, "qt_a", tmp_path / "a.parquet", **before)
+    found = compare_servers(database, a, side(mysql80, "qt_b", tmp_path / "b.parquet", **after))
+    said = texts(found)
+    assert found.problem is None
+    for expected in (*(text for _, text in PLANTED), *(row[3] for row in SETTINGS)):
+        assert any(text.startswith(expected) for text in said), (expected, said)
+    others = {
+        text for text in said if not any(text.startswith(w) for w in [t for _, t in PLANTED] + [s[3] for s in SETTINGS])
+    }
+    assert {text for text in others if "idle" not in text} == set(), "MyISAM has a row format of its own"
+    assert said.index("B lacks index k_user on orders (user_id)") < 6
+    assert said.index("table idle: engine InnoDB in A, MyISAM in B") > len(PLANTED)
+    equal = compare_servers(database, a, side(mysql80, "qt_a", tmp_path / "c.parquet", **before))
+    assert texts(equal) == []
+
+
+@pytest.mark.parametrize("other", ["mysql-5.7", "mariadb-11.8"])
+def test_a_version_alone_differs_in_nothing(
+    other: str, mysql80: Server, database: AnalysisDatabase, tmp_path: Path, server_factory: ServerFactory
+) -> None:
+    """The same statements made both schemas: int(11), current_timestamp() and rules of keys are written otherwise."""
+    server = server_factory(other)
+    for one in (mysql80, server):
+        make_schema(one, "qt_v", ("CREATE TABLE j (d JSON, y YEAR, e INT UNSIGNED DEFAULT 7) DEFAULT CHARSET utf8mb4",))
+    found = compare_servers(
+        database,
+        side(mysql80, "qt_v", tmp_path / "a.parquet", sql_mode="ANSI_QUOTES"),
+        side(server, "qt_v", tmp_path / "b.parquet", sql_mode="ANSI_QUOTES,NO_AUTO_CREATE_USER"),
+    )
+    assert texts(found) == []
+    assert found.problem is None
+
+
+def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -> None:
+    """A side without facts is not equal; a fact that was refused is named."""
+    empty = "(SELECT NULL::VARCHAR kind, NULL::VARCHAR db, NULL::VARCHAR tbl, NULL::VARCHAR name, '' facts WHERE false)"
+    refused = "(SELECT 'problem' kind, '' db, '' tbl, 'information_schema.TABLES: 1142 denied' AS name, '{}' facts)"
+    found = compare_servers(database, Side({}, empty), Side({}, refused))
+    assert found.problem == (
+        "The schemas of the servers were not compared: nothing is known of A and B's"
+        " (B: information_schema.TABLES: 1142 denied)."
+    )
+
+
+@pytest.mark.parametrize("facts", ["{", "[]", "[" * 100_000, None])
+def test_hostile_facts_are_none(facts: Any) -> None:
+    """What is no object has no facts."""
+    assert loaded(facts) == {}

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run keeps of its target's schemas."""
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pymysql
+import pytest
+from querytape.replay import parse_target
+from querytape.replay.observe import schema_facts
+from querytape.replay.observe.schema_facts import collect, keep_schema_facts, tape_schemas
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import make_tape
+
+
+def test_schemas_that_a_tape_uses(tmp_path: Path) -> None:
+    """Where events run, and what they name; the server's own are none of it."""
+    events = [
+        {"statement": "SELECT * FROM a JOIN `other`.b", "db": "shop"},
+        {"statement": "SELECT * FROM information_schema.TABLES", "db": "mysql"},
+        {"statement": "SELECT 1", "db": None},
+    ]
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
+    with duckdb.connect() as con:
+        assert tape_schemas(con, tape) == ["other", "shop"]
+        assert tape_schemas(con, tape, "plain") == ["other", "plain", "shop"]
+
+
+def test_facts_of_a_server(any_shop: Server, tmp_path: Path) -> None:
+    """Under the tape's name of the schema, each object once; an index has its columns in order."""
+    any_shop.execute("CREATE TABLE shop.i (a INT, b VARCHAR(9), c INT, KEY k (c, b(3), a))")
+    with duckdb.connect() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
+        rows = keep_schema_facts(con, server, {"tape_shop": "shop"}, tmp_path / "f.parquet")
+        found = con.execute(f"FROM '{tmp_path}/f.parquet'").fetchall()
+    assert rows == len(found) == len({row[:4] for row in found})
+    facts = {row[:4]: json.loads(row[4]) for row in found}
+    index = facts["index", "tape_shop", "i", "k"]
+    assert (index["columns"], index["prefix"], index["not_unique"]) == ("c,b,a", ",3,", "1")
+    assert facts["column", "tape_shop", "i", "b"]["type"] == "varchar(9)"
+    assert not [row for row in found if row[0] == "problem"]
+
+
+class Cursor:
+    """A cursor of a server that answers everything alike."""
+
+    def __init__(self, server: "Fake") -> None:
+        self.server = server
+        self.description = [(name,) for name in ("TABLE_NAME", 7, "ENGINE")]
+
+    def __enter__(self) -> "Cursor":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def execute(self, statement: str, _: object = None) -> None:
+        """Fail where the server does."""
+        if self.server.error and statement.startswith("SELECT"):
+            raise self.server.error
+
+    def fetchall(self) -> Sequence[Sequence[Any]]:
+        """Return the server's rows."""
+        return self.server.rows
+
+
+class Fake:
+    """A server whose answers are not what was asked for."""
+
+    def __init__(
+        self, rows: Sequence[Sequence[Any]] = (), error: Exception | None = None, is_open: bool = True
+    ) -> None:
+        self.rows, self.error, self.open = rows, error, is_open
+
+    def cursor(self) -> Cursor:
+        """Return a cursor."""
+        return Cursor(self)
+
+
+def test_a_refusal_is_a_problem_and_a_lost_connection_the_end() -> None:
+    """Each source that is refused is named; what only some servers have lacks nothing."""
+    found = list(collect(Fake(error=pymysql.err.OperationalError(1142, "denied")), {"s": "s"}))  # type: ignore[arg-type]
+    assert {fact.kind for fact in found} == {"problem"}
+    assert any("information_schema.STATISTICS: 1142 denied" in fact.name for fact in found)
+    assert not any("COLUMN_STATISTICS" in fact.name for fact in found)
+    lost = list(collect(Fake(error=pymysql.err.OperationalError(2013, "lost"), is_open=False), {"s": "s"}))  # type: ignore[arg-type]
+    assert len(lost) == 2
+    assert "not looked at" in lost[1].name
+
+
+@pytest.mark.parametrize("rows", [[()], [(1,)], [("s", b"\xff" * 9000, None)] * 3, [("s",) * 40]])
+def test_hostile_answers_are_bounded(rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too few columns, too many, no text, too long, too many rows: problems or short texts, never an error."""
+    monkeypatch.setattr(schema_facts, "MAX_ROWS", 2)
+    found = list(collect(Fake(rows), {"s": "s"}))  # type: ignore[arg-type]
+    assert all(len(text) <= 4000 for fact in found for text in (*fact[:4], *fact.facts.values()))
