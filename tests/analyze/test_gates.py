@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Gates of pipelines: what an expression may say, and its help."""
 
+from pathlib import Path
+
 import pytest
 from querytape.analyze import Report, check_gate, failed, gate_help, gate_values
 from querytape.analyze.gates import GATES
+from querytape.analyze.model import Finding, Severity
+from querytape.analyze.verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 from querytape.common.errors import InputError
+from querytape.schemas import Folder
 
 
 @pytest.mark.parametrize(
@@ -66,3 +71,105 @@ def test_the_help_names_all() -> None:
     lines = gate_help().splitlines()
     assert [line.split()[0] for line in lines if line[2] != " "] == list(GATES)
     assert max(map(len, lines)) <= 78
+
+
+def plain_report(compares: bool = True) -> Report:
+    """Return a report whose rows are made by hand: every name has another value."""
+    folders = [Folder("run", Path(name), {}) for name in ("a.run", "b.run")]
+    counts = {SLOWER: 1, FASTER: 2, UNSTABLE: 3, CANNOT_TELL: 4, SAME: 7, ERRORS: 8}
+    ratios = {"service_p50_ns": (100, 200), "service_p95_ns": (100, 300), "service_p99_ns": (100, 450)}
+    totals = [
+        {"run": run, "per_second": (10.0, 6.0)[side], **{name: pair[side] for name, pair in ratios.items()}}
+        for side, run in enumerate("ab")
+    ]
+    return Report(
+        Folder("tape", Path("t.tape"), {}),
+        folders[:1],
+        folders[1:] if compares else [],
+        answers={
+            "errors": [
+                {"what": what, "events": events}
+                for what, events in (("new", 5), ("new", 1), ("changed", 20), ("gone", 9), ("same", 300))
+            ],
+            "results": [{"known": None, "events": 11}, {"known": "random", "events": 99}, {"known": None, "events": 2}],
+            "stalls": [{"run": run} for run in "aaabb"],
+            "totals": totals,
+        },
+        digests=[{"verdict": word} for word, count in counts.items() for _ in range(count)],
+        trust=[Finding(severity, "x") for severity in (Severity.PROBLEM, Severity.WARNING, Severity.PROBLEM)],
+    )
+
+
+def test_each_name_has_its_own_value() -> None:
+    """The values of all names, of a report in which no two are equal."""
+    assert gate_values(plain_report()) == {
+        "slower": 1, "faster": 2, "unstable": 3, "cannot_tell": 4, "new_errors": 26, "gone_errors": 9,
+        "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
+        "throughput_ratio": 0.6,
+    }  # fmt: skip
+    alone = gate_values(plain_report(compares=False))
+    assert alone["stalls"] == 3
+
+
+@pytest.mark.parametrize("missing", [None, 0, "row", "column"])
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_side_without_times_has_no_ratio(missing: object, side: int) -> None:
+    """Nothing to divide by, or nothing to divide, is 1: a gate on it does not hold."""
+    report = plain_report()
+    if missing == "row":
+        del report.answers["totals"][side]
+    elif missing == "column":
+        del report.answers["totals"][side]["service_p99_ns"]
+    else:
+        report.answers["totals"][side]["service_p99_ns"] = missing
+    assert gate_values(report)["p99_ratio"] == 1.0
+
+
+HOLDS = {
+    "slower > 1": False, "slower > 0.5": True, "slower >= 1": True, "slower >= 1.5": False, "slower < 1": False,
+    "slower < 2": True, "slower <= 1": True, "slower <= 0": False, "slower == 1": True, "slower == 2": False,
+    "slower != 1": False, "slower != 2": True, "not slower": False, "not (slower > 1)": True, "-slower < 0": True,
+    "-slower == -1": True, "slower == 1 and faster == 2": True, "slower == 1 and faster == 3": False,
+    "slower == 2 and faster == 2": False, "slower == 1 and (faster == 3 or unstable == 3)": True,
+    "slower == 1 and (faster == 3 or unstable == 4)": False, "1 < faster < 3": True, "1 < faster < 2": False,
+    "2 < faster < 3": False, "3 > faster > 1 > 0": True, "3 > faster > 1 > 1": False, "p99_ratio > 4.4": True,
+    "p99_ratio > 4.5": False, "slower": True, "gone_errors - 9": None, " slower > 0 ": True, "True": True, "0": False,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gate", "holds"), HOLDS.items())
+def test_what_an_expression_means(gate: str, holds: bool | None) -> None:
+    """Every comparison on both sides of where it turns; what is no comparison is refused."""
+    values = gate_values(plain_report())
+    if holds is None:
+        with pytest.raises(InputError, match="is not allowed in"):
+            failed(gate, values)
+        return
+    assert (failed(gate, values) != []) is holds
+    check_gate(gate)
+
+
+def test_each_part_that_holds_is_named() -> None:
+    """An `or` names what holds, in its order; brackets keep parts together; what is unknown is said with the names."""
+    values = gate_values(plain_report())
+    gate = "slower > 0 or faster > 5 or (new_errors > 1 or stalls > 9) or stalls == 2 and faster == 2"
+    assert failed(gate, values) == ["slower > 0", "new_errors > 1 or stalls > 9", "stalls == 2 and faster == 2"]
+    with pytest.raises(InputError, match="--fail-on: unknown 'slow'; expected slower, faster, unstable, cannot_tell"):
+        check_gate("slower > 0 and slow > 0")
+    with pytest.raises(InputError, match="expected an expression as in 'slower > 0', found 'slower >'"):
+        check_gate("slower >")
+    with pytest.raises(InputError, match="expected >, >=, <, <=, == or != in 'slower in faster'"):
+        check_gate("slower in faster")
+    with pytest.raises(InputError, match=r"'\(1, 2\)' is not allowed in 'slower > \(1, 2\)'; names are slower, faster"):
+        check_gate("slower > (1, 2)")
+
+
+def test_the_help_is_in_columns() -> None:
+    """All texts begin in one column, behind the longest name and two blanks; long ones go on below."""
+    lines = gate_help().splitlines()
+    column = 2 + max(len(name) for name in GATES) + 2
+    assert {len(line[:column].rstrip()) <= column - 2 for line in lines} == {True}
+    assert all(line[column - 1] == " " and line[column] != " " for line in lines)
+    words = " ".join(line[column:] for line in lines)
+    assert words == " ".join(gate.help for gate in GATES.values())
+    assert len(lines) > len(GATES)

@@ -71,9 +71,10 @@ ROOMS = {
     "verdicts": Room(
         ("analyze/verdicts/*.py", "analyze/sql/report/*.sql", "analyze/sql/*.sql"),
         (
-            "tests/analyze/verdicts",
             "tests/analyze/test_golden.py",
-            "tests/analyze/test_reports.py",
+            "tests/analyze/test_answers.py",
+            "tests/analyze/test_pipeline.py",
+            "tests/analyze/verdicts",
             "tests/analyze/findings",
         ),
     ),
@@ -91,18 +92,18 @@ def room_of(path: str) -> str | None:
     return None
 
 
-def asked(path: str, checkout: Path) -> list[str]:
-    """Return which tests are asked about a file, those of its own name first."""
+def asked(path: str, checkout: Path) -> tuple[list[str], list[str]]:
+    """Return which tests are asked about a file: those of its own name first, and then the room's others."""
     room = ROOMS[room_of(path) or ""]
     folder, stem = Path(path).parent, Path(path).stem
-    own = sorted((checkout / "tests" / folder).glob(f"test_{stem}*.py"))
     if path.endswith(".sql"):
-        own = sorted((checkout / "tests" / folder.parent).glob(f"test_{stem}*.py"))
-    if folder.parts[0] == "native":
-        own = sorted((checkout / "tests/capture/sources").glob(f"test_{stem}*.py"))
-    listed = [str(path.relative_to(checkout)) for path in own]
+        folder = folder.parent
+    tests = checkout / "tests" / ("capture/sources" if folder.parts[0] == "native" else folder)
+    own = [str(found.relative_to(checkout)) for found in sorted(tests.glob(f"test_{stem}*.py"))]
+    others = []
     for entry in room.tests:
         where = checkout / entry
         found = sorted(where.glob("test_*.py")) if where.is_dir() else [where] if where.exists() else []
-        listed += [entry] if entry.startswith("native:") else [str(one.relative_to(checkout)) for one in found]
-    return list(dict.fromkeys(listed))
+        others += [entry] if entry.startswith("native:") else [str(one.relative_to(checkout)) for one in found]
+    rest = [name for name in dict.fromkeys(others) if name not in own]
+    return (own, rest) if own else (rest[:1], rest[1:])

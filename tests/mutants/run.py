@@ -9,13 +9,14 @@ import sys
 import tempfile
 import time
 import tomllib
+from itertools import zip_longest
 from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 from .mutations import HERE, Mutant, all_mutants
 from .rooms import MIN_KILLED, ROOMS, asked
-from .workshop import KILLED, SURVIVED, Workshop, warm_up
+from .workshop import KILLED, SURVIVED, Base, Workshop, warm_up
 
 CHECKOUT = HERE.parent.parent
 
@@ -26,12 +27,16 @@ def survivors() -> dict[str, str]:
     return {entry["name"]: entry["reason"] for entry in tomllib.loads(text).get("survivor", [])}
 
 
-def worker(mutants: list[Mutant], todo: "SimpleQueue[int | None]", done: "SimpleQueue[tuple[int, str, float]]") -> None:
+def worker(
+    mutants: list[Mutant],
+    base: Base | None,
+    todo: "SimpleQueue[int | None]",
+    done: "SimpleQueue[tuple[int, str, float]]",
+) -> None:
     """Try the mutants whose places come until none comes."""
     warm_up()
-    os.nice(int(os.environ.get("QT_NICE", "0")))
     with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
-        shop = Workshop(CHECKOUT, Path(folder))
+        shop = Workshop(CHECKOUT, Path(folder), base)
         while (place := todo.get()) is not None:
             began = time.monotonic()
             try:
@@ -51,7 +56,10 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
     if args.listed:
         mutants = [mutant for mutant in mutants if mutant.name.startswith("listed:")]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
-    return mutants[: args.sample] if args.sample else mutants
+    if args.sample:
+        by_room = [[mutant for mutant in mutants if mutant.room == room] for room in ROOMS]
+        mutants = [one for turn in zip_longest(*(part[: args.sample] for part in by_room)) for one in turn if one]
+    return mutants
 
 
 def main() -> int:
@@ -60,28 +68,32 @@ def main() -> int:
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
     parser.add_argument("--only", help="only mutants with this text in their name")
     parser.add_argument("--listed", action="store_true", help="only those of listed.toml")
-    parser.add_argument("--sample", type=int, help="so many, the same for the same seed")
+    parser.add_argument("--sample", type=int, help="so many of each room, the same for the same seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, help="what each mutant came to, as JSON")
+    parser.add_argument("--verbose", action="store_true", help="name those that are killed, too")
     parser.add_argument("--show", action="store_true", help="list them, try none")
     args = parser.parse_args()
     mutants = chosen(args)
     if args.show:
         for mutant in mutants:
-            print(mutant.room, "|", mutant.name, "|", " ".join(mutant.tests or asked(mutant.path, CHECKOUT)[:1]))
+            print(mutant.room, "|", mutant.name, "|", " ".join(mutant.tests or asked(mutant.path, CHECKOUT)[0]))
         return 0
-    return report(run(mutants, args), args)
+    with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
+        in_c = any(mutant.path.endswith(".c") for mutant in mutants)
+        base = Base(CHECKOUT, Path(folder)) if in_c else None
+        return report(run(mutants, base, args), args)
 
 
-def run(mutants: list[Mutant], args: argparse.Namespace) -> list[tuple[Mutant, str]]:
+def run(mutants: list[Mutant], base: Base | None, args: argparse.Namespace) -> list[tuple[Mutant, str]]:
     """Try mutants in several processes until all are done or the time is over."""
     context = get_context("fork")
     todo, done = context.SimpleQueue(), context.SimpleQueue()
     known = survivors()
     count = min(args.workers, len(mutants)) or 1
-    processes = [context.Process(target=worker, args=(mutants, todo, done)) for _ in range(count)]
+    processes = [context.Process(target=worker, args=(mutants, base, todo, done)) for _ in range(count)]
     for process in processes:
         process.start()
     until, given = time.monotonic() + 60 * args.minutes, 0
@@ -92,7 +104,7 @@ def run(mutants: list[Mutant], args: argparse.Namespace) -> list[tuple[Mutant, s
         place, result, took = done.get()
         mutant = mutants[place]
         results.append((mutant, result))
-        if result != KILLED or args.only:
+        if result != KILLED or args.verbose:
             print(f"{result} ({took:.1f} s) {mutant.name}{' (known)' if mutant.name in known else ''}", flush=True)
         if given < len(mutants) and time.monotonic() < until:
             todo.put(given)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from .mutations import listed, of_python, of_text
-from .rooms import ROOMS, room_of, asked
+from .rooms import ROOMS, asked, room_of
 from .run import CHECKOUT, survivors
 
 C = "/* a < b */\nint f(int a)\n{\n    if (a < 1 && a != '<')\n        return 0;\n    return a + 1;\n}\n"
@@ -66,6 +66,6 @@ def test_each_room_has_files_and_tests() -> None:
             found = [path for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
             assert found, (name, pattern)
             assert room_of(str(found[0].relative_to(CHECKOUT))) is not None
-    assert asked("replay/plan/pacing.py", CHECKOUT)[0] == "tests/replay/plan/test_pacing.py"
-    assert asked("native/protocol/login.c", CHECKOUT)[0] == "tests/capture/sources/test_packets_protocol.py"
+    assert asked("replay/plan/pacing.py", CHECKOUT)[0] == ["tests/replay/plan/test_pacing.py"]
+    assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_protocol.py"]
     assert all(reason.strip() for reason in survivors().values())

@@ -12,73 +12,97 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from .mutations import Mutant
 from .rooms import LEFT_OUT, asked
 
 SKIPPED = {".git", ".venv", ".servers", "build", "dist"}
 KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
-TIMEOUT_S = 240
+UNDECIDED = "undecided: no answer in time"
+TIMEOUT_S = 600
+CPU_S = 240  # an endless loop is noticed
 MEMORY = 6 << 30
 
 
-class Workshop:
-    """A copy in a folder of its own; `close` removes it."""
+class Base:
+    """The objects of the extension without a mutant, compiled once for all workshops, and how they are linked."""
 
     def __init__(self, checkout: Path, folder: Path) -> None:
-        self.checkout, self.root, self.folder = checkout, folder / "querytape", folder
-        self.objects = folder / "objects"
-        self.command: list[str] = []
+        self.command, self.libraries, self.folder = compiler(checkout), flags(checkout, "extra_link_args"), folder
+        sources = [*sorted(checkout.glob("native/*/*.c")), checkout / "native/_querytape.c"]
+        self.objects = {str(path.relative_to(checkout)): folder / f"{n}.o" for n, path in enumerate(sources)}
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            built = list(
+                pool.map(lambda path: self.compile(path, self.objects[str(path.relative_to(checkout))]), sources)
+            )
+        if not all(built):
+            raise RuntimeError("the extension can't be built without a mutant")
+
+    def compile(self, source: Path, target: Path) -> bool:
+        """Compile one file; False where the compiler refuses it."""
+        return quietly([*self.command, "-c", str(source), "-o", str(target)], source.parent)
+
+    def link(self, inside: str, changed: Path, target: Path) -> bool:
+        """Link the extension with another object for one file."""
+        objects = [str(path) for name, path in self.objects.items() if name != inside]
+        return quietly(["gcc", "-shared", *objects, str(changed), *self.libraries, "-o", str(target)], changed.parent)
+
+
+class Workshop:
+    """A copy in a folder of its own. `base` is needed for mutants of C."""
+
+    def __init__(self, checkout: Path, folder: Path, base: Base | None) -> None:
+        self.root, self.folder, self.base = folder / "querytape", folder, base
+        self.sound: set[str] = set()
         ignore = shutil.ignore_patterns(*SKIPPED, "__pycache__", "build-*", ".*_cache")
         shutil.copytree(checkout, self.root, ignore=ignore, symlinks=True)
-        extension = next(self.root.glob("native/_querytape*.so"))
-        self.extension = extension
-        self.original = extension.read_bytes()
+        self.extension = next(self.root.glob("native/_querytape*.so"))
+        self.original = self.extension.read_bytes()
+        (folder / "tmp").mkdir()
 
     def try_out(self, mutant: Mutant) -> str:
-        """Return whether the tests notice a mutant."""
+        """Return whether the tests notice a mutant; what fails with it has to pass without."""
         path = self.root / mutant.path
         before = path.read_bytes()
-        tests = list(mutant.tests) or asked(mutant.path, self.root)
+        first, *others = [list(mutant.tests)] if mutant.tests else asked(mutant.path, self.root)
         try:
             path.write_text(mutant.text(), encoding="utf-8")
-            if path.suffix == ".c" and not self._build(path):
+            if path.suffix == ".c" and not self._build(mutant.path):
                 return UNBUILDABLE
-            return self._ask(tests)
+            result, failed = self._ask(first)
+            if result == SURVIVED and others:
+                result, failed = self._ask(others[0])
         finally:
             path.write_bytes(before)
             if path.suffix == ".c":
                 self._replace_extension(self.original)
+        if failed and failed not in self.sound:
+            if self._ask([failed])[0] != SURVIVED:
+                return f"{failed} fails without it"
+            self.sound.add(failed)
+        return result
 
-    def passes(self, tests: list[str]) -> bool:
-        """Whether tests pass without a mutant."""
-        return self._ask(tests) == SURVIVED
-
-    def _ask(self, tests: list[str]) -> str:
+    def _ask(self, tests: list[str]) -> tuple[str, str]:
+        """Return what tests come to, and the first that failed."""
         python = [test for test in tests if not test.startswith("native:")]
-        if python and not self._pytest(python):
-            return KILLED
-        for part in (test.removeprefix("native:") for test in tests if test.startswith("native:")):
-            make = ["make", "-s", "-C", "tests/native", "CC=gcc", f"PART={part}", "test"]
-            if not self._run(make):
-                return KILLED
-        return SURVIVED
+        if python:
+            result = self._pytest(python)
+            failed = self.folder / "failed"
+            if result != SURVIVED:
+                return result, failed.read_text(encoding="utf-8") if failed.exists() else ""
+        for test in (test for test in tests if test.startswith("native:")):
+            make = ["make", "-s", "-C", "tests/native", "CC=gcc", f"PART={test.removeprefix('native:')}", "test"]
+            if not quietly(make, self.root):
+                return KILLED, test
+        return SURVIVED, ""
 
-    def _run(self, command: list[str]) -> bool:
-        done = subprocess.Popen(
-            command, cwd=self.root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
-        try:
-            return done.wait(TIMEOUT_S) == 0
-        except subprocess.TimeoutExpired:
-            os.killpg(done.pid, signal.SIGKILL)
-            done.wait()
-            return False
-
-    def _pytest(self, tests: list[str]) -> bool:
+    def _pytest(self, tests: list[str]) -> str:
+        (self.folder / "failed").unlink(missing_ok=True)
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
@@ -88,18 +112,19 @@ class Workshop:
         while time.monotonic() < deadline:
             done, status = os.waitpid(pid, os.WNOHANG)
             if done:
-                return os.waitstatus_to_exitcode(status) == 0
+                return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
             time.sleep(0.02)
         with contextlib.suppress(ProcessLookupError):
             os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
-        return False
+        return UNDECIDED
 
     def _in_child(self, tests: list[str]) -> int:
         import pytest
 
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
         os.chdir(self.root)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -109,39 +134,17 @@ class Workshop:
         sys.path[:0] = [str(self.root), str(self.folder)]
         sys.dont_write_bytecode = True
         os.environ.update(PYTHONPATH=str(self.folder), PYTHONDONTWRITEBYTECODE="1", TMPDIR=str(self.folder / "tmp"))
-        (self.folder / "tmp").mkdir(exist_ok=True)
-        chosen = " and ".join(f"not {name}" for name in LEFT_OUT)
-        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not mariadb and not mysql", "-k", chosen]
-        return int(pytest.main([*options, f"--basetemp={self.folder}/tmp/pytest", *tests]))
+        without = " and ".join(f"not {name}" for name in LEFT_OUT)
+        options = ["-x", "-q", "-p", "no:cacheprovider", "-m", "not mariadb and not mysql", "-k", without]
+        return int(pytest.main([*options, f"--basetemp={self.folder}/tmp/pytest", *tests], [FirstFailure(self.folder)]))
 
-    def _build(self, changed: Path) -> bool:
-        """Compile one file, the others the first time; put the extension of both in place."""
-        sources = [*sorted(self.root.glob("native/*/*.c")), self.root / "native/_querytape.c"]
-        if not self.command:
-            self.command = _compiler(self.root)
-            clean = changed.read_bytes()
-            changed.write_bytes((self.checkout / changed.relative_to(self.root)).read_bytes())
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                built = list(pool.map(self._compile, sources))
-            changed.write_bytes(clean)
-            if not all(built):
-                raise RuntimeError("the extension can't be built without a mutant")
-        if not self._compile(changed, "mutant"):
+    def _build(self, inside: str) -> bool:
+        """Compile one file and put the extension with it in place."""
+        assert self.base is not None
+        new, extension = self.folder / "mutant.o", self.folder / "mutant.so"
+        if not self.base.compile(self.root / inside, new) or not self.base.link(inside, new, extension):
             return False
-        objects = [str(self._object(source)) for source in sources if source != changed]
-        new = self.folder / "mutant.so"
-        link = [
-            "gcc",
-            "-shared",
-            *objects,
-            str(self._object(changed, "mutant")),
-            *_libraries(self.root),
-            "-o",
-            str(new),
-        ]
-        if not self._run(link):
-            return False
-        self._replace_extension(new.read_bytes())
+        self._replace_extension(extension.read_bytes())
         return True
 
     def _replace_extension(self, content: bytes) -> None:
@@ -150,40 +153,66 @@ class Workshop:
         other.chmod(0o755)
         other.replace(self.extension)
 
-    def _object(self, source: Path, kind: str = "object") -> Path:
-        return self.objects / kind / source.relative_to(self.root).with_suffix(".o")
 
-    def _compile(self, source: Path, kind: str = "object") -> bool:
-        target = self._object(source, kind)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        return self._run([*self.command, "-c", str(source), "-o", str(target)])
+class FirstFailure:
+    """A plugin of pytest that keeps the name of the first test, or file, that failed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "failed"
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """A test, its set-up or its end."""
+        self._keep(report)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        """A file that can't be imported."""
+        self._keep(report)
+
+    def _keep(self, report: Any) -> None:
+        if report.failed and not self.file.exists():
+            self.file.write_text(report.nodeid, encoding="utf-8")
 
 
-def _flags(root: Path, what: str) -> list[str]:
+def quietly(command: list[str], folder: Path) -> bool:
+    """Run a command without its output; False where it fails or takes too long."""
+    done = subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        return done.wait(TIMEOUT_S) == 0
+    except subprocess.TimeoutExpired:
+        os.killpg(done.pid, signal.SIGKILL)
+        done.wait()
+        return False
+
+
+def flags(root: Path, what: str) -> list[str]:
+    """Return compiler or linker flags as native/build_ffi.py has them."""
     code = f"import build_ffi as b; print('\\n'.join(b.ffi._assigned_source[3][{what!r}]))"
     done = subprocess.run([sys.executable, "-c", code], cwd=root / "native", check=True, capture_output=True, text=True)
     return done.stdout.split()
 
 
-def _compiler(root: Path) -> list[str]:
-    import sysconfig
-
-    flags = [flag for flag in _flags(root, "extra_compile_args") if flag not in ("-O3", "-g", "-Wall", "-Wextra")]
+def compiler(root: Path) -> list[str]:
+    """Return the compiler's command for one file of the extension: quick to compile, silent."""
+    kept = [flag for flag in flags(root, "extra_compile_args") if flag not in ("-O3", "-g", "-Wall", "-Wextra")]
     include = sysconfig.get_paths()["include"]
-    return ["gcc", "-O0", "-fPIC", "-w", "-DPy_LIMITED_API=0x030b0000", *flags, f"-I{include}"]
-
-
-def _libraries(root: Path) -> list[str]:
-    return _flags(root, "extra_link_args")
+    return ["gcc", "-O0", "-fPIC", "-w", "-DPy_LIMITED_API=0x030b0000", *kept, f"-I{include}"]
 
 
 def warm_up() -> None:
     """Load what every test loads and mutants are not in; nothing of it starts a thread before it is used."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     import cffi  # noqa: F401
+    import click  # noqa: F401
     import duckdb  # noqa: F401
     import jinja2  # noqa: F401
+    import jsonschema  # noqa: F401
     import numpy  # noqa: F401
+    import pymysql  # noqa: F401
     import pytest  # noqa: F401
     import rich.console  # noqa: F401
-    import scipy.special  # noqa: F401
+    import scipy.special
+    import scipy.stats  # noqa: F401
+    import sqlparse  # noqa: F401
+    import vl_convert  # noqa: F401
