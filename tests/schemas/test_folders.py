@@ -8,7 +8,10 @@ import duckdb
 import pytest
 from querytape.common.errors import FolderError
 from querytape.schemas import TABLES, columns, open_folder, tape_id
+from querytape.schemas.folders import check_names
+from querytape.schemas.tables import declared
 
+from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
@@ -67,3 +70,123 @@ def test_identity() -> None:
     info = {"parts": [{"file": "a", "rows": 1}], "files": [{"path": "x"}]}
     assert tape_id(info) == tape_id({**info, "warnings": ["y"]})
     assert tape_id(info) != tape_id({**info, "parts": []})
+
+
+def changed(path: Path, **keys: object) -> Path:
+    """Replace keys of a tape's JSON."""
+    info = json.loads((path / "tape.json").read_text())
+    (path / "tape.json").write_text(json.dumps(info | keys))
+    return path
+
+
+def test_versions_that_are_read(tmp_path: Path) -> None:
+    """Whole numbers from 1 to ours."""
+    for version, good in ((1, True), (0, False), (-1, False), (2, False), (True, False), (1.0, False), (None, False)):
+        path = write(tmp_path / f"{version}", "tape", json.dumps({"format_version": version}))
+        if good:
+            assert open_folder("tape", path).info == {"format_version": 1}
+        else:
+            with pytest.raises(FolderError, match=f"has tape format {version}; this querytape reads up to 1: install"):
+                open_folder("tape", path)
+
+
+def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
+    """A part more, a part less, one of other bytes or rows: each is refused with its name; an unfinished tape takes all."""
+    path = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
+    first, second = sorted((path / "events").iterdir())
+    parts = json.loads((path / "tape.json").read_text())["parts"]
+    assert open_folder("tape", path).files("events") == (first, second)
+    assert open_folder("tape", changed(path, parts=list(reversed(parts)))).files("events") == (first, second)
+    copy = path / "events" / "part-00002.parquet"
+    copy.write_bytes(second.read_bytes())
+    with pytest.raises(FolderError, match=r"part-00002\.parquet: tape\.json does not name it: remove it"):
+        open_folder("tape", path)
+    assert open_folder("tape", changed(path, finished=False)).files("events") == (first, second, copy)
+    changed(path, finished=True)
+    copy.unlink()
+    for what, entry in (("bytes", {"bytes": 7}), ("rows", {"rows": 7})):
+        with pytest.raises(FolderError, match=rf"part-0000.\.parquet: [\d,]+ {what}, tape\.json says 7: damaged"):
+            open_folder("tape", changed(path, parts=[parts[0], {**parts[1], **entry}]))
+    changed(path, parts=parts)
+    second.unlink()
+    with pytest.raises(FolderError, match=r"part-00001\.parquet"):
+        open_folder("tape", path)
+
+
+def test_tables_that_must_be_there(tmp_path: Path) -> None:
+    """A finished tape that counts events or sessions has files of them; problems and digests may be none."""
+    path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    (path / "digests.parquet").unlink()
+    assert open_folder("tape", path).files("digests") == ()
+    (path / "sessions.parquet").unlink()
+    with pytest.raises(FolderError, match="the files of table sessions are missing"):
+        open_folder("tape", path)
+    counts = json.loads((path / "tape.json").read_text())["counts"]
+    open_folder("tape", changed(path, counts={**counts, "sessions": 0}))
+    next((path / "events").iterdir()).unlink()
+    with pytest.raises(FolderError, match="the files of table events are missing"):
+        open_folder("tape", changed(path, parts=[], counts={**counts, "sessions": 0}))
+    assert open_folder("tape", changed(path, finished=False)).files("events") == ()
+
+
+BAD_NAMES = [
+    "events", "events/", "events/x.parquet", "events/part-0.txt", "events/part-.parquet", "events/part-A.parquet",
+    "../events/part-0.parquet", "events/../part-0.parquet", "other/part-0.parquet", "other.parquet", "",
+    "events.parquet/part-0.parquet", "events/part-0/part-0.parquet", "/events/part-0.parquet",
+    "events/part-" + "0" * 41 + ".parquet", "events/part-0.parquet\n",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_names_that_no_file_has(name: str) -> None:
+    """Only a table's own parts, or the table's one file, can be named; nothing outside the folder."""
+    for kind, key in (("tape", "parts"), ("tape", "tables")):
+        with pytest.raises(FolderError, match=rf"^x: {key}: .* is not the name of a tape's file"):
+            check_names(kind, Path("x"), {key: [{"file": name}]})
+
+
+def test_names_that_files_have() -> None:
+    """Parts with numbers and words, single files; each once, in either list."""
+    for name in ("events/part-00000.parquet", "events/part-" + "0" * 40 + ".parquet", "sessions.parquet"):
+        check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": None})
+        with pytest.raises(FolderError, match=f"x: parts: {name} is named twice"):
+            check_names("tape", Path("x"), {"parts": [{"file": name}, {"file": name}]})
+        with pytest.raises(FolderError, match=f"x: tables: {name} is named twice"):
+            check_names("tape", Path("x"), {"parts": [{"file": name}], "tables": [{"file": name}]})
+    check_names("run", Path("x"), {"files": [{"file": "outcomes/part-plan-00000.parquet"}, {"file": "ticks.parquet"}]})
+    with pytest.raises(FolderError, match="is not the name of a run's file"):
+        check_names("run", Path("x"), {"files": [{"file": "events/part-0.parquet"}]})
+
+
+def test_query_plans_may_come_late(tmp_path: Path) -> None:
+    """A run's query plans are taken where the JSON names none yet; another table's files are not."""
+    run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
+    info = json.loads((run / "run.json").read_text())
+    outcomes = run / "outcomes" / "part-00000.parquet"
+    info["files"] = [{"file": "outcomes/part-00000.parquet", "rows": 1, "bytes": outcomes.stat().st_size}]
+    (run / "run.json").write_text(json.dumps(info))
+    for table in ("query_plans", "texts"):
+        with duckdb.connect() as con:
+            names = ", ".join(
+                f"CAST({'NULL' if column.may_lack or not column.not_null else '1'} AS {column.type}) AS {column.name}"
+                for column in declared("run", table)
+            )
+            con.execute(f"COPY (SELECT {names}) TO '{run / table}.parquet' (FORMAT parquet)")
+        if table == "query_plans":
+            assert open_folder("run", run).files("query_plans") == (run / "query_plans.parquet",)
+        else:
+            with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not name it"):
+                open_folder("run", run)
+
+
+def test_a_run_of_an_older_release_has_all_columns(tmp_path: Path) -> None:
+    """Columns that its files lack are NULL; files with and without them are read together."""
+    run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
+    old = run / "outcomes" / "part-00001.parquet"
+    with duckdb.connect() as con:
+        new = run / "outcomes" / "part-00000.parquet"
+        con.execute(f"COPY (SELECT * EXCLUDE (order_ns, on_read_target) FROM '{new}') TO '{old}' (FORMAT parquet)")
+        folder = open_folder("run", run)
+        names = [row[0] for row in con.execute(f"DESCRIBE FROM {folder.source('outcomes')}").fetchall()]
+        assert names == [name for name, _ in columns("run", "outcomes")]
+        assert con.execute(f"SELECT count(*), count(order_ns) FROM {folder.source('outcomes')}").fetchall() == [(2, 0)]

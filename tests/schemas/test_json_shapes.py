@@ -66,3 +66,111 @@ def test_a_finished_tape_needs_its_counts() -> None:
     info = json.loads('{"finished": true, "source": "x", "files": [], "counts": {"events": 1}}')
     with pytest.raises(FolderError, match=r"counts\.sessions: missing"):
         check_shape("tape", Path("x"), info)
+
+
+TIME = 1 << 62
+EDGES = [
+    ("first_ns", [TIME, -TIME, 0, None], [TIME + 1, -TIME - 1, True, 1.0, "1"]),
+    ("precision_ns", [0, 1, None], [-1, 0.0, False]),
+    ("format_version", [1, -1], [None, True, 1.0]),
+    ("finished", [False], [None, 0, 1]),
+    ("created", ["", "x", None], [0, [], False]),
+    ("input", [None, {}, {"a": []}], [[], 1]),
+    ("problems", [{}, {"a": 0, "b": 7}], [None, {"a": -1}, {"a": None}, []]),
+    ("known_columns", [[], ["a"]], [None, [None], [1], "a", {}]),
+    ("pseudonymized", [None, True], [0, "x"]),
+    ("server", [None, {}, {"port": 1}, {"port": None}, {"identity": [1]}, {"more": 5}], [[], {"port": "1"}, 1]),
+    ("warnings", [[], [{"kind": "a", "text": "b"}]], [[{"kind": "a"}], [{"text": "b"}], [[]], None]),
+    ("parts", [[{"file": "a", "rows": 0, "bytes": 0}]], [[{"file": "a", "rows": 0}], [{"file": "a", "bytes": 0}]]),
+]
+RUN_EDGES = [
+    ("clock_pairs", [[], [[1, 2]], [[-1, 0], [5, 6]]], [[[1]], [[1, 2, 3]], [[1, "2"]], [[1, True]], [1], None]),
+    ("accounting", [None, {}, {"executed": 0}, {"injected": None}, {"injected": 0.5}, {"balanced": False}],
+     [{"executed": None}, {"executed": -1}, {"balanced": 1}, {"injected": "x"}, {"reasons": {"a": {"b": -1}}}, []]),
+    ("drain", [None, {}, {"cut": 1, "waited_ns": 0.5, "x": None}], [{"cut": "1"}, {"cut": True}, 1]),
+    ("sessions", [None, {}, {"opened": 0}], [{"opened": -1}, {"opened": None}, {"opened": 1.0}]),
+    ("variables_changed", [None, {}, {"a": ["b", None]}], [{"a": "b"}, {"a": [1]}, []]),
+    ("lateness", [{"a": 1.5, "b": -1, "c": None}], [{"a": "x"}, {"a": False}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "key", "good", "bad"), [("tape", *row) for row in EDGES] + [("run", *row) for row in RUN_EDGES]
+)
+def test_what_a_key_may_hold(kind: str, key: str, good: list[Any], bad: list[Any]) -> None:
+    """Each type at its edges: what fits is kept of a damaged file, too; what does not is refused and left out."""
+    for value in good:
+        check_shape(kind, Path("x"), {key: value})
+        assert fitting_keys(kind, {key: value, "more": [value]}) == {key: value, "more": [value]}
+    for value in bad:
+        with pytest.raises(FolderError, match=f"^x: {key}.*: (expected|missing)"):
+            check_shape(kind, Path("x"), {key: value})
+        assert fitting_keys(kind, {key: value, "more": 1}) == {"more": 1}
+
+
+def test_what_a_damaged_file_keeps() -> None:
+    """Keys that nobody knows are kept where they can be written, and left out where they can't."""
+    deep: Any = 1
+    for _ in range(60):
+        deep = [deep]
+    info = {"mine": {"a": [1]}, "large": 1 << 63, "deep": deep, "half": {"\ud800": 1}, "finished": False}
+    assert fitting_keys("tape", info) == {"mine": {"a": [1]}, "finished": False}
+    assert fitting_keys("run", {"large": 1 << 63}) == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        (str(2**63 - 1), True), (str(2**63), False), (str(-(2**63)), True), (str(-(2**63) - 1), False),
+        ("1e18", True), ("1e19", False), ("-1e19", False), ("Infinity", False), ("-Infinity", False), ("NaN", False),
+        ("[" * 49 + "]" * 49, True), ("[" * 51 + "]" * 51, False), ('{"\\ud800": 1}', False), ('["\\ud83d\\ude00"]', True),
+        ('{"a":' * 49 + "1" + "}" * 49, True), ('{"a":' * 51 + "1" + "}" * 51, False), ("[true, null, -0.5]", True),
+    ],
+)  # fmt: skip
+def test_values_at_their_edges(tmp_path: Path, value: str, fits: bool) -> None:
+    """64 bits and 50 levels are what is read; one more is refused."""
+    (tmp_path / "run.json").write_text(f'{{"format_version": 1, "more": {value}}}')
+    if fits:
+        assert read_json("run", tmp_path / "run.json") == json.loads(f'{{"format_version": 1, "more": {value}}}')
+    else:
+        with pytest.raises(FolderError, match=r"run\.json: expected a run's JSON, found something else \(found "):
+            read_json("run", tmp_path / "run.json")
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read up to its bound, and refused one byte later."""
+    text = '{"format_version": 1}'
+    (tmp_path / "tape.json").write_text(text)
+    monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text))
+    assert read_json("tape", tmp_path / "tape.json") == {"format_version": 1}
+    monkeypatch.setattr("querytape.schemas.json_shapes.MAX_BYTES", len(text) - 1)
+    with pytest.raises(FolderError, match="expected a tape's JSON, found more than 0 MiB"):
+        read_json("tape", tmp_path / "tape.json")
+
+
+@pytest.mark.parametrize("kind", ["tape", "run"])
+def test_what_a_finished_one_needs(kind: str) -> None:
+    """Each key that is needed is named where it is missing, and asked for only of what is finished."""
+    counts = dict.fromkeys(("events", "sessions", "digests", "problems"), 0)
+    whole: dict[str, Any] = {"source": "x", "files": [], "counts": counts, "tape": {}, "target": {}, "finished": True}
+    check_shape(kind, Path("x"), whole)
+    for key in {"tape": ("source", "files", "counts"), "run": ("tape", "target")}[kind]:
+        for info in ({**whole, key: None}, {name: value for name, value in whole.items() if name != key}):
+            with pytest.raises(FolderError, match=f"^x: {key}: (missing|expected)"):
+                check_shape(kind, Path("x"), info)
+        check_shape(kind, Path("x"), {"finished": False})
+    for key in counts:
+        info = {**whole, "counts": {name: 0 for name in counts if name != key}}
+        if kind == "tape":
+            with pytest.raises(FolderError, match=rf"^x: counts\.{key}: missing$"):
+                check_shape("tape", Path("x"), info)
+        else:
+            check_shape("run", Path("x"), info)
+
+
+def test_a_long_value_is_shown_in_part() -> None:
+    """Forty letters are shown whole, of more the first ones."""
+    for length, shown in ((38, '"' + "y" * 38 + '"'), (39, '"' + "y" * 36 + "...")):
+        with pytest.raises(FolderError) as error:
+            check_shape("tape", Path("x"), {"finished": "y" * length})
+        assert str(error.value) == f"x: finished: expected true or false, found {shown}"

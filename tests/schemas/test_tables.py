@@ -4,6 +4,7 @@
 import duckdb
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
+from querytape.schemas.tables import declared
 
 
 @pytest.mark.parametrize("kind", ["tape", "run"])
@@ -32,3 +33,35 @@ def test_select_list() -> None:
         names = [column[0] for column in cursor.description or []]
         assert names == [name for name, _ in columns("tape", "problems")]
         assert cursor.fetchall() == [(None, 7, None, "bad_time", None)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "table", "column", "limits"),
+    [
+        ("tape", "events", "session", (1, 2**31 - 1)),
+        ("tape", "events", "seq", (1, 2**31 - 1)),
+        ("tape", "events", "file", (0, 2**31 - 1)),
+        ("tape", "events", "stmt", (0, 2**31 - 1)),
+        ("run", "outcomes", "clone", (0, 2**31 - 1)),
+        ("tape", "events", "start_ns", (0, 2**62)),
+        ("tape", "events", "duration_ns", (-(2**62), 2**62)),
+        ("run", "outcomes", "sent_ns", (-(2**62), 2**62)),
+        ("tape", "events", "flags", (0, 2**63 - 1)),
+        ("tape", "events", "offset", (0, 2**63 - 1)),
+        ("tape", "events", "rows_sent", None),
+        ("tape", "events", "db", None),
+        ("run", "outcomes", "error", None),
+    ],
+)
+def test_limits(kind: str, table: str, column: str, limits: tuple[int, int] | None) -> None:
+    """Numbers that others are computed from have limits: sums of two times fit 64 bits, sessions leave room for copies."""
+    (found,) = [one for one in declared(kind, table) if one.name == column]
+    assert found.limits == limits
+
+
+def test_what_columns_may_lack() -> None:
+    """NULL and older files, as the SQL says it."""
+    found = {column.name: column for column in declared("run", "outcomes")}
+    assert {"order_ns", "on_read_target"} <= {name for name, column in found.items() if column.may_lack}
+    assert {name for name, column in found.items() if column.not_null} == {"session", "seq", "clone", "status"}
+    assert not any(found[name].may_lack for name in ("session", "errno", "checksum"))
