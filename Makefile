@@ -16,6 +16,7 @@ minutes ?= 60
 events ?= 50000000
 pairs ?= 200
 damages ?= 500
+kills ?= 200
 
 .PHONY: help setup servers demo test test-native drivers lint format fuzz mutants bench soak volume verdicts docs wheel clean
 
@@ -80,9 +81,10 @@ format: setup ## let ruff lay out the Python files, clang-format the C files
 	@$(bin)/ruff format .
 	@$(bin)/clang-format -i $(c_files)
 
-fuzz: setup ## throw broken input at the parsers for a minute, and 500 damages at every command
+fuzz: setup ## throw broken input at the parsers for a minute, 500 damages and 200 kills at every command
 	@scripts/fuzz
 	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py
+	@$(bin)/python -m tests.fuzz.kills $(kills)
 
 mutants: setup ## put faults into a copy of the code for an hour (minutes=60, room=gates): which ones no test notices
 	@$(bin)/python -m tests.mutants.run --minutes $(minutes) $(if $(room),--room "$(room)") --out build/mutants.json

@@ -66,7 +66,7 @@ setup(
         ]
     },
     cffi_modules=["native/build_ffi.py:ffi"],
-    entry_points={"console_scripts": ["querytape = querytape.cli.main:main"]},
+    entry_points={"console_scripts": ["querytape = querytape.__main__:main"]},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
     zip_safe=False,
 )

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ..common.errors import InputError, NativeFault
+from ..common.signals import stop_on_signals
 from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from .finish import finish
 from .source import Settings, SourceKind, TapeWarning
-from .tape_writer import Source, new_tape, open_storage, record
+from .tape_writer import Source, Stop, new_tape, open_storage, record
 
 
 def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
@@ -25,15 +26,18 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     check_files(names)
     ordered = order_by_time([as_input(name) for name in names], kind.first_time)
     reader = open_reader(kind, ordered, settings)
+    stop = Stop(reader)
     try:
         watch = watcher(kind, settings, reader, path, total_bytes(ordered))
-        new_tape(path)
-        with open_storage(path, threads=1) as con:
-            info = record(con, Source(kind, ordered, settings), reader, path, watch)
-            check_events(kind, ordered, reader.stats(), info, path)
-            warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
-            con.execute("RESET threads")  # one while the parser had the others
-            return finish(con, path, info, warnings)
+        # From here to the end: a tape that was begun is finished, with what was read until the first signal.
+        with stop_on_signals(stop):
+            new_tape(path)
+            with open_storage(path, threads=1) as con:
+                info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
+                check_events(kind, ordered, reader.stats(), info, path)
+                warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
+                con.execute("RESET threads")  # one while the parser had the others
+                return finish(con, path, info, warnings)
     finally:
         reader.close()
 
@@ -110,6 +114,8 @@ def check_events(kind: SourceKind, names: Sequence[str], stats: ReaderStats, inf
     if stats.events:
         return
     shutil.rmtree(path)
+    if info["stopped"]:
+        raise InputError("stopped before any event was read (no tape was written)")
     reasons = [warning["text"] for warning in kind.warnings(info["input"])]
     raise InputError("; ".join([no_event_sentence(kind, names, stats), *reasons]))
 

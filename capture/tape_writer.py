@@ -21,7 +21,6 @@ import duckdb
 
 from ..common.duck import open_database, sql_text, write_parquet
 from ..common.files import file_entry, new_folder, write_json
-from ..common.signals import stop_on_signals
 from ..common.version import __version__
 from ..native.bindings.reader import Reader, ReaderStats
 from ..native.bindings.streams import Stream
@@ -31,6 +30,7 @@ from .source import Settings, SourceKind
 # A part is one file: the most that a kill can lose.
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
+HASHED_AT_ONCE = 1 << 20
 WATCH_INTERVAL_S = 0.1
 MIN_MEMORY = 244 << 20
 MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes while it groups, sorts and writes
@@ -75,40 +75,38 @@ def record(
     reader: Reader,
     path: Path,
     watch: Callable[[ReaderStats], None],
+    stop: "Stop",
 ) -> dict[str, Any]:
     """Record everything that the reader gives into the new tape at `path`; return the tape's JSON so far.
 
-    `watch` is called with the reader's counters a few times a second, in this thread. The first SIGINT or SIGTERM, or
-    a KeyboardInterrupt of `watch`, stops the reader; what was read is written, and the JSON says `stopped`.
+    `watch` is called with the reader's counters a few times a second, in this thread. `stop`, or a KeyboardInterrupt of
+    `watch`, stops the reader; what was read is written, and the JSON says `stopped`.
     """
     info = start_info(source)
     write_json(path / "tape.json", info)
     hashes = FileHashes(source.files)
     hashes.start()
-    stop = _Stop(reader)
     # A part is written as it comes, and a row of any size must pass: DuckDB's own bound. What sorts comes afterwards.
     con.execute("RESET memory_limit")
-    with stop_on_signals(stop):
-        for number in count():
-            part = path / "events" / f"part-{number:05d}.parquet"
-            rows = _write_watched(con, reader, part, watch, stop)
-            if rows:
-                info["parts"].append(part_entry(con, path, part))
-                info["largest_event"] = reader.stats().largest
-                write_json(path / "tape.json", info)
-            write_rows(con, reader.problems(), path / "problems" / part.name)
-            write_rows(con, reader.sessions(), path / "facts" / part.name)
-            if reader.stats().finished:
-                break
-    hashes.join()
-    info["files"] = hashes.entries
+    for number in count():
+        part = path / "events" / f"part-{number:05d}.parquet"
+        rows = _write_watched(con, reader, part, watch, stop)
+        if rows:
+            info["parts"].append(part_entry(con, path, part))
+            info["largest_event"] = reader.stats().largest
+            write_json(path / "tape.json", info)
+        write_rows(con, reader.problems(), path / "problems" / part.name)
+        write_rows(con, reader.sessions(), path / "facts" / part.name)
+        if reader.stats().finished:
+            break
+    info["files"] = hashes.ended(give_up=stop.was_asked)
     info["not_understood_bytes"] = reader.stats().not_understood
     info["stopped"] = stop.was_asked
     info.update(end_info(reader, source.settings))
     return info
 
 
-class _Stop:
+class Stop:
     """Stops the reader at the first signal; what was read is written, however many follow."""
 
     def __init__(self, reader: Reader) -> None:
@@ -125,7 +123,7 @@ class _Stop:
 
 
 def _write_watched(
-    con: duckdb.DuckDBPyConnection, reader: Reader, part: Path, watch: Callable[[ReaderStats], None], stop: _Stop
+    con: duckdb.DuckDBPyConnection, reader: Reader, part: Path, watch: Callable[[ReaderStats], None], stop: Stop
 ) -> int:
     """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its rows."""
     results: list[int | BaseException] = []
@@ -215,17 +213,33 @@ class FileHashes(threading.Thread):
     def __init__(self, files: Sequence[str]) -> None:
         super().__init__(daemon=True, name="sha256")
         self._files = files
-        self.entries: list[dict[str, Any]] = []
+        self._given_up = False
+        self._entries: list[dict[str, Any]] = []
 
     def run(self) -> None:
         """Hash the files one after the other."""
         for name in self._files:
             entry: dict[str, Any] = {"path": name, "bytes": None, "sha256": None}
+            self._entries.append(entry)
             if name != "-":
                 path = Path(name)
                 entry["path"] = str(path.absolute())
                 if path.is_file():
-                    with path.open("rb") as handle:
-                        entry["sha256"] = hashlib.file_digest(handle, "sha256").hexdigest()
                     entry["bytes"] = path.stat().st_size
-            self.entries.append(entry)
+                    entry["sha256"] = self._hash(path)
+
+    def ended(self, give_up: bool) -> list[dict[str, Any]]:
+        """Wait for the hashes; return what tape.json says of the files. `give_up`: what is not done has none."""
+        self._given_up = give_up
+        self.join()
+        return self._entries
+
+    def _hash(self, path: Path) -> str | None:
+        """Return the SHA-256 of a file; None where it is not wanted any more."""
+        made = hashlib.sha256()
+        with path.open("rb") as handle:
+            while block := handle.read(HASHED_AT_ONCE):
+                made.update(block)
+                if self._given_up:
+                    return None
+        return made.hexdigest()

@@ -6,7 +6,7 @@ import sys
 import click
 
 from ..common.errors import QuerytapeError
-from ..common.signals import unwind_on_signals
+from ..common.signals import Ending, one_ending
 from ..common.text import printable_lines
 from ..common.version import __version__
 from .lazy_group import LazyCommand, LazyGroup
@@ -34,6 +34,8 @@ COMMANDS = {
     "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers."),
 }
 
+EXIT_STOPPED = 130
+
 
 @click.group(
     cls=LazyGroup,
@@ -58,24 +60,39 @@ def is_duckdb_error(error: Exception) -> bool:
 
 
 def main() -> None:
-    """Run the command line; an error that the user can mend becomes one line on stderr and exit code 1."""
+    """Run the command line; an error that the user can mend becomes one line on stderr and exit code 1.
+
+    The first Ctrl-C, SIGTERM or SIGHUP ends it in order, with exit code 130.
+    """
+    with one_ending() as ending:
+        sys.exit(exit_code(ending))
+
+
+def exit_code(ending: Ending) -> int:
+    """Run the command line and return its exit code; errors are told."""
     try:
-        with unwind_on_signals():
-            status = group.main(prog_name="querytape", standalone_mode=False)
+        status = group.main(prog_name="querytape", standalone_mode=False)
+        return status if isinstance(status, int) else 0
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except (click.Abort, KeyboardInterrupt):
-        click.echo("querytape: stopped", err=True)
-        sys.exit(130)
+        return stopped()
     except QuerytapeError as error:
         click.echo(printable_lines(f"querytape: {error}"), err=True)
-        sys.exit(1)
+        return 1
     except Exception as error:
+        if ending.asked:  # DuckDB makes an error of its own of an interrupt
+            return stopped()
         if not is_duckdb_error(error):
             raise
         from ..common.duck import plain_reason
 
         click.echo(f"querytape: {plain_reason(error)}: `querytape tape verify TAPE` tells which", err=True)
-        sys.exit(1)
-    sys.exit(status if isinstance(status, int) else 0)
+        return 1
+
+
+def stopped() -> int:
+    """Say that a signal ended the program, and return its exit code."""
+    click.echo("querytape: stopped", err=True)
+    return EXIT_STOPPED

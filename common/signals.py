@@ -1,41 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C, SIGTERM and SIGHUP as a request to end: what is being written is ended in order."""
+"""Ctrl-C, SIGTERM and SIGHUP as a request to end: what is being written is ended in order.
 
+A signal that was ignored when the program began (nohup, `&` in a script) stays ignored everywhere here.
+"""
+
+import os
 import signal
+import stat
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+RETRY_S = 0.02
+
+
+def quiet_start() -> None:
+    """Let Ctrl-C end the program at once and without a word while it is still being loaded."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Call `stop` on each SIGINT, SIGTERM and SIGHUP, in the main thread; elsewhere nothing is changed.
-
-    A signal that is ignored (nohup) stays ignored.
-    """
-    with _handled(stop, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)):
+    """Call `stop` on each SIGINT, SIGTERM and SIGHUP, in the main thread; elsewhere nothing is changed."""
+    with _handled(stop, ENDING):
         yield
 
 
 @contextmanager
 def unwind_on_signals() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP unwind as Ctrl-C does, so that what the block began is ended in order."""
+    """Let each SIGTERM and SIGHUP unwind as Ctrl-C does, so that what the block began is ended in order."""
 
     def interrupt() -> None:
         raise KeyboardInterrupt
 
-    with _handled(interrupt, (signal.SIGTERM, signal.SIGHUP)):
+    with _handled(interrupt, ENDING):
         yield
 
 
+class Ending:
+    """What a program heard: `asked` is whether a signal wants it to end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def interrupt(self) -> None:
+        """Unwind the program, once: a second signal must not break off what the first began to put in order."""
+        if not self.asked:
+            self.asked = True
+            raise KeyboardInterrupt
+
+    def lost(self, unraisable: "sys.UnraisableHookArgs") -> None:
+        """Ask again where the interrupt came in a callback, which can't be unwound, and was dropped there."""
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            sys.__unraisablehook__(unraisable)
+        else:
+            self.asked = False
+            heard = next(each for each in ENDING if callable(signal.getsignal(each)))
+            again = threading.Timer(RETRY_S, os.kill, [os.getpid(), heard])
+            again.daemon = True
+            again.start()
+
+
 @contextmanager
-def _handled(act: Callable[[], None], numbers: tuple[signal.Signals, ...]) -> Iterator[None]:
+def one_ending() -> Iterator[Ending]:
+    """Let the first signal unwind the block; later ones are not heard, nor any on the way out of the program."""
+    ending = Ending()
+    hook, sys.unraisablehook = sys.unraisablehook, ending.lost
+    try:
+        with _handled(ending.interrupt, ENDING, after=signal.SIG_IGN):
+            yield ending
+    finally:
+        sys.unraisablehook = hook
+
+
+def let_go_of_terminal() -> None:
+    """Let what is said go nowhere where it went to a terminal: it is gone, and writing to it would be an error."""
+    for descriptor in (1, 2):
+        try:
+            if stat.S_ISCHR(os.fstat(descriptor).st_mode):
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
+        except OSError:
+            continue
+
+
+@contextmanager
+def _handled(
+    act: Callable[[], None], numbers: Iterable[signal.Signals], after: signal.Handlers | None = None
+) -> Iterator[None]:
+    """Call `act` on these signals. Afterwards they have their handlers of before, or `after`."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def handle(number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            let_go_of_terminal()
         act()
 
     taken = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
@@ -44,4 +109,4 @@ def _handled(act: Callable[[], None], numbers: tuple[signal.Signals, ...]) -> It
         yield
     finally:
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler if after is None else after)

@@ -140,6 +140,8 @@ int qt_statement_names(struct qt_normalizer *, const char *sql, size_t len, stru
 struct qt_pseudonyms;
 struct qt_pseudonyms *qt_pseudonyms_new(const uint8_t *key); /* 16 bytes; NULL when out of memory */
 void qt_pseudonyms_free(struct qt_pseudonyms *);
+/* Statements so far that sessions may read in several ways, with other values in each: all of them were replaced. */
+int64_t qt_pseudonyms_ambiguous(const struct qt_pseudonyms *);
 /* The rows of `in` with values replaced, as columns c0, c1, ...; `in` and the pseudonyms must outlive `out`. `what` has
  * a letter for each column (of at most 8): l BIGINT, kept; s BLOB, statements; p BLOB, parameters; m VARCHAR, messages;
  * t VARCHAR, values. With 64-bit offsets. */

@@ -80,9 +80,9 @@ def run_plan(
 ) -> RunSummary:
     """Run a checked plan into its folder. `facts`: of the target; `host`: its machine, where it can be seen."""
     info = first_info(plan, options, facts, read_target)
-    folder.write(info)
     running = Replay(plan, options, folder, info, watcher, host)
-    with stop_on_signals(running.stop):
+    with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
+        folder.write(info)
         return finish(running.run())
 
 

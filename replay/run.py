@@ -157,7 +157,7 @@ class Replay:
         self.stops += 1
         if self._started:
             self.engine.stop(min(self.stops, 2))
-        with suppress(RuntimeError):  # the signal came while a line was being written
+        with suppress(RuntimeError, OSError):  # the signal came while a line was being written, or ended its terminal
             self.watcher.stopping(self.stops)
 
     # ---- the three threads ----

@@ -52,6 +52,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "problems": {"*": "count"},
         "pseudonymized": "bool?",
         "carried": "count?",
+        "read_in_several_ways": "count?",
         "warnings": [{"kind": "text", "text": "text"}],
         "known_columns": ["text"],
         "server": SERVER,

@@ -71,6 +71,7 @@ def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> d
         info["files"] = [{**entry, "path": f"file {number}"} for number, entry in enumerate(info["files"])]
         info["input"] = {}
         info["pseudonymized"] = True
+        info["read_in_several_ways"] = pseudonyms.ambiguous
         write_json(out / "tape.json", info)
         return finish(con, out, info, inherited_warnings([folder]))
 

@@ -126,7 +126,13 @@ def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accoun
     are not replaced.
     """
     key = read_key(key_file) if key_file is not None else new_key()
-    say_tape(output, pseudonymize(tape, output, key, accounts))
+    info = pseudonymize(tape, output, key, accounts)
+    say_tape(output, info)
+    if info["read_in_several_ways"]:
+        click.echo(
+            f"  {info['read_in_several_ways']:,} statements mean something else in another sql_mode or character set:"
+            " whatever is a value in any of them was replaced, so they may not run as before"
+        )
 
 
 @tape_group.command(

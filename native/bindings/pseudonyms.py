@@ -21,6 +21,11 @@ class Pseudonyms:
             raise MemoryError("no memory for pseudonyms")
         self._pseudonyms = ffi.gc(pointer, lib.qt_pseudonyms_free)
 
+    @property
+    def ambiguous(self) -> int:
+        """Statements so far that sessions may read in several ways, with other values in each: all were replaced."""
+        return int(lib.qt_pseudonyms_ambiguous(self._pseudonyms))
+
     def replace(self, source: Any, kinds: str) -> Stream:
         """Return the rows of `source` with values replaced, as columns c0, c1, ...
 

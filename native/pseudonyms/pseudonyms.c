@@ -28,5 +28,8 @@ void qt_pseudonyms_free(struct qt_pseudonyms *s)
     EVP_CIPHER_CTX_free(s->cipher);
     free(s->symbol);
     free(s->before);
+    qt_ranges_free(&s->ranges);
     free(s);
 }
+
+int64_t qt_pseudonyms_ambiguous(const struct qt_pseudonyms *s) { return s->ambiguous; }

@@ -1,106 +1,133 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the values in SQL. A statement's literals and comments change; its structure does not: behind LIMIT, OFFSET and
- * INTERVAL, in hints and in DDL numbers stay, and a SET that touches no user variable stays as it is. */
+/*
+ *   statement ─► values by default ─► nothing in it that others read differently: replaced
+ *                                  └► values in each other way that is possible: replaced, too
+ *
+ * A way is impossible where it has a backslash outside of quotes, or a literal that never ends. What is a value in only
+ * one of several possible ways is replaced all the same, and the statement counted: it may not run as before.
+ */
 #include "pseudonyms/sql.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "pseudonyms/message.h"
+#include "pseudonyms/ranges.h"
 #include "pseudonyms/state.h"
 #include "pseudonyms/value.h"
 #include "sql/lexer.h"
-#include "sql/names.h"
 
-/* Between two tokens there are blanks and comments; those of optimizer hints are tokens. */
-static int gap(struct qt_pseudonyms *s, char *p, size_t n)
+static int replace(struct qt_pseudonyms *s, char *p, size_t n, int radix)
 {
-    for (size_t i = 0; i < n; i++)
-        if (p[i] != ' ' && p[i] != '\n' && p[i] != '\t' && p[i] != '\r')
-            return qt_pseudonyms_value(s, p, n);
+    return radix == 10 ? qt_pseudonyms_value(s, p, n) : qt_pseudonyms_digits(s, p, n, radix);
+}
+
+static int replace_all(struct qt_pseudonyms *s, const struct qt_ranges *r, char *p)
+{
+    int bad = 0;
+    for (size_t i = 0; i < r->n && !bad; i++)
+        bad = replace(s, p + r->range[i].at, r->range[i].len, r->range[i].radix);
+    return bad;
+}
+
+static void mark(const struct qt_ranges *r, char *marks)
+{
+    for (size_t i = 0; i < r->n; i++)
+        memset(marks + r->range[i].at, 1, r->range[i].len);
+}
+
+/* Replaces what no way before had for a value, piece by piece, and marks it. Returns -1 on failure, else how many. */
+static int replace_more(struct qt_pseudonyms *s, const struct qt_ranges *r, char *p, char *marks)
+{
+    int found = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        size_t at = r->range[i].at, end = at + r->range[i].len;
+        while (at < end) {
+            size_t from = at;
+            while (at < end && marks[at] == marks[from])
+                at++;
+            if (marks[from])
+                continue;
+            found = 1;
+            if (replace(s, p + from, at - from, r->range[i].radix) != 0)
+                return -1;
+        }
+        memset(marks + r->range[i].at, 1, r->range[i].len);
+    }
+    return found;
+}
+
+/* A byte above 127 before a backslash or back quote, wherever it is. */
+static int holds_wide(const char *p, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] == '\\' || p[i] == '`') && p[i - 1] & 0x80)
+            return 1;
     return 0;
 }
 
-/* 'text', "text", N'text', x'4D', b'01': what is between the quotes, which may lack its end. */
-static int string(struct qt_pseudonyms *s, char *p, size_t n)
+/* The ways that may differ from the default one, which saw what it saw; the default is the first. Returns how many. */
+static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt_way way[QT_WAYS])
 {
-    size_t from = 0;
-    while (from < n && p[from] != '\'' && p[from] != '"')
-        from++;
-    if (from == n)
-        return qt_pseudonyms_value(s, p, n);
-    char quote = p[from++];
-    size_t len = n - from - (n > from && p[n - 1] == quote);
-    char prefix = from > 1 ? qt_lower(*p) : 0;
-    if (prefix == 'x' || prefix == 'b')
-        return qt_pseudonyms_digits(s, p + from, len, prefix == 'x' ? 16 : 2);
-    return qt_pseudonyms_value(s, p + from, len);
+    int ends = r->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE), backslash = ends && memchr(p, '\\', n) != NULL;
+    int ansi = r->saw & QT_SAW_DOUBLE || (ends && memchr(p, '"', n) != NULL);
+    unsigned charsets = ends && holds_wide(p, n) ? QT_WIDE_CHARSETS : QT_NARROW + 1;
+    size_t count = 0;
+    for (unsigned charset = QT_NARROW; charset < charsets; charset++)
+        for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++)
+            for (unsigned skip = 0; skip <= r->version; skip++)
+                if ((backslash || !(reading & QT_READ_NO_BACKSLASH)) && (ansi || !(reading & QT_READ_ANSI)))
+                    way[count++] = (struct qt_way){(uint8_t)reading, (uint8_t)charset, (uint8_t)skip};
+    return count;
 }
 
-static int number(struct qt_pseudonyms *s, char *p, size_t n)
+/* Whether a session may read it so. A literal that never ends is an error, unless a log cut the statement: then it
+ * never ends in the default way either. */
+static int is_possible(const struct qt_ranges *r, int is_default, int default_ends)
 {
-    if (n > 2 && p[0] == '0' && (qt_lower(p[1]) == 'x' || qt_lower(p[1]) == 'b'))
-        return qt_pseudonyms_digits(s, p + 2, n - 2, qt_lower(p[1]) == 'x' ? 16 : 2);
-    return qt_pseudonyms_value(s, p, n);
+    return r->sound && (is_default || r->ends || !default_ends);
 }
 
-/* What the first look at a statement tells. */
-struct outline {
-    int keeps_all, keeps_numbers;
-};
-
-static struct outline look(struct qt_pseudonyms *s, const char *p, size_t n)
+/* `as_was`: the statement, which its ways are read from; the first is the default. */
+static int each_way(struct qt_pseudonyms *s, const char *as_was, char *p, size_t n, const struct qt_way *way,
+                    size_t count, char *marks)
 {
-    struct outline o = {0, 0};
-    struct qt_lexer lexer;
-    struct qt_token t;
-    qt_lexer_init(&lexer, &s->keywords, p, n);
-    qt_lex(&lexer, &t);
-    o.keeps_all = t.kind == QT_T_WORD && qt_name_is(&t, "set");
-    o.keeps_numbers = t.kind == QT_T_WORD &&
-                      (qt_name_is(&t, "create") || qt_name_is(&t, "alter") || qt_name_is(&t, "kill"));
-    for (; o.keeps_all && t.kind != QT_T_END; qt_lex(&lexer, &t))
-        o.keeps_all = t.kind != QT_T_VARIABLE && t.kind != QT_T_SEMICOLON;
-    return o;
+    struct qt_ranges r = {0};
+    int bad = 0, first = 1, none = 1, more = 0, default_ends = s->ranges.sound && s->ranges.ends;
+    for (int round = 0; round < 2 && none && !bad; round++)
+        for (size_t i = 0; i < count && !bad; i++) {
+            bad = qt_ranges_find(&r, &s->keywords, as_was, n, way[i]) != 0;
+            if (bad || (round == 0 && !is_possible(&r, i == 0, default_ends)))
+                continue;
+            none = 0;
+            if (first) {
+                bad = replace_all(s, &r, p) != 0;
+                mark(&r, marks);
+                first = 0;
+            } else {
+                int found = replace_more(s, &r, p, marks);
+                bad = found < 0;
+                more |= found > 0;
+            }
+        }
+    s->ambiguous += more;
+    qt_ranges_free(&r);
+    return bad ? -1 : 0;
 }
 
 int qt_pseudonyms_statement(struct qt_pseudonyms *s, char *p, size_t n)
 {
-    struct outline o = look(s, p, n);
-    struct qt_lexer lexer;
-    struct qt_token t;
-    int bad = 0, counts = 0, hint = 0;
-    char *behind = p; /* the end of the token before */
-
-    if (o.keeps_all)
-        return 0;
-    qt_lexer_init(&lexer, &s->keywords, p, n);
-    for (qt_lex(&lexer, &t); t.kind != QT_T_END && !bad; qt_lex(&lexer, &t)) {
-        char *at = p + (t.p - p);
-        bad |= gap(s, behind, (size_t)(at - behind));
-        behind = at + t.len;
-        if (t.kind == QT_T_HINT || t.kind == QT_T_COMMENT_END)
-            hint = t.kind == QT_T_HINT;
-        else if (t.kind == QT_T_STRING)
-            bad |= string(s, at, t.len);
-        else if (t.kind == QT_T_NUMBER && !counts && !hint && !o.keeps_numbers)
-            bad |= number(s, at, t.len);
-        if (t.kind != QT_T_NUMBER && t.kind != QT_T_COMMA)
-            counts = t.kind == QT_T_WORD &&
-                     (qt_name_is(&t, "limit") || qt_name_is(&t, "offset") || qt_name_is(&t, "interval"));
-    }
-    return bad | gap(s, behind, (size_t)(p + n - behind)) ? -1 : 0;
-}
-
-/* A server quotes with ' what it was given; names too, which then change with the rest. */
-int qt_pseudonyms_message(struct qt_pseudonyms *s, char *p, size_t n)
-{
-    char *end = p + n, *open;
-    int bad = 0;
-    while (!bad && p < end && (open = memchr(p, '\'', (size_t)(end - p))) != NULL) {
-        char *close = memchr(open + 1, '\'', (size_t)(end - open - 1));
-        if (close == NULL)
-            close = end;
-        bad = qt_pseudonyms_value(s, open + 1, (size_t)(close - open - 1));
-        p = close < end ? close + 1 : end;
-    }
+    struct qt_way way[QT_WAYS];
+    if (qt_ranges_find(&s->ranges, &s->keywords, p, n, (struct qt_way){0}) != 0)
+        return -1;
+    size_t count = s->ranges.saw | s->ranges.version ? ways(&s->ranges, p, n, way) : 1;
+    if (count == 1)
+        return replace_all(s, &s->ranges, p);
+    char *work = calloc(2, n);
+    if (work == NULL)
+        return -1;
+    memcpy(work, p, n);
+    int bad = each_way(s, work, p, n, way, count, work + n);
+    free(work);
     return bad;
 }

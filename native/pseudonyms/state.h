@@ -14,7 +14,9 @@
  *   state.h         these types
  *   symbols.c       Feistel network, cycle walking: symbols to symbols
  *   value.c         a value -> symbols: which characters change, and among what
- *   sql.c           which parts of a statement or message are values
+ *   ranges.c        which parts of a statement are values, in one way to read it
+ *   sql.c           all ways to read it
+ *   message.c       which parts of a server's message are values
  *   params.c        which bytes of parameters are values
  *   stream.c        columns of an Arrow stream
  *   pseudonyms.c    life: the key
@@ -24,6 +26,7 @@
 
 #include <openssl/evp.h>
 
+#include "pseudonyms/ranges.h"
 #include "querytape.h"
 #include "sql/keywords.h"
 
@@ -46,7 +49,11 @@ struct qt_pseudonyms {
     char *before; /* a value as it was */
     size_t before_room;
     int failed;
+    struct qt_ranges ranges; /* of the statement that is being replaced */
+    int64_t ambiguous;       /* statements that could be read in several ways, with other values in each */
 };
+
+#define QT_WAYS 32 /* to read a statement */
 
 static inline void qt_symbol_add(struct qt_pseudonyms *s, size_t at, unsigned value, unsigned radix, unsigned base,
                                  int kind)

@@ -11,6 +11,7 @@
 #include "base/arrow_read.h"
 #include "base/error.h"
 #include "base/stream.h"
+#include "pseudonyms/message.h"
 #include "pseudonyms/params.h"
 #include "pseudonyms/sql.h"
 #include "pseudonyms/value.h"

@@ -96,5 +96,17 @@ def test_entry_of_a_part(tmp_path: Path) -> None:
 def test_hashes(tmp_path: Path) -> None:
     """Standard input and what is no file have no hash."""
     hashes = FileHashes(["-", str(tmp_path)])
-    hashes.run()
-    assert [(entry["path"], entry["sha256"]) for entry in hashes.entries] == [("-", None), (str(tmp_path), None)]
+    hashes.start()
+    assert [(entry["path"], entry["sha256"]) for entry in hashes.ended(give_up=False)] == [
+        ("-", None),
+        (str(tmp_path), None),
+    ]
+
+
+def test_hashes_that_are_not_waited_for(tmp_path: Path) -> None:
+    """After Ctrl-C a large file is not read to its end for its hash."""
+    (tmp_path / "large").write_bytes(bytes(64 << 20))
+    hashes = FileHashes([str(tmp_path / "large")])
+    hashes._given_up = True
+    hashes.start()
+    assert [(entry["bytes"], entry["sha256"]) for entry in hashes.ended(give_up=True)] == [(64 << 20, None)]

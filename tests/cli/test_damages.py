@@ -5,25 +5,26 @@ A sample here; `make fuzz` walks all (QT_DAMAGES=500).
 """
 
 import os
-import re
+import random
 import shutil
+import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
-from querytape.cli.main import main
+from querytape.cli.main import group
+from querytape.experiments.compare_plan import ComparePlan
 from querytape.native.bindings.null_server import NullServer
 
-from tests.helpers.damages import damage
+from tests.helpers.command_line import RAW, run_here
+from tests.helpers.damages import damage, damage_bytes
 from tests.helpers.reports import small_runs
 
 DAMAGES = int(os.environ.get("QT_DAMAGES", "36"))
 EVERY = "QT_DAMAGES" in os.environ
 MOST_S = 60
-RAW = re.compile(
-    r"Traceback|(Binder|Catalog|Conversion|Invalid Input|INTERNAL|IO|Out of Range|Parser|Fatal) Error|read_parquet|/proc/self"
-)
 TAPE_COMMANDS = (
     "inspect {tape}",
     "inspect {tape} --json",
@@ -42,7 +43,8 @@ TAPE_COMMANDS = (
     "export {tape} --format jsonl -o {new}",
     "replay {tape} --target {url} --pace none -o {new}",
     "replay {tape} --target {url} --pace none --allow-writes --target-is-disposable --order commit -o {new}",
-    "sweep {tape} --target {url} --sessions 1 --each 1s -o {new}",
+    "sweep {tape} --target {url} --sessions 1 --each 100ms -o {new}",
+    "compare {tape} --target a={url} --target b={url} --rounds 1 --pause 0s -o {new} -- --pace none",
 )
 RUN_COMMANDS = (
     "report {whole} {run} {run2}",
@@ -51,7 +53,17 @@ RUN_COMMANDS = (
     "sql {run} -c FROM_outcomes",
     "speed {run} 2",
     "replay {whole} --target {url} --resume {run} -o {new}",
+    "report {comparison}",
+    "compare -o {comparison} --add 1",
 )
+# Commands that open no tape and no run, and what they read instead.
+OTHERS = {
+    "calibrate": "nothing; what it wrote is read by every replay: test_a_damaged_calibration",
+    "capture": "logs and packets: tests/fuzz, tests/capture",
+    "demo": "nothing",
+    "fingerprint": "statements",
+    "null-server": "nothing",
+}
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +84,22 @@ def command_line(text: str, names: dict[str, str]) -> list[str]:
     return [word.replace("FROM_", "FROM ").format(**names) for word in text.split()]
 
 
-def ended(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run the command line as the program does, and return its exit code."""
-    monkeypatch.setattr("sys.argv", ["querytape", *arguments])
-    with pytest.raises(SystemExit) as ending:
-        main()
-    return int(ending.value.code or 0)
+def leaves(parent: click.Group, name: str = "") -> Iterator[str]:
+    """Yield the name of every command; a group of sources is one."""
+    context = click.Context(parent)
+    for each in parent.list_commands(context):
+        command = parent.get_command(context, each)
+        if isinstance(command, click.Group) and each != "capture":
+            yield from leaves(command, f"{each} ")
+        else:
+            yield name + each
+
+
+def test_no_command_is_forgotten() -> None:
+    """Every command is walked, or known to open neither a tape nor a run."""
+    walked = {" ".join(text.split()[: 2 if text.startswith("tape ") else 1]) for text in TAPE_COMMANDS + RUN_COMMANDS}
+    assert isinstance(group, click.Group)
+    assert set(leaves(group)) == walked | set(OTHERS)
 
 
 @pytest.mark.parametrize("number", range(DAMAGES))
@@ -86,8 +108,6 @@ def test_every_command_has_a_sentence(
     whole: tuple[Path, Path, Path],
     url: str,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
 ) -> None:
     """No traceback, no text of DuckDB's, no waiting: what a command cannot do it says, with exit code 1."""
     kind = "run" if number % 3 == 2 else "tape"
@@ -101,19 +121,63 @@ def test_every_command_has_a_sentence(
         copy = tmp_path / f"copy.{kind}"
         shutil.copytree(hurt, copy, symlinks=True, copy_function=_copy)
         names = {"whole": tape, "tape": tape, "run": run, "run2": run2, kind: copy, "new": tmp_path / "new"}
+        if "{comparison}" in text:
+            names["comparison"] = comparison(tmp_path / "comparison", tape, copy, run2, url)
         start = time.monotonic()
-        code = ended(command_line(text, {"url": url, **{key: str(value) for key, value in names.items()}}), monkeypatch)
-        out, err = capfd.readouterr()
+        ended = run_here(*command_line(text, {"url": url, **{key: str(value) for key, value in names.items()}}))
+        code, out, err = ended.code, ended.out, ended.err
         assert code in (0, 1), (done, text, code, err)
         assert not RAW.search(out + err), (done, text, out[-500:], err)
         assert code == 0 or out.strip() or err.strip(), (done, text)
         assert time.monotonic() - start < MOST_S, (done, text)
         shutil.rmtree(copy)
+        shutil.rmtree(tmp_path / "comparison", ignore_errors=True)
         new = tmp_path / "new"
         if new.is_dir():
             shutil.rmtree(new)
         else:
             new.unlink(missing_ok=True)
+
+
+def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
+    """Return the folder of a comparison of one round whose run of A is damaged."""
+    folder.mkdir()
+    ComparePlan(tape, {"a": url, "b": url}, 1, pause_ns=0, replay=("--pace", "none")).write(folder / "plan.toml")
+    shutil.copytree(a, folder / "a1.run", symlinks=True, copy_function=_copy)
+    shutil.copytree(b, folder / "b1.run")
+    return folder
+
+
+@pytest.mark.parametrize("number", range(DAMAGES // 6))
+def test_a_damaged_plan(number: int, whole: tuple[Path, Path, Path], url: str, tmp_path: Path) -> None:
+    """The plan of a comparison is refused in a sentence, or means something."""
+    folder = comparison(tmp_path / "comparison", *whole, url)
+    done = damage_bytes(folder / "plan.toml", random.Random(number))
+    for text in ("report {comparison}", "compare -o {comparison}"):
+        ended = run_here(*command_line(text, {"comparison": str(folder)}))
+        assert ended.code in (0, 1, 2), (done, text, ended)
+        assert not RAW.search(ended.out + ended.err), (done, text, ended)
+
+
+CALIBRATIONS = ("", "{", "[]", '{"machine": "HOST"}', '{"machine": "HOST", "levels": 7}', *(
+    f'{{"machine": "HOST", "levels": [{level}]}}'
+    for level in ("null", "7", "{}", '{"pace": "none", "queries_per_second": "x"}',
+                  '{"pace": 1, "queries_per_second": 1e999}', '{"pace": "schedule", "queries_per_second": 1}',
+                  '{"pace": "schedule", "queries_per_second": 1, "late_p99_ns": []}')
+))  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CALIBRATIONS)
+def test_a_damaged_calibration(
+    text: str, whole: tuple[Path, Path, Path], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What calibrate wrote, and somebody changed, costs no run its accounting."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "querytape").mkdir()
+    (tmp_path / "querytape" / "calibration.json").write_text(text.replace("HOST", socket.gethostname()))
+    ended = run_here("replay", str(whole[0]), "--target", url, "--pace", "none", "-o", str(tmp_path / "new.run"))
+    assert ended.code in (0, 1)
+    assert not RAW.search(ended.out + ended.err), ended
 
 
 def _copy(source: str, target: str) -> None:

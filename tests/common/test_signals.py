@@ -3,33 +3,80 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
-from querytape.common.signals import stop_on_signals, unwind_on_signals
+from querytape.common.signals import ENDING, one_ending, quiet_start, stop_on_signals, unwind_on_signals
 
-ALL = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from tests.helpers.processes import default_signals, start
 
 
-@pytest.mark.parametrize("number", ALL)
+@pytest.mark.parametrize("number", ENDING)
 def test_stop(number: signal.Signals) -> None:
-    """Ctrl-C and SIGTERM call the function once each, and the block goes on."""
-    before = [signal.getsignal(each) for each in ALL]
+    """Ctrl-C, SIGTERM and SIGHUP call the function once each, and the block goes on."""
+    before = [signal.getsignal(each) for each in ENDING]
     calls = []
     with stop_on_signals(lambda: calls.append(1)):
         os.kill(os.getpid(), number)
         os.kill(os.getpid(), number)
     assert calls == [1, 1]
-    assert [signal.getsignal(each) for each in ALL] == before
+    assert [signal.getsignal(each) for each in ENDING] == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", ENDING)
 def test_unwind(number: signal.Signals) -> None:
     """SIGTERM and SIGHUP unwind the block as Ctrl-C does."""
-    before = [signal.getsignal(each) for each in ALL]
+    before = [signal.getsignal(each) for each in ENDING]
     with pytest.raises(KeyboardInterrupt), unwind_on_signals():
         os.kill(os.getpid(), number)
-    assert [signal.getsignal(each) for each in ALL] == before
+    assert [signal.getsignal(each) for each in ENDING] == before
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_one_ending(number: signal.Signals) -> None:
+    """The first signal unwinds; what puts things in order is not broken off by others, nor is the way out."""
+    done = []
+
+    def work() -> None:
+        try:
+            os.kill(os.getpid(), number)
+            done.append("went on")
+        finally:
+            for each in ENDING:
+                os.kill(os.getpid(), each)
+            done.append("in order")
+
+    with default_signals(*ENDING):
+        with pytest.raises(KeyboardInterrupt), one_ending():
+            work()
+        for each in ENDING:
+            os.kill(os.getpid(), each)
+    assert done == ["in order"]
+
+
+class _Interrupted:
+    """Something whose end is no place for an exception: Python drops it there."""
+
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0)
+
+
+def test_an_interrupt_that_is_dropped_is_asked_again(capfd: pytest.CaptureFixture[str]) -> None:
+    """A signal that comes in a callback ends the program all the same, without a traceback."""
+
+    def work() -> None:
+        _Interrupted()
+        for _ in range(500):
+            time.sleep(0.01)
+
+    with default_signals(*ENDING), pytest.raises(KeyboardInterrupt), one_ending():
+        work()
+    assert capfd.readouterr().err == ""
 
 
 def test_other_threads_change_nothing() -> None:
@@ -47,10 +94,50 @@ def test_other_threads_change_nothing() -> None:
 
 
 def test_what_is_ignored_stays_ignored() -> None:
-    """A program under nohup does not end when its terminal does."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    """A program under nohup does not end when its terminal does, one behind `&` of a script not by Ctrl-C."""
+    before = {each: signal.signal(each, signal.SIG_IGN) for each in ENDING}
     try:
-        with stop_on_signals(lambda: None), unwind_on_signals():
-            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+        with stop_on_signals(lambda: None), unwind_on_signals(), one_ending():
+            assert {signal.getsignal(each) for each in ENDING} == {signal.SIG_IGN}
+            quiet_start()
+            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
-        signal.signal(signal.SIGHUP, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
+
+
+def test_quiet_start() -> None:
+    """While the program is loaded Ctrl-C ends it without a word."""
+    try:
+        quiet_start()
+        assert signal.getsignal(signal.SIGINT) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+COMMAND = [sys.executable, "-m", "querytape", "null-server"]
+
+
+def test_in_the_background_of_a_script() -> None:
+    """A command whose SIGINT is ignored goes on; SIGTERM ends it in order."""
+    process = start(COMMAND, ignored=[signal.SIGINT], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("port ")
+    process.send_signal(signal.SIGINT)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.5)
+    process.send_signal(signal.SIGTERM)
+    assert process.communicate(timeout=60)[1].strip() == "querytape: stopped"
+    assert process.returncode == 130
+
+
+def test_a_terminal_that_goes_away(tmp_path: Path) -> None:
+    """Closing the terminal ends a command in order, though nothing can be said any more."""
+    ours, theirs = os.openpty()
+    os.set_blocking(ours, True)
+    process = start(COMMAND, stdout=theirs, stderr=theirs, cwd=tmp_path)
+    os.close(theirs)
+    assert b"port" in os.read(ours, 1000)
+    os.close(ours)
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(60) == 130

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pseudonyms/message.h"
 #include "pseudonyms/params.h"
 #include "pseudonyms/sql.h"
 #include "pseudonyms/value.h"

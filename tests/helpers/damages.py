@@ -73,8 +73,12 @@ def _places(value: Any) -> Any:
 
 
 def _json_bytes(folder: Path, kind: str, rng: random.Random) -> str:
-    marker = folder / f"{kind}.json"
-    content = bytearray(marker.read_bytes())
+    return damage_bytes(folder / f"{kind}.json", rng)
+
+
+def damage_bytes(file: Path, rng: random.Random) -> str:
+    """Change, cut or add bytes of a text."""
+    content = bytearray(file.read_bytes())
     at = rng.randrange(len(content))
     choice = rng.randrange(3)
     if choice == 0:
@@ -83,8 +87,8 @@ def _json_bytes(folder: Path, kind: str, rng: random.Random) -> str:
         del content[at:]
     else:
         content[at:at] = rng.choice([b"\xff\xfe", b"[" * 100_000, b"9" * 5000, b'"\\ud800"', b"NaN", b"\x00"])
-    marker.write_bytes(bytes(content))
-    return f"{marker.name}: bytes at {at}"
+    file.write_bytes(bytes(content))
+    return f"{file.name}: bytes at {at}"
 
 
 def _column(folder: Path, kind: str, rng: random.Random) -> str:

@@ -15,13 +15,15 @@ def test_only_a_calibration_of_this_machine_counts(tmp_path: Path, monkeypatch: 
     assert cache_file() == tmp_path / "querytape" / "calibration.json"
     assert last_calibration() is None
     cache_file().parent.mkdir()
-    levels = [{"sessions": 1}]
+    levels = [{"sessions": 1, "pace": "schedule", "queries_per_second": 1000.0, "late_p99_ns": 20_000}]
     kept = {"machine": socket.gethostname(), "levels": levels}
     for text in (
         "",
         "[]",
         json.dumps({"machine": "elsewhere", "levels": levels}),
         json.dumps({**kept, "levels": None}),
+        json.dumps({**kept, "levels": [{"sessions": 1}]}),
+        json.dumps({**kept, "levels": [{**levels[0], "queries_per_second": "fast"}]}),
     ):
         cache_file().write_text(text)
         assert last_calibration() is None

@@ -53,6 +53,20 @@ def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
     assert runner.invoke(group, ["tape", "verify", str(tmp_path / "a")]).exit_code == 0
 
 
+def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
+    """What is a value in any sql_mode or character set is gone; the summary and the tape say how many there were."""
+    events = [{"statement": rb"SELECT '\', secretone, 'secrettwo' -- '"}, {"statement": "SELECT 'it\\'s'"}]
+    tape = make_tape(tmp_path / "t.tape", events)
+    result = CliRunner().invoke(group, ["tape", "pseudonymize", str(tape), "-o", str(tmp_path / "a")])
+    assert "1 statements mean something else" in result.output
+    assert json.loads((tmp_path / "a" / "tape.json").read_text())["read_in_several_ways"] == 1
+    with duckdb.connect() as con:
+        for name in ("events/*", "digests"):
+            content = str(con.execute(f"FROM '{tmp_path / 'a'}/{name}.parquet'").fetchall())
+            assert "secretone" not in content
+            assert "secrettwo" not in content
+
+
 def test_a_key_is_made_where_there_is_none(tmp_path: Path) -> None:
     """For its owner alone; and it stays the same."""
     key = read_key(tmp_path / "key")

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kill every command many times, at random moments, with one signal or two; say after which something was wrong.
+
+python -m tests.fuzz.kills [KILLS] [SEED] [NAME,NAME...]; NAME:NUMBER is one kill again. The exit code is 1 where
+anything was wrong.
+"""
+
+import random
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from ..helpers.kills import described, kill_once, lasts
+from ..helpers.victims import NEEDS_SERVER, victims
+from ..helpers.zygote import Zygote
+
+
+def main() -> int:
+    """Kill, and print what was found."""
+    given = dict(enumerate(sys.argv[1:]))
+    kills, seed = int(given.get(0, 200)), int(given.get(1) or random.randrange(10**6))
+    picked = [name for name in given.get(2, "").split(",") if name]
+    print(f"seed {seed}", flush=True)
+    bad = 0
+    with tempfile.TemporaryDirectory(prefix="querytape-kills-") as folder:
+        inputs = Path(folder) / "inputs"
+        inputs.mkdir()
+        names = {name.partition(":")[0] for name in picked}
+        with victims(inputs, server=not names or NEEDS_SERVER in names) as found:
+            for name in picked or found:
+                bad += one_command(name, found, Path(folder), kills, seed)
+    return 1 if bad else 0
+
+
+def one_command(name: str, found: dict[str, Any], folder: Path, kills: int, seed: int) -> int:
+    """Kill one command so many times; return after how many something was wrong."""
+    name, _, only = name.partition(":")
+    codes: Counter[str] = Counter()
+    bad, began = 0, time.monotonic()
+    zygote = Zygote()
+    lasts_s = {None: lasts(found[name], folder / name), zygote: lasts(found[name], folder / name, zygote)}
+    for number in [int(only)] if only else range(kills):
+        by = zygote if number % 8 else None  # each eighth is loaded anew, and may be killed while it is
+        code, wrong = kill_once(name, found[name], folder / name, number, seed, lasts_s[by], by)
+        codes[f"exit code {code}"] += 1
+        if wrong is not None:
+            bad += 1
+            print(wrong, flush=True)
+    zygote.close()
+    took = time.monotonic() - began
+    print(f"== {name}: {codes.total()} kills, {bad} bad, {took:.0f} s ({described(codes)})", flush=True)
+    return bad
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line, run in the process of the test as the program runs it."""
+
+import io
+import re
+import signal
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from unittest.mock import patch
+
+from querytape.cli.main import main
+
+# What no user may ever see.
+RAW = re.compile(
+    r"Traceback|Exception ignored|KeyboardInterrupt|Fatal Python|terminate called|Query interrupted|nanobind"
+    r"|(Binder|Catalog|Conversion|Invalid Input|INTERNAL|IO|Out of Range|Parser|Fatal) Error|read_parquet|/proc/self"
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a command came to."""
+
+    code: int
+    out: str
+    err: str
+
+
+def run_here(*arguments: str) -> Ended:
+    """Run a command and return what it said; it changes no signal handler of the test's."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    code: object = 0
+    try:
+        with patch.object(sys, "argv", ["querytape", *arguments]), redirect_stdout(out), redirect_stderr(err):
+            main()
+    except SystemExit as ending:
+        code = ending.code
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    said = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]
+    return Ended(code if isinstance(code, int) else int(code is not None), *said)

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kill commands at random moments, and look at what they leave: it opens, says what it is, balances.
+
+Victim: a command with its input and output. One kill: SIGINT, SIGTERM, SIGHUP or SIGKILL, then perhaps another.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .command_line import RAW, run_here
+from .processes import ENDING, left_of, start
+from .zygote import Zygote
+
+GIVE_UP_S = 90
+STOPPED = 130
+ANY = 1 << 60  # events that nobody counted
+OUTPUT = "new"  # every command of a victim writes here
+Judge = Callable[[Path, "Victim"], "list[str]"]
+
+
+@dataclass(frozen=True)
+class Victim:
+    """A command to be killed. `arguments` of the command line; they may name {out}, the output.
+
+    `judge` finds what is wrong with an output; `events`: on the tape that comes in, or out; `tape`: that comes in.
+    `codes`: what it may end with. `after` mends what a kill left (settings of a server) and judges it.
+    """
+
+    arguments: tuple[str, ...]
+    judge: Judge
+    events: int = 0
+    tape: Path | None = None
+    codes: tuple[int, ...] = (0, 1, STOPPED)
+    after: Callable[[], "list[str]"] | None = None
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Signals, each with the seconds to wait before it."""
+
+    steps: tuple[tuple[float, signal.Signals], ...]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number.name} after {wait:.3f} s" for wait, number in self.steps)
+
+    @property
+    def hard(self) -> bool:
+        """Whether nothing could be ended in order."""
+        return any(number == signal.SIGKILL for _, number in self.steps)
+
+
+def random_kill(chance: random.Random, lasts_s: float) -> Kill:
+    """Return one or two signals at moments of a command that takes `lasts_s`; the second comes soon, or at any time."""
+    first = (chance.random() * lasts_s * 1.05, chance.choice((*ENDING, *ENDING, signal.SIGKILL)))
+    if chance.random() < 0.5:
+        return Kill((first,))
+    wait = chance.random() ** 3 * lasts_s * 0.5
+    return Kill((first, (wait, chance.choice((*ENDING, *ENDING, signal.SIGKILL)))))
+
+
+def run_victim(victim: Victim, folder: Path, kill: Kill | None, zygote: Zygote | None) -> tuple[int, str, list[str]]:
+    """Run a victim in an empty folder and kill it; return its exit code, its last words, and what is wrong.
+
+    `zygote`: starts it without loading it anew.
+    """
+    temporary = folder / "tmp"
+    temporary.mkdir()
+    said = folder / "said"
+    arguments = [word.format(out=folder / OUTPUT) for word in victim.arguments]
+    if zygote is not None:
+        process: Any = zygote.start(folder, said, temporary, arguments)
+    else:
+        with said.open("w") as words:
+            process = start(
+                [sys.executable, "-m", "querytape", *arguments],
+                cwd=folder,
+                stdout=words,
+                stderr=words,
+                env={**os.environ, "TMPDIR": str(temporary)},
+            )
+    for wait, number in kill.steps if kill else ():
+        try:
+            process.wait(wait)
+        except Exception:
+            process.send_signal(number)
+    wrong = []
+    try:
+        process.wait(GIVE_UP_S)
+    except Exception:
+        wrong.append("it does not end")
+        process.kill()
+        process.wait()
+    text = said.read_text(errors="replace")
+    wrong += judge_process(victim, process.pid, process.returncode, text, kill)
+    if not (kill and kill.hard):
+        wrong += [f"left behind: {path.relative_to(folder)}" for path in leftovers(folder, temporary)]
+    return process.returncode, text, wrong
+
+
+def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | None) -> list[str]:
+    """Return what is wrong with how a process ended."""
+    wrong = []
+    if RAW.search(text) and "<frozen site>" not in text:
+        wrong.append("raw text: " + text[-1500:])
+    died = tuple(-number for _, number in kill.steps) if kill else ()
+    if code not in (*victim.codes, *died):
+        wrong.append(f"exit code {code}: {text[-400:]}")
+    if code < 0 and -code != signal.SIGKILL and text.strip():
+        wrong.append(f"died of a signal after it had begun ({code}): {text[-300:]}")
+    if code in (1, STOPPED) and not text.strip():
+        wrong.append(f"exit code {code} without a word")
+    time.sleep(0.02)
+    hard = code == -signal.SIGKILL
+    until = time.monotonic() + (25 if hard else 1)  # what a killed parent leaves ends by itself, but a little later
+    while (left := left_of(pid)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return wrong + [f"still runs: {each}" for each in left]
+
+
+def leftovers(folder: Path, temporary: Path) -> list[Path]:
+    """Return temporary files and folders that a command left that was ended in order."""
+    found = list(temporary.iterdir()) + [path for path in folder.rglob("*.tmp") if path.is_file()]
+    return found + [path for path in folder.rglob("spill") if path.is_dir()]
+
+
+# ---- judges: what is wrong with an output, if it is there ----
+
+
+def sentence(*arguments: str, may: Sequence[int] = (0, 1)) -> tuple[int, list[str]]:
+    """Run a command on what was left; return its exit code, and what is wrong with its words."""
+    ended = run_here(*arguments)
+    said = ended.out + ended.err
+    shown = " ".join(Path(word).name for word in arguments[:3])
+    if RAW.search(said):
+        return ended.code, [f"{shown}: raw text: {said[-1500:]}"]
+    if ended.code not in may:
+        return ended.code, [f"{shown}: exit code {ended.code}: {said[-500:]}"]
+    if ended.code == 1 and len(ended.err.strip().splitlines()) != 1:
+        return ended.code, [f"{shown}: expected one sentence: {said[-500:]}"]
+    return ended.code, []
+
+
+def judge_tape(path: Path, victim: Victim) -> list[str]:
+    """A tape opens, and is whole, or says that it is not; or a sentence refuses it."""
+    if not path.exists():
+        return []
+    code, wrong = sentence("inspect", str(path))
+    if code or wrong:
+        return wrong
+    wrong += sentence("tape", "verify", str(path), may=(0,))[1]
+    info = json.loads((path / "tape.json").read_text())
+    counted = info["counts"]["events"]
+    if counted > victim.events:
+        wrong.append(f"{counted} events of {victim.events}")
+    if 0 < counted < victim.events < ANY and not {each["kind"] for each in info["warnings"]} & {"stopped", "killed"}:
+        wrong.append(f"{counted} events of {victim.events}, and nothing is said: {info['warnings']}")
+    return wrong
+
+
+def judge_run(path: Path, victim: Victim) -> list[str]:
+    """A run can be reported on, balances, and is whole, or says that it is not; or a sentence refuses it."""
+    if not path.exists():
+        return []
+    code, wrong = sentence("report", str(victim.tape), str(path))
+    if code or wrong:
+        return wrong
+    info = json.loads((path / "run.json").read_text())
+    if not info.get("finished"):
+        return []  # the report says so
+    accounting = info["accounting"]
+    if not accounting["balanced"] or accounting["tape_events"] != victim.events:
+        wrong.append(f"the accounting: {accounting}")
+    if accounting["not_sent"] and not info["partial"]:
+        wrong.append(f"{accounting['not_sent']} not sent, and not partial")
+    return wrong
+
+
+def judge_runs(path: Path, victim: Victim) -> list[str]:
+    """A folder of runs: each of them."""
+    return [text for run in sorted(path.glob("*.run")) for text in judge_run(run, victim)]
+
+
+def judge_file(path: Path, victim: Victim) -> list[str]:
+    """A file is whole, or not there."""
+    if not path.exists():
+        return []
+    text = path.read_text(errors="replace")
+    if text.startswith("{"):
+        try:
+            json.loads(text)
+        except ValueError as error:
+            return [f"{path.name}: half of it: {error}"]
+        return []
+    return [] if text.rstrip().endswith(("</html>", ";")) else [f"{path.name}: half of it: {text[-200:]!r}"]
+
+
+def judge_nothing(path: Path, victim: Victim) -> list[str]:
+    """No output."""
+    return [f"{path.name} was made"] if path.exists() else []
+
+
+# ---- many ----
+
+
+@dataclass(frozen=True)
+class Found:
+    """A kill after which something was wrong."""
+
+    name: str
+    number: int
+    kill: str
+    wrong: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name}, kill {self.number} ({self.kill}):\n    " + "\n    ".join(self.wrong)
+
+
+def lasts(victim: Victim, work: Path, zygote: Zygote | None = None) -> float:
+    """Run a victim to its end; return how long it takes. Raises AssertionError where that goes wrong."""
+    began = time.monotonic()
+    _, text, wrong = run_victim(victim, fresh(work), None, zygote)
+    took = time.monotonic() - began
+    wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
+    assert not wrong, (victim.arguments, wrong, text)
+    return took
+
+
+def kill_once(
+    name: str, victim: Victim, work: Path, number: int, seed: int, lasts_s: float, zygote: Zygote | None = None
+) -> tuple[int, Found | None]:
+    """Kill a victim in the way of this number; return its exit code, and what was wrong."""
+    kill = random_kill(random.Random(f"{seed}/{name}/{number}"), lasts_s)
+    code, _, wrong = run_victim(victim, fresh(work), kill, zygote)
+    wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
+    return code, Found(name, number, str(kill), tuple(wrong)) if wrong else None
+
+
+def fresh(work: Path) -> Path:
+    """Return the folder, empty."""
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir()
+    return work
+
+
+def described(info: Any) -> str:
+    """Return counts as text."""
+    return ", ".join(f"{value} x {key}" for key, value in sorted(info.items()))

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pseudonyms under every sql_mode and character set: what a session took for a value is replaced, whatever we would.
+
+Statements are made so that they are whole in one way to read them, with secrets in their values only.
+"""
+
+import random
+import re
+from dataclasses import dataclass
+
+import pytest
+from querytape.native.bindings.pseudonyms import Pseudonyms
+
+from .test_pseudonyms import KEY, counted, replaced
+
+WIDE = {"narrow": b"\xc3\xa9", "gbk": b"\x95\x5c", "sjis": b"\x95\x5c", "big5": b"\xa5\x5c"}
+MORE_WIDE = {"narrow": b"\xe4\xb8\xad", "gbk": b"\xd5\x60", "sjis": b"\x83\x5c", "big5": b"\xa4\x5c"}
+STATEMENTS = 400
+
+
+@dataclass
+class Maker:
+    """Makes statements of one way to read: NO_BACKSLASH_ESCAPES or not, ANSI_QUOTES or not, a character set."""
+
+    chance: random.Random
+    no_backslash: bool
+    ansi: bool
+    charset: str
+
+    def __post_init__(self) -> None:
+        self.secrets: list[bytes] = []
+
+    def secret(self) -> bytes:
+        """Return a value that nothing else has in it."""
+        letters = bytes(self.chance.choice(b"bcdfghjklmnpqrstvwxz") for _ in range(9))
+        self.secrets.append(letters)
+        return letters
+
+    def literal(self) -> bytes:
+        """Return a literal with a secret in it, and what makes literals hard to read."""
+        quote = b"'" if self.ansi or self.chance.random() < 0.6 else b'"'
+        other = b'"' if quote == b"'" else b"'"
+        pieces = [quote * 2, other, b"/*", b"*/", b"-- ", b"#", b"`", b" ", b", ", WIDE[self.charset],
+                  MORE_WIDE[self.charset], WIDE[self.charset] + b" ", b"%", b"="]  # fmt: skip
+        if self.no_backslash:
+            pieces += [b"\\", b"\\\\", b"C:\\", b"\\" + quote * 2]
+        else:
+            pieces += [b"\\\\", b"\\" + quote, b"\\'", b'\\"', b"\\n"]
+        made = [self.chance.choice(pieces) for _ in range(self.chance.randrange(6))]
+        made.insert(self.chance.randrange(len(made) + 1), self.secret())
+        if self.no_backslash and self.chance.random() < 0.3:
+            made.append(b"\\")
+        return quote + b"".join(made) + quote
+
+    def make(self) -> tuple[bytes, list[bytes]]:
+        """Return a statement and its secrets."""
+        self.secrets = []
+        return self.statement(), self.secrets
+
+    def statement(self) -> bytes:
+        """Return a statement of several literals, comments and names."""
+        name = b'"col"' if self.ansi and self.chance.random() < 0.5 else b"`col`"
+        parts = [b"SELECT " + name, self.literal(), b"COUNT(*) FROM t WHERE a = 5"]
+        for _ in range(self.chance.randrange(4)):
+            parts.append(
+                self.chance.choice(
+                    [
+                        b"AND b = " + self.literal(),
+                        b"/* " + self.secret() + b" */",
+                        b"AND c IN (" + self.literal() + b"," + self.literal() + b")",
+                        b"-- " + self.secret() + b"\n",
+                        b"/*!40101 AND d = " + self.literal().replace(b"*/", b"").replace(b"/*", b"") + b" */",
+                    ]
+                )
+            )
+        if self.chance.random() < 0.2:
+            return b"SET sql_mode = " + self.literal()
+        return b" ".join(parts)
+
+
+@pytest.mark.parametrize("charset", list(WIDE))
+@pytest.mark.parametrize("ansi", [False, True])
+@pytest.mark.parametrize("no_backslash", [False, True])
+def test_no_value_of_any_reading_is_left(no_backslash: bool, ansi: bool, charset: str) -> None:
+    """No secret of the original is in any statement with pseudonyms."""
+    maker = Maker(random.Random(f"{no_backslash} {ansi} {charset}"), no_backslash, ansi, charset)
+    kept = [maker.make() for _ in range(STATEMENTS)]
+    found = replaced([statement for statement, _ in kept])
+    for (statement, secrets), now in zip(kept, found, strict=True):
+        if statement.startswith(b"SET"):
+            continue  # settings stay
+        left = [secret for secret in secrets if secret in now]
+        assert not left, (statement, now, left)
+
+
+def test_what_is_clear_stays_as_it_was_written() -> None:
+    """Where only one way to read is possible nothing else changes, and nothing is counted."""
+    clear = [
+        b"SELECT 'it\\'s', b FROM t WHERE c = 'that\\'s'",
+        b'SELECT "a", "b\\"c" FROM t',
+        "SELECT 'Müller', 'naïve\\n' FROM `größe`".encode(),
+        b"INSERT INTO t VALUES ('x\\\\', 'y')",
+    ]
+    found, ambiguous = counted(clear)
+    outside = [re.sub(rb"'(\\.|[^'])*'|\"(\\.|[^\"])*\"", b"?", text) for text in (*clear, *found)]
+    assert outside[: len(clear)] == outside[len(clear) :]
+    assert ambiguous == 0
+
+
+def test_what_has_two_meanings_is_counted() -> None:
+    """Both meanings lose their values."""
+    found, ambiguous = counted([rb"SELECT '\', secretone, 'secrettwo' -- '"])
+    assert ambiguous == 1
+    assert b"secretone" not in found[0]
+    assert b"secrettwo" not in found[0]
+
+
+def test_a_cut_statement_keeps_nothing() -> None:
+    """A log cut it inside a literal: another way to read does not make a word of the rest."""
+    (found,) = replaced([rb"INSERT INTO t VALUES ('a\'b', 'secrettext and more"])
+    assert b"secrettext" not in found
+
+
+HARD = ("O'Hara{}", "{} for key 'x", "a'{}'b", "{}", "'{}", "{}'", "{0} '{0}' {0}")
+MESSAGES = (
+    "Duplicate entry '{}' for key 'users.email'",
+    "You have an error in your SQL syntax; check the manual that corresponds to your MySQL server version for the right"
+    " syntax to use near '{}' at line 1",
+    "Data too long for column '{}' at row 12",
+    "Table '{}' doesn't exist",
+    "{}",
+    "Incorrect datetime value: '{}' for column 'd' at row 100",
+    "Access denied for user '{}'@'10.0.0.1' (using password: YES)",
+)
+
+
+@pytest.mark.parametrize("template", MESSAGES)
+def test_no_value_is_left_in_a_message(template: str) -> None:
+    """Whatever quotes a value has, and where the message has none; what servers say themselves stays."""
+    texts = [template.format(hard.format("zqkvbnmw")) for hard in HARD]
+    found = [text.decode() for text in replaced([text.encode() for text in texts], "m")]
+    assert not [text for text in found if "zqkvbnmw" in text or "Hara" in text]
+    said = re.findall(r"\b(?:for key|at row 12|at row 100|doesn't exist|Access denied for user)\b", template)
+    assert all(each in found[HARD.index("{}")] for each in said)
+
+
+def test_one_key_for_all() -> None:
+    """A value has its pseudonym in a statement and in the message about it."""
+    assert Pseudonyms(KEY).ambiguous == 0
+    (value,) = replaced([b"bob.smith"], "t")
+    assert value in replaced([b"Duplicate entry 'bob.smith' for key 'm'"], "m")[0]
