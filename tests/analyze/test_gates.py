@@ -162,6 +162,10 @@ def test_each_part_that_holds_is_named() -> None:
         check_gate("slower in faster")
     with pytest.raises(InputError, match=r"'\(1, 2\)' is not allowed in 'slower > \(1, 2\)'; names are slower, faster"):
         check_gate("slower > (1, 2)")
+    with pytest.raises(
+        InputError, match=r"'2 \*\* 9' is not allowed in 'slower > 0 and \(not faster < 2 \*\* 9\)'; names"
+    ):
+        check_gate("slower > 0 and (not faster < 2 ** 9)")
 
 
 def test_the_help_is_in_columns() -> None:
