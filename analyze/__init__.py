@@ -10,12 +10,14 @@ from ..common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
     from .gates import FAILED_GATE, check_gate, failed, gate_help, gate_values
+    from .lint.check import LintResult, lint_tape
     from .model import Report, Settings
     from .pipeline import build
     from .render.chart_specs import write_charts
     from .render.html_page import as_html
     from .render.json_report import as_json
     from .render.junit import as_junit
+    from .render.lint_report import lint_json, show_lint
     from .render.markdown import as_markdown
     from .render.sweep_page import sweep_page
     from .render.tables import write_tables
@@ -30,6 +32,7 @@ else:
         __name__,
         {
             "FAILED_GATE": ".gates:FAILED_GATE",
+            "LintResult": ".lint.check:LintResult",
             "Margin": ".verdicts.verdict:Margin",
             "Report": ".model:Report",
             "Settings": ".model:Settings",
@@ -46,7 +49,10 @@ else:
             "failed": ".gates:failed",
             "gate_help": ".gates:gate_help",
             "gate_values": ".gates:gate_values",
+            "lint_json": ".render.lint_report:lint_json",
+            "lint_tape": ".lint.check:lint_tape",
             "measure_level": ".sweep:measure_level",
+            "show_lint": ".render.lint_report:show_lint",
             "show_report": ".render.terminal:show_report",
             "show_tape_difference": ".render.tape_terminal:show_tape_difference",
             "show_tape_summary": ".render.tape_terminal:show_tape_summary",
@@ -61,6 +67,7 @@ else:
 
 __all__ = [
     "FAILED_GATE",
+    "LintResult",
     "Margin",
     "Report",
     "Settings",
@@ -77,7 +84,10 @@ __all__ = [
     "failed",
     "gate_help",
     "gate_values",
+    "lint_json",
+    "lint_tape",
     "measure_level",
+    "show_lint",
     "show_report",
     "show_tape_difference",
     "show_tape_summary",

@@ -14,6 +14,7 @@ from .lazy_group import LazyCommand, LazyGroup
 COMMANDS = {
     "capture": LazyCommand(".commands.capture:capture_group", "Record production's queries into a tape."),
     "inspect": LazyCommand(".commands.inspect_tape:inspect_command", "Show what is on a tape, and what it lacks."),
+    "lint": LazyCommand(".commands.lint:lint_command", "Find what another version refuses or does differently."),
     "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server."),
     "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency."),
     "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay."),

@@ -30,7 +30,7 @@ LAYERS = {
         ("verdicts", "database"),
         ("model",),
         ("findings",),
-        ("pipeline", "tape_summary", "sweep", "gates"),
+        ("pipeline", "tape_summary", "sweep", "gates", "lint"),
         ("render",),
         ("library",),
         ("",),

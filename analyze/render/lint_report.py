@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show what `querytape lint` found: on a terminal of 80 columns, or as JSON."""
+
+import json
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from ...common.text import printable
+from ...common.units import count, duration, percent
+from ..lint.check import Finding, LintResult
+from ..lint.rules import EFFECTS
+from .text_table import TEXT_WIDTH
+
+TITLES = {
+    "fails": ("Fails", "red"),
+    "changes": ("May give something else", "yellow"),
+    "deprecated": ("Deprecated: works, and will not for ever", "dim"),
+}
+
+
+def show_lint(result: LintResult, console: Console, top: int) -> None:
+    """Print the answer, what could not be looked at, and each rule with its `top` costliest statements."""
+    source = result.source or "a version that the tape does not tell"
+    console.print(f"May this traffic move from {source} to {result.target}?")
+    console.print(_answer(result))
+    console.print(
+        f"  {_number(result.digests, 'digest')}, {_number(result.statements, 'statement')} that succeeded;"
+        f" {_number(result.rules, 'rule')}"
+    )
+    for sentence in limits(result):
+        console.print(f"  [yellow]{escape(sentence)}[/]")
+    for effect in EFFECTS:
+        if findings := result.of(effect):
+            title, style = TITLES[effect]
+            console.print(f"\n[bold {style}]{title}[/] ({_number(result.count(effect), 'digest')})")
+            for finding in findings:
+                _finding(result, finding, console, top)
+
+
+def limits(result: LintResult) -> list[str]:
+    """Return what was not looked at, and what was guessed; each a sentence."""
+    found = []
+    if result.source is None:
+        found.append("The tape does not tell its server's version: every rule was applied. --from mysql-5.7 says it.")
+    if result.not_read:
+        found.append(f"{result.not_read:,} digests have no sample: their text could not be looked at.")
+    if result.cut:
+        found.append(f"{result.cut:,} samples are cut: only their beginning was looked at.")
+    if result.time_ns is None:
+        found.append("The tape has no durations: shares are of statements, not of time.")
+    return found
+
+
+def lint_json(result: LintResult) -> str:
+    """Return everything as JSON."""
+    shown: dict[str, Any] = {
+        "tape": str(result.tape.path),
+        "from": str(result.source) if result.source else None,
+        "to": str(result.target),
+        "rules": result.rules,
+        "digests": result.digests,
+        "statements": result.statements,
+        "duration_ns": result.time_ns,
+        "not_read": result.not_read,
+        "cut": result.cut,
+        "limits": limits(result),
+        "counts": {effect: result.count(effect) for effect in EFFECTS},
+        "findings": [
+            {
+                "rule": finding.rule.name,
+                "effect": finding.rule.effect,
+                "advice": finding.rule.advice,
+                "manual": finding.rule.manual,
+                "events": finding.events,
+                "duration_ns": finding.duration_ns,
+                "digests": finding.digests,
+            }
+            for finding in result.findings
+        ],
+    }
+    return json.dumps(shown, indent=1, ensure_ascii=False) + "\n"
+
+
+def _answer(result: LintResult) -> str:
+    fails, changes = result.count("fails"), result.count("changes")
+    if fails:
+        return f"[bold red]Not as it is: {_number(fails, 'digest')} will fail there.[/]"
+    if changes:
+        return f"[bold yellow]Look first: {_number(changes, 'digest')} may give something else there.[/]"
+    return "[bold green]No rule speaks against it.[/] Replay the tape to be sure."
+
+
+def _finding(result: LintResult, finding: Finding, console: Console, top: int) -> None:
+    digests = f"{len(finding.digests):,} digest{'s' if len(finding.digests) > 1 else ''}"
+    console.print(
+        f"  [bold]{finding.rule.name}[/]  {digests}, {count(finding.events)} statements, {_share(result, finding)}"
+    )
+    console.print(f"    {escape(finding.rule.advice)}")
+    console.print(f"    [dim]{escape(finding.rule.manual)}[/]")
+    for row in finding.digests[:top]:
+        time = "" if row["duration_ns"] is None else f" {duration(row['duration_ns'])}"
+        console.print(f"    {row['digest']} {count(row['events'])}x{time}", no_wrap=True)
+        console.print(f"      [dim]{escape(printable(row['normalized'], TEXT_WIDTH - 4))}[/]", no_wrap=True)
+    if len(finding.digests) > top:
+        console.print(f"    ... and {len(finding.digests) - top:,} more; --json has all")
+
+
+def _number(number: int, thing: str) -> str:
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def _share(result: LintResult, finding: Finding) -> str:
+    if result.time_ns and finding.duration_ns is not None:
+        return f"{percent(finding.duration_ns, result.time_ns)} of the time"
+    return f"{percent(finding.events, result.statements)} of the statements"

@@ -1,0 +1,6 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which digests does each rule matter for, the costliest first? Input: lint_findings, lint_digests (texts.sql).
+SELECT f.rule, f.digest, f.events, f.duration_ns, d.normalized
+FROM lint_findings AS f
+JOIN lint_digests AS d USING (digest)
+ORDER BY f.rule, f.duration_ns DESC NULLS LAST, f.events DESC, f.digest

@@ -1,0 +1,32 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- What do the rules of `querytape lint` look at? Input: tape_events, tape_digests.
+--   lint_digests: each digest that succeeded at least once, with counts and its sample in lower case, where strings, quoted names and
+--     comments are `?`; executable comments (/*! ... */) and hints stay. Statements that always failed did so before, too.
+--   lint_prepared: the digests that were prepared.
+-- By hand:
+--   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
+--   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
+--   .read analyze/sql/lint/texts.sql
+-- Bytes that are not UTF-8 become \xNN, quotes and backslashes stay what they are.
+CREATE OR REPLACE TEMP MACRO as_text(bytes) AS coalesce(try(decode(bytes)),
+    replace(replace(replace(bytes::VARCHAR, '\x27', ''''), '\x22', '"'), '\x5C', '\'));
+
+CREATE OR REPLACE TEMP MACRO without_strings(text) AS regexp_replace(text,
+    '''(?:[^''\\]|\\.|'''')*(?:''|$)|"(?:[^"\\]|\\.|"")*(?:"|$)|`[^`]*(?:`|$)'
+    || '|/\*(?:[^!+*Mm]|\*+[^*/])(?:[^*]|\*+[^*/])*(?:\*+/|\**$)|/\*\*+/|--[ \t][^\n]*|#[^\n]*', '?', 'gs');
+
+CREATE OR REPLACE TEMP TABLE lint_digests AS
+SELECT d.digest, d.normalized, e.events, e.duration_ns, d.sample IS NULL AS no_sample,
+    d.sample_bytes > octet_length(d.sample) AS cut, without_strings(lower(as_text(d.sample))) AS text
+FROM tape_digests AS d
+JOIN (
+    SELECT digest, count(*) AS events, sum(duration_ns)::BIGINT AS duration_ns
+    FROM tape_events
+    WHERE digest IS NOT NULL AND coalesce(errno, 0) = 0
+    GROUP BY digest
+) AS e USING (digest);
+
+CREATE OR REPLACE TEMP TABLE lint_prepared AS
+SELECT DISTINCT digest FROM tape_events WHERE command IN ('prepare', 'execute') AND digest IS NOT NULL;
+
+CREATE OR REPLACE TEMP TABLE lint_findings (rule VARCHAR, digest VARCHAR, events BIGINT, duration_ns BIGINT);

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape lint`."""
+
+from pathlib import Path
+
+import click
+
+from ...analyze import lint_json, lint_tape, show_lint
+from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
+from ..output import complete_tape, console
+
+EXIT_GATE = 3
+
+
+class VersionType(click.ParamType[Version]):
+    """A family and a version: mysql-8.4, mysql-9.x, mariadb-11.8."""
+
+    name = "version"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Version:
+        """Read the version."""
+        if isinstance(value, Version):
+            return value
+        try:
+            return parse_version(str(value))
+        except VersionError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command(
+    "lint",
+    epilog="""\b
+Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
+
+\b
+Examples:
+  querytape lint shop.tape --to mysql-8.4
+  querytape lint shop.tape --to mariadb-11.8 --top 10
+  querytape lint shop.tape --from mysql-5.7 --to mysql-9.x --fail-on fails
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option("--to", "target", type=VersionType(), required=True, help="Version to move to: mysql-8.4, mariadb-11.8.")
+@click.option(
+    "--from", "source", type=VersionType(), help="Version that the traffic comes from, where the tape does not tell it."
+)
+@click.option("--top", default=3, metavar="NUMBER", show_default=True, help="Number of statements to show for a rule.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text; it has every digest.")
+@click.option(
+    "--fail-on", type=click.Choice(EFFECTS), help="Exit with 3 if a statement has this effect or a worse one."
+)
+def lint_command(
+    tape: Path, target: Version, source: Version | None, top: int, as_json: bool, fail_on: str | None
+) -> int:
+    """Find what another version refuses or does differently, without a server.
+
+    Looks in the tape's statements for reserved words, removed and deprecated syntax, functions, variables and SQL
+    modes, zero dates, GROUP BY that no longer sorts, and what the other family cannot prepare. Each finding names its
+    digests, its share of the time and the section of the manual. Rules read texts only: a replay says what they cannot.
+    """
+    complete_tape(tape)
+    result = lint_tape(tape, target, source)
+    if as_json:
+        click.echo(lint_json(result), nl=False)
+    else:
+        show_lint(result, console(), top)
+    worst = EFFECTS[: EFFECTS.index(fail_on) + 1] if fail_on else ()
+    return EXIT_GATE if any(result.of(effect) for effect in worst) else 0

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules over tapes: every example is found by its own rule, quoted names and strings are not, failures do not count."""
+
+from pathlib import Path
+
+import pytest
+from querytape.analyze import lint_tape
+from querytape.analyze.lint.check import LintResult
+from querytape.analyze.lint.rules import all_rules, parse_version
+from querytape.native.bindings.statements import Normalizer
+
+from tests.helpers.tapes import make_tape
+
+RULES = list(all_rules())
+
+
+def tape_of(folder: Path, statements: list[dict[str, object]]) -> Path:
+    """Return a tape of statements, each with the digest of its text."""
+    normalizer = Normalizer()
+    rows = [{"digest": f"{normalizer.normalize(str(row['statement']).encode()).digest}", **row} for row in statements]
+    return make_tape(folder / "l.tape", rows)
+
+
+def found(result: LintResult) -> dict[str, int]:
+    """Return the events of each rule that found something."""
+    return {finding.rule.name: finding.events for finding in result.findings}
+
+
+@pytest.mark.parametrize("way", ["mysql-5.7 mysql-9.x", "mysql-8.0 mariadb-10.11", "mariadb-11.8 mysql-9.x"])
+def test_each_example_is_found(tmp_path: Path, way: str) -> None:
+    """By its own rule, on a tape of all of them."""
+    source, target = map(parse_version, way.split())
+    mine = [rule for rule in RULES if rule.to == target.family and rule.source in ("any", source.family)]
+    rows: list[dict[str, object]] = [
+        {
+            "statement": rule.example,
+            "command": "prepare" if rule.where == "prepared" else "query",
+            "digest": f"{number:016x}",
+        }
+        for number, rule in enumerate(mine)
+    ]
+    result = lint_tape(make_tape(tmp_path / "l.tape", rows), target, source)
+    places = {finding.rule.name: {row["digest"] for row in finding.digests} for finding in result.findings}
+    missed = [
+        rule.name
+        for number, rule in enumerate(mine)
+        if rule.name in {r.name for r in mine if source.family != target.family or source.numbers < r.since}
+        and f"{number:016x}" not in places.get(rule.name, set())
+    ]
+    assert missed == []
+
+
+def test_names_that_are_quoted(tmp_path: Path) -> None:
+    """Reserved words in backticks, strings and comments, behind a table's name or as variables are none."""
+    fine = (
+        "SELECT `rank` FROM t",
+        "SELECT 'rank', \"rank\", t.rank, @rank FROM t",
+        "SELECT a /* rank */ FROM t -- rank\n",
+        "SELECT a FROM t # rank",
+        "SELECT 'it''s rank', 'a\\'rank' FROM t",
+        "SELECT a_rank, rank_b, ranks FROM t",
+    )
+    tape = tape_of(tmp_path, [{"statement": text, "digest": f"{n:016x}"} for n, text in enumerate(fine)])
+    assert found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-5.7"))) == {}
+
+
+def test_words_in_their_own_place(tmp_path: Path) -> None:
+    """Syntax that both families have is no name."""
+    fine = (
+        "SELECT a FROM t LIMIT 5 OFFSET 10",
+        "SELECT RANK() OVER (PARTITION BY a ORDER BY b ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+        "WITH RECURSIVE x AS (SELECT 1) SELECT * FROM x",
+        "SELECT DATABASE(), SCHEMA()",
+        "SELECT a FROM t EXCEPT SELECT b FROM t",
+    )
+    rows: list[dict[str, object]] = [{"statement": text, "digest": f"{n:016x}"} for n, text in enumerate(fine)]
+    for source, target in (("mariadb-11.8", "mysql-8.4"), ("mysql-5.7", "mariadb-11.8")):
+        result = lint_tape(make_tape(tmp_path / f"{target}.tape", rows), parse_version(target), parse_version(source))
+        assert found(result) == {}
+
+
+def test_what_failed_before_does_not_count(tmp_path: Path) -> None:
+    """Only statements that succeeded are told, with their own counts and time."""
+    text = "SELECT PASSWORD('x')"
+    rows: list[dict[str, object]] = [
+        {"statement": text, "errno": 1305, "duration_ns": 9},
+        {"statement": text, "errno": 0, "duration_ns": 5},
+        {"statement": text, "errno": None, "duration_ns": 6},
+        {"statement": "SELECT ENCRYPT('a')", "errno": 1305},
+    ]
+    result = lint_tape(tape_of(tmp_path, rows), parse_version("mysql-8.0"), parse_version("mysql-5.7"))
+    assert found(result) == {"function-password": 2}
+    assert result.findings[0].duration_ns == 11
+    assert result.count("fails") == 1
+
+
+def test_values_are_looked_for_in_every_statement(tmp_path: Path) -> None:
+    """A zero date need not be in the sample of its digest."""
+    rows: list[dict[str, object]] = [
+        {"statement": "INSERT INTO t (d) VALUES ('2020-01-01')"},
+        {"statement": "INSERT INTO t (d) VALUES ('0000-00-00')"},
+        {"statement": "INSERT INTO t (d) VALUES (_binary'\udcff', '0000-00-00')".encode("utf-8", "surrogateescape")},
+    ]
+    rows = [{**row, "digest": "00000000000000aa"} for row in rows]
+    result = lint_tape(make_tape(tmp_path / "l.tape", rows), parse_version("mysql-8.0"), parse_version("mariadb-10.6"))
+    assert found(result) == {"zero-date": 2}
+
+
+def test_the_tapes_own_version_counts(tmp_path: Path) -> None:
+    """A tape says where it comes from."""
+    tape = tape_of(tmp_path, [{"statement": "SELECT rank FROM t"}])
+    assert "reserved-word-rank" in found(lint_tape(tape, parse_version("mysql-8.0")))
+    assert "reserved-word-rank" not in found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-8.0")))

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules themselves: on real servers, each example fails or changes where its rule says so, and not where it comes from."""
+
+import re
+from collections.abc import Iterator
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+
+import pymysql
+import pytest
+from querytape.analyze.lint.rules import (
+    EFFECTS,
+    FAMILIES,
+    Rule,
+    Version,
+    VersionError,
+    all_rules,
+    applicable,
+    parse_version,
+    reserved_since,
+    tape_version,
+    words,
+)
+from querytape.servers.programs import find_program
+from querytape.servers.sandbox import Server, start_server
+
+RULES = list(all_rules())
+KINDS = {
+    "mysql-5.7": Version("mysql", (5, 7, 22)),
+    "mysql-8.0": Version("mysql", (8, 0, 31)),
+    "mysql-9": Version("mysql", (9, 7, 4)),
+    "mariadb": Version("mariadb", (10, 11, 6)),
+    "mariadb-11.8": Version("mariadb", (11, 8, 6)),
+}
+TABLE = (
+    "CREATE TABLE t (id INT PRIMARY KEY, a INT, b VARCHAR(20), d DATE, dt DATETIME, j {json}, g GEOMETRY, KEY (a))",
+    "INSERT INTO t (id, a, b, d, j) VALUES (1, 5, 'x', '2020-01-01', '{{\"a\": 1}}'), (2, 3, 'y', '2020-01-02', '[1]'),"
+    " (3, 5, 'z', '2020-01-03', '{{}}')",
+)
+DEPRECATED = (1287, 1681, 3719, 3778)
+
+
+def test_versions() -> None:
+    """They are read as users write them, and as servers say them."""
+    assert parse_version("mysql-9.x").numbers > parse_version("MySQL-9.7").numbers > parse_version("mysql-8.4").numbers
+    assert str(parse_version("mysql-9")) == "mysql-9.x"
+    assert tape_version("5.5.5-10.11.6-MariaDB-log") == Version("mariadb", (10, 11, 6))
+    assert tape_version("8.0.36-28") == Version("mysql", (8, 0, 36))
+    assert tape_version("unknown") is tape_version(None) is None
+    for text in ("mysql", "mysql-", "postgres-16", "mysql-8.4; DROP", "8.4", ""):
+        with pytest.raises(VersionError):
+            parse_version(text)
+
+
+def test_lines() -> None:
+    """Each line is whole, named once, and its expressions can be compiled."""
+    assert len({rule.name for rule in RULES}) == len(RULES) > 200
+    for rule in RULES:
+        assert rule.effect in EFFECTS, rule.name
+        assert rule.where in ("text", "call", "value", "prepared"), rule.name
+        assert rule.to in FAMILIES, rule.name
+        assert rule.source in ("any", *FAMILIES), rule.name
+        assert rule.advice.endswith((".", ")")), rule.name
+        assert rule.manual, rule.name
+        re.compile(rule.regex())
+        re.compile(rule.unless)
+    for word in words():
+        assert word["mysql"] or word["mariadb"]
+        re.compile(word["unless"])
+
+
+def names(source: str | None, target: str) -> set[str]:
+    """Return the names of the rules for the way from one version to another."""
+    start = None if source is None else parse_version(source)
+    return {rule.name for rule in applicable(start, parse_version(target))}
+
+
+def test_what_a_server_refused_already_is_no_rule() -> None:
+    """Rules depend on where the traffic comes from."""
+    assert "function-password" in names("mysql-5.7", "mysql-8.0")
+    assert "function-password" not in names("mysql-8.0", "mysql-9.x")
+    assert "reserved-word-rank" in names("mysql-5.7", "mysql-8.4")
+    assert "reserved-word-rank" not in names("mysql-8.0", "mysql-9.x")
+    assert "sql-calc-found-rows" in names("mysql-8.0", "mysql-9.x")
+    assert "returning" in names("mariadb-11.8", "mysql-8.4")
+    assert "returning" not in names("mysql-5.7", "mysql-8.4")
+    assert "utf8mb4-0900" in names("mysql-8.0", "mariadb-10.11")
+    assert "utf8mb4-0900" not in names("mysql-8.0", "mariadb-11.8")
+    assert "reserved-word-offset" in names("mysql-8.0", "mariadb-10.11")
+    assert {"returning", "function-password"} <= names(None, "mysql-8.0")
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[dict[str, Server]]:
+    """A server of each version that this machine has."""
+    with ExitStack() as stack:
+        found = {kind: stack.enter_context(start_server(kind)) for kind in KINDS if find_program(kind)}
+        if len(found) < 2:
+            pytest.skip("rules were not tried: no two servers on this machine (make servers)")
+        yield found
+
+
+class Trial:
+    """A connection on which examples are tried, each on a table as it was."""
+
+    def __init__(self, server: Server, kind: str) -> None:
+        self.server, self.kind, self.changed = server, kind, True
+        self.con = server.connect()
+
+    def outcome(self, text: str, prepared: bool = False) -> tuple[str, object]:
+        """Return `error` and its number, or `ok`, what came back and the warnings of deprecation."""
+        if self.changed:
+            self._fill()
+        self.changed = not prepared and not text.upper().startswith(("SELECT", "SHOW", "SET "))
+        try:
+            return self._try(text, prepared)
+        except pymysql.MySQLError as error:
+            self.changed = False
+            return "error", error.args[0]
+        finally:
+            with suppress(pymysql.MySQLError):
+                self.con.cursor().execute("SET SESSION sql_mode = DEFAULT")
+
+    def _try(self, text: str, prepared: bool) -> tuple[str, object]:
+        with self.con.cursor() as cursor:
+            if prepared:
+                cursor.execute("PREPARE q FROM '" + text.replace("'", "''") + "'")
+                return "ok", None
+            cursor.execute(text)
+            rows = cursor.fetchall()
+            cursor.execute("SHOW WARNINGS")
+            return "ok", (rows, sorted({row[1] for row in cursor.fetchall() if row[1] in DEPRECATED}))
+
+    def _fill(self) -> None:
+        self.con.close()
+        self.con = self.server.connect()
+        with self.con.cursor() as cursor:
+            for user in ("lint_u", "lint_n", "lint_c"):
+                with suppress(pymysql.MySQLError):
+                    cursor.execute(f"DROP USER {user}@localhost")
+            cursor.execute("DROP DATABASE IF EXISTS lint")
+            cursor.execute("CREATE DATABASE lint")
+            cursor.execute("USE lint")
+            for text in TABLE:
+                cursor.execute(text.format(json="JSON" if self.kind.startswith("mysql") else "LONGTEXT"))
+            self.con.commit()
+
+
+def is_source(rule: Rule, version: Version) -> bool:
+    """Whether a rule is for traffic from this version."""
+    if rule.source not in ("any", version.family):
+        return False
+    return version.family != rule.to or version.numbers < rule.since or rule.effect == "deprecated"
+
+
+@pytest.mark.mysql
+@pytest.mark.mariadb
+@pytest.mark.slow
+def test_each_example_on_the_servers(servers: dict[str, Server]) -> None:
+    """It fails, changes or warns on every version that its rule names, and does something else on one that it comes from."""
+    trials = {kind: Trial(server, kind) for kind, server in servers.items()}
+    wrong = []
+    for rule in RULES:
+        seen = {kind: trial.outcome(rule.example, rule.where == "prepared") for kind, trial in trials.items()}
+        targets = [kind for kind in seen if applies(rule, KINDS[kind])]
+        sources = [kind for kind in seen if is_source(rule, KINDS[kind])]
+        for kind in targets:
+            what, more = seen[kind]
+            if rule.effect == "fails" and what == "ok":
+                wrong.append(f"{rule.name}: works on {kind}")
+            if rule.effect == "deprecated" and (what != "ok" or not more[1]):  # type: ignore[index]
+                wrong.append(f"{rule.name}: no warning on {kind}: {more}")
+            others = [seen[source] for source in sources if source != kind]
+            if rule.effect != "deprecated" and others and all(other == seen[kind] for other in others):
+                wrong.append(f"{rule.name}: the same on {kind} as before: {seen[kind]}")
+    for trial in trials.values():
+        trial.con.close()
+    assert wrong == []
+
+
+def applies(rule: Rule, version: Version) -> bool:
+    """Whether a rule is for traffic to this version."""
+    return (
+        version.family == rule.to
+        and version.numbers >= rule.since
+        and (rule.until is None or version.numbers < rule.until)
+    )
+
+
+@pytest.mark.mysql
+@pytest.mark.mariadb
+@pytest.mark.slow
+def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
+    """Used as a column's name it is refused (1064) exactly on the versions that reserve it."""
+    wrong = []
+    for kind, server in servers.items():
+        trial = Trial(server, kind)
+        for word in words():
+            name = word["word"]
+            outcome = trial.outcome(f"SELECT {name} FROM (SELECT 1 AS `{name}`) AS t0")
+            if name == "current_role" and kind.startswith("mariadb"):
+                outcome = trial.outcome(f"SELECT 1 FROM (SELECT 1 AS y) AS {name}")  # a function without parentheses
+            if (outcome[0] == "error") != reserved_since(word, KINDS[kind]):
+                wrong.append(f"{name} on {kind}: {outcome}")
+        trial.con.close()
+    assert wrong == []
+
+
+def test_a_rule_of_a_call_takes_the_name_as_it_is() -> None:
+    """A name in a rule is no expression."""
+    rule = replace(RULES[0], where="call", pattern="a.b")
+    assert re.search(rule.regex(), "axb(") is None

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `querytape lint` prints."""
+
+import io
+import json
+from pathlib import Path
+
+from querytape.analyze import lint_json, lint_tape, show_lint
+from querytape.analyze.lint.rules import parse_version
+from rich.console import Console
+
+from tests.helpers.tapes import make_tape
+
+
+def shown(tape: Path, target: str, source: str | None = None) -> str:
+    """Return the text of 80 columns."""
+    result = lint_tape(tape, parse_version(target), parse_version(source) if source else None)
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    show_lint(result, console, 2)
+    assert json.loads(lint_json(result))["counts"]["fails"] == result.count("fails")
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_the_answer_comes_first(tmp_path: Path) -> None:
+    """Question, answer, then rules with their statements; more statements than asked for are counted."""
+    rows = [
+        {"statement": f"SELECT [b]rank FROM t{n}", "digest": f"{n:016x}", "duration_ns": 1000 * n} for n in range(1, 5)
+    ]
+    text = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7")
+    question = "May this traffic move from mysql-5.7 to mysql-8.0?\n"
+    assert text.startswith(question + "Not as it is: 4 digests will fail there.\n")
+    assert "reserved-word-rank  4 digests, 4 statements, 100.0% of the time" in text
+    assert text.index("0000000000000004") < text.index("0000000000000003")
+    assert "... and 2 more; --json has all" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_nothing_found(tmp_path: Path) -> None:
+    """It does not promise more than rules can."""
+    text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
+    assert "No rule speaks against it. Replay the tape to be sure." in text
+    assert "no durations" in text

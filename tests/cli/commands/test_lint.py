@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape lint` as a user types it."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+from querytape.cli.commands.lint import lint_command
+
+from tests.helpers.tapes import make_tape
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    """3 where --fail-on holds, 2 for a version that is none, else 0."""
+    tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT SQL_CALC_FOUND_ROWS a FROM t LIMIT 1"}]))
+    way = [tape, "--from", "mysql-5.7", "--to", "mysql-8.4"]
+    run = CliRunner()
+    assert run.invoke(lint_command, way, standalone_mode=False).return_value == 0
+    assert run.invoke(lint_command, [*way, "--fail-on", "changes"], standalone_mode=False).return_value == 0
+    assert run.invoke(lint_command, [*way, "--fail-on", "deprecated"], standalone_mode=False).return_value == 3
+    refused = run.invoke(lint_command, [tape, "--to", "oracle-19"])
+    assert refused.exit_code == 2
+    assert "write it as mysql-8.4" in refused.output
+
+
+def test_json(tmp_path: Path) -> None:
+    """Every finding is in it."""
+    tape = str(make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}]))
+    printed = CliRunner().invoke(lint_command, [tape, "--from", "mysql-5.7", "--to", "mysql-8.0", "--json"])
+    assert json.loads(printed.output)["findings"][0]["rule"] == "reserved-word-rank"
