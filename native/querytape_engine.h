@@ -154,9 +154,10 @@ int qt_engine_start(struct qt_engine *, struct qt_error *);
  *   params BLOB        schemas/params.md; an execute without is sent as text
  *   clock_us BIGINT    SET timestamp before it; NULL = not
  *   insert_id BIGINT   SET insert_id before it; NULL = not
+ *   insert_ids VARCHAR "offset:id,...": SET insert_id before each of these statements of its text; NULL = not
  *   waits VARCHAR      NULL, or "3:17 5:2;3:18": not before the first 17 commits on table 3 and 2 on table 5; itself
  *                      commit 18 on table 3
- * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U. */
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
 /* From now on due times come `factor` times as fast as the plan has them (1 = as planned). Any thread. */

@@ -48,7 +48,7 @@ def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watc
             options = replace(options, target=options.target.settled(con))
             facts = gather(con)
             read_target = read_target_facts(options)
-            catalog = read_catalog(con) if rules.commit_order else None
+            catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
         for account in options.overrides.accounts.values():
             log_in_as(options.target, account)
         known = common_collations(facts, read_target)

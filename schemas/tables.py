@@ -63,6 +63,15 @@ def columns(kind: str, table: str) -> tuple[tuple[str, str], ...]:
     return tuple((column.name, column.type) for column in declared(kind, table))
 
 
+def complete_sql(kind: str, table: str, source: str) -> str:
+    """Return a table expression of `source` with the columns that files of earlier releases lack, as NULL."""
+    lacking = [column for column in declared(kind, table) if column.may_lack]
+    if not lacking:
+        return source
+    listed = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in lacking)
+    return f"(FROM {source} UNION ALL BY NAME SELECT {listed} WHERE false)"
+
+
 def select_list(kind: str, table: str, have: set[str]) -> str:
     """Return a SELECT list giving every column of a table in order: cast where the input has it, NULL where not."""
     parts = []

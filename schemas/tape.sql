@@ -19,7 +19,8 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     statement BLOB,               -- byte for byte what the client sent; NULL where the command has none or the source does not show it
     stmt BIGINT,                  -- prepared statement, numbered in its session
     params BLOB,                  -- what the command carries besides its text: bound values, long data, a file, ...: params.md
-    insert_id BIGINT,             -- the first id that an INSERT or REPLACE generated: SET insert_id of the source, or its answer
+    insert_id BIGINT,             -- the first id that an INSERT or REPLACE generated: SET insert_id of the source, or its answer; NULL with several statements
+    insert_ids VARCHAR,           -- (older files lack it) of a text of several statements: "offset:id,..." for each INSERT or REPLACE in it that generated ids, at this byte of the statement; '' = ids were generated, but not known by which
     last_insert_id BIGINT,        -- SET last_insert_id the source gives
     file INTEGER NOT NULL,        -- which source file (tape.json: files), from 0
     "offset" BIGINT NOT NULL,     -- byte offset of the event in that file, uncompressed

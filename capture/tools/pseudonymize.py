@@ -15,6 +15,7 @@ from ...common.errors import InputError
 from ...common.files import write_json
 from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
 from ...schemas import Folder, columns
+from ...schemas.tables import complete_sql
 from ..finish import finish
 from ..tape_writer import new_tape, open_storage, part_entry
 from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
@@ -87,7 +88,7 @@ class _Replacer:
 
     def write_part(self, part: Path, final: Path) -> None:
         """Write one part of events with its values replaced."""
-        source = f"read_parquet({sql_text(part)})"
+        source = complete_sql("tape", "events", f"read_parquet({sql_text(part)})")
         more = ', "user", host' if self.accounts else ""
         swaps = "r.c2 AS statement, r.c3 AS params, r.c4 AS error"
         swaps += ', r.c5 AS "user", r.c6 AS host' if self.accounts else ""

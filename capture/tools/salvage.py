@@ -15,6 +15,7 @@ from ...common.files import open_regular, write_json
 from ...common.version import __version__
 from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
 from ...schemas.json_shapes import MAX_BYTES, fitting_keys
+from ...schemas.tables import complete_sql
 from ..finish import finish
 from ..tape_writer import new_tape, open_storage
 from .derive import UNCHANGED, write_facts, write_parts
@@ -53,10 +54,11 @@ def _json(tape: Path) -> dict[str, Any]:
 
 def _is_readable(con: duckdb.DuckDBPyConnection, part: Path) -> bool:
     """Read all of a part; return whether it could be, with the columns that events have."""
+    source = complete_sql("tape", "events", f"read_parquet({sql_text(part)})")
     names = ", ".join(f'count("{name}")' for name, _ in columns("tape", "events"))
     try:
         check_parquet("tape", "events", [part])
-        con.execute(f"SELECT {names}, sum(octet_length(statement)) FROM read_parquet({sql_text(part)})").fetchall()
+        con.execute(f"SELECT {names}, sum(octet_length(statement)) FROM {source}").fetchall()
     except (duckdb.Error, FolderError):
         return False
     return True
@@ -65,9 +67,11 @@ def _is_readable(con: duckdb.DuckDBPyConnection, part: Path) -> bool:
 def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -> None:
     """Make view everything of the parts, each event once; view sessions0, empty where they are lost; table shifts."""
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
+    read = f"read_parquet({sql_files(parts)}, file_row_number = true, filename = true, union_by_name = true)"
+    source = complete_sql("tape", "events", read)
     con.execute(
         f"CREATE VIEW everything AS SELECT {names}"
-        f" FROM read_parquet({sql_files(parts)}, file_row_number = true, filename = true)"
+        f" FROM {source}"
         " QUALIFY row_number() OVER (PARTITION BY session, seq ORDER BY filename, file_row_number) = 1"
     )
     con.execute("CREATE TABLE shifts AS SELECT 0 AS tape, 0 AS sessions, 0 AS files")

@@ -12,6 +12,7 @@ from ...common.duck import plain_reason, sql_files, sql_text
 from ...common.errors import FolderError
 from ...common.files import sha256_of
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
+from ...schemas.tables import complete_sql
 from ..tape_writer import open_storage
 
 FOLLOWS = "it follows from the events"
@@ -81,7 +82,9 @@ def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str
     yield from changed
     try:
         (rows,) = check_parquet("tape", "events", [file]).values()
-        con.execute(f"SELECT {_ALL} FROM read_parquet({sql_text(file)})").fetchall()
+        con.execute(
+            f"SELECT {_ALL} FROM {complete_sql('tape', 'events', f'read_parquet({sql_text(file)})')}"
+        ).fetchall()
     except FolderError as error:
         yield Damage(f"{name} cannot be read: {error}", OTHER_PARTS, lost=True)
         return

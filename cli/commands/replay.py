@@ -13,11 +13,11 @@ from ...common.text import printable
 from ...common.units import short_duration
 from ...experiments.target_slowlog import target_slowlog
 from ...replay import RunSummary, replay
-from ...replay.checks.preflight import counted
+from ...replay.checks.preflight import counted, unknown_overrides
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
 from ..option_sections import SectionedCommand
-from ..output import complete_tape
+from ..output import EXIT_LOST, complete_tape
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
 
@@ -68,7 +68,7 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
     before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
     it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
-    is partial, or has unaccounted events.
+    is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set.
     """
     for each in tapes:
         complete_tape(each)
@@ -83,7 +83,15 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
-    return 0 if summary.complete else 1
+    return exit_code(summary)
+
+
+def exit_code(summary: RunSummary) -> int:
+    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may have got other ids than they were to have."""
+    if not summary.complete:
+        return 1
+    lost = summary.info["plan"].get("ids_unknown", 0) + summary.info["accounting"].get("overrides_failed", 0)
+    return EXIT_LOST if lost else 0
 
 
 def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
@@ -106,6 +114,15 @@ def refused_by_text(accounting: dict[str, Any]) -> list[str]:
     return [text] if n else []
 
 
+def not_overridden(info: dict[str, Any]) -> list[str]:
+    """Return lines on what --now original and --insert-id original could not do."""
+    plan = info["plan"]
+    texts = unknown_overrides(plan.get("ids_unknown", 0), plan.get("now_uncertain", 0))
+    if failed := info["accounting"].get("overrides_failed", 0):
+        texts.append(f"{counted(failed, 'clock or id')} could not be set: the target refused (overrides_failed)")
+    return [f"  WARNING: {text}" for text in texts]
+
+
 def summary_lines(summary: RunSummary) -> list[str]:
     """Return the last lines of a replay: the accounting, lateness, errors, sessions, and where the run is."""
     info = summary.info
@@ -115,6 +132,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
         f" + {accounting['not_sent']:,} not sent",
         *refused_by_text(accounting),
+        *not_overridden(info),
         f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
         f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
         f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/arrow_read.h"
+#include "engine/insert_ids.h"
 #include "engine/pace.h"
 #include "engine/permit.h"
 #include "engine/sessions.h"
@@ -30,6 +31,7 @@ enum {
     PARAMS,
     CLOCK,
     INSERT_ID,
+    INSERT_IDS,
     WAITS
 };
 
@@ -107,21 +109,23 @@ static int64_t read_number(const struct qt_rows *r, int column, int64_t row)
 static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_planned_event **out,
                       struct qt_error *err)
 {
-    size_t len, db_len, params_len, waits_len;
+    size_t len, db_len, params_len, waits_len, ids_len;
     const char *params = qt_read_bytes(r, PARAMS, row, &params_len);
     const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
     const char *db = qt_read_bytes(r, DB, row, &db_len), *waits = qt_read_bytes(r, WAITS, row, &waits_len);
+    const char *ids = qt_read_bytes(r, INSERT_IDS, row, &ids_len);
     int64_t due = qt_read_i64(r, DUE, row);
-    int dropped = await_room(e, (int64_t)(sizeof(struct qt_planned_event) + len + params_len + waits_len), due);
+    size_t room = len + qt_insert_ids_room(ids, ids_len);
+    int dropped = await_room(e, (int64_t)(sizeof(struct qt_planned_event) + room + params_len + waits_len), due);
     struct qt_planned_event *ev;
     char *behind;
 
     if (dropped) {
-        len = params_len = 0;
+        len = room = params_len = ids_len = 0;
         atomic_fetch_add(&e->overload_drops, 1);
     }
     /* One byte more: the library looks for a NUL where a statement is empty. */
-    ev = malloc(sizeof *ev + len + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
+    ev = malloc(sizeof *ev + room + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
     if (ev == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a statement of %zu bytes", len + params_len);
     *ev = (struct qt_planned_event){
@@ -134,17 +138,17 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         .stmt = qt_read_null(r, STMT, row) ? -1 : qt_read_i64(r, STMT, row),
         .clock_us = read_number(r, CLOCK, row),
         .insert_id = read_number(r, INSERT_ID, row),
-        .len = statement == NULL ? SIZE_MAX : len,
         .params_len = params_len,
-        .params = ev->statement + len + 1 + QT_PARAMS_ROOM,
+        .params = ev->statement + room + 1 + QT_PARAMS_ROOM,
         .command = qt_read_i32(r, COMMAND, row),
         .class = qt_read_null(r, CLASS, row) ? -1 : qt_read_i32(r, CLASS, row),
         .account = qt_read_null(r, ACCOUNT, row) ? -1 : qt_read_i32(r, ACCOUNT, row),
         .refused = dropped ? QT_OVERLOAD : QT_EXECUTED,
     };
-    ev->statement[len] = 0;
     if (len > 0)
-        memcpy(ev->statement, statement, len);
+        len = qt_insert_ids_copy(ev->statement, statement, len, ids, ids_len);
+    ev->statement[len] = 0;
+    ev->len = statement == NULL ? SIZE_MAX : len;
     if (params_len > 0)
         memcpy(ev->params, params, params_len);
     behind = ev->params + params_len;
@@ -214,7 +218,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
     pthread_mutex_lock(&e->feed_lock);
-    code = qt_rows_open(&r, in, "lllliilliUlZZllU", err);
+    code = qt_rows_open(&r, in, "lllliilliUlZZllUU", err);
     while (code == QT_OK && !qt_stopping(e)) {
         code = qt_rows_next(&r, err);
         if (code != QT_OK || r.rows == 0)

@@ -186,6 +186,7 @@ static void close_packets(struct qt_reader *reader)
         free(s->paths[i]);
     free(s->paths);
     qt_normalizer_free(s->normalizer);
+    qt_bytes_free(&s->insert_ids);
     qt_reader_release(reader);
     free(s);
 }

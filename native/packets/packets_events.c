@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "packets/insert_ids.h"
+
 static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
 {
     if (owner->session == 0) {
@@ -30,6 +32,24 @@ static void times(struct qt_event_row *out, const struct qt_decoded_event *e)
 static int generates_ids(const struct qt_statement *s)
 {
     return s->text_len > 8 && (memcmp(s->text, "insert ", 7) == 0 || memcmp(s->text, "replace ", 8) == 0);
+}
+
+/* The ids of a text of several statements: each one's own. A text that was redacted has other offsets. */
+static int set_insert_ids(struct qt_packets *s, struct qt_event_row *out, const struct qt_decoded_event *e,
+                          const struct qt_statement *what)
+{
+    out->insert_id = generates_ids(what) ? e->last_insert_id : -1;
+    if (e->result_ids.p == NULL)
+        return QT_OK;
+    int code = qt_write_insert_ids(&s->insert_ids, e->statement, e->result_ids, e->errno_ > 0);
+    if (code < 0)
+        return QT_ENOMEM;
+    out->insert_id = -1;
+    if (code > 0 || (what->redacted != NULL && s->insert_ids.len > 0))
+        out->insert_ids = (struct qt_span){"", 0};
+    else if (s->insert_ids.len > 0)
+        out->insert_ids = (struct qt_span){s->insert_ids.p, s->insert_ids.len};
+    return QT_OK;
 }
 
 static int on_event(void *self, void *connection, const struct qt_decoded_event *e)
@@ -66,7 +86,8 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
         if (code != QT_OK)
             return code;
         qt_event_set_statement(&out, e->statement, &what);
-        out.insert_id = generates_ids(&what) ? e->last_insert_id : -1;
+        if (set_insert_ids(s, &out, e, &what) != QT_OK)
+            return QT_ENOMEM;
         if (what.redacted != NULL) /* what a redacted statement was given may be what was redacted */
             out.params = (struct qt_span){NULL, 0};
     }

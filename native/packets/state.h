@@ -3,6 +3,7 @@
 #ifndef QT_PACKETS_STATE_H
 #define QT_PACKETS_STATE_H
 
+#include "base/bytes.h"
 #include "packets/capture_file.h"
 #include "packets/live.h"
 #include "packets/tcp.h"
@@ -23,6 +24,7 @@ struct qt_packets {
     int ended, told_end;
     struct qt_tcp *tcp;
     struct qt_normalizer *normalizer;
+    struct qt_bytes insert_ids; /* of the event that is told */
     int64_t next_session;
     uint64_t encrypted;
     uint64_t lost; /* live: packets dropped, as last seen at looked_ns */

@@ -20,6 +20,8 @@ struct qt_decoded_event {
     int64_t stmt;             /* prepared statement, numbered in its session from 1 */
     struct qt_span params;    /* of execute, bulk_execute, long_data, fetch, ...: schemas/params.md */
     int64_t rows_sent, rows_affected, bytes_sent, warnings, last_insert_id;
+    struct qt_span
+        result_ids;       /* of a query with several results: 8 bytes each, the id it generated or 0; p NULL = one */
     int64_t errno_;       /* 0 = succeeded, -1 = no answer was seen */
     struct qt_span error; /* the server's message; p NULL = none */
     char checksum[48];    /* "" = none; "text:A:B" or "binary:A:B": rows in order, and as a set; 16 hex digits each */

@@ -70,7 +70,7 @@ struct qt_pending_command *qt_pending_push(struct qt_decoder *d, int type, const
     if (grow(d) != 0)
         return NULL;
     struct qt_pending_command *c = &d->pending[(d->first_pending + d->n_pending) % d->pending_room];
-    struct qt_bytes kept[] = {c->text, c->payload, c->file, c->file_ends, c->error, c->schema};
+    struct qt_bytes kept[] = {c->text, c->payload, c->file, c->file_ends, c->error, c->schema, c->ids};
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
         qt_bytes_clear(&kept[i], KEEP_BYTES);
     *c = (struct qt_pending_command){
@@ -82,6 +82,7 @@ struct qt_pending_command *qt_pending_push(struct qt_decoder *d, int type, const
         .file_ends = kept[3],
         .error = kept[4],
         .schema = kept[5],
+        .ids = kept[6],
         .first_ns = piece->first_ns,
         .last_ns = piece->last_ns,
         .packet = piece->packet,
@@ -228,6 +229,8 @@ static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)
         e.db = qt_bytes_span(&c->payload); /* the schema that is asked for: a replay asks for the same */
     else if (d->has_db)
         e.db = qt_bytes_span(&d->db);
+    if (c->whole && c->ids.len > 8)
+        e.result_ids = qt_bytes_span(&c->ids);
     if (c->error.len > 0)
         e.error = qt_bytes_span(&c->error);
     if (c->whole && c->errno_ == 0)

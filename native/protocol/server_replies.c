@@ -14,6 +14,8 @@
 #include "base/reading.h"
 #include "protocol/pending.h"
 
+#define MAX_RESULTS 100001 /* QT_MAX_SPLIT of sql/split.h, and one more */
+
 static int64_t plus(int64_t sum, uint64_t more)
 {
     return (sum < 0 ? 0 : sum) + (more > INT64_MAX / 2 ? 0 : (int64_t)more);
@@ -44,8 +46,11 @@ int qt_reply_read_ok(const struct qt_decoder *d, struct qt_pending_command *c, c
     uint64_t warnings = qt_take_int(&r, 2);
     if (r.bad)
         return -1;
-    if (p[0] == REPLY_OK) /* the OK behind rows says 0 */
+    if (p[0] == REPLY_OK) { /* the OK behind rows says 0 */
         c->affected = plus(c->affected, affected);
+        if (c->ids.len >= 8)
+            qt_put_le(c->ids.p + c->ids.len - 8, insert_id, 8);
+    }
     c->insert_id = insert_id > 0 ? (int64_t)(insert_id & INT64_MAX) : c->insert_id;
     c->warnings = (int64_t)warnings;
     c->errno_ = c->errno_ > 0 ? c->errno_ : 0;
@@ -214,6 +219,12 @@ static int take_row(struct qt_decoder *d, struct qt_pending_command *c, const st
     return QT_OK;
 }
 
+/* A query has a result for each of its statements. */
+static int begin_result(struct qt_pending_command *c)
+{
+    return c->type == COM_QUERY && c->ids.len < MAX_RESULTS * 8 ? qt_bytes_add_int(&c->ids, 0, 8) : 0;
+}
+
 static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const struct qt_piece *piece)
 {
     if (piece->n == 0)
@@ -237,6 +248,8 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
         c->rows = plus(c->rows, 0);
         return take_row(d, c, piece); /* or a definition, or the end */
     }
+    if (byte != REPLY_INFILE && begin_result(c) != 0)
+        return QT_ENOMEM;
     if (byte == REPLY_OK)
         return take_ok(d, c, piece);
     if (is_eof(piece)) {

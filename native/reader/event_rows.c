@@ -31,6 +31,7 @@ enum column {
     STMT,
     PARAMS,
     INSERT_ID,
+    INSERT_IDS,
     LAST_INSERT_ID,
     FILE_,
     OFFSET,
@@ -67,6 +68,7 @@ const struct qt_column_spec qt_event_columns[N_COLUMNS] = {
     [STMT] = {"stmt", 'l', 1},
     [PARAMS] = {"params", 'z', 1},
     [INSERT_ID] = {"insert_id", 'l', 1},
+    [INSERT_IDS] = {"insert_ids", 'u', 1},
     [LAST_INSERT_ID] = {"last_insert_id", 'l', 1},
     [FILE_] = {"file", 'i', 1},
     [OFFSET] = {"offset", 'l', 1},
@@ -207,6 +209,7 @@ int qt_event_batch_add(struct qt_event_batch *b, const struct qt_event_row *e, c
     known(b, STMT, e->stmt);
     bytes(b, PARAMS, e->params);
     known(b, INSERT_ID, e->insert_id);
+    text(b, INSERT_IDS, e->insert_ids);
     known(b, LAST_INSERT_ID, e->last_insert_id);
     qt_col_i32(&c[FILE_], (int32_t)e->file);
     qt_col_i64(&c[OFFSET], e->offset);

@@ -19,6 +19,7 @@ struct qt_event_row {
     int64_t stmt;
     struct qt_span params;
     int64_t insert_id, last_insert_id;
+    struct qt_span insert_ids; /* "offset:id,..." of a text of several statements */
     int64_t file, offset;
     int64_t rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, warnings, errno_;
     struct qt_span error, checksum;

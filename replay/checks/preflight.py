@@ -29,6 +29,7 @@ def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: P
     return [
         *_introduce(target, facts),
         *_tape(plan, allowed),
+        *_overrides(plan),
         *_source(plan, facts),
         *_neighbours(plan, facts),
         *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
@@ -104,6 +105,28 @@ def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Fi
     hint = "" if allowed.partial_ok else "; add --partial-ok to replay it"
     for reason in reasons:
         yield Finding(severity, f"the tape is partial: {reason}{hint}")
+
+
+def unknown_overrides(ids: int, seconds: int) -> list[str]:
+    """Return what --insert-id original and --now original cannot know. `ids`, `seconds`: ids_unknown, now_uncertain."""
+    texts = []
+    if ids:
+        texts.append(
+            f"--insert-id original: the tape does not know the ids of {counted(ids, 'INSERT')}: the target generates"
+            " its own, and rows of several sessions may swap theirs. Packets and binary logs know them; a slow log only"
+            " with a binary log in statement format"
+        )
+    if seconds:
+        texts.append(
+            f"--now original: {counted(seconds, 'statement')} arrived in one second and were answered in another: the"
+            " first is taken, the server may have used a later one (now_uncertain)"
+        )
+    return texts
+
+
+def _overrides(plan: Plan) -> Iterator[Finding]:
+    for text in unknown_overrides(plan.ids_unknown, plan.now_uncertain):
+        yield Finding("warning", text)
 
 
 def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:

@@ -22,10 +22,14 @@ OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 
 @dataclass(frozen=True)
 class Catalog:
-    """What the target has: `opaque` hides other tables behind it; `together`: tables joined by foreign keys."""
+    """What the target has: `opaque` hides other tables behind it; `together`: tables joined by foreign keys.
+
+    `numbering`: tables that generate ids; None = not asked.
+    """
 
     opaque: frozenset[str] = frozenset()
     together: Mapping[str, str] = field(default_factory=dict)
+    numbering: frozenset[str] | None = None
 
 
 def read_catalog(con: "Connection[Any]") -> Catalog:
@@ -47,9 +51,14 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
         "SELECT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS"
         f" WHERE CONSTRAINT_SCHEMA {where}"
     )
+    numbering = names(
+        "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
+        f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'"
+    )
     return Catalog(
         frozenset(row[0] for row in opaque),
         join_pairs((row[0], row[-1]) for row in keys),
+        frozenset(row[0] for row in numbering),
     )
 
 

@@ -17,8 +17,10 @@ import duckdb
 from ...common.duck import duck_path, load_sql, sql_text, write_parquet
 from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
+from ...schemas.tables import complete_sql
 from ..storage import open_storage
 from .rules import NARROW, Plan
+from .unknown_overrides import columns_asked, define_digests
 from .windows import WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
 
 # Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
@@ -55,6 +57,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     if plan.excluded_kills.exists():
         con.execute(f"INSERT INTO excluded_kills FROM read_parquet({sql_text(plan.excluded_kills)})")
     con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")
+    define_digests(con)
     con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
     con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
     con.execute("CREATE TEMP TABLE gaps (at_ns BIGINT, cut_ns BIGINT)")
@@ -94,7 +97,7 @@ def plan_windows(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | Non
 
 def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whole: bool = False) -> None:
     """Make `window_events` the events of one window, with the `reason` why one is not sent."""
-    names = "*" if whole else ", ".join([*NARROW, '"user"', "digest"])
+    names = "*" if whole else ", ".join([*NARROW, '"user"', "digest", *columns_asked(plan)])
     inside = f"start_ns >= {window.begin_ns} AND start_ns < {window.end_ns}"
     repaired = duck_path(plan.repaired)
     parts = [file for file in window.files if file != repaired]
@@ -103,9 +106,11 @@ def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whol
         listed = ", ".join(sql_text(file) for file in parts)
         copied = f"(SELECT session FROM read_parquet({sql_text(plan.repaired)}))"
         skip = f" AND session NOT IN {copied}" if plan.disordered else ""
-        selects.append(f"SELECT {names} FROM read_parquet([{listed}]) WHERE {inside}{skip}")
+        source = complete_sql("tape", "events", f"read_parquet([{listed}])")
+        selects.append(f"SELECT {names} FROM {source} WHERE {inside}{skip}")
     if repaired in window.files:
-        selects.append(f"SELECT {names} FROM read_parquet({sql_text(plan.repaired)}) WHERE {inside}")
+        source = complete_sql("tape", "events", f"read_parquet({sql_text(plan.repaired)})")
+        selects.append(f"SELECT {names} FROM {source} WHERE {inside}")
     events = " UNION ALL BY NAME ".join(selects)
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_tape AS {_without_gaps(plan, events)}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_selected AS {_select(plan)}")
@@ -155,6 +160,7 @@ def _define_selection(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     con.execute(f"CREATE TEMP MACRO schema_of(db) AS {overrides.schema_sql('db')}")
     con.execute(f"CREATE TEMP MACRO account_of(name) AS {overrides.account_sql('name')}")
     con.execute(f"CREATE TEMP MACRO clock_of(class, actions, flags, tape_ns) AS {overrides.clock_sql()}")
+    con.execute(f"CREATE TEMP MACRO insert_ids_of(class, insert_ids) AS {overrides.many_ids_sql()}")
     con.execute(f"CREATE TEMP MACRO insert_id_of(class, insert_id) AS {overrides.ids_sql()}")
 
 

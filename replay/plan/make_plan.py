@@ -18,6 +18,7 @@ from .commit_order import order_commits
 from .database import define_due, open_planner, plan_windows, show_feed, show_window, view_threads
 from .rules import Plan, Rules
 from .transactions import find_resumed, find_transactions
+from .unknown_overrides import count_unknown_ids, count_window
 
 REPAIRED_GROUP_BYTES = 32 << 20
 
@@ -53,12 +54,14 @@ def make_plan(
             _exclude_statements(con)
             _add_window(con, number)
             _count(con, plan)
+            count_window(con, plan)
             _write_excluded(con, outcomes / f"part-plan-{number:05d}.parquet")
             tell(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
         if not plan.planned:
             raise InputError(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
+        count_unknown_ids(con, plan, catalog or Catalog())
         if _find_disordered(con, plan):
             _repair_disordered(con, plan, max_rows)
         _settle_times(con, plan)

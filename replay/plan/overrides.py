@@ -42,6 +42,10 @@ class Overrides:
         """Return the insert id to be set before an event, or NULL."""
         return "CASE WHEN class = 'write' THEN insert_id END" if self.ids else "NULL::BIGINT"
 
+    def many_ids_sql(self) -> str:
+        """Return the insert ids to be set inside a text of several statements, or NULL."""
+        return "nullif(insert_ids, '')" if self.ids else "NULL::VARCHAR"
+
     def schema_sql(self, column: str) -> str:
         """Return a schema's name on the target."""
         cases = " ".join(f"WHEN {sql_text(a)} THEN {sql_text(b)}" for a, b in self.schemas.items())

@@ -60,7 +60,9 @@ class Plan:
     `events` are the tape's; `planned` and `reasons` count each of its copies. `round_ns`: how long the tape takes once.
     `collations_unknown`: those of logins that the target does not know: id, character set, sessions.
     `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
-    pieces of each file that was walked.
+    pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
+    statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
+    be off by a second.
     """
 
     tape: Folder
@@ -76,6 +78,9 @@ class Plan:
     disordered: int = 0
     order_tables: int = 0
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
+    without_id: Counter[str | None] = field(default_factory=Counter)
+    ids_unknown: int = 0
+    now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
     collations_unknown: list[tuple[int, str | None, int]] = field(default_factory=list)
@@ -140,5 +145,7 @@ class Plan:
             "planned": self.planned,
             "sessions": self.sessions,
             "peak_sessions": self.peak_sessions,
+            "ids_unknown": self.ids_unknown,
+            "now_uncertain": self.now_uncertain,
             "cut_idle_ns": self.gaps[-1][1] if self.gaps else 0,
         }

@@ -10,10 +10,10 @@ static const struct qt_column_spec SESSIONS[] = {
     {"collation_id", 'i', 1}, {"names", 'u', 1},
 };
 static const struct qt_column_spec EVENTS[] = {
-    {"session", 'l', 0}, {"seq", 'l', 0},      {"due_ns", 'l', 0},    {"span_ns", 'l', 0},
-    {"command", 'i', 0}, {"class", 'i', 0},    {"actions", 'l', 0},   {"flags", 'l', 0},
-    {"account", 'i', 1}, {"db", 'u', 1},       {"stmt", 'l', 1},      {"statement", 'z', 1},
-    {"params", 'z', 1},  {"clock_us", 'l', 1}, {"insert_id", 'l', 1}, {"waits", 'u', 1},
+    {"session", 'l', 0},    {"seq", 'l', 0},       {"due_ns", 'l', 0}, {"span_ns", 'l', 0},  {"command", 'i', 0},
+    {"class", 'i', 0},      {"actions", 'l', 0},   {"flags", 'l', 0},  {"account", 'i', 1},  {"db", 'u', 1},
+    {"stmt", 'l', 1},       {"statement", 'z', 1}, {"params", 'z', 1}, {"clock_us", 'l', 1}, {"insert_id", 'l', 1},
+    {"insert_ids", 'u', 1}, {"waits", 'u', 1},
 };
 enum {
     SESSION,
@@ -31,6 +31,7 @@ enum {
     PARAMS,
     CLOCK,
     INSERT_ID,
+    INSERT_IDS,
     WAITS
 };
 
@@ -187,6 +188,7 @@ void replay_put(struct replay *r, const struct planned *e)
     put_bytes(&c[PARAMS], e->params, e->params_len);
     put_number(&c[CLOCK], e->clock_us == 0 ? NO_VALUE : e->clock_us);
     put_number(&c[INSERT_ID], e->insert_id == 0 ? NO_VALUE : e->insert_id);
+    put_text(&c[INSERT_IDS], e->insert_ids);
     put_text(&c[WAITS], e->waits);
 }
 

@@ -135,9 +135,41 @@ static void clock_and_ids_are_set(void)
     replay_free(&r);
 }
 
+/* Each INSERT of one text gets its own id; ids that name anything else change nothing. */
+static void each_statement_has_its_id(void)
+{
+    static const char *const CASES[][3] = {
+        {"INSERT a; insert b;replace c", "0:5,10:7,19:18446744073709551615",
+         "SET insert_id=5;INSERT a; SET insert_id=7;insert b;SET insert_id=18446744073709551615;replace c"},
+        {"SELECT 1; INSERT b", "10:7", "SELECT 1; SET insert_id=7;INSERT b"},
+        {"INSERT a; INSERT b", "0:5,11:7", "INSERT a; INSERT b"},
+        {"INSERT a; INSERT b", "10:5,0:7", "INSERT a; INSERT b"},
+        {"INSERT a; INSERT b", "999:5", "INSERT a; INSERT b"},
+        {"INSERT a; INSERT b", "0:5;DROP TABLE a", "INSERT a; INSERT b"},
+    };
+    struct planned e = {.session = 1, .command = 1};
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, sizeof CASES / sizeof *CASES, NULL);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        e.seq = (int64_t)i + 1;
+        e.sql = CASES[i][0];
+        e.len = strlen(e.sql);
+        e.insert_ids = CASES[i][1];
+        replay_put(&r, &e);
+    }
+    replay_run(&r);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        CHECK_TEXT(r.server.entry[i].bytes, CASES[i][2]);
+    replay_free(&r);
+}
+
 int main(void)
 {
     RUN(think_times_are_kept);
+    RUN(each_statement_has_its_id);
     RUN(thinking_is_not_cut);
     RUN(the_speed_changes);
     RUN(zero_comes_at_its_time);

@@ -2,7 +2,7 @@
 -- What does the engine get of one window? The events that are sent, in the engine's columns, once for each copy of this
 -- round; times in nanoseconds from the run's zero.
 -- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); variables round, amplify,
--- commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of.
+-- commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
 -- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_feed.
 -- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits the victim of a
 -- deadlock is rolled back where it was on the tape.
@@ -40,6 +40,8 @@ SELECT
     END AS statement,
     CASE WHEN NOT s.undone THEN s.params END AS params,
     CASE WHEN NOT asks_diagnostics(s.actions, s.statement) THEN clock_of(s.class, s.actions, s.flags, s.tape_ns) END AS clock_us,
-    insert_id_of(s.class, s.insert_id) AS insert_id,
+    CASE WHEN s.insert_ids IS NULL AND NOT asks_diagnostics(s.actions, s.statement) THEN insert_id_of(s.class, s.insert_id) END
+        AS insert_id,
+    CASE WHEN NOT s.undone AND s.command = 'query' THEN insert_ids_of(s.class, s.insert_ids) END AS insert_ids,
     s.waits
 FROM sent s

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each statement of a text has one result, in their order; a statement that fails is the last. So the n-th result is
+ * the n-th statement's, where there are as many. */
+#include "packets/insert_ids.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "sql/split.h"
+
+static int write_all(struct qt_bytes *out, const struct qt_split *s, struct qt_span results)
+{
+    size_t n = results.len / 8;
+    char one[64];
+    for (size_t i = 0; i < s->n_inserts && s->inserts[2 * i] < n; i++) {
+        uint64_t id = qt_get_le(results.p + 8 * s->inserts[2 * i], 8);
+        if (id == 0)
+            continue;
+        int len = snprintf(one, sizeof one, "%s%zu:%" PRIu64, out->len > 0 ? "," : "", s->inserts[2 * i + 1], id);
+        if (qt_bytes_add(out, one, (size_t)len) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int is_any(struct qt_span results)
+{
+    for (size_t i = 0; i + 8 <= results.len; i += 8)
+        if (qt_get_le(results.p + i, 8) != 0)
+            return 1;
+    return 0;
+}
+
+int qt_write_insert_ids(struct qt_bytes *out, struct qt_span text, struct qt_span results, int failed)
+{
+    struct qt_split s = {.room = 0};
+    int64_t n = (int64_t)(results.len / 8);
+    out->len = 0;
+    if (!is_any(results))
+        return 0;
+    int code = qt_split_text(&s, text.p, text.len), unknown = 1;
+    if (code == 0 && s.statements >= 0 && (n == s.statements || (failed && n < s.statements))) {
+        code = write_all(out, &s, results);
+        unknown = 0;
+    }
+    qt_split_free(&s);
+    return code != 0 ? -1 : unknown;
+}

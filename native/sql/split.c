@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A text is split by the tokens of each reading; where two possible readings differ, nothing is certain. */
+#include "sql/split.h"
+
+#include <stdlib.h>
+
+#include "sql/keywords.h"
+#include "sql/lexer.h"
+
+/* Statements that hold others, or that are answered more than once. */
+static int hides_others(int keyword)
+{
+    switch (keyword) {
+    case QT_K_begin: /* BEGIN NOT ATOMIC; a mere BEGIN is rare in such a text, and its INSERTs are counted */
+    case QT_K_create:
+    case QT_K_alter:
+    case QT_K_call:
+    case QT_K_execute:
+    case QT_K_declare:
+    case QT_K_if:
+    case QT_K_case:
+    case QT_K_for:
+    case QT_K_loop:
+    case QT_K_while:
+    case QT_K_repeat:
+    case QT_K_end:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int is_mere_begin(struct qt_lexer lexer)
+{
+    struct qt_token t;
+    qt_lex(&lexer, &t);
+    return t.kind == QT_T_SEMICOLON || t.kind == QT_T_END || (t.kind == QT_T_WORD && t.keyword == QT_K_work);
+}
+
+static int add_insert(struct qt_split *s, size_t at)
+{
+    if (s->n_inserts == s->room) {
+        size_t room = s->room > 0 ? 2 * s->room : 16;
+        size_t *larger = realloc(s->inserts, room * 2 * sizeof *larger);
+        if (larger == NULL)
+            return -1;
+        s->inserts = larger;
+        s->room = room;
+    }
+    s->inserts[2 * s->n_inserts] = (size_t)s->statements - 1;
+    s->inserts[2 * s->n_inserts++ + 1] = at;
+    return 0;
+}
+
+/* Whether the token changes what may be known of the whole text. */
+static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, int first)
+{
+    if (t->kind == QT_T_EXECUTABLE)
+        return 1;
+    if (t->kind != QT_T_WORD)
+        return 0;
+    if (t->keyword == QT_K_row_count || t->keyword == QT_K_found_rows)
+        return 1;
+    return first && hides_others(t->keyword) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
+}
+
+/* 0, 1 = this reading is impossible, -1 = out of memory. */
+static int split_once(struct qt_split *s, struct qt_lexer *lexer, const char *sql)
+{
+    struct qt_token t;
+    int first = 1, certain = 1;
+    s->statements = 0;
+    s->n_inserts = 0;
+    for (qt_lex(lexer, &t); t.kind != QT_T_END && certain; qt_lex(lexer, &t)) {
+        if (t.kind == QT_T_SEMICOLON) {
+            first = 1;
+            continue;
+        }
+        certain = !is_uncertain(lexer, &t, first) && s->statements < QT_MAX_SPLIT;
+        s->statements += first;
+        if (first && t.kind == QT_T_WORD && (t.keyword == QT_K_insert || t.keyword == QT_K_replace) &&
+            add_insert(s, (size_t)(t.p - sql)) != 0)
+            return -1;
+        first = 0;
+    }
+    if (!certain)
+        s->statements = -1;
+    return lexer->open_quote != 0;
+}
+
+static int are_equal(const struct qt_split *a, const struct qt_split *b)
+{
+    if (a->statements != b->statements || a->n_inserts != b->n_inserts)
+        return 0;
+    for (size_t i = 0; i < 2 * a->n_inserts; i++)
+        if (a->inserts[i] != b->inserts[i])
+            return 0;
+    return 1;
+}
+
+int qt_split_text(struct qt_split *s, const char *sql, size_t len)
+{
+    struct qt_keywords keywords;
+    struct qt_lexer lexer;
+    struct qt_split other = {.room = 0};
+    qt_keywords_init(&keywords);
+    qt_lexer_init(&lexer, &keywords, sql, len);
+    int code = split_once(s, &lexer, sql);
+    int saw = lexer.saw;
+    if (code > 0 || saw & QT_SAW_WIDE)
+        s->statements = -1;
+    for (uint8_t reading = 1; saw != 0 && code == 0 && reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
+        qt_lexer_init(&lexer, &keywords, sql, len);
+        lexer.reading = reading;
+        code = split_once(&other, &lexer, sql);
+        if (code == 0 && !are_equal(s, &other))
+            s->statements = -1;
+        code = code < 0 ? code : 0;
+    }
+    qt_split_free(&other);
+    return code < 0 ? -1 : 0;
+}
+
+void qt_split_free(struct qt_split *s)
+{
+    free(s->inserts);
+    s->inserts = NULL;
+    s->n_inserts = s->room = 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds the INSERTs and REPLACEs among the statements of one text. */
+#ifndef QT_SPLIT_H
+#define QT_SPLIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define QT_MAX_SPLIT 100000 /* statements of one text; behind it nothing is certain */
+
+struct qt_split {
+    int64_t statements; /* that the server answers one by one; -1 = not certain */
+    size_t *inserts;    /* pairs: place among the statements, offset in the text; owned by qt_split_free */
+    size_t n_inserts, room;
+};
+
+/* 0, or -1 when out of memory. Not certain is a text that its readers may split differently (sql_mode), one with a
+ * statement that holds others or answers several times (BEGIN, CREATE, CALL, ...), and one that asks ROW_COUNT(). */
+int qt_split_text(struct qt_split *, const char *sql, size_t len);
+void qt_split_free(struct qt_split *);
+
+#endif

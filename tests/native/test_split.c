@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which INSERTs are in a text of several statements, and where nothing is certain. */
+#include "sql/split.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "check.h"
+
+/* "statements: place@offset ..." */
+static const char *split(const char *sql, char *out, size_t room)
+{
+    struct qt_split s = {.room = 0};
+    CHECK_INT(qt_split_text(&s, sql, strlen(sql)), 0);
+    size_t n = (size_t)snprintf(out, room, "%d:", (int)s.statements);
+    for (size_t i = 0; s.statements >= 0 && i < s.n_inserts; i++)
+        n += (size_t)snprintf(out + n, room - n, " %zu@%zu", s.inserts[2 * i], s.inserts[2 * i + 1]);
+    qt_split_free(&s);
+    return out;
+}
+
+static void texts_are_split(void)
+{
+    static const char *const CASES[][2] = {
+        {"INSERT INTO a VALUES (1); INSERT INTO b VALUES (2)", "2: 0@0 1@26"},
+        {" insert a;;\n; /* ; */ replace b;", "2: 0@1 1@22"},
+        {"SELECT 'x; insert'; INSERT a -- ; insert\n; UPDATE t", "3: 1@20"},
+        {"INSERT a VALUES ('it\\'s; INSERT'); INSERT b", "2: 0@0 1@35"},
+        {"INSERT a VALUES (\"x; y\"); INSERT b", "2: 0@0 1@26"},
+        {"BEGIN; INSERT a; COMMIT", "3: 1@7"},
+        {"BEGIN WORK; INSERT a", "2: 1@12"},
+        {"BEGIN NOT ATOMIC INSERT a; INSERT b; END", "-1:"},
+        {"INSERT a; CALL p()", "-1:"},
+        {"CREATE PROCEDURE p() BEGIN INSERT a; END; INSERT b", "-1:"},
+        {"UPDATE t; INSERT a SELECT ROW_COUNT()", "-1:"},
+        {"INSERT a; /*!50000 INSERT b; */ INSERT c", "-1:"},
+        {"INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* another sql_mode splits elsewhere */
+        {"INSERT a VALUES ('never closed; INSERT b", "-1:"},
+        {"", "0:"},
+    };
+    char out[200];
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        CHECK_TEXT(split(CASES[i][0], out, sizeof out), CASES[i][1]);
+}
+
+int main(void)
+{
+    RUN(texts_are_split);
+    return 0;
+}

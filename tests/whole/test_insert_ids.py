@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--insert-id original`: each INSERT of one command gets the id that it had; a source that knows none says so."""
+
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from pymysql.constants import CLIENT
+from querytape.cli.commands.replay import exit_code, summary_lines
+from querytape.replay import replay
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.relay import Relay
+from tests.helpers.tape_tools import found
+from tests.helpers.tapes import make_tape
+from tests.helpers.whole import accounting, options
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+
+SCHEMA = (
+    "DROP DATABASE IF EXISTS shop",
+    "CREATE DATABASE shop CHARACTER SET utf8mb4",
+    "CREATE TABLE shop.a (id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(80)) AUTO_INCREMENT = {first}",
+    "CREATE TABLE shop.b (id INT AUTO_INCREMENT PRIMARY KEY, t VARCHAR(80)) AUTO_INCREMENT = {first}",
+    "CREATE TABLE shop.plain (t VARCHAR(80), n BIGINT)",
+    "CREATE PROCEDURE shop.two() BEGIN INSERT INTO a (t) VALUES ('called'); SELECT 1; END",
+)
+TEXTS = (
+    "INSERT INTO a (t) VALUES ('x; insert into a'); INSERT INTO b (t) VALUES ('it\\'s; one'), ('two'); SELECT LAST_INSERT_ID()",
+    "insert into a (t) values (\"q;\"); UPDATE a SET t = 'u' WHERE id = 1; /* c; */ REPLACE INTO b (t) VALUES ('r') ; ",
+    "INSERT INTO plain VALUES ('no id', LAST_INSERT_ID()); INSERT INTO a (t) VALUES ('k')",
+    "BEGIN; INSERT INTO b (t) VALUES ('1'); INSERT INTO b (t) VALUES ('2'); COMMIT",
+    "INSERT INTO a (t) VALUES ('before'); INSERT INTO missing (t) VALUES (1); INSERT INTO a (t) VALUES ('never')",
+    "INSERT INTO a (t) VALUES ('alone')",
+)
+
+
+def fresh_schema(server: Server, first: int) -> None:
+    """Make the schema; ids are generated from `first` on."""
+    for statement in SCHEMA:
+        server.execute(statement.format(first=first), db=None if "DATABASE" in statement else "shop")
+
+
+def contents(server: Server) -> list[Any]:
+    """Return every row of every table."""
+    return [server.execute(f"SELECT * FROM shop.{table} ORDER BY 1, 2") for table in ("a", "b", "plain")]
+
+
+def run_texts(port: int, texts: tuple[str, ...]) -> None:
+    """Send each text as one command, and read all its results."""
+    given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
+    con: Any = pymysql.connect(host="127.0.0.1", port=port, client_flag=CLIENT.MULTI_STATEMENTS, **given)
+    for text in texts:
+        with suppress(pymysql.err.ProgrammingError):  # of the table that is missing
+            con.query(text)
+            while con._result.has_next:
+                con.next_result()
+    con.close()
+
+
+def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
+    """Run the texts through a relay; return the tape."""
+    with Relay(server.port) as relay:
+        run_texts(relay.port, texts)
+    packets = relay.write(tmp_path / "ids.pcap")
+    tape = tmp_path / "ids.tape"
+    command = [sys.executable, "-m", "querytape", "capture", "packets", str(packets), "--port", "3306", "-o", str(tape)]
+    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    return tape
+
+
+def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) -> None:
+    """The target would generate other ids: with the original's, all rows are equal, and so is what asks for them."""
+    fresh_schema(server, 1)
+    tape = recorded(server, tmp_path, TEXTS)
+    want = contents(server)
+    assert [len(rows) for rows in want] == [5, 5, 1]
+    fresh_schema(server, 5000)
+    summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True), verify=True))
+    accounting(summary)
+    assert contents(server) == want
+    assert summary.info["plan"]["ids_unknown"] == 0
+    assert summary.info["accounting"]["overrides_failed"] == 0
+    sums = found(tape, f"SELECT e.checksum, o.checksum FROM events e JOIN '{summary.path}/outcomes/*.parquet' o"
+                 " USING (session, seq) WHERE e.checksum IS NOT NULL")  # fmt: skip
+    assert [row for row in sums if row[0] != row[1]] == []
+
+
+def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
+    """A CALL answers several times: whose the id is nobody knows. It stands in the first lines, and in the exit code."""
+    fresh_schema(server, 1)
+    tape = recorded(server, tmp_path, ("INSERT INTO a (t) VALUES ('x'); CALL two()",))
+    assert found(tape, "SELECT insert_ids FROM events WHERE class = 'write'") == [("",)]
+    code, text = replayed(server, tape, tmp_path / "c.run")
+    assert code == 4
+    assert "does not know the ids of 1 INSERT:" in "".join(text.splitlines(keepends=True)[:3])
+
+
+def test_a_source_without_ids_says_so(server: Server, tmp_path: Path) -> None:
+    """INSERTs of a log count where the target generates ids for them, and only then."""
+    fresh_schema(server, 1)
+    event = {"class": "write", "db": "shop"}
+    for name, statement, code in (
+        ("a", "INSERT INTO a (t) VALUES ('x')", 4),
+        ("p", "INSERT INTO plain VALUES ('x', 1)", 0),
+    ):
+        tape = make_tape(tmp_path / f"{name}.tape", [{**event, "statement": statement}])
+        ended, text = replayed(server, tape, tmp_path / f"{name}.run")
+        assert (ended, "does not know the ids of 1 INSERT:" in text) == (code, code == 4), text
+
+
+def replayed(server: Server, tape: Path, run: Path) -> tuple[int, str]:
+    """Replay; return the command's exit code and what its summary says."""
+    summary = replay(tape, options(server, run, overrides=Overrides(ids=True), pace=Pace("none")))
+    return exit_code(summary), "\n".join(summary_lines(summary))
