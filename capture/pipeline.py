@@ -9,10 +9,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from ..common.errors import InputError, NativeFault
 from ..common.signals import stop_on_signals
 from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
+from ..schemas import Folder
 from .finish import finish
 from .source import Settings, SourceKind, TapeWarning
 from .tape_writer import Source, Stop, new_tape, open_storage, record
@@ -36,10 +39,22 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path)
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
+                warnings += judged(con, path, info, settings)
                 con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings)
     finally:
         reader.close()
+
+
+def judged(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any], settings: Settings) -> list[TapeWarning]:
+    """Let the settings judge the events: complete the tape's JSON, and return the warnings."""
+    if settings.judge is None:
+        return []
+    con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
+    more, warnings = settings.judge(con)
+    con.execute("DROP VIEW events")
+    info.update(more)
+    return warnings
 
 
 def check_files(names: Sequence[str]) -> None:
@@ -111,7 +126,7 @@ def events_bytes(path: Path) -> int:
 
 def check_events(kind: SourceKind, names: Sequence[str], stats: ReaderStats, info: dict[str, Any], path: Path) -> None:
     """Remove a tape without an event and raise InputError, with what the input says about the reason."""
-    if stats.events:
+    if info["parts"]:
         return
     shutil.rmtree(path)
     if info["stopped"]:

@@ -4,9 +4,12 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..native.bindings.reader import Reader, ReaderStats
+
+if TYPE_CHECKING:
+    import duckdb
 
 TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json
 
@@ -31,13 +34,17 @@ class Settings:
     """How to capture. `timezone_ns`: offset of local times from UTC, None = as the input shows it.
 
     `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
-    `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second.
+    `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
+    server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
+    is finished: it returns more entries of tape.json, and warnings.
     """
 
     timezone_ns: int | None = None
     server: dict[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)
+    not_threads: tuple[int, ...] = ()
+    judge: "Callable[[duckdb.DuckDBPyConnection], tuple[dict[str, Any], list[TapeWarning]]] | None" = None
 
 
 def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:

@@ -90,7 +90,7 @@ def record(
     con.execute("RESET memory_limit")
     for number in count():
         part = path / "events" / f"part-{number:05d}.parquet"
-        rows = _write_watched(con, reader, part, watch, stop)
+        rows = _write_watched(con, reader, part, watch, stop, source.settings.not_threads)
         if rows:
             info["parts"].append(part_entry(con, path, part))
             info["largest_event"] = reader.stats().largest
@@ -123,14 +123,19 @@ class Stop:
 
 
 def _write_watched(
-    con: duckdb.DuckDBPyConnection, reader: Reader, part: Path, watch: Callable[[ReaderStats], None], stop: Stop
+    con: duckdb.DuckDBPyConnection,
+    reader: Reader,
+    part: Path,
+    watch: Callable[[ReaderStats], None],
+    stop: Stop,
+    not_threads: tuple[int, ...],
 ) -> int:
     """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its rows."""
     results: list[int | BaseException] = []
 
     def work() -> None:
         try:
-            results.append(write_part(con, reader.part(PART_ROWS, PART_BYTES), part))
+            results.append(write_part(con, reader.part(PART_ROWS, PART_BYTES), part, not_threads))
         except BaseException as error:
             results.append(error)
 
@@ -148,12 +153,14 @@ def _write_watched(
     return result
 
 
-def write_part(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path) -> int:
+def write_part(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path, not_threads: tuple[int, ...] = ()) -> int:
     """Write one part of events, which comes sorted; return its rows. An empty one leaves no file."""
     con.register("incoming", stream)
     try:
         columns = {row[0] for row in con.execute("DESCRIBE incoming").fetchall()}
         query = f"SELECT {select_list('tape', 'events', columns)} FROM incoming"
+        if not_threads:
+            query += f" WHERE thread_id IS NULL OR thread_id NOT IN ({', '.join(map(str, not_threads))})"
         return write_parquet(con, query, final, "COMPRESSION zstd, COMPRESSION_LEVEL 1")
     finally:
         con.unregister("incoming")

@@ -18,10 +18,10 @@ from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
 from ..servers.sandbox import start_server
-from ..servers.tls import Tls
 from .option_sections import SectionedCommand
 from .param_types import ANY_SPEED
 from .replay_options import all_sections
+from .server_options import server_of
 
 
 @click.command("replay", cls=SectionedCommand)
@@ -44,21 +44,6 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
     if options["sandbox_data"] is not None:
         raise click.UsageError("--sandbox-data: only with --target sandbox")
     return server_of(options["target"], options)
-
-
-def server_of(url: str, options: dict[str, Any]) -> Target:
-    """Return a server by its URL and the options that say how to log in."""
-    files = {name: str(options[f"ssl_{name}"]) for name in ("ca", "cert", "key") if options[f"ssl_{name}"]}
-    mode = options["ssl_mode"] or ("PREFERRED" if files else None)
-    return parse_target(
-        url,
-        options["defaults_file"],
-        options["defaults_group"],
-        options["ask_password"],
-        tls=Tls(mode.upper(), files.get("ca"), files.get("cert"), files.get("key")) if mode else None,
-        compress=options["compress"],
-        cleartext_password=options["allow_cleartext_password"],
-    )
 
 
 def first_ns(tape: Path) -> int:

@@ -3,11 +3,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .option_sections import OptionSpec, option
+
+if TYPE_CHECKING:
+    from ..servers.target import Target
 
 TLS_MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -16,6 +19,11 @@ ASK_PASSWORD = option(
     "--ask-password",
     is_flag=True,
     help="Ask for the server's password. Default: QUERYTAPE_PASSWORD, MYSQL_PWD or an option file.",
+)
+CLEARTEXT = option(
+    "--allow-cleartext-password",
+    is_flag=True,
+    help="Send the password itself where the server asks for it (mysql_clear_password, dialog), over TLS only.",
 )
 OPTION_FILE = (
     option(
@@ -37,18 +45,14 @@ TLS = (
     option("--ssl-ca", type=FILE, help="Certificate authority that the server's certificate is verified with."),
     option("--ssl-cert", type=FILE, help="Client certificate."),
     option("--ssl-key", type=FILE, help="Client private key."),
-    option(
-        "--allow-cleartext-password",
-        is_flag=True,
-        help="Send the password itself where the server asks for it (mysql_clear_password, dialog), over TLS only.",
-    ),
+    CLEARTEXT,
 )
 LOGIN = (ASK_PASSWORD, *OPTION_FILE)
 
 
 def login_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command --ask-password, --defaults-file and --defaults-group."""
-    return add_options(command, LOGIN)
+    """Give a command --ask-password, --defaults-file, --defaults-group and the options of TLS."""
+    return add_options(command, (*LOGIN, *TLS))
 
 
 def add_options(command: Callable[..., Any], options: tuple[OptionSpec, ...]) -> Callable[..., Any]:
@@ -56,3 +60,22 @@ def add_options(command: Callable[..., Any], options: tuple[OptionSpec, ...]) ->
     for names, settings in reversed(options):
         command = click.option(*names, **settings)(command)
     return command
+
+
+def server_of(url: str, options: dict[str, Any], what: str = "--target") -> "Target":
+    """Return a server by its URL and the options that say how to log in; `what`: how the command calls the URL."""
+    from ..servers.target import parse_target
+    from ..servers.tls import Tls
+
+    files = {name: str(options[f"ssl_{name}"]) for name in ("ca", "cert", "key") if options[f"ssl_{name}"]}
+    mode = options["ssl_mode"] or ("PREFERRED" if files else None)
+    return parse_target(
+        url,
+        options["defaults_file"],
+        options["defaults_group"],
+        options["ask_password"],
+        tls=Tls(mode.upper(), files.get("ca"), files.get("cert"), files.get("key")) if mode else None,
+        compress=options.get("compress", False),
+        cleartext_password=options["allow_cleartext_password"],
+        what=what,
+    )

@@ -11,7 +11,16 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from ..capture import SOURCES, Settings, capture_source
-from ..capture.server_log import LoggingPlan, Recorded, RecordOptions, plan_logging, record_log
+from ..capture.server_log import (
+    HandedBack,
+    LoggingPlan,
+    Recorded,
+    RecordOptions,
+    WatchOptions,
+    plan_logging,
+    record_log,
+    settle_recorded,
+)
 from ..common.errors import QuerytapeError
 from ..servers.facts import gather
 from ..servers.target import Target
@@ -19,6 +28,10 @@ from ..servers.target import Target
 MAX_S = 7 * 86_400.0
 MAX_RATE = 1 << 40
 BEGINS_WITHIN_S = 30.0
+# A replay ends its sessions: what is left then are other clients of a target, whose own log was on.
+AFTERWARDS = WatchOptions(watch_s=10.0, log_again=True)
+
+Result = tuple[Recorded, HandedBack] | BaseException
 
 
 @contextmanager
@@ -32,7 +45,7 @@ def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str]
     with closing(target.connect()) as con:
         plan = plan_logging(target, gather(con), options)
     with tempfile.TemporaryDirectory(prefix="querytape-") as work:
-        results: list[Recorded | BaseException] = []
+        results: list[Result] = []
         thread = threading.Thread(target=_record, args=(target, plan, options, Path(work), results), name="slow log")
         thread.start()
         try:
@@ -50,28 +63,28 @@ def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str]
                 plan.log_file.unlink(missing_ok=True)
 
 
-def _keep(results: list[Recorded | BaseException], run: Path, say: Callable[[str], None]) -> None:
+def _keep(results: list[Result], run: Path, say: Callable[[str], None]) -> None:
     """Make the log a tape in the run, where there is a run."""
-    for recorded in results:
-        assert isinstance(recorded, Recorded)
-        for text in recorded.warnings:
+    for result in results:
+        assert not isinstance(result, BaseException)
+        recorded, back = result
+        for text in back.lines:
             say(f"the target's slow log: {text}")
         if run.is_dir():
             capture_source(SOURCES[recorded.kind], [str(recorded.log)], run / "target.tape", Settings())
 
 
-def _raise_error(results: list[Recorded | BaseException]) -> None:
+def _raise_error(results: list[Result]) -> None:
     for result in results:
         if isinstance(result, BaseException):
             raise result
 
 
-def _record(
-    target: Target, plan: LoggingPlan, options: RecordOptions, work: Path, results: list[Recorded | BaseException]
-) -> None:
+def _record(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path, results: list[Result]) -> None:
     """Append what was recorded, or the error: the body of the thread."""
     try:
-        results.append(record_log(target, plan, options, work))
+        recorded = record_log(target, plan, options, work)
+        results.append((recorded, settle_recorded(target, plan.restore_file, recorded, AFTERWARDS)))
     except BaseException as error:
         results.append(error)
     options.begun.set()

@@ -56,6 +56,15 @@ SHAPES: dict[str, dict[str, Any]] = {
         "warnings": [{"kind": "text", "text": "text"}],
         "known_columns": ["text"],
         "server": SERVER,
+        "coverage": {
+            "?": True,
+            "basis": "text",
+            "executed": "count",
+            "logged": "count",
+            "share": "number",
+            "silent_sessions": "count",
+            "silent_statements": "count?",
+        },
     },
     "run": {
         "format_version": "int",

@@ -40,7 +40,7 @@ class Facts:
 
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
     itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
-    NAMES takes for it.
+    NAMES takes for it. `statements_per_s`: mean since the server's start.
     """
 
     version: str
@@ -55,6 +55,7 @@ class Facts:
     event_scheduler: bool | None = None
     may: tuple[str, ...] | None = None
     collations: dict[int, str] | None = None
+    statements_per_s: float | None = None
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -120,6 +121,9 @@ def gather(con: "Connection[Any]") -> Facts:
         event_scheduler=None if scheduler is None else scheduler.upper() == "ON",
         may=writing_privileges(grants),
         collations=names_of_collations(query_or_none(con, COLLATIONS, 3)),
+        statements_per_s=_mean_rate(
+            query_or_none(con, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')", 2)
+        ),
     )
 
 
@@ -135,12 +139,28 @@ def names_of_collations(rows: Rows | None) -> dict[int, str] | None:
     return names
 
 
+def _mean_rate(status: Rows | None) -> float | None:
+    """Return statements a second since the server's start."""
+    values = {str(row[0]).lower(): whole(row[1]) for row in status or ()}
+    statements, uptime = values.get("questions"), values.get("uptime")
+    return statements / uptime if statements is not None and uptime else None
+
+
 def identity_of(variables: dict[str, str]) -> str | None:
     """Return what tells a server from all others: MySQL's UUID; MariaDB's uid, host, port and data folder."""
     if variables.get("server_uuid"):
         return variables["server_uuid"]
     parts = [variables.get(name, "") for name in ("server_uid", "hostname", "port", "datadir")]
     return "|".join(parts) if all(parts[1:]) else None
+
+
+def gather_processes(con: "Connection[Any]") -> Rows | None:
+    """Return the whole process list, None where the account sees its own threads only."""
+    connected = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", 2)
+    processes = query_or_none(con, "SHOW PROCESSLIST", 7)
+    return whole_process_list(
+        processes, whole(connected[0][1]) if connected else None, query_or_none(con, "SHOW GRANTS")
+    )
 
 
 def whole_process_list(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .facts import Rows, gather, query_or_none
-from .target import parse_target
+from .target import Target, parse_target
 
 # New and old names of the same query; the first that the server knows is taken.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
@@ -20,11 +20,18 @@ def describe_server(
     defaults_group: str | None = None,
     ask_password: bool = False,
 ) -> dict[str, Any]:
+    """Return `tape.json`'s `server` of a URL.
+
+    Raises InputError for a bad URL, TargetError where it cannot be reached.
+    """
+    return describe_target(parse_target(url, defaults_file, defaults_group, ask_password, what="--source"))
+
+
+def describe_target(target: Target) -> dict[str, Any]:
     """Return `tape.json`'s `server`: identity, version, variables, time_zone, binlog, gtid, at (the server's clock).
 
-    Nothing is changed on the server. Raises InputError for a bad URL, TargetError where it cannot be reached.
+    Nothing is changed on the server. Raises TargetError where it cannot be reached.
     """
-    target = parse_target(url, defaults_file, defaults_group, ask_password)
     with closing(target.connect()) as con:
         facts = gather(con)
         position = next((rows[0] for q in POSITION_QUERIES if (rows := query_or_none(con, q, 2))), None)

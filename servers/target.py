@@ -104,17 +104,19 @@ def parse_target(
     tls: Tls | None = None,
     compress: bool = False,
     cleartext_password: bool = False,
+    what: str = "--target",
 ) -> Target:
     """Return the target of a URL; what it leaves open comes from the option file, then the environment.
 
+    `what`: how the command calls the URL.
     Raises InputError for a URL or file that cannot be understood, TargetError for a host that has no address.
     """
     options = read_options(defaults_file, defaults_group) if defaults_file else {}
-    parts = {**options, **_url_parts(url)}
+    parts = {**options, **_url_parts(url, what)}
     path = parts.get("socket")
     host = None if path else parts.get("host")
     if not host and not path:
-        raise InputError(f"--target: expected a host or a socket, as in {SHAPE}; found {url!r}")
+        raise InputError(f"{what}: expected a host or a socket, as in {SHAPE}; found {url!r}")
     port = _port(parts.get("port"))
     user = parts.get("user") or getpass.getuser()
     password = next((environ[name] for name in PASSWORD_VARIABLES if name in environ), parts.get("password"))
@@ -133,26 +135,26 @@ def parse_target(
     )
 
 
-def _url_parts(url: str) -> dict[str, str]:
+def _url_parts(url: str, what: str) -> dict[str, str]:
     """Return the parts of a URL by the names of option files. Raises InputError."""
     parts = urlsplit(url)
     if parts.scheme not in ("mysql", "mariadb"):
-        raise InputError(f"--target: expected {SHAPE}; found {url!r}")
+        raise InputError(f"{what}: expected {SHAPE}; found {url!r}")
     if parts.password is not None:
         raise InputError(
-            "--target: a password does not belong on the command line, where every user of this machine can read it:"
+            f"{what}: a password does not belong on the command line, where every user of this machine can read it:"
             f" set {PASSWORD_VARIABLES[0]}, or use --defaults-file or --ask-password"
         )
     query = dict(parse_qsl(parts.query))
     unknown = sorted(query.keys() - {"socket"})
     if unknown or parts.fragment:
         raise InputError(
-            f"--target: expected nothing but ?socket=/path after the schema; found {unknown or [parts.fragment]}"
+            f"{what}: expected nothing but ?socket=/path after the schema; found {unknown or [parts.fragment]}"
         )
     try:
         port = parts.port
     except ValueError:
-        raise InputError(f"--target: expected a port from 1 to 65535 in {url!r}") from None
+        raise InputError(f"{what}: expected a port from 1 to 65535 in {url!r}") from None
     values = {
         "user": unquote(parts.username or ""),
         "host": unquote(parts.hostname or ""),

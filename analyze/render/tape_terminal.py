@@ -88,6 +88,11 @@ def _limits(summary: TapeSummary, console: Console) -> None:
         console.print(f"  {count(totals['errors'])} statements failed")
     else:
         console.print("  it is not known which statements failed: this log has no error numbers")
+    if held := info.get("coverage"):
+        console.print(
+            f"  the log holds {percent(min(held['logged'], held['executed']), held['executed'])} of the"
+            f" {count(held['executed'])} statements that the server executed meanwhile (by {_safe(held['basis'])})"
+        )
     for warning in info.get("warnings", []):
         console.print(f"  [yellow]partial tape:[/] {_safe(warning['text'])}")
     if info.get("problems"):

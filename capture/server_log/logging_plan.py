@@ -11,7 +11,9 @@ from pathlib import Path
 from ...common.errors import InputError, RefusedError
 from ...servers.facts import Facts
 from ...servers.target import Target
-from .settings import Change, default_restore_file, plan_changes
+from .notes import plan_notes
+from .restore_file import default_restore_file
+from .settings import HOLD, Change, plan_changes
 
 METHODS = ("auto", "file", "table", "general")
 
@@ -50,8 +52,9 @@ class LoggingPlan:
         """Return the plan for people, one change a line."""
         how = {"file": f"as file {self.log_file}", "table": "from mysql.slow_log", "general": "from mysql.general_log"}
         lines = [f"{self.facts.version} on {self.facts.hostname or '?'}; the log is read {how[self.method]}"]
-        lines += [f"  SET GLOBAL {c.name} = {c.wanted!r}   (now {c.before!r})" for c in self.changes]
-        lines += [] if self.changes else ["  nothing has to change: everything is logged already"]
+        begin = [change for change in self.changes if change.role != HOLD]
+        lines += [f"  SET GLOBAL {c.name} = {c.wanted!r}   (now {c.before!r})" for c in begin]
+        lines += [] if begin else ["  nothing has to change: everything is logged already"]
         return lines + [f"  {note}" for note in self.notes]
 
 
@@ -75,16 +78,9 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
             )
         method = "file" if log_file is not None else "table"
     changes = plan_changes(facts.variables, method, str(log_file) if log_file else None)
-    notes = []
-    open_now = (facts.connected or 1) - 1
-    if open_now > 0 and "slow_query_log_use_global_control" not in facts.variables and method != "general":
-        notes.append(
-            f"{open_now} connections are open: this server logs their statements only after they connect again"
-        )
-    if method == "general":
-        notes.append("the general log has no durations, rows or errors")
+    notes = plan_notes(facts, method, changes, log_file, options.max_disk)
     restore_file = options.restore_file or default_restore_file(server_identity(target, facts))
-    return LoggingPlan(facts, method, changes, log_file, tuple(notes), restore_file)
+    return LoggingPlan(facts, method, changes, log_file, notes, restore_file)
 
 
 def server_identity(target: Target, facts: Facts) -> str:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Record a server's own log: switch it on, wait, and set every setting back on any way out.
 
-restore file -> SET GLOBAL ... -> wait (time, disk, rate, Ctrl-C) -> settings back -> restore file removed -> the log
+restore file -> SET GLOBAL ... -> count -> wait (time, disk, rate, Ctrl-C) -> count -> settings back -> the log
 """
 
 import os
 import time
+from collections.abc import Iterable
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,61 +17,149 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError, TargetError
+from ...common.signals import stop_on_signals
 from ...common.units import megabytes
 from ...servers.facts import gather
 from ...servers.target import Target
+from .carriers import Span, carrying_now
+from .coverage import Counted, count_statements
+from .hand_back import (
+    HandedBack,
+    WatchOptions,
+    connection_id,
+    server_started,
+    settle,
+    take_back,
+    with_connection,
+)
 from .log_tables import rows_of, table_bytes, write_rows
 from .logging_plan import LoggingPlan, RecordOptions, server_identity
-from .settings import RestoreFile, default_restore_file, read_restore_file, restore, set_global, write_restore_file
+from .restore_file import (
+    RestoreFile,
+    default_restore_file,
+    read_restore_file,
+    replace_restore_file,
+    write_restore_file,
+)
+from .settings import BEGIN, CONTROL, HOLD, Left, set_global
 
 MIN_FREE_SHARE = 0.05
 RATE_SECONDS = 5
-RECONNECTS = 20
+NO_END = 1 << 62
+SAME_START_S = 30  # of the server's own clock
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recording: the log as a file, its kind of source, why it ended, and what is missing or was not set back."""
+    """A recording: the log as a file, its kind of source, why it ended, what the server counted before and after.
+
+    `own`: sessions of this tool. `saved`, `span`: what settle() needs. `left`: what was not set back, in sentences.
+    """
 
     log: Path
     kind: str
     ended: str
-    warnings: tuple[str, ...]
+    broke: bool
+    before: Counted | None
+    after: Counted | None
+    own: frozenset[int]
+    saved: RestoreFile
+    span: Span
+    left: Left
+
+
+@dataclass
+class _State:
+    """How far a recording is: what its way out needs."""
+
+    ended: str = "stopped by hand"
+    broke: bool = False
+    before: Counted | None = None
+    after: Counted | None = None
 
 
 def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path) -> Recorded:
-    """Switch the log on, wait, set everything back; return the log. `work`: a folder for a log read from a table.
+    """Switch the log on, wait, set back what need not wait for sessions; return the log. settle() does the rest.
 
-    Raises RefusedError where the server refuses a change, InputError where an earlier recording was not restored,
-    TargetError where it cannot be reached. KeyboardInterrupt ends the waiting.
+    `work`: a folder for a log read from a table. Raises RefusedError where the server refuses a change, InputError
+    where an earlier recording was not restored, TargetError where it cannot be reached or not be set back.
+    KeyboardInterrupt ends the waiting.
     """
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    log_text = str(plan.log_file) if plan.log_file else None
-    con = target.connect()
-    skip = 0 if plan.method == "file" else rows_of(con, plan.method)
-    identity = server_identity(target, plan.facts)
-    write_restore_file(plan.restore_file, RestoreFile(_url(target), identity, now, plan.changes, log_text))
-    ended, warnings = "?", list(plan.notes)
-    try:
-        log_nothing_of(con)
-        for change in plan.changes:
+    with closing(target.connect()) as con, closing(target.connect()) as spare:
+        own = {connection_id(con), connection_id(spare)}
+        for each in (con, spare):
+            log_nothing_of(each)
+        skip = 0 if plan.method == "file" else rows_of(con, plan.method)
+        saved = restore_file_of(target, plan, con, max(own))
+        state = _State()
+        write_restore_file(plan.restore_file, saved)
+        try:
+            _log(con, plan, options, own, state)
+        except KeyboardInterrupt:
+            state.ended = "stopped by hand"
+        except (pymysql.MySQLError, OSError) as error:
+            state.ended, state.broke = f"the connection broke: {error}", True
+        finally:
+            with stop_on_signals(lambda: None):  # this takes a moment, and half of it would be worse than waiting
+                saved, left = _set_back(target, spare, plan.restore_file, saved, own)
+    if not left.refused:
+        with suppress(TargetError):
+            saved = settings_are_back(target, plan.restore_file, saved)
+            own.add(saved.last_id)
+    span = Span(saved.first_id, saved.last_id or NO_END, frozenset(saved.already), frozenset(own))
+    log = plan.log_file or work / "table.log"
+    if plan.log_file is None:
+        with log.open("wb") as out:
+            write_rows(target.connect(streams=True), plan.method, skip, out)
+    kind = "general" if plan.method == "general" else "slowlog"
+    return Recorded(log, kind, state.ended, state.broke, state.before, state.after, frozenset(own), saved, span, left)
+
+
+def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", first_id: int) -> RestoreFile:
+    """Return what a restore file must hold before the first change."""
+    return RestoreFile(
+        server=url_of(target),
+        identity=server_identity(target, plan.facts),
+        at=datetime.now(UTC).isoformat(timespec="seconds"),
+        changes=plan.changes,
+        log_file=str(plan.log_file) if plan.log_file else None,
+        method=plan.method,
+        first_id=first_id,
+        already=carrying_now(con),
+        started=server_started(con),
+    )
+
+
+def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own: set[int], state: _State) -> None:
+    """Change the settings and wait; count what the server executes meanwhile."""
+    for change in plan.changes:
+        if change.role in (BEGIN, CONTROL):
             set_global(con, change.name, change.wanted)
-        options.begun.set()
-        ended = wait(con, plan, options)
-    except KeyboardInterrupt:
-        ended = "stopped by hand"
-    except (pymysql.MySQLError, OSError) as error:
-        ended = f"the connection broke: {error}"
+    state.before = count_statements(con, own)
+    options.begun.set()
+    try:
+        state.ended = wait(con, plan, options)
     finally:
-        with suppress(pymysql.MySQLError):
-            con.close()
-        warnings += restore_settings(target, plan)
-    if plan.log_file is not None:
-        return Recorded(plan.log_file, "slowlog", ended, tuple(warnings))
-    log = work / "table.log"
-    with log.open("wb") as out:
-        write_rows(target.connect(streams=True), plan.method, skip, out)
-    return Recorded(log, "general" if plan.method == "general" else "slowlog", ended, tuple(warnings))
+        with stop_on_signals(lambda: None), suppress(pymysql.MySQLError, TargetError, OSError):
+            state.after = count_statements(con, own)
+
+
+def _set_back(
+    target: Target, spare: "Connection[Any]", path: Path, saved: RestoreFile, own: set[int]
+) -> tuple[RestoreFile, Left]:
+    """Set back over the connection that waited for this, which the log never had; over a new one where it broke."""
+    with suppress(pymysql.MySQLError, TargetError, OSError):
+        return take_back(spare, path, saved)
+
+    def again(con: "Connection[Any]") -> tuple[RestoreFile, Left]:
+        log_nothing_of(con)
+        own.add(connection_id(con))
+        return take_back(con, path, read_restore_file(path))
+
+    try:
+        return with_connection(target, again)
+    except TargetError as error:
+        return saved, Left(refused=(f"the settings could not be set back: {error}",))
 
 
 def log_nothing_of(con: "Connection[Any]") -> None:
@@ -115,46 +204,64 @@ def _free(path: Path) -> float:
     return disk.f_bavail / disk.f_blocks if disk.f_blocks else 1.0
 
 
-def restore_settings(target: Target, plan: LoggingPlan) -> list[str]:
-    """Set everything back over a new connection; return what is left as sentences. Removes the restore file if nothing.
-
-    Ctrl-C is ignored here: this takes a moment, and half of it would be worse than waiting.
-    """
-    for attempt in range(RECONNECTS):
-        try:
-            con = target.connect(timeout_s=5)
-            left = restore(con, plan.changes)
-            con.close()
-            if not left:
-                plan.restore_file.unlink(missing_ok=True)
-            return left
-        except KeyboardInterrupt:
-            continue
-        except (TargetError, pymysql.MySQLError, OSError):
-            time.sleep(min(0.25 * (attempt + 1), 2))
-    return [f"the settings could not be set back: run `querytape capture server {_url(target)} --restore`"]
+def settle_recorded(
+    target: Target, path: Path, recorded: Recorded, watch: WatchOptions, seen: Iterable[int] = ()
+) -> HandedBack:
+    """Wait for the sessions that carry a recording's settings; `seen`: those of before whose log shows that they do."""
+    left = recorded.left
+    if left.refused:
+        again = f"NOT AS BEFORE: run `querytape capture server {recorded.saved.server} --restore` ({path} is kept)"
+        return HandedBack((*left.changed, *left.refused, again), done=False)
+    back = settle(target, path, recorded.saved, replace(recorded.span, seen=frozenset(seen)), watch)
+    return replace(back, lines=(*left.changed, *back.lines))
 
 
-def restore_server(target: Target, path: Path | None) -> list[str]:
-    """Set back what a killed capture had changed; return lines that say what was done. `path`: of the restore file.
+def restore_server(target: Target, path: Path | None, watch: WatchOptions) -> HandedBack:
+    """Set back what a killed capture had changed; return what was done.
 
-    Raises InputError without a restore file, RefusedError where it belongs to another server or a setting stays.
+    `path`: of the restore file. Raises InputError without a restore file, RefusedError where it belongs to another
+    server or a setting stays.
     """
     with closing(target.connect()) as con:
+        log_nothing_of(con)
         identity = server_identity(target, gather(con))
         where = path or default_restore_file(identity)
         saved = read_restore_file(where)
         if saved.identity != identity:
             raise RefusedError(f"{where}: belongs to {saved.server} ({saved.identity}), not to {identity}")
-        left = restore(con, saved.changes)
-    if left:
-        raise RefusedError("; ".join(left) + f" ({where} is kept)")
-    where.unlink()
-    done = ", ".join(f"{change.name} = {change.before!r}" for change in saved.changes)
-    log = f"; its log {saved.log_file} is left for `querytape capture slowlog`" if saved.log_file else ""
-    return [f"{target.name} is as it was at {saved.at}: {done or 'nothing was changed'}{log}"]
+        with stop_on_signals(lambda: None):
+            saved, left = take_back(con, where, saved)
+        same_server = abs(server_started(con) - saved.started) < SAME_START_S
+    if left.refused:
+        raise RefusedError("; ".join((*left.changed, *left.refused)) + f" ({where} is kept)")
+    saved = settings_are_back(target, where, saved)
+    until = saved.last_id if same_server else 0  # a server that was started anew has none of those sessions
+    back = settle(target, where, saved, Span(saved.first_id, until, frozenset(saved.already)), watch)
+    if not back.done:
+        return back
+    done = ", ".join(f"{change.name} = {change.before!r}" for change in saved.of(BEGIN))
+    log = (
+        f"; its log {saved.log_file} is left for `querytape capture slowlog`"
+        if saved.log_file and Path(saved.log_file).exists()
+        else ""
+    )
+    head = f"{target.name} is as it was at {saved.at}: {done or 'nothing was changed'}{log}"
+    return replace(back, lines=(head, *left.changed, *back.lines))
 
 
-def _url(target: Target) -> str:
+def settings_are_back(target: Target, path: Path, saved: RestoreFile) -> RestoreFile:
+    """Keep which session is the first that connects with the settings of before, unless that is known; return it."""
+    if saved.last_id:
+        return saved
+    with closing(target.connect()) as con:
+        log_nothing_of(con)
+        saved = replace(saved, last_id=connection_id(con))
+    if saved.of(CONTROL, HOLD):
+        replace_restore_file(path, saved)
+    return saved
+
+
+def url_of(target: Target) -> str:
+    """Return the server's address as people type it, without a password."""
     place = f"/?socket={target.socket}" if target.socket else f"{target.host}:{target.port}/"
     return f"mysql://{target.user}@{place}"

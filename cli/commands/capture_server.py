@@ -5,20 +5,38 @@ import sys
 import tempfile
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ...capture import SOURCES, Settings, capture_source
-from ...capture.server_log import METHODS, RecordOptions, check_options, plan_logging, record_log, restore_server
+from ...capture.server_log import (
+    METHODS,
+    HandedBack,
+    LoggingPlan,
+    RecordOptions,
+    Rights,
+    WatchOptions,
+    check_options,
+    check_rights,
+    plan_logging,
+    record_log,
+    restore_server,
+    settle_recorded,
+    tape_of,
+)
+from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
 from ...servers.facts import gather
-from ...servers.source import describe_server
-from ...servers.target import parse_target
-from ..output import say_tape
+from ...servers.source import describe_target
+from ...servers.target import Target
+from ..output import EXIT_LOST, lost_sentence, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
-from ..server_options import login_options
+from ..server_options import login_options, server_of
+
+URL = "mysql://USER@HOST:PORT/"
+NOT_AS_BEFORE = 1  # the exit code where something of the server is not as it was
 
 
 @click.command(
@@ -30,11 +48,16 @@ Examples:
   querytape capture server mysql://admin@prod/ --restore      after a kill
 
 \b
-The account needs SYSTEM_VARIABLES_ADMIN (or SUPER), and PROCESS to see the
-sessions of other accounts.
+The account needs SYSTEM_VARIABLES_ADMIN (or SUPER), SELECT on mysql.slow_log
+where the log is not read as a file, and PROCESS and SELECT on
+performance_schema to see the sessions of other accounts. --dry-run checks it.
+
+\b
+Exit codes: 0 success, 1 error or something of the server is not as it was,
+2 wrong usage, 4 the tape lacks a part of what was executed.
 """,
 )
-@click.argument("url", metavar="mysql://USER@HOST:PORT/")
+@click.argument("url", metavar=URL)
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
 @click.option("--duration", type=Duration(), default="10m", show_default=True, help="How long the server logs.")
 @click.option(
@@ -54,61 +77,125 @@ sessions of other accounts.
     show_default=True,
     help="Stop when the log grows by more than this a second, for 5 s.",
 )
-@click.option("--dry-run", is_flag=True, help="Show the settings that would be changed, and change nothing.")
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Show the settings that would be changed and what stays behind, check rights and whether an earlier capture"
+    " waits to be restored; change nothing.",
+)
 @click.option("--restore", "restoring", is_flag=True, help="Set back the settings that a killed capture had changed.")
 @click.option(
     "--restore-file", type=click.Path(path_type=Path), help="File that keeps the old settings during the capture."
 )
 @click.option("--keep-log", is_flag=True, help="Do not delete the server's log file after the capture.")
+@click.option(
+    "--watch",
+    type=Duration(),
+    default="10m",
+    show_default=True,
+    help="Where the server's own slow log is on: how long to wait, after the capture, for sessions that still carry"
+    " long_query_time=0; that log stays off meanwhile. Ctrl-C ends the wait.",
+)
+@click.option(
+    "--end-sessions",
+    is_flag=True,
+    help="End the sessions that still carry long_query_time=0 after the capture, where they are idle and outside"
+    " transactions (KILL).",
+)
+@click.option(
+    "--log-again",
+    is_flag=True,
+    help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
+    " every statement into it.",
+)
+@click.option("--partial-ok", is_flag=True, help="Exit with 0 although the log lacks more than 5 % of the statements.")
 @login_options
-def server_command(
-    url: str,
-    output: Path | None,
-    duration: int,
-    method: str,
-    max_disk: int,
-    max_rate: int,
-    dry_run: bool,
-    restoring: bool,
-    restore_file: Path | None,
-    keep_log: bool,
-    ask_password: bool,
-    defaults_file: Path | None,
-    defaults_group: str | None,
-) -> int:
+def server_command(url: str, **options: Any) -> int:
     """Switch on a server's own log for a while, and capture it.
 
-    Shows the settings that it will change, changes them, and sets each back to its old value: at the end, at Ctrl-C,
-    and after an error. A file keeps the old values during the capture: after a kill, --restore sets them back.
+    Shows the settings that it will change and what stays behind, changes them, and sets each back to its old value: at
+    the end, at Ctrl-C, and after an error. A file keeps the old values during the capture: after a kill, --restore sets
+    them back. Then it says which sessions still carry the settings, and how much of what was executed is on the tape.
     """
-    target = parse_target(url, defaults_file, defaults_group, ask_password)
-    if restoring:
-        for line in restore_server(target, restore_file):
+    target = server_of(url, options, URL)
+    watch = WatchOptions(options["watch"] / 1e9, options["end_sessions"], options["log_again"], say_line)
+    if options["restoring"]:
+        with unwind_on_signals():
+            back = restore_server(target, options["restore_file"], watch)
+        for line in back.lines:
             click.echo(line)
-        return 0
-    options = RecordOptions(duration / 1e9, max_disk, max_rate, method, restore_file, say_line)
-    check_options(options)
-    with closing(target.connect()) as con:
-        plan = plan_logging(target, gather(con), options)
+        return 0 if back.done else NOT_AS_BEFORE
+    limits = RecordOptions(
+        options["duration"] / 1e9,
+        options["max_disk"],
+        options["max_rate"],
+        options["method"],
+        options["restore_file"],
+        say_line,
+    )
+    check_options(limits)
+    plan, rights = look(target, limits, watch)
     click.echo("\n".join(plan.lines()), err=True)
-    if dry_run:
+    for lack in (*rights.needed, *rights.useful):
+        click.echo(f"  lacking: {lack}", err=True)
+    if rights.needed:
+        raise RefusedError("; ".join(rights.needed))
+    if options["dry_run"]:
         return 0
-    if output is None:
+    if options["output"] is None:
         raise click.UsageError("expected -o TAPE, or --dry-run")
-    refuse_existing(output)
-    server = describe_server(url, defaults_file, defaults_group)
+    refuse_existing(options["output"])
+    return run(target, plan, limits, watch, options)
+
+
+def look(target: Target, limits: RecordOptions, watch: WatchOptions) -> tuple[LoggingPlan, Rights]:
+    """Return what would be done, and what this account lacks for it; nothing is changed."""
+    with closing(target.connect()) as con:
+        facts = gather(con)
+        plan = plan_logging(target, facts, limits)
+        rights = check_rights(
+            con,
+            facts,
+            plan.method,
+            plan.restore_file,
+            changes=bool(plan.changes),
+            end_sessions=watch.end_sessions,
+        )
+    return plan, rights
+
+
+def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOptions, options: dict[str, Any]) -> int:
+    """Record, make the tape, and see that the server is as before; return the exit code."""
+    server = describe_target(target)
+    output: Path = options["output"]
     with unwind_on_signals(), tempfile.TemporaryDirectory(prefix="querytape-") as work:
-        recorded = record_log(target, plan, options, Path(work))
-        click.echo(f"capture server: {recorded.ended}; the settings are back as before", err=True)
-        for warning in recorded.warnings:
-            click.echo(f"  {warning}", err=True)
-        with CaptureProgress() as progress:
-            settings = Settings(server=server, watch=progress.update)
-            info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, settings)
-        if plan.log_file is not None and not keep_log:
-            recorded.log.unlink(missing_ok=True)
-    say_tape(output, info)
-    return 0
+        recorded = record_log(target, plan, limits, Path(work))
+        click.echo(f"capture server: {recorded.ended}", err=True)
+        seen: frozenset[int] = frozenset()
+        try:
+            with CaptureProgress() as progress:
+                info, seen = tape_of(recorded, plan, output, server, progress.update)
+            if plan.log_file is not None and not options["keep_log"]:
+                recorded.log.unlink(missing_ok=True)
+            say_tape(output, info)
+            held = info.get("coverage") or {}
+            if held:
+                click.echo(f"  {held['share']:.1%} of what the server executed is in the log (by {held['basis']})")
+        finally:
+            back = settle_recorded(target, plan.restore_file, recorded, watch, seen)
+            say_back(back)
+    if not back.done:
+        return NOT_AS_BEFORE
+    partial = any(warning["kind"] == "coverage" for warning in info["warnings"]) and not options["partial_ok"]
+    return EXIT_LOST if partial or recorded.broke or lost_sentence(info) else 0
+
+
+def say_back(back: HandedBack) -> None:
+    """Print what became of the server's settings and sessions."""
+    if back.done:
+        click.echo("capture server: the settings are as before", err=True)
+    for line in back.lines:
+        click.echo(f"  {line}", err=True)
 
 
 def say_line(text: str) -> None:

@@ -49,9 +49,9 @@ def test_lines() -> None:
     lines = plan_logging(TARGET, FAR, RecordOptions()).lines()
     assert lines[0] == "8.0.31 on db1; the log is read from mysql.slow_log"
     assert "  SET GLOBAL slow_query_log = 'ON'   (now 'OFF')" in lines
-    assert lines[-1].startswith("  3 connections are open")
+    assert any(line.startswith("  3 connections are open") for line in lines)
     general = plan_logging(TARGET, FAR, RecordOptions(method="general")).lines()
-    assert general[-1] == "  the general log has no durations, rows or errors"
+    assert "  the general log has no durations, rows or errors" in general
     assert "  nothing has to change: everything is logged already" in general
 
 

@@ -32,7 +32,7 @@ def start(server: Server, tmp_path: Path, *options: str) -> subprocess.Popen[str
     environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
     command = [sys.executable, "-m", "querytape", "capture", "server", server.url()]
     process = subprocess.Popen(
-        [*command, "-o", str(tmp_path / "s.tape"), *options],
+        [*command, "-o", str(tmp_path / "s.tape"), "--partial-ok", *options],  # 23 statements are few for a share
         env=environ,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -103,6 +103,9 @@ def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_
     again = subprocess.run([*command, "-o", str(tmp_path / "x.tape")], env=environ, capture_output=True, text=True)
     assert again.returncode == 1
     assert "--restore" in again.stderr
+    dry = subprocess.run([*command, "--dry-run"], env=environ, capture_output=True, text=True, timeout=60)
+    assert dry.returncode == 1
+    assert "--restore" in dry.stderr
     done = subprocess.run([*command, "--restore"], env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert variables(server) == before
@@ -155,7 +158,7 @@ def test_an_account_that_may_not_is_told_so(server_factory: Callable[..., Server
     command = [sys.executable, "-m", "querytape", "capture", "server", url, "-o", str(tmp_path / "w.tape")]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
-    assert "SUPER" in done.stderr
+    assert "GRANT SUPER ON *.* TO 'weak'@'localhost'" in done.stderr
     assert "Traceback" not in done.stderr
     assert variables(server) == before
     assert not list((tmp_path / "state").rglob("*.json"))

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings change, and the file by which they are set back."""
+"""Which settings change, in which order, and how they are set back; on a server that is a dictionary."""
 
-from pathlib import Path
+from typing import Any
 
+import pymysql
 import pytest
 from querytape.capture.server_log.settings import (
+    BEGIN,
+    CONTROL,
+    GLOBAL_CONTROL,
+    HOLD,
     Change,
-    RestoreFile,
-    default_restore_file,
     plan_changes,
-    read_restore_file,
+    restore,
     same,
-    write_restore_file,
+    set_global,
 )
-from querytape.common.errors import InputError
+from querytape.common.errors import RefusedError
+
+from tests.helpers.fake_server import FakeServer
 
 VARIABLES = {
     "long_query_time": "10.000000",
@@ -23,15 +28,14 @@ VARIABLES = {
     "slow_query_log_file": "/var/log/slow.log",
     "general_log": "OFF",
 }
-SAVED = RestoreFile("mysql://app@h:1/", "id", "2026-11-20", (Change("slow_query_log", "OFF", "ON"),), "/x.log")
 
 
 def test_only_what_differs_changes_and_the_log_is_last() -> None:
     """A variable that the server does not have, or that is right already, is left alone."""
     changes = plan_changes(VARIABLES, "file", "/var/log/q.log")
     assert [(change.name, change.before, change.wanted) for change in changes] == [
-        ("long_query_time", "10.000000", "0"),
         ("slow_query_log_file", "/var/log/slow.log", "/var/log/q.log"),
+        ("long_query_time", "10.000000", "0"),
         ("slow_query_log", "OFF", "ON"),
     ]
 
@@ -44,7 +48,9 @@ def test_tables(method: str, switch: str) -> None:
     assert names[-1] == switch
     assert ("long_query_time" in names) == (method == "table")
     both = plan_changes(VARIABLES | {"log_output": "FILE,TABLE"}, method, None)
-    assert "log_output" not in [change.name for change in both]
+    assert "log_output" in [change.name for change in both]  # else the server's own file would get it, too
+    already = plan_changes(VARIABLES | {"log_output": "TABLE"}, method, None)
+    assert "log_output" not in [change.name for change in already]
 
 
 def test_values_that_mean_the_same() -> None:
@@ -53,30 +59,97 @@ def test_values_that_mean_the_same() -> None:
     assert same("0.000000", "0")
     assert same("file", "FILE")
     assert not same("0.1", "0")
+    assert not same("/var/log/Slow.log", "/var/log/slow.log")
 
 
-def test_restore_file(tmp_path: Path) -> None:
-    """What is written is read again; it is private; a second one is refused and names the way out."""
-    path = tmp_path / "deep" / "restore.json"
-    write_restore_file(path, SAVED)
-    assert read_restore_file(path) == SAVED
-    assert path.stat().st_mode & 0o777 == 0o600
-    with pytest.raises(InputError, match=r"an earlier capture of this server was not restored: .*--restore"):
-        write_restore_file(path, SAVED)
+OWN_LOG = VARIABLES | {"slow_query_log": "ON"}
 
 
-def test_missing_and_damaged(tmp_path: Path) -> None:
-    """No file is nothing to restore; another file is named as such."""
-    with pytest.raises(InputError, match="there is nothing to restore"):
-        read_restore_file(tmp_path / "none")
-    for text in ("{", "[]", '{"changes": []}'):
-        (tmp_path / "x").write_text(text)
-        with pytest.raises(InputError, match="not a restore file"):
-            read_restore_file(tmp_path / "x")
+def test_the_own_log_never_sees_what_only_the_capture_asked_for() -> None:
+    """At each moment of setting and of setting back: where the threshold is 0, the own log's file is not written."""
+    server = FakeServer(OWN_LOG)
+    changes = plan_changes(OWN_LOG, "file", "/q.log")
+    assert [(change.name, change.role) for change in changes] == [
+        ("slow_query_log_file", BEGIN),
+        ("long_query_time", BEGIN),
+        ("slow_query_log", HOLD),
+    ]
+    for change in changes:
+        if change.role == BEGIN:
+            set_global(server.connection(), change.name, change.wanted)
+    restore(server.connection(), [change for change in changes if change.role == BEGIN])
+    assert server.variables == OWN_LOG
+    states = server.history
+    assert len(states) == 5  # as it was, two changes, two back
+    for now in states:
+        floods = float(now["long_query_time"]) == 0 and now["slow_query_log"] == "ON"
+        assert not (floods and now["slow_query_log_file"] == OWN_LOG["slow_query_log_file"]), now
 
 
-def test_one_file_a_server(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The name comes of the server's identity, in the user's state folder."""
-    monkeypatch.setenv("XDG_STATE_HOME", "/state")
-    assert default_restore_file("a").parent == Path("/state/querytape/restore")
-    assert default_restore_file("a") == default_restore_file("a") != default_restore_file("b")
+@pytest.mark.parametrize("method", ["file", "table", "general"])
+@pytest.mark.parametrize("own", [VARIABLES, OWN_LOG, OWN_LOG | {GLOBAL_CONTROL: ""}])
+def test_set_and_set_back_in_the_opposite_order(own: dict[str, str], method: str) -> None:
+    """The log is switched on last and off first; afterwards every variable is as it was."""
+    server = FakeServer(own)
+    changes = plan_changes(own, method, "/q.log" if method == "file" else None)
+    for change in changes:
+        set_global(server.connection(), change.name, change.wanted)
+    assert restore(server.connection(), changes).refused == ()
+    assert server.variables == own
+    names = [name for name, _ in server.sets]
+    assert names == [change.name for change in changes] + [change.name for change in reversed(changes)]
+
+
+def test_global_control_is_kept_while_sessions_carry() -> None:
+    """Where Percona Server's control is, the own log need not be held off; off before, nothing need be kept at all."""
+    percona = OWN_LOG | {GLOBAL_CONTROL: ""}
+    roles = {change.name: change.role for change in plan_changes(percona, "file", "/q.log")}
+    assert roles[GLOBAL_CONTROL] == CONTROL
+    assert HOLD not in roles.values()
+    roles = {change.name: change.role for change in plan_changes(VARIABLES | {GLOBAL_CONTROL: ""}, "file", "/q.log")}
+    assert set(roles.values()) == {BEGIN}
+
+
+def test_what_somebody_else_changed_meanwhile_stays() -> None:
+    """Neither the value of before nor ours: it is left alone and named; everything else is set back."""
+    server = FakeServer(VARIABLES)
+    changes = plan_changes(VARIABLES, "file", "/q.log")
+    for change in changes:
+        set_global(server.connection(), change.name, change.wanted)
+    server.variables["long_query_time"] = "0.500000"
+    left = restore(server.connection(), changes)
+    assert left.refused == ()
+    (text,) = left.changed
+    assert text.startswith("long_query_time is '0.500000' now, neither as before ('10.000000')")
+    assert server.variables == VARIABLES | {"long_query_time": "0.500000"}
+
+
+def test_one_that_is_refused_does_not_stop_the_others() -> None:
+    """What the server refuses is said; the rest is set back."""
+    server = FakeServer(VARIABLES)
+    changes = plan_changes(VARIABLES, "file", "/q.log")
+    for change in changes:
+        set_global(server.connection(), change.name, change.wanted)
+    server.refused = {"slow_query_log_file"}
+    left = restore(server.connection(), changes)
+    assert left.changed == ()
+    assert len(left.refused) == 1
+    assert "slow_query_log_file" in left.refused[0]
+    assert server.variables == VARIABLES | {"slow_query_log_file": "/q.log"}
+
+
+def test_a_variable_that_is_gone() -> None:
+    """A plugin's variable that the server no longer has is nothing to set back."""
+    server = FakeServer(VARIABLES)
+    assert restore(server.connection(), [Change("log_slow_gone", "1", "0")]).refused == ()
+
+
+def test_a_refusal_names_the_right() -> None:
+    """The server's own words, and the privilege."""
+
+    class Refusing:
+        def cursor(self) -> Any:
+            raise pymysql.err.OperationalError(1227, "Access denied")
+
+    with pytest.raises(RefusedError, match="1227 Access denied; the account needs SYSTEM_VARIABLES_ADMIN"):
+        set_global(Refusing(), "long_query_time", "0")  # type: ignore[arg-type]

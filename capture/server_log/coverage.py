@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Count what a server executes while its log is on, and say how much of it the log holds.
+
+The counts are performance_schema's, by account and by thread, where it is on: they are what a log counts as statements.
+Elsewhere the global status Questions is taken, and MariaDB's QUERY_ID says which sessions executed something.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+from pymysql.connections import Connection
+
+from ...servers.facts import query_or_none, whole
+from ..source import TapeWarning
+
+MIN_SHARE = 0.95
+IS_STATEMENT = "(EVENT_NAME LIKE 'statement/sql/%' OR EVENT_NAME = 'statement/com/Execute')"
+# Of all accounts, sessions that have ended included; the server's own threads have none.
+EXECUTED = (
+    "SELECT CAST(SUM(IF(EVENT_NAME = 'statement/sql/error', 0, COUNT_STAR)) AS UNSIGNED),"
+    " CAST(SUM(IF(EVENT_NAME = 'statement/sql/error', COUNT_STAR, 0)) AS UNSIGNED)"
+    " FROM performance_schema.events_statements_summary_by_account_by_event_name"
+    f" WHERE USER IS NOT NULL AND {IS_STATEMENT}"
+)
+BY_THREAD = (
+    "SELECT t.PROCESSLIST_ID, CAST(SUM(s.COUNT_STAR) AS UNSIGNED)"
+    " FROM performance_schema.events_statements_summary_by_thread_by_event_name s"
+    " JOIN performance_schema.threads t USING (THREAD_ID)"
+    f" WHERE t.PROCESSLIST_ID IS NOT NULL AND {IS_STATEMENT} GROUP BY t.PROCESSLIST_ID"
+)
+# MariaDB's number of a session's latest statement, which grows with each.
+QUERY_IDS = "SELECT ID, QUERY_ID FROM information_schema.PROCESSLIST"
+# Questions counts a session's quit, too: sessions that have ended, but for those that were aborted or never logged in.
+ENDED = {"Connections": 1, "Threads_connected": -1, "Aborted_clients": -1, "Aborted_connects": -1}
+STATUS = (
+    "SHOW GLOBAL STATUS WHERE Variable_name IN"
+    " ('Questions', 'Connections', 'Threads_connected', 'Aborted_clients', 'Aborted_connects')"
+)
+OWN_QUESTIONS = "SHOW SESSION STATUS LIKE 'Questions'"
+
+LOGGED = (
+    "SELECT count(*) FILTER (command IN ('query', 'execute', 'bulk_execute')),"
+    " count(*) FILTER (command NOT IN"
+    " ('connect', 'quit', 'ping', 'statistics', 'prepare', 'close_stmt', 'reset_stmt')) FROM events"
+)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What a server knows at a moment; `basis`: performance_schema or Questions.
+
+    `executed`: statements of all clients; `errors`: texts that it could not parse, where it counts them apart.
+    `by_session`: a number for each session that grows when it executes something; `exact`: it is how many. `own`:
+    statements of the connections that ask.
+    """
+
+    basis: str
+    executed: int
+    errors: int
+    by_session: dict[int, int]
+    exact: bool
+    own: int
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of what was executed is in the log. `silent`: sessions that executed statements of which none is in it.
+
+    `silent_statements`: how many, None where the server does not count by session.
+    """
+
+    basis: str
+    executed: int
+    logged: int
+    silent: int
+    silent_statements: int | None
+
+    @property
+    def share(self) -> float:
+        """The part that the log holds, from 0 to 1."""
+        return min(1.0, self.logged / self.executed) if self.executed else 1.0
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for tape.json."""
+        return {
+            "basis": self.basis,
+            "executed": self.executed,
+            "logged": self.logged,
+            "share": round(self.share, 4),
+            "silent_sessions": self.silent,
+            "silent_statements": self.silent_statements,
+        }
+
+    def sentence(self) -> str:
+        """Return `the log holds 61 % of the statements executed meanwhile; 212 sessions ...`."""
+        text = (
+            f"the log holds {percent(self.share)} % of the statements executed meanwhile ({self.logged:,} of"
+            f" {self.executed:,}, by {self.basis})"
+        )
+        if self.silent:
+            many = "" if self.silent_statements is None else f" ({self.silent_statements:,} statements)"
+            text += (
+                f"; {self.silent:,} pooled sessions have been silent{many} since they keep their old long_query_time"
+            )
+        return text
+
+    def warnings(self, method: str) -> list[TapeWarning]:
+        """Return the warning that the tape is partial, with the ways out; none from MIN_SHARE on."""
+        if self.share >= MIN_SHARE:
+            return []
+        out = ["capture packets", "recycle the clients' pool while the capture runs"]
+        out += ["--read general (the general log has all sessions)"] if method != "general" else []
+        return [{"kind": "coverage", "text": f"{self.sentence()}; ways out: {'; '.join(out)}"}]
+
+
+def percent(share: float) -> str:
+    """Return a share in percent; 100 only for all."""
+    rounded = f"{100 * share:.1f}".removesuffix(".0")
+    return "99.9" if rounded == "100" and share < 1 else rounded
+
+
+def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | None:
+    """Return what the server has executed until now, None where it does not say. `own`: connections that ask."""
+    threads = query_or_none(con, BY_THREAD, 2)
+    by_thread = {int(row[0]): int(row[1]) for row in threads or ()}
+    total = query_or_none(con, EXECUTED, 2) if by_thread else None
+    mine = sum(by_thread.get(id_, 0) for id_ in own)
+    if total and total[0][0] is not None and mine:  # it counts us, who have asked just now, so it counts
+        return Counted("performance_schema", int(total[0][0]), int(total[0][1]), by_thread, True, mine)
+    rows = query_or_none(con, STATUS, 2)
+    status = {str(row[0]): whole(row[1]) or 0 for row in rows or ()}
+    if "Questions" not in status:
+        return None
+    ended = sum(sign * status.get(name, 0) for name, sign in ENDED.items())
+    asked = query_or_none(con, OWN_QUESTIONS, 2)
+    ids = query_or_none(con, QUERY_IDS, 2) or ()
+    by_session = {int(row[0]): int(row[1]) for row in ids if row[1] is not None}
+    return Counted(
+        "Questions", status["Questions"] - ended, 0, by_session, False, (whole(asked[0][1]) or 0) if asked else 0
+    )
+
+
+def measure_coverage(
+    before: Counted, after: Counted, con: duckdb.DuckDBPyConnection | None, own: Collection[int], logs_errors: bool
+) -> Coverage | None:
+    """Return the coverage between two counts; `con` has the log's events as view `events`, None where it has none.
+
+    `logs_errors`: this server logs texts that it cannot parse. None where the two counts are not of the same kind.
+    """
+    if before.basis != after.basis:
+        return None
+    executed = after.executed - before.executed - (after.own - before.own)
+    if logs_errors:
+        executed += after.errors - before.errors
+    logged, heard = 0, set[int]()
+    if con is not None:
+        statements, commands = con.execute(LOGGED).fetchall()[0]
+        logged = statements if after.exact else commands
+        heard = {row[0] for row in con.execute("SELECT DISTINCT thread_id FROM events").fetchall()}
+    silent = {
+        id_: after.by_session[id_] - old
+        for id_, old in before.by_session.items()
+        if after.by_session.get(id_, 0) > old and id_ not in heard and id_ not in own
+    }
+    return Coverage(after.basis, max(executed, 0), logged, len(silent), sum(silent.values()) if after.exact else None)

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Coverage: what the server executed against what the log holds, and which sessions have been silent."""
+
+from dataclasses import replace
+
+import duckdb
+import pytest
+from querytape.capture.server_log.coverage import Counted, Coverage, count_statements, measure_coverage, percent
+
+from tests.helpers.fake_server import FakeServer
+
+BEFORE = Counted("performance_schema", 1000, 10, {1: 50, 7: 100, 8: 200, 9: 5}, True, 50)
+AFTER = Counted("performance_schema", 1210, 14, {1: 60, 7: 150, 8: 250, 9: 5, 20: 100}, True, 60)
+
+
+def events(*rows: tuple[int, str]) -> duckdb.DuckDBPyConnection:
+    """Return a database with view `events` of (thread_id, command)."""
+    con = duckdb.connect()
+    con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR)")
+    con.executemany("INSERT INTO events VALUES (?, ?)", list(rows) or [(None, "x")])
+    return con
+
+
+def test_measured() -> None:
+    """The tool's own are on neither side; silent are sessions of before that executed and are not in the log."""
+    con = events(*[(20, "query")] * 90, *[(8, "execute")] * 10, (20, "quit"), (20, "connect"), (20, "prepare"))
+    coverage = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=False)
+    assert coverage == Coverage("performance_schema", 200, 100, 1, 50)
+    assert coverage.share == 0.5
+    assert coverage.sentence().startswith("the log holds 50 % of the statements executed meanwhile (100 of 200, by")
+    (warning,) = coverage.warnings("file")
+    assert "1 pooled sessions have been silent (50 statements)" in warning["text"]
+    assert all(way in warning["text"] for way in ("capture packets", "recycle", "--read general"))
+    assert "--read general" not in coverage.warnings("general")[0]["text"]
+    with_errors = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=True)
+    assert with_errors is not None
+    assert with_errors.executed == 204
+
+
+def test_nothing_in_the_log_and_nothing_executed() -> None:
+    """None of them is 0 %; none to log is all of it."""
+    none = measure_coverage(BEFORE, AFTER, None, {1}, logs_errors=False)
+    assert none == Coverage("performance_schema", 200, 0, 2, 100)
+    idle = measure_coverage(BEFORE, BEFORE, None, {1}, logs_errors=False)
+    assert idle is not None
+    assert (idle.share, idle.warnings("file")) == (1.0, [])
+
+
+def test_the_bound() -> None:
+    """95 % is enough; less is partial."""
+    assert Coverage("q", 1000, 950, 3, None).warnings("file") == []
+    assert Coverage("q", 1000, 949, 3, None).warnings("file") != []
+    assert percent(0.99999) == "99.9"
+    assert percent(1.0) == "100"
+    assert percent(0.611) == "61.1"
+
+
+def test_by_questions() -> None:
+    """Commands are compared with commands; counts of two kinds are not compared."""
+    before = Counted("Questions", 1000, 0, {7: 900, 8: 950}, False, 50)
+    after = Counted("Questions", 1210, 0, {7: 1100, 8: 950}, False, 60)
+    con = events((20, "query"), (20, "init_db"), (20, "quit"), (20, "ping"))
+    assert measure_coverage(before, after, con, {1}, logs_errors=True) == Coverage("Questions", 200, 2, 1, None)
+    assert measure_coverage(BEFORE, after, con, {1}, logs_errors=True) is None
+
+
+@pytest.mark.parametrize("on", [True, False])
+def test_counted(on: bool) -> None:
+    """performance_schema where it counts; it does where it counts the connection that asks. Else the status."""
+    server = FakeServer({})
+    server.answers = [
+        ("summary_by_thread", [(7, 100), (1, 3)] if on else [(7, 0), (1, 0)]),
+        ("summary_by_account", [(500, 4)]),
+        ("GLOBAL STATUS WHERE", [("Questions", "900"), ("Connections", "40"), ("Threads_connected", "10"),
+                                 ("Aborted_clients", "3"), ("Aborted_connects", "2")]),
+        ("SESSION STATUS", [("Questions", "12")]),
+        ("QUERY_ID", [(7, 880), (1, 899)]),
+    ]  # fmt: skip
+    counted = count_statements(server.connection(), {1})
+    expected = Counted("performance_schema", 500, 4, {7: 100, 1: 3}, True, 3)
+    if not on:
+        expected = Counted("Questions", 900 - 25, 0, {7: 880, 1: 899}, False, 12)
+    assert counted == expected
+    assert count_statements(FakeServer({}).connection(), {1}) is None
+    assert replace(expected, own=0) != expected

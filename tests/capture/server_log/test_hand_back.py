@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings back and sessions watched, on a server that is a dictionary: no server, no time that matters."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.capture.server_log import hand_back
+from querytape.capture.server_log.carriers import Span
+from querytape.capture.server_log.hand_back import WatchOptions, settle, take_back
+from querytape.capture.server_log.restore_file import RestoreFile, read_restore_file, write_restore_file
+from querytape.capture.server_log.settings import HOLD, plan_changes, set_global
+
+from tests.helpers.fake_server import FakeServer, FakeTarget
+
+BEFORE = {
+    "long_query_time": "10.000000",
+    "log_output": "FILE",
+    "slow_query_log": "ON",
+    "slow_query_log_file": "/var/log/slow.log",
+}
+SPAN = Span(first=10, last=30)
+PATIENT, AT_ONCE = WatchOptions(watch_s=60.0), WatchOptions(watch_s=0.0)
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Look again at once."""
+    monkeypatch.setattr(hand_back, "POLL_S", 0.0)
+    return iter(())
+
+
+def recording(server: FakeServer, path: Path) -> RestoreFile:
+    """Begin a capture of the server; return its restore file, which is at `path`."""
+    changes = plan_changes(server.variables, "file", "/q.log")
+    saved = RestoreFile("mysql://app@prod:3306/", "id", "now", changes, "/q.log", first_id=10)
+    write_restore_file(path, saved)
+    for change in changes:
+        if change.role != HOLD:
+            set_global(server.connection(), change.name, change.wanted)
+    return saved
+
+
+def floods(now: dict[str, str], carrying: bool) -> bool:
+    """Return whether statements of sessions that carry the capture's threshold go into the server's own log."""
+    everything = carrying or float(now["long_query_time"]) == 0
+    return everything and now["slow_query_log"] == "ON" and now["slow_query_log_file"] == "/var/log/slow.log"
+
+
+def test_the_own_log_waits_until_no_session_carries(tmp_path: Path) -> None:
+    """Two sessions of meanwhile: the log stays off until both are gone; it never gets what they write."""
+    server, path = FakeServer(BEFORE, {5: 10.0, 12: 0.0, 13: 0.0}), tmp_path / "r"
+    saved, left = take_back(server.connection(), path, recording(server, path))
+    assert (left.changed, left.refused) == ((), ())
+    assert read_restore_file(path).held
+    assert server.variables == BEFORE | {"slow_query_log": "OFF"}
+
+    def leave(looks: int) -> None:
+        if looks == 3:
+            del server.sessions[12]
+        if looks == 5:
+            del server.sessions[13]
+
+    back = settle(FakeTarget(server, leave), path, saved, SPAN, PATIENT)
+    assert back.done
+    assert server.variables == BEFORE
+    assert not path.exists()
+    assert not any(floods(now, carrying=True) for now in server.history[1:-1])
+    assert "2 sessions: 12 (app@web1), 13 (app@web1)" in back.lines[0]
+
+
+def test_at_the_end_of_the_time_it_stays_off(tmp_path: Path) -> None:
+    """A session that stays: not as before, said with what ends it; --restore does the rest when it is gone."""
+    server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
+    saved, _ = take_back(server.connection(), path, recording(server, path))
+    back = settle(FakeTarget(server), path, saved, SPAN, AT_ONCE)
+    assert not back.done
+    assert server.variables["slow_query_log"] == "OFF"
+    assert "NOT AS BEFORE: slow_query_log stays 'OFF'" in " ".join(back.lines)
+    assert "--restore" in back.lines[-1]
+    server.sessions.clear()
+    saved, _ = take_back(server.connection(), path, read_restore_file(path))
+    assert settle(FakeTarget(server), path, saved, SPAN, AT_ONCE).done
+    assert server.variables == BEFORE
+
+
+def test_log_again_and_end_sessions(tmp_path: Path) -> None:
+    """On again whatever is left, where asked; sessions are ended where asked, but none that is busy."""
+    server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
+    saved, _ = take_back(server.connection(), path, recording(server, path))
+    back = settle(FakeTarget(server), path, saved, SPAN, WatchOptions(0.0, log_again=True))
+    assert back.done
+    assert server.variables == BEFORE
+    assert "EACH WRITES EVERY STATEMENT" in back.lines[-1]
+
+    server, path = FakeServer(BEFORE, {5: 0.5, 12: 0.0, 13: 0.0, 14: 0.0}), tmp_path / "s"
+    server.busy = {13}
+    server.answers = [("innodb_trx", [(14,)])]
+    saved, _ = take_back(server.connection(), path, recording(server, path))
+    back = settle(FakeTarget(server), path, saved, SPAN, WatchOptions(0.0, end_sessions=True))
+    assert server.killed == [12]
+    assert not back.done
+    assert "--end-sessions ended 1 idle sessions: 12" in " ".join(back.lines)
+
+
+def test_off_before_is_off_again_at_once(tmp_path: Path) -> None:
+    """Sessions that carry do no harm then: they are named, nobody waits, nobody is ended."""
+    server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}, {12: 0.0}), tmp_path / "r"
+    saved, _ = take_back(server.connection(), path, recording(server, path))
+    back = settle(FakeTarget(server), path, saved, SPAN, PATIENT)
+    assert back.done
+    assert "they write nothing" in back.lines[-1]
+    assert server.killed == []
+    assert server.variables == BEFORE | {"slow_query_log": "OFF"}
+
+
+@pytest.mark.parametrize("killed_after", range(12))
+def test_killed_at_any_step_then_restored(tmp_path: Path, killed_after: int) -> None:
+    """Whatever statement is the last one: taking back from the file gives the state of before, and floods nothing."""
+    server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
+    left = [killed_after]
+    answer = server.answer
+
+    def dies(sql: str, arguments: Any) -> Any:
+        if sql.startswith("SET GLOBAL"):
+            if left[0] == 0:
+                raise KeyboardInterrupt
+            left[0] -= 1
+        return answer(sql, arguments)
+
+    server.answer = dies
+    try:
+        saved, _ = take_back(server.connection(), path, recording(server, path))
+        settle(FakeTarget(server), path, saved, SPAN, WatchOptions(0.0, log_again=True))
+    except KeyboardInterrupt:
+        pass
+    server.answer = answer
+    if path.exists():
+        saved, _ = take_back(server.connection(), path, read_restore_file(path))
+        assert not settle(FakeTarget(server), path, saved, SPAN, AT_ONCE).done or server.variables == BEFORE
+        assert not floods(server.variables, carrying=True)
+        server.sessions.clear()
+        saved, _ = take_back(server.connection(), path, read_restore_file(path))
+        assert settle(FakeTarget(server), path, saved, SPAN, AT_ONCE).done
+    assert server.variables == BEFORE
+    assert not path.exists()
+
+
+def test_switched_by_somebody_else_meanwhile(tmp_path: Path) -> None:
+    """The own log that somebody switched off during the capture stays off, and that is said."""
+    server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
+    saved = recording(server, path)
+    server.variables["slow_query_log"] = "OFF"
+    saved, left = take_back(server.connection(), path, saved)
+    assert "somebody else set it to 'OFF'" in left.changed[0]
+    assert settle(FakeTarget(server), path, saved, SPAN, PATIENT).done
+    assert server.variables == BEFORE | {"slow_query_log": "OFF"}
+
+
+def test_what_is_refused_stays_in_the_file(tmp_path: Path) -> None:
+    """A right that is gone: the rest is set back, the sentence names it, the file is kept."""
+    server, path = FakeServer(BEFORE | {"slow_query_log": "OFF"}), tmp_path / "r"
+    saved = recording(server, path)
+    server.refused = {"long_query_time"}
+    _, left = take_back(server.connection(), path, saved)
+    assert len(left.refused) == 1
+    assert path.exists()
+    assert server.variables == BEFORE | {"slow_query_log": "OFF", "long_query_time": "0.000000"}
+
+
+def test_sessions_that_cannot_be_seen(tmp_path: Path) -> None:
+    """Without PROCESS nobody knows: the log stays off, and the right is named."""
+    server, path = FakeServer(BEFORE, {12: 0.0}), tmp_path / "r"
+    server.shows_values = False
+    server.answers = [("SHOW GRANTS", [("GRANT USAGE ON *.* TO a",)]), ("SHOW PROCESSLIST", [])]
+    saved, _ = take_back(server.connection(), path, recording(server, path))
+    back = settle(FakeTarget(server), path, saved, SPAN, AT_ONCE)
+    assert not back.done
+    assert "PROCESS" in back.lines[0]

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`capture server` beside a pool: what stays behind in sessions, what the log lacks, and any moment of a kill."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.servers.sandbox import Server
+
+OWN_LOG = {"slow-query-log": "ON", "long-query-time": "10"}
+POOL, ROUNDS = 50, 40
+
+
+def start(server: Server, tmp_path: Path, *options: str) -> "subprocess.Popen[str]":
+    """Start a command of `capture server`, with a state folder of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "querytape", "capture", "server", server.url(), *options],
+        env={**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def await_logging(server: Server, process: "subprocess.Popen[str]") -> None:
+    """Wait until the server logs everything of new sessions."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        if float(settings(server)["long_query_time"]) == 0:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"the capture did not begin: {process.communicate(timeout=10)}")
+
+
+def settings(server: Server) -> dict[str, str]:
+    """Return the variables that a capture may change."""
+    rows = server.execute("SHOW GLOBAL VARIABLES")
+    words = ("slow", "long_query", "log_output", "general_log", "min_examined")
+    return {name: value for name, value in rows if any(word in name for word in words)}
+
+
+def work(sessions: list[Any], rounds: int = 1) -> int:
+    """Execute statements in all sessions; return how many."""
+    for number in range(rounds):
+        for session in sessions:
+            with session.cursor() as cursor:
+                cursor.execute(f"SELECT {number}")
+    return rounds * len(sessions)
+
+
+def growth(server: Server, sessions: list[Any]) -> int:
+    """Return by how many bytes the server's own slow log grows while sessions work."""
+    before = server.slow_log.stat().st_size if server.slow_log.exists() else 0
+    work(sessions)
+    return (server.slow_log.stat().st_size if server.slow_log.exists() else 0) - before
+
+
+@pytest.mark.parametrize("method", ["file", "table"])
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0", "mysql-5.7"])
+def test_sessions_that_stay_write_nothing_into_the_own_log(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
+) -> None:
+    """Sessions of before, meanwhile and afterwards: the own log never grows; when they are gone all is as before."""
+    server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
+    before = settings(server)
+    sessions = [server.connect() for _ in range(3)]
+    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "2s", "--watch", "1s", "--read", method)
+    await_logging(server, process)
+    sessions += [server.connect() for _ in range(3)]
+    assert growth(server, sessions) == 0
+    said, _ = process.communicate(timeout=90)
+    assert process.returncode == 1, said
+    assert "NOT AS BEFORE: slow_query_log stays 'OFF' (was 'ON')" in said
+    assert "3 sessions: " in said
+    sessions += [server.connect() for _ in range(3)]
+    assert growth(server, sessions) == 0
+    assert {name for name, value in settings(server).items() if before[name] != value} <= {
+        "slow_query_log",
+        "log_slow_query",
+    }
+    ending = start(server, tmp_path, "--restore", "--watch", "60s")
+    time.sleep(0.5)
+    for session in sessions[3:6]:
+        session.close()
+    said, _ = ending.communicate(timeout=90)
+    assert ending.returncode == 0, said
+    assert settings(server) == before
+    assert growth(server, sessions[:3] + sessions[6:]) == 0
+
+
+def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """--end-sessions: those of meanwhile that are idle; never one of before, or inside a transaction."""
+    server = server_factory("mysql-8.0", {**OWN_LOG, "performance-schema": "ON"})
+    before = settings(server)
+    old = server.connect()
+    options = ("--duration", "2s", "--watch", "60s", "--end-sessions", "--partial-ok")
+    process = start(server, tmp_path, "-o", str(tmp_path / "t"), *options)
+    await_logging(server, process)
+    idle, busy = server.connect(), server.connect()
+    work([idle])
+    with busy.cursor() as cursor:
+        cursor.execute("CREATE DATABASE d")
+        cursor.execute("CREATE TABLE d.t (i INT)")
+        cursor.execute("BEGIN")
+        cursor.execute("INSERT INTO d.t VALUES (1)")
+    assert process.stdout is not None
+    assert any("1 sessions still carry" in line for line in process.stdout)  # reads on until it is said
+    work([busy])
+    busy.rollback()
+    said, _ = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    work([old])
+    for session in (idle, busy):
+        assert not alive(session)
+    assert settings(server) == before
+
+
+def alive(session: Any) -> bool:
+    """Return whether a session still answers."""
+    try:
+        return work([session]) == 1
+    except Exception:
+        return False
+
+
+@pytest.mark.parametrize(
+    ("kind", "schema"),
+    [("mysql-8.0", "ON"), ("mysql-5.7", "ON"), ("mysql-9", "OFF"), ("mariadb", "ON"), ("mariadb", "OFF")],
+)
+def test_fifty_pooled_connections(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str, schema: str
+) -> None:
+    """None of them reconnects: the share that the log holds is told within 1 %, and who has been silent."""
+    server = server_factory(kind, {"performance-schema": schema})
+    pool = [server.connect() for _ in range(POOL)]
+    output = tmp_path / "t"
+    process = start(server, tmp_path, "-o", str(output), "--duration", "60s")
+    await_logging(server, process)
+    time.sleep(0.5)
+    fresh = [server.connect() for _ in range(10)]
+    old = work(pool, ROUNDS)
+    new = work(fresh, ROUNDS) + len(fresh)  # SET NAMES of each login
+    for session in fresh:
+        session.close()
+    process.terminate()
+    said, _ = process.communicate(timeout=90)
+    assert process.returncode == 4, said
+    info = json.loads((output / "tape.json").read_text())
+    coverage = info["coverage"]
+    assert coverage["basis"] == ("performance_schema" if schema == "ON" else "Questions")
+    assert abs(coverage["share"] - new / (new + old)) < 0.01
+    assert coverage["silent_sessions"] == POOL
+    assert f"{POOL} pooled sessions have been silent" in said
+    if schema == "ON":
+        assert abs(coverage["silent_statements"] - old) < 0.01 * old
+    (text,) = [warning["text"] for warning in info["warnings"] if warning["kind"] == "coverage"]
+    assert "capture packets" in text
+    shown = subprocess.run(
+        [sys.executable, "-m", "querytape", "inspect", str(output)], capture_output=True, text=True, timeout=60
+    )
+    assert "partial tape: the log holds" in shown.stdout
+    for session in pool:
+        session.close()
+
+
+@pytest.mark.parametrize("method", ["file", "table", "general"])
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
+def test_the_tools_own_statements_are_never_on_the_tape(
+    server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
+) -> None:
+    """Everything on it was said by one of the clients' sessions."""
+    server = server_factory(kind)
+    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "3s", "--read", method, "--partial-ok")
+    end = time.monotonic() + 60
+    while "ON" not in (settings(server)["general_log"], settings(server)["slow_query_log"]):
+        assert time.monotonic() < end
+    client = server.connect()
+    work([client], 5)
+    client.close()
+    said, _ = process.communicate(timeout=90)
+    assert process.returncode == 0, said
+    import duckdb
+
+    with duckdb.connect() as con:
+        texts = con.execute(f"SELECT DISTINCT statement::VARCHAR FROM '{tmp_path}/t/events/*.parquet'").fetchall()
+    said_by_tool = ("performance_schema", "information_schema", "SET GLOBAL", "SET SESSION", "CONNECTION_ID", "LIKE")
+    assert [text for (text,) in texts if text and any(word in text for word in said_by_tool)] == []
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
+def test_killed_with_9_at_any_moment(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """At six moments between the start and the end: --restore leaves all as before, and no session floods the log."""
+    server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
+    before = settings(server)
+    chance = random.Random(5)
+    for number in range(6):
+        sessions = [server.connect()]
+        options = ("-o", str(tmp_path / f"t{number}"), "--duration", "1s", "--watch", "2s")
+        process = start(server, tmp_path, *options)
+        until = time.monotonic() + 0.4 + chance.random() * (0.4 + 0.6 * number)
+        while time.monotonic() < until and process.poll() is None:
+            if len(sessions) < 30:
+                sessions.append(server.connect())
+            time.sleep(0.05)
+        process.kill()
+        process.communicate(timeout=60)
+        sessions.append(server.connect())
+        if list((tmp_path / "state").rglob("*.json")):
+            first = start(server, tmp_path, "--restore", "--watch", "0s")
+            said, _ = first.communicate(timeout=60)
+            assert growth(server, sessions) == 0, said
+        for session in sessions:
+            session.close()
+        if list((tmp_path / "state").rglob("*.json")):
+            last = start(server, tmp_path, "--restore", "--watch", "60s")
+            said, _ = last.communicate(timeout=90)
+            assert last.returncode == 0, said
+        assert settings(server) == before
+        assert not list((tmp_path / "state").rglob("*.json*"))
+
+
+def test_said_in_its_own_words(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """A password in the URL; a table that may not be read; --allow-cleartext-password exists."""
+    server = server_factory("mariadb")
+    url = server.url().replace("root@", "root:geheim@")
+    command = [sys.executable, "-m", "querytape", "capture", "server"]
+    done = subprocess.run([*command, url, "--dry-run"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "--target" not in done.stderr
+    assert "geheim" not in done.stderr
+    assert "mysql://USER@HOST:PORT/: a password does not belong" in done.stderr
+    server.execute("CREATE USER some@localhost")
+    server.execute("GRANT SUPER, PROCESS ON *.* TO some@localhost")
+    some = server.url().replace("root@", "some@")
+    for options in (["--dry-run"], ["-o", str(tmp_path / "t")]):
+        done = subprocess.run([*command, some, "--read", "table", *options], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1
+        assert "GRANT SELECT ON mysql.slow_log TO 'some'@'localhost'" in done.stderr
+        assert "Traceback" not in done.stderr
+    done = subprocess.run(
+        [*command, server.url(), "--dry-run", "--allow-cleartext-password"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
