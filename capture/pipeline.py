@@ -37,7 +37,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
             new_tape(path)
             with open_storage(path, threads=1) as con:
                 info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
-                check_events(kind, ordered, reader.stats(), info, path)
+                check_events(kind, ordered, reader.stats(), info, path, settings)
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
                 warnings += judged(con, path, info, settings)
                 con.execute("RESET threads")  # one while the parser had the others
@@ -124,7 +124,9 @@ def events_bytes(path: Path) -> int:
     return sum(part.stat().st_size for part in (path / "events").glob("*"))
 
 
-def check_events(kind: SourceKind, names: Sequence[str], stats: ReaderStats, info: dict[str, Any], path: Path) -> None:
+def check_events(
+    kind: SourceKind, names: Sequence[str], stats: ReaderStats, info: dict[str, Any], path: Path, settings: Settings
+) -> None:
     """Remove a tape without an event and raise InputError, with what the input says about the reason."""
     if info["parts"]:
         return
@@ -132,18 +134,19 @@ def check_events(kind: SourceKind, names: Sequence[str], stats: ReaderStats, inf
     if info["stopped"]:
         raise InputError("stopped before any event was read (no tape was written)")
     reasons = [warning["text"] for warning in kind.warnings(info["input"])]
-    raise InputError("; ".join([no_event_sentence(kind, names, stats), *reasons]))
+    raise InputError("; ".join([no_event_sentence(kind, names, stats, settings), *reasons]))
 
 
-def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats) -> str:
+def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats, settings: Settings) -> str:
     """Return the sentence for input without a single event."""
     what = ", ".join("standard input" if name == STDIN else name for name in names)
     if not names:
         return "no event was seen: nothing was captured (no tape was written)"
     if stats.bytes_read == 0:
         return f"{what}: empty: there is nothing to capture (no tape was written)"
+    expected = kind.expected if isinstance(kind.expected, str) else kind.expected(settings)
     return (
-        f"{what}: not {kind.title}, or one without events: expected {kind.expected}, found none in"
+        f"{what}: not {kind.title}, or one without events: expected {expected}, found none in"
         f" {stats.bytes_parsed:,} bytes (no tape was written)"
     )
 

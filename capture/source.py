@@ -67,7 +67,7 @@ class SourceKind:
     """A kind of source.
 
     `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and returns
-    where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected ...".
+    where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected ...", by the settings.
     `warnings` makes warnings of a reader's description: which events the input left out. `measuring_point`: where
     durations were taken: server, proxy, wire or client. `first_time`: a file's first time in nanoseconds since the
     epoch; files are read in this order. `local_times`: the input may show local times. `live`: whether the input has
@@ -78,7 +78,7 @@ class SourceKind:
     title: str
     help: str
     examples: str
-    expected: str
+    expected: str | Callable[[Settings], str]
     open: Callable[[Sequence[str], Settings], Reader]
     sniff: Callable[[bytes], int]
     measuring_point: str = "server"

@@ -5,6 +5,7 @@ What cannot be parsed raises ValueError with a sentence for the user.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -99,6 +100,26 @@ def ratio(value: float | None) -> str:
 def percent(part: float, whole: float) -> str:
     """Return `part` as a share of `whole`: `12.3%`; a dash where the whole is nothing."""
     return "-" if not whole else f"{100 * part / whole:.1f}%"
+
+
+def whole_percents(parts: Sequence[int]) -> list[str]:
+    """Return each part as a share of all; the shares, as they are shown, add up to 100.0%."""
+    total = sum(parts)
+    if not total:
+        return ["-"] * len(parts)
+    tenths = [part * 1000 // total for part in parts]
+    by_rest = sorted(range(len(parts)), key=lambda i: -(parts[i] * 1000 % total))
+    for i in by_rest[: 1000 - sum(tenths)]:
+        tenths[i] += 1
+    return [f"{tenth // 10}.{tenth % 10}%" for tenth in tenths]
+
+
+def average(value: float | None, digits: int) -> str:
+    """Return a mean or a ratio: `1.25`; `less than 0.01` where it would be shown as none, `unknown` for None."""
+    if value is None:
+        return "unknown"
+    least = 10**-digits
+    return f"less than {least}" if 0 < value < least / 2 else f"{value:,.{digits}f}"
 
 
 def parse_duration(text: str) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Say what limits a report, in sentences, and whether the runs carry a claim at all."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from ...common.units import duration
@@ -128,14 +128,18 @@ def _one_run(report: Report) -> Iterator[Finding]:
     )
 
 
+def _given(rounds: Iterable[Folder], name: str) -> list[str]:
+    """Return the values of a parameter over the rounds of one side, each once, in the order of the rounds."""
+    return list(dict.fromkeys(str(run.info.get("parameters", {}).get(name)) for run in rounds))
+
+
 def _comparison(report: Report) -> Iterator[Finding]:
     """Yield what the two sides do not have in common."""
     for name in LOAD_PARAMETERS:
-        values = {str(run.info.get("parameters", {}).get(name)) for run in (*report.a, *report.b)}
-        if len(values) > 1:
-            yield Finding(
-                Severity.WARNING, f"The runs differ in --{name} ({', '.join(sorted(values))}): so do their loads."
-            )
+        values = {letter: _given(rounds, name) for letter, rounds in report.sides.items()}
+        if len({value for given in values.values() for value in given}) > 1:
+            listed = ", ".join(f"{letter.upper()}: {' and '.join(given)}" for letter, given in values.items())
+            yield Finding(Severity.WARNING, f"The runs differ in --{name} ({listed}): so do their loads.")
     if report.rounds < MIN_ROUNDS:
         yield Finding(
             Severity.INFORMATION,

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
-from ...common.units import count, duration, percent
+from ...common.units import average, count, duration, whole_percents
 from ..findings.measuring_points import describe
 from ..tape_summary import TapeDifference, TapeSummary
 from .text_table import StatementList, new_table, print_title
@@ -41,7 +41,7 @@ def _totals(summary: TapeSummary, console: Console) -> None:
     )
     console.print(
         f"  at once: at most {count(together['max_sessions'])} sessions; statements: at most"
-        f" {count(together['max_statements'])}, {together['mean_statements'] or 0:.2f} on average"
+        f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average"
     )
     console.print(
         f"  durations ({describe(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
@@ -54,14 +54,14 @@ def _rhythm(summary: TapeSummary, console: Console) -> None:
     (arrivals,), (transactions,), (sizes,) = (summary.answers[n] for n in ("arrivals", "transactions", "sizes"))
     console.print(
         f"  statements/s: median {count(arrivals['median_per_second'])}, at most"
-        f" {count(arrivals['max_per_second'])}; burstiness {arrivals['burstiness'] or 0:.1f} (random: 1)"
+        f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random: 1)"
     )
     if arrivals["think_times"]:
         middle, high = arrivals["think_ns"]
         console.print(f"  think time between statements: p50 {duration(middle)}, p95 {duration(high)}")
     if arrivals["connects_per_second"]:
         console.print(
-            f"  connects a second: {arrivals['connects_per_second']:.1f} on average, at most"
+            f"  connects a second: {average(arrivals['connects_per_second'], 1)} on average, at most"
             f" {count(arrivals['max_connects_per_second'])}; {count(arrivals['connects_not_seen'])} sessions were"
             " open before"
         )
@@ -103,16 +103,16 @@ def _limits(summary: TapeSummary, console: Console) -> None:
 
 
 def _classes(summary: TapeSummary, console: Console) -> None:
-    events = summary.answers["totals"][0]["events"]
     time = f"time {describe(summary.tape.info)}"
     print_title(console, "Classes of statements, and other commands")
     table = new_table("class", "events", "share", time, "digests")
-    for row in summary.answers["classes"]:
-        share = percent(row["events"], events)
+    classes = summary.answers["classes"]
+    others = [row for row in summary.answers["commands"] if row["without_class"]]
+    shares = whole_percents([*(row["events"] for row in classes), *(row["without_class"] for row in others)])
+    for row, share in zip(classes, shares, strict=False):
         table.add_row(row["class"], count(row["events"]), share, duration(row["duration_ns"]), count(row["digests"]))
-    for row in summary.answers["commands"]:
-        if row["command"] != "query":
-            table.add_row(f"[dim]{row['command']}[/]", count(row["events"]), percent(row["events"], events), "", "")
+    for row, share in zip(others, shares[len(classes) :], strict=True):
+        table.add_row(f"[dim]{row['command']}[/]", count(row["without_class"]), share, "", "")
     console.print(table)
 
 

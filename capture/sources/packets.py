@@ -10,6 +10,7 @@ from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind, TapeWarning
 
+DEFAULT_PORT = 3306
 # pcap with microseconds and nanoseconds in both byte orders, and pcapng.
 MAGIC = (
     *(b"\xa1\xb2\xc3\xd4", b"\xd4\xc3\xb2\xa1", b"\xa1\xb2\x3c\x4d", b"\x4d\x3c\xb2\xa1"),
@@ -19,14 +20,26 @@ MAGIC = (
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of capture files, or of the interface that the settings name."""
-    extra = settings.extra
+    extra, ports = settings.extra, ports_of(settings)
     interface = extra.get("interface")
     if bool(names) == bool(interface):
         raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
-    ports = [int(port) for port in extra.get("port") or (3306,)]
     if any(not 0 < port < 65536 for port in ports):
         raise InputError(f"--port: expected numbers from 1 to 65535, found {ports}")
     return open_packets(names, ports, interface, extra.get("user"), extra.get("max_memory") or 256 << 20)
+
+
+def ports_of(settings: Settings) -> list[int]:
+    """Return the ports of --port, or the default."""
+    return [int(port) for port in settings.extra.get("port") or (DEFAULT_PORT,)]
+
+
+def expected(settings: Settings) -> str:
+    """Return what was looked for, by the ports that were given."""
+    given = [f"--port {port}" for port in ports_of(settings)]
+    if len(given) == 1:
+        return f"MySQL connections on the port ({given[0]})"
+    return f"MySQL connections on one of the ports ({' '.join(given)})"
 
 
 def time_is_up(settings: Settings) -> Callable[[], bool]:
@@ -82,7 +95,7 @@ Examples:
   querytape capture packets shop.pcap -o shop.tape
   sudo querytape capture packets --interface any --duration 1h -o shop.tape
 """,
-    expected="MySQL connections on the port (--port 3306)",
+    expected=expected,
     open=open_source,
     sniff=lambda head: 0 if head[:4] in MAGIC else -1,
     measuring_point="wire",

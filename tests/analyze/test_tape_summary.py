@@ -3,6 +3,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from querytape.cli.commands.inspect_tape import inspect_command
 from querytape.common.errors import FolderError
 
 from tests.helpers.simulated import Workload, simulate_tape
+from tests.helpers.tapes import MS, make_tape
 
 
 def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
@@ -39,3 +41,51 @@ def test_a_tape_against_itself(small_paths: tuple[Path, Path, Path]) -> None:
     changed = compare_tapes(small_paths[0], small_paths[0])
     assert changed.totals[0] == changed.totals[1]
     assert all(row["per_hour_a"] == row["per_hour_b"] for row in changed.digests)
+
+
+def transactions(path: Path, *texts: str | dict[str, Any]) -> dict[str, Any]:
+    """Return the answer for a session's statements, a millisecond each and one apart."""
+    words = {"SET": "session", "INSERT": "write", "UPDATE": "write", "SELECT": "read", "CREATE": "ddl"}
+    events = [
+        text
+        if isinstance(text, dict)
+        else {"statement": text, "class": words.get(text.split()[0], "transaction"), "duration_ns": MS}
+        for text in texts
+    ]
+    return summarise_tape(make_tape(path, events)).answers["transactions"][0]
+
+
+OFF, WRITE, READ = "SET autocommit = 0", "INSERT INTO t VALUES (1)", "SELECT a FROM t"
+
+
+@pytest.mark.parametrize(
+    ("texts", "found", "undone", "reading", "most"),
+    [
+        (("BEGIN", READ, WRITE, "COMMIT", READ), 1, 0, 0, 2),
+        ((WRITE, READ, "COMMIT"), 0, 0, 0, None),
+        ((OFF, READ, WRITE, "COMMIT", WRITE, "ROLLBACK"), 2, 1, 0, 2),
+        ((OFF, READ, "COMMIT", "COMMIT", "ROLLBACK"), 1, 0, 1, 1),
+        ((OFF, WRITE, "SET autocommit = 1", WRITE, "COMMIT"), 1, 0, 0, 1),
+        ((OFF, WRITE, "CREATE TABLE x (a INT)", "COMMIT"), 1, 0, 0, 1),
+        ((OFF, "SET NAMES utf8mb4", {"command": "ping"}, WRITE, "COMMIT"), 1, 0, 0, 1),
+        ((OFF, {"command": "reset_connection"}, WRITE, "COMMIT"), 0, 0, 0, None),
+        ((OFF, WRITE), 0, 0, 0, None),
+        (("BEGIN", WRITE, "COMMIT AND CHAIN", WRITE, WRITE, "COMMIT"), 2, 0, 0, 2),
+        ((OFF, "BEGIN", WRITE, "COMMIT", WRITE, "COMMIT"), 2, 0, 0, 1),
+        (("BEGIN", {"command": "prepare", "statement": READ}, {"command": "execute", "statement": READ}, "COMMIT"),
+         1, 0, 1, 1),
+    ],
+)  # fmt: skip
+def test_transactions(
+    texts: tuple[Any, ...], found: int, undone: int, reading: int, most: int | None, tmp_path: Path
+) -> None:
+    """Those that BEGIN begins, and those of clients that have autocommit off; what does not end is not counted."""
+    row = transactions(tmp_path / "t.tape", *texts)
+    assert (row["transactions"], row["rolled_back"], row["only_reading"]) == (found, undone, reading)
+    assert row["most_statements"] == most
+
+
+def test_a_transaction_without_begin_lasts_from_its_first_statement(tmp_path: Path) -> None:
+    """Not from SET autocommit = 0: from the first that reads or writes."""
+    row = transactions(tmp_path / "t.tape", OFF, "SET NAMES utf8mb4", READ, WRITE, "COMMIT")
+    assert row["longest_ns"] == 3 * MS

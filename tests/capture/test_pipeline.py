@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The way of a capture: files in order, limits, and sentences where there is nothing to capture."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,3 +94,19 @@ def test_stop_is_named_for_files_only() -> None:
     """Files not read to their end are a partial tape; a live source has no end."""
     assert [w["kind"] for w in stop_warnings({"stopped": True}, live=False)] == ["stopped"]
     assert stop_warnings({"stopped": True}, live=True) == stop_warnings({"stopped": False}, live=False) == []
+
+
+@pytest.mark.parametrize(
+    ("ports", "words"),
+    [
+        ((), "on the port (--port 3306)"),
+        ((24103,), "on the port (--port 24103)"),
+        ((1, 2), "on one of the ports (--port 1 --port 2)"),
+    ],
+)
+def test_the_ports_that_were_given_are_named(ports: tuple[int, ...], words: str, tmp_path: Path) -> None:
+    """Not the default, where another was looked at."""
+    empty = tmp_path / "a.pcap"
+    empty.write_bytes(b"\xd4\xc3\xb2\xa1\2\0\4\0" + bytes(8) + b"\xff\xff\0\0\1\0\0\0")
+    with pytest.raises(InputError, match=re.escape(words)):
+        capture_source(SOURCES["packets"], [str(empty)], tmp_path / "a.tape", Settings(extra={"port": ports}))

@@ -114,3 +114,22 @@ def test_refused(parse: Callable[[str], Any], wrong: tuple[str, ...]) -> None:
         with pytest.raises(ValueError, match="expected") as refused:
             parse(text)
         assert repr(text) in str(refused.value)
+
+
+def test_shares_of_a_whole() -> None:
+    """What is shown adds up to 100 %, whatever is rounded; nothing is a share of nothing."""
+    for parts in ([1, 1, 1], [2, 1, 0], [1, 999_999], [7], [1] * 7, [3, 3, 1], [10**18, 1, 1]):
+        shown = units.whole_percents(parts)
+        assert sum(int(text[:-1].replace(".", "")) for text in shown) == 1000, shown
+        assert all(
+            abs(float(text[:-1]) - 100 * part / sum(parts)) < 0.1 for text, part in zip(shown, parts, strict=True)
+        )
+    assert units.whole_percents([0, 0]) == ["-", "-"]
+    assert units.whole_percents([]) == []
+
+
+def test_averages() -> None:
+    """An unknown is no 0.00, and neither is a small one."""
+    assert [units.average(value, 2) for value in (None, 0, 0.004, 0.006, 1.256, 12345)] == [
+        "unknown", "0.00", "less than 0.01", "0.01", "1.26", "12,345.00",
+    ]  # fmt: skip

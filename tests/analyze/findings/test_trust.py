@@ -56,7 +56,7 @@ def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
     assert texts == [
         "Run B: no more memory.",
         "The wall clock stepped by +3.0 s during run B; measured times are not affected.",
-        "The runs differ in --speed (1, 2): so do their loads.",
+        "The runs differ in --speed (A: 1, B: 2): so do their loads.",
     ]
 
 

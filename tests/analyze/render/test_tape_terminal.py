@@ -56,3 +56,31 @@ def test_hostile_texts(tmp_path: Path) -> None:
         assert "\x1b" not in text
         assert max(map(len, text.splitlines())) <= 80
         assert "[bold]x[/]" in text
+
+
+def test_shares_add_up(tmp_path: Path) -> None:
+    """On a packet tape an event is of a class or counts as a command, never both."""
+    prepared = {"statement": "SELECT ?", "digest": f"{1:016x}", "stmt": 1}
+    events = [
+        {"command": "connect"},
+        {"command": "prepare", **prepared},
+        *({"command": "execute", **prepared} for _ in range(4)),
+        {"command": "close_stmt", "stmt": 1},
+        *({"command": "ping"} for _ in range(5)),
+        {"statement": "UPDATE t SET a = 1", "class": "write", "digest": f"{2:016x}"},
+        {"command": "quit"},
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    lines = shown(tape).partition("and other commands")[2].partition("Users and schemas")[0].splitlines()
+    rows = [line.split() for line in lines if "%" in line]
+    assert [row[:2] for row in rows] == [
+        ["read", "5"], ["write", "1"], ["ping", "5"], ["close_stmt", "1"], ["connect", "1"], ["quit", "1"],
+    ]  # fmt: skip
+    assert sum(int(row[2][:-1].replace(".", "")) for row in rows) == 1000
+
+
+def test_an_unknown_is_no_zero(tmp_path: Path) -> None:
+    """Without durations it is not known how many statements ran at once."""
+    text = shown(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * 3))
+    assert "statements: at most -, unknown on average" in text
+    assert "0.00" not in text
