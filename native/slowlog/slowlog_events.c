@@ -184,6 +184,8 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     add_flags(r, entry, &m);
     struct qt_event_row row = row_of(s, e, entry);
     row.command = command;
+    if (e->is_admin && strcmp(command, "fetch") != 0) /* the server prints those of the statement before */
+        row.rows_sent = row.rows_examined = row.rows_affected = -1;
     row.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT;
     if (r->has_statement)
         qt_event_set_statement(&row, e->body, &r->statement);

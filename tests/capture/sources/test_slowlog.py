@@ -217,3 +217,22 @@ def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
             text.write(str(con.execute(f"SELECT * FROM {tape.source(table)}").fetchall()))
     assert "hunter2" not in text.getvalue()
     assert text.getvalue().count("<redacted>") >= 3
+
+
+def test_commands_without_an_answer_have_no_rows(tmp_path: Path) -> None:
+    """The server prints the numbers of the statement before them; only what fetches rows has some."""
+    entry = (
+        "# Time: 2026-11-22T07:00:00.000000Z\n# User@Host: app[app] @  [10.0.0.1]  Id:     8\n"
+        "# Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 7  Rows_examined: 9\nSET timestamp=1795330800;\n"
+    )
+    texts = ("SELECT 1", *(f"# administrator command: {c}" for c in ("Ping", "Quit", "Prepare", "Close stmt", "Fetch")))
+    log = tmp_path / "slow.log"
+    log.write_text("".join(f"{entry}{text};\n" for text in texts))
+    assert [(row["command"], row["rows_sent"], row["rows_examined"]) for row in events(log)] == [
+        ("query", 7, 9),
+        ("ping", None, None),
+        ("quit", None, None),
+        ("prepare", None, None),
+        ("close_stmt", None, None),
+        ("fetch", 7, 9),
+    ]
