@@ -17,12 +17,6 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RETRY_S = 0.02
 
 
-def quiet_start() -> None:
-    """Let Ctrl-C end the program at once and without a word while it is still being loaded."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-
 @contextmanager
 def stop_on_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop` on each SIGINT, SIGTERM and SIGHUP, in the main thread; elsewhere nothing is changed."""

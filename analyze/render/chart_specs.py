@@ -2,6 +2,7 @@
 """Build the charts as Vega-Lite specifications: pages draw them, and they become SVG and PNG files."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import vl_convert
 
 from ...common.errors import InputError
+from ...common.files import publish
 from ..model import Report
 from ..sweep import SweepLevel
 
@@ -177,12 +179,22 @@ def sweep_charts(levels: list[SweepLevel]) -> list[Chart]:
 
 
 def write_charts(report: Report, folder: Path) -> None:
-    """Write each chart as SVG and PNG into a new folder. Raises InputError where that can't be done."""
+    """Write each chart as SVG and PNG into a new private folder. Raises InputError where that can't be done.
+
+    Each file is readable by its owner alone from its first byte, and is there whole or not at all.
+    """
     try:
         folder.mkdir(mode=0o700)
         for name, title, spec in report_charts(report):
             whole = json.dumps({**spec, "title": title, "background": "white"})
-            (folder / f"{name}.svg").write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
-            (folder / f"{name}.png").write_bytes(vl_convert.vegalite_to_png(whole, scale=2))
+            with publish(folder / f"{file_name(name)}.svg") as temporary:
+                temporary.write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
+            with publish(folder / f"{file_name(name)}.png") as temporary:
+                temporary.write_bytes(vl_convert.vegalite_to_png(whole, scale=2))
     except OSError as error:
         raise InputError(f"--charts {folder}: can't be written: {error.strerror}") from error
+
+
+def file_name(name: str) -> str:
+    """Return a chart's name as a file's: counters have the names that are in a run, which may come from anyone."""
+    return re.sub(r"[^A-Za-z0-9-]+", "_", name)[:80]

@@ -12,7 +12,7 @@ import duckdb
 
 from ...common.duck import open_database, sql_text, write_parquet
 from ...common.errors import InputError
-from ...common.files import write_json
+from ...common.files import publish, write_json
 from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
 from ...schemas import Folder, columns
 from ...schemas.tables import complete_sql
@@ -37,8 +37,8 @@ def read_key(path: Path) -> bytes:
         text = path.read_text(encoding="ascii").strip()
     except FileNotFoundError:
         text = secrets.token_hex(KEY_BYTES)
-        path.touch(mode=0o600, exist_ok=False)
-        path.write_text(text + "\n", encoding="ascii")
+        with publish(path) as temporary:
+            temporary.write_text(text + "\n", encoding="ascii")
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the key cannot be read: {error}") from error
     try:

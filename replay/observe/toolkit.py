@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keeps what Percona Toolkit says of machine and server in the run, where it is installed and --summaries is given."""
 
-import os
 import shutil
 import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from ...common.files import make_private
+from ...common.files import make_private, publish
 from ...servers.target import Target
 
 MAX_S = 120
@@ -20,14 +19,22 @@ def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str,
     `servers`: variables of up to three servers (source, target, read_target), which pt-config-diff compares with the
     target's.
     """
-    names = []
     folder = run / "toolkit"
     options = run / "spill" / "toolkit.cnf"
     with suppress(FileExistsError):
         make_private(folder)
-    descriptor = os.open(options, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(option_file(target))
+    with publish(options) as temporary:
+        temporary.write_text(option_file(target), encoding="utf-8")
+    try:
+        names = _run_tools(folder, options, local)
+    finally:
+        options.unlink()  # it has the password
+    return names + _differences(folder, servers)
+
+
+def _run_tools(folder: Path, options: Path, local: bool) -> list[str]:
+    """Run what is installed; return the names of those that said something."""
+    names = []
     for name, arguments in (("pt-mysql-summary", [f"--defaults-file={options}"]), ("pt-summary", [])):
         program = shutil.which(name)
         if program is None or (name == "pt-summary" and not local):
@@ -36,12 +43,9 @@ def keep_summaries(run: Path, target: Target, local: bool, servers: Mapping[str,
             done = subprocess.run([program, *arguments], capture_output=True, timeout=MAX_S, stdin=subprocess.DEVNULL)
         except (OSError, subprocess.TimeoutExpired):
             continue
-        output = folder / f"{name}.txt"
-        output.touch(0o600)
-        output.write_bytes(done.stdout + done.stderr)
+        _write(folder / f"{name}.txt", done.stdout + done.stderr)
         names.append(name)
-    options.unlink()
-    return names + _differences(folder, servers)
+    return names
 
 
 def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list[str]:
@@ -63,9 +67,10 @@ def _differences(folder: Path, servers: Mapping[str, Mapping[str, str]]) -> list
     return names
 
 
-def _write(path: Path, text: str) -> None:
-    path.touch(0o600)
-    path.write_text(text, encoding="utf-8")
+def _write(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all, readable by its owner alone from its first byte; a link there is replaced."""
+    with publish(path) as temporary:
+        temporary.write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def option_file(target: Target) -> str:

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from querytape.common.signals import ENDING, one_ending, quiet_start, stop_on_signals, unwind_on_signals
+from querytape.common.signals import ENDING, one_ending, stop_on_signals, unwind_on_signals
 
 from tests.helpers.processes import default_signals, start
 
@@ -99,20 +99,17 @@ def test_what_is_ignored_stays_ignored() -> None:
     try:
         with stop_on_signals(lambda: None), unwind_on_signals(), one_ending():
             assert {signal.getsignal(each) for each in ENDING} == {signal.SIG_IGN}
-            quiet_start()
-            assert signal.getsignal(signal.SIGINT) == signal.SIG_IGN
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
 
 
-def test_quiet_start() -> None:
-    """While the program is loaded Ctrl-C ends it without a word."""
-    try:
-        quiet_start()
-        assert signal.getsignal(signal.SIGINT) == signal.SIG_DFL
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+def test_while_it_is_loaded() -> None:
+    """Ctrl-C ends the program without a word, unless it was ignored."""
+    code = "import signal, querytape.__main__; print(signal.getsignal(signal.SIGINT).name)"
+    for ignored, expected in (((), "SIG_DFL"), ((signal.SIGINT,), "SIG_IGN")):
+        process = start([sys.executable, "-c", code], ignored=ignored, stdout=subprocess.PIPE)
+        assert process.communicate(timeout=60)[0].strip() == expected
 
 
 COMMAND = [sys.executable, "-m", "querytape", "null-server"]

@@ -7,6 +7,7 @@ Victim: a command with its input and output. One kill: SIGINT, SIGTERM, SIGHUP o
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -22,6 +23,10 @@ from .zygote import Zygote
 
 GIVE_UP_S = 90
 STOPPED = 130
+# A signal that came while Python itself was starting, before the program's first line.
+BEFORE_US = re.compile(
+    r"<frozen site>|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
+)
 ANY = 1 << 60  # events that nobody counted
 OUTPUT = "new"  # every command of a victim writes here
 Judge = Callable[[Path, "Victim"], "list[str]"]
@@ -109,12 +114,12 @@ def run_victim(victim: Victim, folder: Path, kill: Kill | None, zygote: Zygote |
 def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | None) -> list[str]:
     """Return what is wrong with how a process ended."""
     wrong = []
-    if RAW.search(text) and "<frozen site>" not in text:
+    if RAW.search(text) and not BEFORE_US.search(text):
         wrong.append("raw text: " + text[-1500:])
     died = tuple(-number for _, number in kill.steps) if kill else ()
     if code not in (*victim.codes, *died):
         wrong.append(f"exit code {code}: {text[-400:]}")
-    if code < 0 and -code != signal.SIGKILL and text.strip():
+    if code < 0 and -code != signal.SIGKILL and text.strip() and not BEFORE_US.search(text):
         wrong.append(f"died of a signal after it had begun ({code}): {text[-300:]}")
     if code in (1, STOPPED) and not text.strip():
         wrong.append(f"exit code {code} without a word")

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts: files for slides, colours of the sides, a sweep against its levels."""
 
+import os
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, SweepLevel, write_charts
-from querytape.analyze.render.chart_specs import report_charts, sweep_charts
+from querytape.analyze.render.chart_specs import file_name, report_charts, sweep_charts
 from querytape.common.errors import InputError
 
 
@@ -17,6 +18,26 @@ def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
         assert (tmp_path / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="can't be written"):
         write_charts(report, tmp_path / "charts")
+
+
+def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody else can read any of them at any moment; no counter's name leads out of the folder."""
+    seen = set()
+    real = os.fsync
+
+    def look(descriptor: int) -> None:
+        seen.update(path.stat().st_mode & 0o077 for path in (tmp_path / "charts").iterdir())
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", look)
+    before = os.umask(0)
+    try:
+        write_charts(report, tmp_path / "charts")
+    finally:
+        os.umask(before)
+    assert seen == {0}
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "charts").iterdir()} == {0o600}
+    assert file_name("../../home/x\0\n") == "_home_x_"
 
 
 def test_both_sides_are_lines(report: Report) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from querytape.replay import ReplayOptions, Target, parse_target, replay
-from querytape.replay.observe.toolkit import option_file
+from querytape.replay.observe.toolkit import keep_summaries, option_file
 
 from tests.helpers.tapes import make_tape
 
@@ -55,3 +55,25 @@ def test_option_file() -> None:
         "socket=/s",
     ]
     assert "host=10.0.0.7\nport=3306" in option_file(Target("app", "db", "10.0.0.7"))
+
+
+def test_files_are_their_owner_s_and_links_are_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a tool says is 0600 from its first byte; a link of that name is replaced; the password's file is gone."""
+    program = tmp_path / "bin" / "pt-mysql-summary"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nls -l "${1#*=}"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    run, other = tmp_path / "a.run", tmp_path / "other"
+    for folder in (run, run / "toolkit", run / "spill"):
+        folder.mkdir()
+    other.write_text("kept")
+    (run / "toolkit" / "pt-mysql-summary.txt").symlink_to(other)
+    (run / "spill" / "toolkit.cnf").symlink_to(other)
+    assert keep_summaries(run, Target("app", socket="/s", password="x"), False, {})[:1] == ["pt-mysql-summary"]
+    assert other.read_text() == "kept"
+    kept = run / "toolkit" / "pt-mysql-summary.txt"
+    assert not kept.is_symlink()
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert kept.read_text().startswith("-rw-------")
+    assert not list((run / "spill").iterdir())
