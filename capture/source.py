@@ -66,12 +66,13 @@ def no_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
 class SourceKind:
     """A kind of source.
 
-    `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and returns
-    where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected ...", or makes its
-    end of the settings. `warnings` makes warnings of a reader's description: which events the input left out.
-    `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a file's first time in nanoseconds since the
-    epoch; files are read in this order. `local_times`: the input may show local times. `live`: whether the input has
-    no end. `time_is_up` is called when a capture begins and returns a function that says whether it must end.
+    `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and
+    returns where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected
+    ...", or makes its end of the settings. `warnings` makes warnings of a reader's description: which events the
+    input left out. `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a
+    file's first time in nanoseconds since the epoch; files are read in this order. `local_times`: the input may
+    show local times. `live`: whether the input has no end. `time_is_up` is called when a capture begins and returns
+    a function that says whether it must end.
     """
 
     name: str

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
-from ...common.units import average, count, duration, whole_percents
+from ...common.units import average, count, duration, percent, whole_percents
 from ..findings.measuring_points import describe
 from ..tape_summary import TapeDifference, TapeSummary
 from .text_table import StatementList, new_table, print_title
