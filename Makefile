@@ -18,7 +18,7 @@ pairs ?= 200
 damages ?= 500
 kills ?= 200
 
-.PHONY: help setup servers demo test test-native drivers lint format fuzz mutants bench soak volume verdicts docs wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench soak volume verdicts docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -69,6 +69,9 @@ test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
 
 drivers: setup ## record and replay programs of all client drivers (only=go,php-pdo picks)
 	@QT_DRIVERS=$(if $(only),$(only),all) $(bin)/python -m pytest tests/whole/drivers
+
+tpcc: setup ## record and replay TPC-C for long: three dialects, three sources, four servers
+	@QT_TPCC=all $(bin)/python -m pytest -s tests/whole/tpcc
 
 lint: setup ## ruff, mypy --strict, clang-format
 	@$(bin)/ruff check .

@@ -11,11 +11,12 @@ from ..replay import Finding, Plan, Tick, Watcher
 from ..replay.checks.preflight import counted
 
 HEADER = "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
+ORDER_HEADER = "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
 HEADER_EVERY = 20
 
 
-def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None) -> str:
-    """Return a tick as one line under HEADER.
+def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None, ordered: bool = False) -> str:
+    """Return a tick as one line under HEADER, or under ORDER_HEADER where commits are `ordered`.
 
     Counts become rates over `interval_ns`; `share` is what is done of the run, 0 to 1; `p95` is service time, `late`
     is the p99 of sent less due, all causes.
@@ -24,13 +25,12 @@ def line(tick: Tick, interval_ns: int, share: float, eta_ns: int | None) -> str:
     def rate(n: int) -> str:
         return f"{short_count(n * NS_PER_SECOND // max(interval_ns, 1)):>6}"
 
+    kinds = (tick.reads, tick.writes, tick.others)
     cells = [
         f"{clock(tick.at_ns):>7}",
         f"{short_count(tick.sessions_open):>6}",
-        rate(tick.reads + tick.writes + tick.others),
-        rate(tick.reads),
-        rate(tick.writes),
-        rate(tick.others),
+        rate(sum(kinds)),
+        *map(rate, (tick.writes, tick.order_waits, tick.order_broken) if ordered else kinds),
         f"{short_duration(tick.p95_ns):>6}",
         rate(tick.errors),
         f"{short_duration(tick.late_p99_ns):>6}",
@@ -89,13 +89,14 @@ class LiveLines(Watcher):
 
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
         """Print the line of this second."""
+        ordered = plan.rules.commit_order
         if self._lines % HEADER_EVERY == 0:
-            self.say(HEADER, "bold")
+            self.say(ORDER_HEADER if ordered else HEADER, "bold")
         self._lines += 1
         share, eta_ns = progress(tick.at_ns, plan.last_due_ns, done, plan.planned, plan.rules.pace.paced)
-        text = line(tick, tick.at_ns - self._at_ns, share, eta_ns)
+        text = line(tick, tick.at_ns - self._at_ns, share, eta_ns, ordered)
         self._at_ns = tick.at_ns
-        self.say(text, "red" if tick.errors else None)
+        self.say(text, "red" if tick.errors or tick.order_broken else None)
 
     def stopping(self, times: int) -> None:
         """Print what Ctrl-C did."""

@@ -21,6 +21,7 @@ from .checks.machine import generator, is_local
 from .checks.preflight import counted
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
+from .observe.order import order_warnings
 from .observe.query_plans import keep_query_plans
 from .observe.saturation import warnings
 from .observe.toolkit import keep_summaries
@@ -110,7 +111,7 @@ def _finish(run: EndedRun) -> RunSummary:
         problems_afterwards=[],
     )
     run.info["files"] = file_entries(folder)
-    run.info["generator"]["warnings"] = warnings(run.info, last_calibration())
+    run.info["generator"]["warnings"] = order_warnings(run.info) + warnings(run.info, last_calibration())
     run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
     run.info["summaries"] = _try(run, "summaries", _summaries)

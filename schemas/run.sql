@@ -68,7 +68,9 @@ CREATE TABLE ticks (              -- ticks.parquet: the run as its live line saw
     p95_ns BIGINT,                -- service time; from a histogram with buckets of at most 2 %
     late_p99_ns BIGINT,           -- sent later than due, all causes
     queued_bytes BIGINT NOT NULL, -- memory of waiting events
-    cpu_ns BIGINT NOT NULL        -- CPU time of the whole process
+    cpu_ns BIGINT NOT NULL,       -- CPU time of the whole process
+    order_waits BIGINT,           -- (older files lack it) events that waited for other sessions' commits
+    order_broken BIGINT           -- (older files lack it) those of them that were sent before their turn
 );
 
 CREATE TABLE samples (            -- samples/part-*.parquet: the target's and this machine's counters; a value is kept when it changed

@@ -3,15 +3,15 @@
 -- event before what ends it unasked, as BEGIN and DDL do; 2^62 where the tape ends first), end_seq (the event that ends it),
 -- begin_seq (from where it would have to be sent again), chain (first_seq of the first of those that hang together: the same
 -- event ends one and begins the next, so all of them are sent or none), start_ns (of the chain).
--- Input: view tape_events with session, seq, start_ns, command, class, actions, errno; macros executes (event_macros.sql), has_action.
+-- Input: view tape_events with session, seq, start_ns, command, class, actions, errno; macros executes and rolled_back (event_macros.sql), has_action.
 -- By hand: `event_selection.define_macros(con)`, then CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet'; this text
 -- Under autocommit = 0 the next one begins behind each end. What runs under LOCK TABLES hangs together as well, up to UNLOCK
--- TABLES. A deadlock (1213) rolls its victim back.
+-- TABLES. A deadlock rolls its victim back.
 WITH marked AS (
     SELECT session, seq, start_ns,
         class = 'transaction' AS only_that,
         has_action(actions, 'begin') AS begins,
-        has_action(actions, 'commit') OR has_action(actions, 'rollback') OR coalesce(errno = 1213, false) AS ends,
+        has_action(actions, 'commit') OR has_action(actions, 'rollback') OR rolled_back(errno) AS ends,
         has_action(actions, 'implicit_commit') AS commits_before,
         has_action(actions, 'unlock_tables') AS unlocks,
         CASE WHEN has_action(actions, 'autocommit_off') THEN false WHEN has_action(actions, 'autocommit_on') THEN true END AS auto,
@@ -20,7 +20,7 @@ WITH marked AS (
             WHEN has_action(actions, 'unlock_tables') OR has_action(actions, 'begin') THEN false
             END AS locks
     FROM tape_events
-    WHERE executes(command) AND (coalesce(errno = 1213, false) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
+    WHERE executes(command) AND (rolled_back(errno) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
 ), known AS ( -- the session's state before and behind each of them
     SELECT *,
         last_value(auto IGNORE NULLS) OVER before AS auto_before,

@@ -50,6 +50,9 @@ Columns of the line that is shown each second:
   err/s  statements a second that failed
   late   how much later than due statements were sent (p99)
   done   share of the schedule that is done; eta: time left
+Under --order commit, in place of read and other:
+  waits   statements a second that waited for other sessions' commits
+  broken  those that were sent before their turn (--order-bound)
 
 \b
 Names for --allow-statement:

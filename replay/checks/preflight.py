@@ -88,6 +88,8 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
             f"times run backwards in {counted(plan.disordered, 'session')}: their order is kept,"
             " those times are moved up",
         )
+    for note in plan.order_notes:
+        yield Finding("warning", f"--order commit: {note}")
 
 
 def _tape_findings(info: dict[str, object], allowed: Permissions) -> Iterator[Finding]:

@@ -30,6 +30,8 @@ class Tick:
     late_p99_ns: int | None
     queued_bytes: int
     cpu_ns: int
+    order_waits: int = 0
+    order_broken: int = 0
 
 
 def process_cpu_ns() -> int:
@@ -70,6 +72,8 @@ class TickLog:
             late_p99_ns=stats.late_p99_ns,
             queued_bytes=stats.queued_bytes,
             cpu_ns=cpu - self._cpu_before,
+            order_waits=since("order_waits"),
+            order_broken=since("order_broken"),
         )
         self._before, self._cpu_before = stats, cpu
         self._waiting.append(tick)

@@ -7,6 +7,10 @@ Table 0 is every table: for statements of which it is not known what they touch.
 statements: everything waits for those.
 """
 
+import re
+from collections.abc import Mapping
+from typing import Any
+
 import duckdb
 
 from ...common.duck import load_sql, sql_text, write_parquet
@@ -15,54 +19,96 @@ from .database import plan_windows, show_window
 from .rules import Plan
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
+PLACES = 3  # of each table: its commits, statements that ask for its rows, statements that add some
+ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
+ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
+EVENTS = "SELECT *, start_ns AS at_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events WHERE sent"
+ARRIVALS = (
+    "FROM (SELECT * REPLACE (CASE WHEN command = 'execute' THEN coalesce(lag(start_ns) OVER by_seq, start_ns)"
+    " ELSE start_ns END AS start_ns), start_ns AS at_ns, coalesce(lead(start_ns) OVER by_seq, start_ns) AS end_ns"
+    " FROM all_events WINDOW by_seq AS (PARTITION BY session ORDER BY seq)) WHERE sent"
+)
+ONLY_ARRIVALS = (
+    "the tape's log tells when statements arrived, not when they ended: commits keep the order in which they arrived;"
+    " of two writes of one row, each its own transaction, the first to arrive is taken to have been first"
+)
 
 
 def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, max_rows: int | None = None) -> None:
     """Write `plan.order`: session, seq, waits (as the engine reads them); set `plan.order_tables`."""
     plan.order_tables = _number_tables(con, plan, catalog)
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE order_events (session BIGINT, seq BIGINT, start_ns BIGINT, end_ns BIGINT,"
-        " command VARCHAR, class VARCHAR, actions BIGINT, digest VARCHAR, tx_seq BIGINT)"
-    )
-    for window in plan_windows(con, plan, max_rows):
-        show_window(con, plan, window)
-        con.execute(
-            "INSERT INTO order_events SELECT session, seq, start_ns, start_ns + coalesce(duration_ns, 0), command,"
-            " class, actions, digest, tx_seq FROM window_events"
-            " WHERE reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
-        )
+    _gather_events(con, plan, max_rows)
     columns = "NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS end_seq"
     none = f"(SELECT {columns} LIMIT 0)"
     source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none
     con.execute(f"CREATE OR REPLACE TEMP VIEW transactions AS FROM {source}")
-    con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
     precision = int(plan.tape.info.get("precision_ns") or 0)
-    con.execute(f"SET VARIABLE precision_ns = {precision}")
-    con.execute(f"SET VARIABLE whole_seconds = {precision >= WHOLE_SECONDS_NS}")
+    times = known_times(plan.tape.info, precision, _has_durations(con))
+    arrivals = (
+        times == "arrivals"
+    )  # their order is known, whatever the clock's; a statement may have waited all the time
+    con.execute(f"SET VARIABLE times = {sql_text(times)}")
+    con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
+    con.execute(f"SET VARIABLE overlap_ns = {2**62 if arrivals else OVERLAP_NS}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {ARRIVALS if arrivals else EVENTS}")
     write_parquet(con, load_sql(__package__, "commit_order.sql"), plan.order)
-    con.execute("DROP TABLE order_events")
+    con.execute("DROP VIEW order_events; DROP TABLE all_events")
+    if arrivals:
+        plan.order_notes.append(ONLY_ARRIVALS)
+
+
+def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> str:
+    """Return which of an event's times the tape knows, at least in their order: both, ends or arrivals.
+
+    A general log is written as statements arrive; every other log that has no durations, when they have ended.
+    """
+    if not durations and "general" in str(info.get("source")).split("+"):
+        return "arrivals"
+    return "both" if durations and precision_ns < WHOLE_SECONDS_NS else "ends"
+
+
+def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+    """Fill all_events, what is not sent included."""
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE all_events (session BIGINT, seq BIGINT, start_ns BIGINT, duration_ns BIGINT,"
+        " command VARCHAR, class VARCHAR, actions BIGINT, digest VARCHAR, tx_seq BIGINT, sent BOOLEAN)"
+    )
+    for window in plan_windows(con, plan, max_rows):
+        show_window(con, plan, window)
+        con.execute(
+            "INSERT INTO all_events SELECT session, seq, start_ns, duration_ns, command, class, actions, digest,"
+            " tx_seq, reason IS NULL AND class IS NOT NULL AND command <> 'prepare' FROM window_events"
+        )
+
+
+def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
+    return bool(con.execute("SELECT count(duration_ns) > 0 FROM all_events WHERE sent").fetchall()[0][0])
 
 
 def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog) -> int:
-    """Fill digest_tables (digest, table_no) and return how many places there are: two for each table."""
+    """Fill digest_tables (digest, table_no, asks, adds) and return how many places there are: three for each table."""
     digests = con.execute(
-        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot')"
+        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), normalized"
         f" FROM {plan.tape.source('digests')}"
     ).fetchall()
     numbers: dict[str, int] = {}
-    rows: list[tuple[str, int]] = []
-    for digest, named, calls, statement_class, snapshot in digests:
+    rows: list[tuple[str, int, bool, bool]] = []
+    for digest, named, calls, statement_class, snapshot, normalized in digests:
+        adds = bool(ADDS.match(normalized))
+        asks = not adds or bool(ASKS_TOO.search(normalized))
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
-            rows.append((digest, UNKNOWN))
+            rows.append((digest, UNKNOWN, True, True))
         else:
-            rows += [(digest, numbers.setdefault(name, FIRST + len(numbers))) for name in sorted(tables)]
+            rows += [(digest, numbers.setdefault(name, FIRST + len(numbers)), asks, adds) for name in sorted(tables)]
     con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR)")
-    con.execute("CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER)")
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER, asks BOOLEAN, adds BOOLEAN)"
+    )
     if digests:
         con.executemany("INSERT INTO known_digests VALUES (?)", [(digest,) for digest, *_ in digests])
     if rows:
-        con.executemany("INSERT INTO digest_tables VALUES (?, ?)", rows)
-    return 2 * (FIRST + len(numbers))
+        con.executemany("INSERT INTO digest_tables VALUES (?, ?, ?, ?)", rows)
+    return PLACES * (FIRST + len(numbers))

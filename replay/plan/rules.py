@@ -62,7 +62,7 @@ class Plan:
     `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
     statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
-    be off by a second.
+    be off by a second. `order_notes`: what the order of commits rests on, where the tape does not know it.
     """
 
     tape: Folder
@@ -77,6 +77,7 @@ class Plan:
     peak_sessions: int = 0
     disordered: int = 0
     order_tables: int = 0
+    order_notes: list[str] = field(default_factory=list)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     without_id: Counter[str | None] = field(default_factory=Counter)
     ids_unknown: int = 0
@@ -120,6 +121,11 @@ class Plan:
         return self.spill / "companions.parquet"
 
     @property
+    def victims(self) -> Path:
+        """Statements that are taken for a deadlock's victims (victims.sql). Exists where there are any."""
+        return self.spill / "victims.parquet"
+
+    @property
     def resumed(self) -> Path:
         """From which event each session of an interrupted run continues."""
         return self.spill / "resumed.parquet"
@@ -148,4 +154,5 @@ class Plan:
             "ids_unknown": self.ids_unknown,
             "now_uncertain": self.now_uncertain,
             "cut_idle_ns": self.gaps[-1][1] if self.gaps else 0,
+            "order_notes": self.order_notes,
         }

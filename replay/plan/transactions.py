@@ -3,20 +3,43 @@
 
 import duckdb
 
-from ...common.duck import sql_files, sql_text, write_parquet
+from ...common.duck import load_sql, sql_files, sql_text, write_parquet
 from ...common.errors import InputError
 from ...schemas import Folder, ddl, event_selection, tape_id
 from .rules import Plan
+
+TAKEN_FOR_VICTIMS = (
+    "statements are taken for victims of deadlocks and sent as ROLLBACK, for the log has no error numbers: in a"
+    " transaction, without rows that the log knows of, and a ROLLBACK or BEGIN came next"
+)
 
 
 def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write `plan.transactions`; `plan.companions` where events are selected one by one."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
     event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
+    if plan.rules.commit_order and _find_victims(con, plan):
+        event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
     write_parquet(con, "FROM found_transactions", plan.transactions)
     con.execute("DROP TABLE found_transactions")
     if plan.rules.selection.by_event:
         write_parquet(con, ddl("companions"), plan.companions)
+
+
+def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
+    """Find which statements a deadlock rolled back where the log does not say; from then on tape_events says it."""
+    con.execute(f"INSERT INTO victims {load_sql(__package__, 'victims.sql')}")
+    found = int(con.execute("SELECT count(*) FROM victims").fetchall()[0][0])
+    if found:
+        write_parquet(con, "FROM victims", plan.victims)
+        plan.order_notes.append(f"{found:,} {TAKEN_FOR_VICTIMS}")
+        con.execute(
+            "CREATE OR REPLACE TEMP VIEW tape_events AS SELECT e.* REPLACE"
+            " (CASE WHEN v.session IS NOT NULL THEN 1213 ELSE e.errno END AS errno)"
+            f" FROM read_parquet({sql_files(plan.files)}) e"
+            " LEFT JOIN victims v ON e.session = v.session AND e.seq = v.seq"
+        )
+    return found
 
 
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:

@@ -4,7 +4,7 @@
 import itertools
 
 import pytest
-from querytape.cli.live_lines import HEADER, line, progress
+from querytape.cli.live_lines import HEADER, ORDER_HEADER, line, progress
 from querytape.common.units import short_count, short_duration
 from querytape.replay.observe.ticks import Tick
 
@@ -24,6 +24,16 @@ def test_line() -> None:
         "   0:12     48   1523   1100    300    123  1.2ms      3  400us   34%     0:23"
     )
     assert len(HEADER) == len(line(one, SECOND, 0.34, None))
+
+
+def test_line_of_ordered_commits() -> None:
+    """Under the order of commits it shows who waits, and who did not wait long enough."""
+    one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0, 210, 7)
+    assert ORDER_HEADER == "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
+    assert line(one, SECOND, 0.34, 23 * SECOND, ordered=True) == (
+        "   0:12     48   1523    300    210      7  1.2ms      3  400us   34%     0:23"
+    )
+    assert len(ORDER_HEADER) == len(line(one, SECOND, 0.34, None, ordered=True))
 
 
 NUMBERS = [0, 9_999, 99_949, 99_950, 999_499, 999_500, 10**8, 10**12, 2**62]

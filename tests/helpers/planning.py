@@ -23,9 +23,10 @@ def planned(
     max_rows: int | None = None,
     catalog: Catalog | None = None,
     precision_ns: int = 1000,
+    source: str = "slowlog",
 ) -> Plan:
     """Make a tape and plan it."""
-    tape = make_tape(tmp_path / "t.tape", events, parts, precision_ns=precision_ns)
+    tape = make_tape(tmp_path / "t.tape", events, parts, precision_ns=precision_ns, source=source)
     for name in ("spill", "outcomes"):
         (tmp_path / name).mkdir()
     folder = open_folder("tape", tape)

@@ -1,46 +1,54 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does each event wait for, and which commit is it? session, seq, waits: "place:count ...;place:number ...".
--- Inputs: tables order_events (what is sent, with its transaction), digest_tables, known_digests
--- (commit_order.py: table 0 all, 1 unknown); view transactions; variables precision_ns, whole_seconds, overlap_ns.
+-- Inputs: tables order_events (what is sent, with its transaction), digest_tables (with asks, adds), known_digests
+-- (commit_order.py: table 0 all, 1 unknown); view transactions; variables precision_ns, overlap_ns, and times: which of
+-- an event's times the tape knows (commit_order.py: both, ends, arrivals).
 -- By hand: `commit_order.order_commits(con, plan, catalog)`; the answer is the plan's `order.parquet`.
 --
 -- A commit has its moment: for COMMIT and ROLLBACK their start (locks go between that and their end), for a write of its
 -- own its end (its locks come after its start) - or what lies just before the end of another's locking statement, where
 -- that ended within the write and its transaction after it: had both wanted one lock, the write could only end before the
 -- transaction by having it first (earlier; not where other transactions ended since, for it may have waited for those).
--- Commits of a table are numbered by their moment (kind 0), statements that took locks inside a transaction by their end
--- (kind 1); place = 2 * table + kind.
+-- Commits of a table are numbered by their moment (kind 0), statements that took locks inside a transaction by their end:
+-- those that ask for rows (kind 1: UPDATE, DELETE, a locking read) and those that add rows (kind 2: INSERT); some do both.
+-- place = 3 * table + kind.
 --   a plain read      waits for commits whose moment lay before its start
 --   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only
 --                     for lower numbers than its own transaction's: of two that wanted the same lock, the first to commit
---                     had it first. Where it took longer than overlap_ns: as a plain read. And it waits for statements of
---                     kind 1 that had ended before its start: locks of gaps let two transactions by in one order and not
---                     in the other.
+--                     had it first. And it waits for statements that took locks and had ended before its start;
+--                     where one of the two adds rows and the other asks for some, before its end: locks of gaps let two
+--                     transactions by in one order and not in the other. Where it took longer than overlap_ns: as a plain
+--                     read, and what had ended before its start.
 --   a commit          waits for lower numbers alone, before its start
--- A log of whole seconds tells the order of the ends and nothing of the beginnings (whole_seconds): there every moment is
+-- A log of whole seconds tells the order of the ends and nothing of the beginnings (times = ends): there every moment is
 -- an end, and what lay before a start is what lay before the end of its session's previous event. What takes locks waits
--- there for statements of kind 1 that had ended before its end: one that waited for a lock is logged as soon as COMMIT
+-- there for all that took locks and had ended before its end: one that waited for a lock is logged as soon as COMMIT
 -- releases it, which is before that COMMIT is logged.
+-- A general log tells the order of arrival (times = arrivals): end_ns is when the session's next event arrived, and
+-- start_ns that of the one before for an Execute, which some servers log when it has ended (at_ns). A write of
+-- its own has its arrival for a moment, or what lies just behind the end of a transaction that had locks when it arrived,
+-- asked for no more, and ended before the session's next event: the write may have waited for it.
 -- Every wait goes back in time, from a statement's end or a commit's moment: the plan has no circles.
 WITH timed AS ( -- sure_ns: what ended before this had ended before the event began
     SELECT *, CASE
-        WHEN getvariable('whole_seconds') THEN coalesce(lag(end_ns) OVER (PARTITION BY session ORDER BY seq), 0)
+        WHEN getvariable('times') = 'ends' THEN coalesce(lag(end_ns) OVER (PARTITION BY session ORDER BY seq), 0)
         ELSE start_ns - getvariable('precision_ns')
         END AS sure_ns
     FROM order_events
 ), ends AS ( -- the event that ends each transaction, where it is sent
     SELECT x.session, x.first_seq, e.seq, e.sure_ns,
-        CASE WHEN getvariable('whole_seconds') THEN e.end_ns ELSE e.start_ns END AS moment_ns
+        CASE WHEN getvariable('times') = 'ends' THEN e.end_ns ELSE e.start_ns END AS moment_ns
     FROM transactions x
     JOIN timed e ON e.session = x.session AND e.seq = x.end_seq
 ), touched AS ( -- the tables of each statement; without a known digest: any; of a deadlock's victim: none
-    SELECT e.session, e.seq, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq,
+    SELECT e.session, e.seq, e.at_ns, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq,
         CASE
             WHEN e.class = 'ddl' AND has_action(e.actions, 'implicit_commit') THEN e.seq
             WHEN e.class IN ('write', 'ddl') AND e.tx_seq IS NULL THEN e.seq
             ELSE x.seq
         END AS commit_seq,
         e.class IN ('write', 'ddl') OR k.digest IS NULL OR has_action(e.actions, 'locking_read') AS locks,
+        coalesce(d.asks, true) AS asks, coalesce(d.adds, true) AS adds,
         coalesce(d.table_no, CASE WHEN k.digest IS NULL AND e.class NOT IN ('session', 'transaction') THEN 1 END) AS table_no
     FROM timed e
     LEFT JOIN ends x ON e.session = x.session AND e.tx_seq = x.first_seq
@@ -48,14 +56,14 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     LEFT JOIN digest_tables d ON e.digest = d.digest
     WHERE x.seq IS DISTINCT FROM e.seq
 ), held AS ( -- a transaction's locks: from the end of each statement that took some to the moment of its end
-    SELECT c.session, c.seq, c.sure_ns, t.table_no, t.end_ns, c.moment_ns
+    SELECT c.session, c.seq, c.sure_ns, t.table_no, t.start_ns, t.end_ns, c.moment_ns
     FROM touched t
     JOIN ends c ON t.session = c.session AND t.tx_seq = c.first_seq
     WHERE t.table_no IS NOT NULL AND t.locks AND t.commit_seq IS DISTINCT FROM t.seq
 ), spans AS (
     SELECT session, seq, table_no, start_ns, end_ns
     FROM touched
-    WHERE class = 'write' AND tx_seq IS NULL AND table_no IS NOT NULL AND NOT getvariable('whole_seconds')
+    WHERE class = 'write' AND tx_seq IS NULL AND table_no IS NOT NULL AND getvariable('times') = 'both'
 ), ended AS ( -- the last transaction's end before that of each write
     SELECT w.session, w.seq, max(c.moment_ns) AS moment_ns
     FROM spans w
@@ -72,19 +80,38 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     WHERE m.held_ns > m.start_ns AND m.held_ns < m.end_ns AND m.moment_ns > m.end_ns
     GROUP BY m.session, m.seq
     HAVING coalesce(any_value(e.moment_ns) < min(m.held_ns), true)
+), asked AS ( -- a transaction's last locks on each table
+    SELECT session, seq, table_no, max(start_ns) AS start_ns, any_value(moment_ns) AS moment_ns FROM held GROUP BY ALL
+), behind AS (
+    SELECT w.session, w.seq, max(c.moment_ns) AS moment_ns
+    FROM touched w
+    JOIN asked c ON w.table_no = c.table_no AND c.start_ns < w.at_ns AND c.moment_ns > w.at_ns AND c.moment_ns < w.end_ns
+    WHERE getvariable('times') = 'arrivals' AND w.commit_seq = w.seq
+    GROUP BY ALL
+), moments AS ( -- of writes of their own, where it is not the end
+    FROM earlier
+    UNION ALL BY NAME
+    SELECT t.session, t.seq, coalesce(
+            any_value(b.moment_ns) + row_number() OVER (PARTITION BY any_value(b.moment_ns) ORDER BY t.at_ns, t.session),
+            t.at_ns) AS moment_ns
+    FROM touched t
+    LEFT JOIN behind b USING (session, seq)
+    WHERE getvariable('times') = 'arrivals' AND t.commit_seq = t.seq
+    GROUP BY t.session, t.seq, t.at_ns
 ), released AS ( -- (commit, table)
     SELECT DISTINCT t.session, t.seq, t.sure_ns, t.table_no, true AS own, coalesce(e.moment_ns, t.end_ns) AS moment_ns
     FROM touched t
-    LEFT JOIN earlier e USING (session, seq)
+    LEFT JOIN moments e USING (session, seq)
     WHERE t.table_no IS NOT NULL AND t.commit_seq = t.seq
     UNION ALL BY NAME
     SELECT DISTINCT session, seq, sure_ns, table_no, false AS own, moment_ns
     FROM held
-), marks AS ( -- kind 0: commits; kind 1: statements of transactions that took locks
+), marks AS ( -- kind 0: commits; kinds 1 and 2: statements of transactions that took locks
     SELECT session, seq, table_no, 0 AS kind, moment_ns FROM released
     UNION ALL BY NAME
-    SELECT session, seq, table_no, 1 AS kind, end_ns AS moment_ns
+    SELECT session, seq, table_no, kind, end_ns AS moment_ns
     FROM touched
+    JOIN (VALUES (1), (2)) kinds (kind) ON CASE WHEN kind = 1 THEN asks ELSE adds END
     WHERE table_no IS NOT NULL AND locks AND commit_seq IS DISTINCT FROM seq
 ), numbered AS (
     SELECT session, seq, table_no, kind, moment_ns,
@@ -107,9 +134,14 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     UNION ALL BY NAME
     SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, sure_ns AS until_ns FROM released WHERE NOT own
     UNION ALL BY NAME
-    SELECT session, seq, NULL AS commit_seq, table_no, 1 AS kind,
-        CASE WHEN getvariable('whole_seconds') THEN end_ns - 1 ELSE sure_ns END AS until_ns
-    FROM touched
+    SELECT session, seq, NULL AS commit_seq, table_no, kind,
+        CASE
+            WHEN getvariable('times') = 'ends' THEN end_ns - 1
+            WHEN end_ns - start_ns > getvariable('overlap_ns') THEN sure_ns
+            WHEN kind = 1 AND adds OR kind = 2 AND asks THEN end_ns - 1
+            ELSE sure_ns
+        END AS until_ns
+    FROM touched, (VALUES (1), (2)) kinds (kind)
     WHERE table_no IS NOT NULL AND locks
 ), awaited AS ( -- where nothing is known all is waited for; all wait for those of which nothing is known
     SELECT session, seq, any_value(commit_seq) AS commit_seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no, kind,
@@ -122,7 +154,7 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     WHERE table_no > 1 AND EXISTS (FROM marks WHERE table_no = 1)
     GROUP BY session, seq, kind
 ), counted AS (
-    SELECT a.session, a.seq, a.table_no * 2 + a.kind AS place, least(c.number, coalesce(o.number - 1, c.number)) AS number
+    SELECT a.session, a.seq, a.table_no * 3 + a.kind AS place, least(c.number, coalesce(o.number - 1, c.number)) AS number
     FROM awaited a
     ASOF JOIN numbered c ON a.table_no = c.table_no AND a.kind = c.kind AND a.until_ns >= c.moment_ns
     LEFT JOIN numbered o
@@ -133,7 +165,7 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     WHERE number > 0
     GROUP BY session, seq
 ), done AS (
-    SELECT session, seq, string_agg((table_no * 2 + kind) || ':' || number, ' ' ORDER BY table_no, kind) AS marks
+    SELECT session, seq, string_agg((table_no * 3 + kind) || ':' || number, ' ' ORDER BY table_no, kind) AS marks
     FROM numbered
     GROUP BY session, seq
 )

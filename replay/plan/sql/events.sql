@@ -12,7 +12,7 @@ SELECT
         t.filtered,
         exclusion_reason(t.command, t.class, t.actions, t.flags, t.db, t.stmt),
         p.reason,
-        CASE WHEN getvariable('commit_order') AND t.errno IN (1205, 1317, 1969, 3024, 3572) THEN 'original_failed' END,
+        CASE WHEN getvariable('commit_order') AND interrupted(t.errno) THEN 'original_failed' END,
         x.reason,
         v.reason
     ) AS reason

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does the engine get of one window? The events that are sent, in the engine's columns, once for each copy of this
 -- round; times in nanoseconds from the run's zero.
--- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); variables round, amplify,
--- commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
+-- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); table victims (victims.sql);
+-- variables round, amplify, commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
 -- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_feed.
 -- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits the victim of a
 -- deadlock is rolled back where it was on the tape.
@@ -10,13 +10,14 @@ WITH sent AS (
     SELECT w.*, c.clone,
         due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
         o.waits,
-        getvariable('commit_order') AND coalesce(w.errno = 1213, false) AS undone,
+        getvariable('commit_order') AND (rolled_back(w.errno) OR i.session IS NOT NULL) AS undone,
         k.session IS NOT NULL AS kills,
         k.victim
     FROM (SELECT * FROM window_events WHERE reason IS NULL) w
     CROSS JOIN (SELECT clone FROM every_clone WHERE clone // getvariable('amplify') = getvariable('round')) c
     LEFT JOIN session_bases b ON w.session = b.session
     LEFT JOIN commit_order o ON w.session = o.session AND w.seq = o.seq
+    LEFT JOIN victims i ON w.session = i.session AND w.seq = i.seq
     LEFT JOIN window_kills k ON w.session = k.session AND w.seq = k.seq
 )
 SELECT

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.commit_order import FIRST
+from querytape.replay.plan.commit_order import FIRST, ONLY_ARRIVALS, PLACES, known_times
 from querytape.replay.plan.rules import Rules
 
 from tests.helpers.planning import fed, planned
@@ -32,9 +32,11 @@ def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) ->
     }
 
 
-def waits(tmp_path: Path, events: list[dict[str, Any]], precision_ns: int = 1000) -> list[str | None]:
+def waits(
+    tmp_path: Path, events: list[dict[str, Any]], precision_ns: int = 1000, source: str = "slowlog"
+) -> list[str | None]:
     """Return what each event waits for and is, in the order of the list."""
-    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, precision_ns=precision_ns)
+    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, precision_ns=precision_ns, source=source)
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
     places: dict[int, int] = {}
     found = []
@@ -57,7 +59,7 @@ def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
             event(3, 40, 41, "select 1"),
         ],
     )
-    a, b = ("4", "6") if found[0] == ";4:1" else ("6", "4")
+    a, b = ("6", "9") if found[0] == ";6:1" else ("9", "6")
     assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, f"{min(a, b)}:1 {max(a, b)}:1", None]
 
 
@@ -77,7 +79,7 @@ def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
     )
     assert found[3] is not None
     place = int(found[3].split(":")[0].removeprefix(";"))
-    assert place >= 2 * FIRST
+    assert place >= PLACES * FIRST
     assert found == [
         None,
         f";{place + 1}:1",  # it took locks
@@ -103,7 +105,7 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
     )
     assert found[2] is not None
     assert found[2].split(";")[0] == "0:2"
-    assert found[3:] == ["2:1", "0:3"]
+    assert found[3:] == ["3:1", "0:3"]
 
 
 def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:
@@ -180,6 +182,111 @@ def test_whole_seconds_keep_the_order_of_locks(tmp_path: Path) -> None:
     place = str(seconds[2]).removeprefix(";").split(":")[0]
     assert str(seconds[3]).split(";")[0] == f"{place}:1"
     assert str(waits(tmp_path / "micro", events)[3]).split(";")[0] != f"{place}:1"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "by_end"),
+    [
+        ("update a set x = 1", "insert into a values (1)", True),
+        ("insert into a values (1)", "select x from a for update", True),
+        ("insert into a select * from a", "insert into a values (1)", True),
+        ("replace into a values (1)", "insert into a values (1)", True),
+        ("insert into a values (1) on duplicate key update x = 1", "insert into a values (1)", True),
+        ("insert into a values (1)", "insert into a values (2)", False),
+        ("update a set x = 1", "delete from a", False),
+        ("insert into a values (1)", "select x from b for update", False),
+    ],
+)
+def test_locks_of_gaps(one: str, other: str, by_end: bool, tmp_path: Path) -> None:
+    """Statements that overlap: what adds rows and what asks for some keep the order of their ends, others need none."""
+    events = [
+        event(1, 0, 1, "begin"),
+        event(2, 0, 1, "begin"),
+        event(1, 10, 20, one),
+        event(2, 11, 21, other),
+        event(2, 30, 31, "commit"),
+        event(1, 40, 41, "commit"),
+    ]
+    found = waits(tmp_path, events)
+    places = {pair.split(":")[0] for pair in str(found[2]).split(";")[1].split()}
+    awaited = {pair.split(":")[0] for pair in (found[3] or "").split(";")[0].split()}
+    assert bool(awaited) == by_end
+    assert awaited <= places
+    assert str(found[2]).split(";")[0] == ""
+
+
+def arrival(session: int, at_ms: int, sql: str) -> dict[str, Any]:
+    """Return an event as a general log has it: its arrival alone."""
+    return {**event(session, at_ms, at_ms, sql), "duration_ns": None, "errno": None}
+
+
+def test_arrivals_keep_the_order_of_commits(tmp_path: Path) -> None:
+    """A general log does not say that the second UPDATE waited; it must not go first, for its COMMIT came second."""
+    found = waits(
+        tmp_path,
+        [
+            arrival(1, 0, "begin"),
+            arrival(2, 1, "begin"),
+            arrival(1, 2, "update a set x = 1"),
+            arrival(2, 3, "update a set x = 2"),
+            arrival(1, 4, "select 1"),
+            arrival(1, 5, "commit"),
+            arrival(2, 6, "commit"),
+            arrival(1, 7, "select * from a"),
+            arrival(1, 8, "select 1"),
+        ],
+        precision_ns=1_000_000_000,
+        source="general",
+    )
+    place = int(str(found[5]).split(";")[1].split(":")[0])
+    assert found[3] == f"{place}:1;{place + 1}:2"
+    assert str(found[2]).split(";")[0] == ""
+    assert found[7] == f"{place}:2"
+
+
+def test_arrivals_of_writes_of_their_own(tmp_path: Path) -> None:
+    """One goes behind a transaction that had its locks, and asked for no more; it was first where that one asked later."""
+    tail = [arrival(1, 9, "select 1"), arrival(2, 9, "select 1")]
+    had_it = [
+        arrival(1, 0, "begin"),
+        arrival(1, 1, "update a set x = 1"),
+        arrival(2, 2, "update a set x = 2"),
+        arrival(1, 4, "commit"),
+    ]
+    asks_later = [*had_it[:3], arrival(1, 3, "update a set x = 3"), had_it[3]]
+    for name, events, first in (("had", had_it, "commit"), ("later", asks_later, "update a set x = 2")):
+        (tmp_path / name).mkdir()
+        found = waits(tmp_path / name, [*events, *tail], source="general")
+        numbers = {
+            str(event["statement"]): str(text).split(";")[1]
+            for event, text in zip(events, found, strict=False)
+            if event["statement"] in ("commit", "update a set x = 2")
+        }
+        assert min(numbers, key=lambda sql: int(numbers[sql].split(":")[1])) == first
+
+
+@pytest.mark.parametrize(
+    ("source", "precision_ns", "durations", "times"),
+    [
+        ("general", 1000, False, "arrivals"),
+        ("general+packets", 1000, True, "both"),
+        ("packets", 1000, True, "both"),
+        ("slowlog", 1_000_000_000, True, "ends"),
+        ("audit", 1_000_000_000, False, "ends"),
+        ("audit", 1000, False, "ends"),
+    ],
+)
+def test_which_times_are_known(source: str, precision_ns: int, durations: bool, times: str) -> None:
+    """Only a general log is written as statements arrive; others without durations when they have ended."""
+    assert known_times({"source": source}, precision_ns, durations) == times
+
+
+def test_only_arrivals_is_said(tmp_path: Path) -> None:
+    """What the order rests on is said before anything is sent, and kept."""
+    events = [arrival(1, 0, "update a set x = 1")]
+    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG, source="general")
+    assert plan.order_notes == [ONLY_ARRIVALS]
+    assert plan.as_json()["order_notes"] == [ONLY_ARRIVALS]
 
 
 def brute_force(events: list[dict[str, Any]]) -> list[int]:

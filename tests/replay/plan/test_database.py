@@ -114,6 +114,43 @@ def test_large_statements_are_fed_whole(tmp_path: Path, count: int, size: int, b
     assert sizes == count * size
 
 
+@pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])
+def test_what_was_interrupted_is_not_sent(errno: int, tmp_path: Path) -> None:
+    """Under the order of commits what failed because of its moment is skipped, and the KILL QUERY that may have hit it."""
+    events = [
+        {"session": 1, "thread_id": 5, "statement": "INSERT", "class": "write", "errno": errno, "duration_ns": SECOND},
+        {"session": 2, "statement": "KILL QUERY 5", "class": "admin", "flags": flag_bits(danger="kill")},
+    ]
+    failed = [(1, 1, "skipped", "original_failed"), (2, 1, "skipped", "kill_alone")]
+    for name, ordered in (("ordered", True), ("timed", False)):
+        (tmp_path / name).mkdir()
+        rules = Rules(allowed=frozenset({"kill"}), allow_writes=True, commit_order=ordered)
+        others = [{"session": 3, "statement": "SELECT 1"}]
+        planned(tmp_path / name, [*events, *others], rules)
+        assert excluded(tmp_path / name) == (failed if ordered and errno not in (0, 1062) else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("KILL 5", b"CONNECTION"),
+        ("kill  connection 5", b"CONNECTION"),
+        ("KILL HARD CONNECTION 5;", b"CONNECTION"),
+        ("KILL QUERY 5", b"QUERY"),
+        ("kill soft query 5", b"QUERY"),
+        ("KILL\nQUERY\n5", b"QUERY"),
+    ],
+)
+def test_what_a_kill_ends(text: str, what: bytes, tmp_path: Path) -> None:
+    """A connection or what it runs, as the tape says; the one for the other loses a session, or leaves one."""
+    events = [
+        {"session": 1, "thread_id": 5, "statement": "SELECT SLEEP(9)", "duration_ns": SECOND},
+        {"session": 2, "statement": text, "class": "admin", "flags": flag_bits(danger="kill")},
+    ]
+    plan = planned(tmp_path, events, Rules(allowed=frozenset({"kill"})))
+    assert [(bytes(found), stmt) for found, stmt in fed(plan, "statement", "stmt")][1] == (what, 1)
+
+
 def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
     """What a KILL QUERY hit is not sent: neither is the KILL, which would hit what runs there now. Others are sent."""
     events = [

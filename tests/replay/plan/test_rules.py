@@ -40,4 +40,10 @@ def test_a_plan_in_run_json(tmp_path: Path) -> None:
     """Events to send, sessions, how many at once, and the silence that was cut."""
     events = [{"session": s, "statement": "SELECT 1", "start_ns": T0 + s * 10 * SECOND} for s in (1, 2)]
     plan = planned(tmp_path, events, Rules(pace=Pace(speed=Fraction(2), max_idle_ns=SECOND)))
-    assert plan.as_json() == {"planned": 2, "sessions": 2, "peak_sessions": 2, "cut_idle_ns": 9 * SECOND}
+    assert plan.as_json() == {
+        "planned": 2,
+        "sessions": 2,
+        "peak_sessions": 2,
+        "cut_idle_ns": 9 * SECOND,
+        "order_notes": [],
+    }

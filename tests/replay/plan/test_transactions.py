@@ -8,8 +8,9 @@ import pytest
 from querytape.common.errors import InputError
 from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
+from querytape.replay.plan.transactions import TAKEN_FOR_VICTIMS
 
-from tests.helpers.planning import planned
+from tests.helpers.planning import fed, planned
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 from tests.helpers.whole import query
@@ -64,3 +65,59 @@ def test_a_run_that_cannot_be_resumed(tmp_path: Path) -> None:
     other = make_run(tmp_path / "other.run", make_tape(tmp_path / "other.tape", [*events, *events], parts=2), [{}, {}])
     with pytest.raises(InputError, match="a run of another tape"):
         planned(tmp_path, events, Rules(selection=Selection(resume=other)))
+
+
+WRITE = {"class": "write"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "behind", "victim"),
+    [
+        ({}, {"statement": "ROLLBACK", **TX}, True),
+        ({}, {"statement": "/* again */ BEGIN", **TX}, True),
+        ({"rows_affected": 0}, {"statement": "ROLLBACK", **TX}, True),
+        ({"rows_affected": 1}, {"statement": "ROLLBACK", **TX}, False),
+        ({"errno": 0}, {"statement": "ROLLBACK", **TX}, False),
+        ({"errno": 1062}, {"statement": "ROLLBACK", **TX}, False),
+        ({}, {"statement": "ROLLBACK TO s", **TX}, False),
+        ({}, {"statement": "COMMIT", **TX}, False),
+        ({}, {"statement": "SELECT 1"}, False),
+        ({"errno": 1213}, {"statement": "SELECT 1"}, True),
+        ({"errno": 1020}, {"statement": "SELECT 1"}, True),
+        ({"errno": 3101}, {"statement": "SELECT 1"}, True),
+    ],
+)
+def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], victim: bool, tmp_path: Path) -> None:
+    """Sent as ROLLBACK: what failed with all of its transaction, or seems to have where the log has no errors."""
+    events: list[dict[str, Any]] = [
+        {"statement": "UPDATE t SET a = 0", **WRITE},
+        {"statement": "BEGIN", **TX},
+        {"statement": "UPDATE t SET a = 1", "rows_affected": 1, **WRITE},
+        {"statement": "UPDATE t SET a = 2", **WRITE, **fault},
+        behind,
+        {"statement": "UPDATE t SET a = 3", **WRITE},
+    ]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True))
+    sent = [bytes(statement).decode() for (statement,) in fed(plan, "statement")]
+    assert sent[3] == ("ROLLBACK" if victim else "UPDATE t SET a = 2")
+    assert [*sent[:3], *sent[4:]] == [event["statement"] for event in events if event is not events[3]]
+    guessed = victim and "errno" not in fault
+    assert [note.split(",")[0] for note in plan.order_notes] == [f"1 {TAKEN_FOR_VICTIMS}".split(",")[0]] * guessed
+
+
+def test_victims_that_read(tmp_path: Path) -> None:
+    """A locking read that found no row, and one that found some; a plain read takes no locks."""
+    for text, rows, victim in (
+        ("SELECT a FROM t FOR UPDATE", 0, True),
+        ("SELECT a FROM t FOR UPDATE", 1, False),
+        ("SELECT a FROM t", 0, False),
+    ):
+        folder = tmp_path / f"{len(text)}-{rows}"
+        folder.mkdir()
+        events = [
+            {"statement": "BEGIN", **TX},
+            {"statement": text, "rows_sent": rows},
+            {"statement": "ROLLBACK", **TX},
+        ]
+        plan = planned(folder, events, Rules(allow_writes=True, commit_order=True))
+        assert bytes(fed(plan, "statement")[1][0]).decode() == ("ROLLBACK" if victim else text)
