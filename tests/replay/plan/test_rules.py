@@ -44,6 +44,8 @@ def test_a_plan_in_run_json(tmp_path: Path) -> None:
         "planned": 2,
         "sessions": 2,
         "peak_sessions": 2,
+        "ids_unknown": 0,
+        "now_uncertain": 0,
         "cut_idle_ns": 9 * SECOND,
         "order_notes": [],
     }
