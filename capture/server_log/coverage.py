@@ -2,7 +2,8 @@
 """Count what a server executes while its log is on, and say how much of it the log holds.
 
 The counts are performance_schema's, by account and by thread, where it is on: they are what a log counts as statements.
-Elsewhere the global status Questions is taken, and MariaDB's QUERY_ID says which sessions executed something.
+Elsewhere the global status Questions is taken; which sessions executed something is said by MariaDB's QUERY_ID, and on
+MySQL by how long they have been idle.
 """
 
 from collections.abc import Collection
@@ -32,6 +33,8 @@ BY_THREAD = (
 )
 # MariaDB's number of a session's latest statement, which grows with each.
 QUERY_IDS = "SELECT ID, QUERY_ID FROM information_schema.PROCESSLIST"
+# MySQL's second in which a session began what it does now, or to be idle.
+LAST_ACTIVE = "SELECT ID, CAST(UNIX_TIMESTAMP() - TIME AS SIGNED) FROM information_schema.PROCESSLIST"
 # Questions counts a session's quit, too: sessions that have ended, but for those that were aborted or never logged in.
 ENDED = {"Connections": 1, "Threads_connected": -1, "Aborted_clients": -1, "Aborted_connects": -1}
 STATUS = (
@@ -52,8 +55,8 @@ class Counted:
     """What a server knows at a moment; `basis`: performance_schema or Questions.
 
     `executed`: statements of all clients; `errors`: texts that it could not parse, where it counts them apart.
-    `by_session`: a number for each session that grows when it executes something; `exact`: it is how many. `own`:
-    statements of the connections that ask.
+    `by_session`: a number for each session that grows by more than `slack` when it executes something; `exact`: it is
+    how many. `own`: statements of the connections that ask.
     """
 
     basis: str
@@ -62,6 +65,7 @@ class Counted:
     by_session: dict[int, int]
     exact: bool
     own: int
+    slack: int = 0
 
 
 @dataclass(frozen=True)
@@ -135,11 +139,12 @@ def count_statements(con: "Connection[Any]", own: Collection[int]) -> Counted | 
         return None
     ended = sum(sign * status.get(name, 0) for name, sign in ENDED.items())
     asked = query_or_none(con, OWN_QUESTIONS, 2)
-    ids = query_or_none(con, QUERY_IDS, 2) or ()
+    ids, slack = query_or_none(con, QUERY_IDS, 2), 0
+    if ids is None:
+        ids, slack = query_or_none(con, LAST_ACTIVE, 2) or (), 1
     by_session = {int(row[0]): int(row[1]) for row in ids if row[1] is not None}
-    return Counted(
-        "Questions", status["Questions"] - ended, 0, by_session, False, (whole(asked[0][1]) or 0) if asked else 0
-    )
+    mine = (whole(asked[0][1]) or 0) if asked else 0
+    return Counted("Questions", status["Questions"] - ended, 0, by_session, False, mine, slack)
 
 
 def measure_coverage(
@@ -162,6 +167,6 @@ def measure_coverage(
     silent = {
         id_: after.by_session[id_] - old
         for id_, old in before.by_session.items()
-        if after.by_session.get(id_, 0) > old and id_ not in heard and id_ not in own
+        if after.by_session.get(id_, 0) > old + after.slack and id_ not in heard and id_ not in own
     }
     return Coverage(after.basis, max(executed, 0), logged, len(silent), sum(silent.values()) if after.exact else None)

@@ -71,14 +71,15 @@ def test_sessions_that_stay_write_nothing_into_the_own_log(
     server = server_factory(kind, {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     sessions = [server.connect() for _ in range(3)]
-    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "2s", "--watch", "1s", "--read", method)
+    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "99s", "--watch", "1s", "--read", method)
     await_logging(server, process)
     sessions += [server.connect() for _ in range(3)]
     assert growth(server, sessions) == 0
+    process.terminate()
     said, _ = process.communicate(timeout=90)
     assert process.returncode == 1, said
     assert "NOT AS BEFORE: slow_query_log stays 'OFF' (was 'ON')" in said
-    assert "3 sessions: " in said
+    assert "3 sessions: " in said, said
     sessions += [server.connect() for _ in range(3)]
     assert growth(server, sessions) == 0
     assert {name for name, value in settings(server).items() if before[name] != value} <= {
@@ -100,7 +101,7 @@ def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Serve
     server = server_factory("mysql-8.0", {**OWN_LOG, "performance-schema": "ON"})
     before = settings(server)
     old = server.connect()
-    options = ("--duration", "2s", "--watch", "60s", "--end-sessions", "--partial-ok")
+    options = ("--duration", "99s", "--watch", "60s", "--end-sessions", "--partial-ok")
     process = start(server, tmp_path, "-o", str(tmp_path / "t"), *options)
     await_logging(server, process)
     idle, busy = server.connect(), server.connect()
@@ -110,6 +111,7 @@ def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Serve
         cursor.execute("CREATE TABLE d.t (i INT)")
         cursor.execute("BEGIN")
         cursor.execute("INSERT INTO d.t VALUES (1)")
+    process.terminate()
     assert process.stdout is not None
     assert any("1 sessions still carry" in line for line in process.stdout)  # reads on until it is said
     work([busy])
@@ -141,7 +143,7 @@ def test_fifty_pooled_connections(
     server = server_factory(kind, {"performance-schema": schema})
     pool = [server.connect() for _ in range(POOL)]
     output = tmp_path / "t"
-    process = start(server, tmp_path, "-o", str(output), "--duration", "60s")
+    process = start(server, tmp_path, "-o", str(output), "--duration", "99s")
     await_logging(server, process)
     time.sleep(0.5)
     fresh = [server.connect() for _ in range(10)]
@@ -177,13 +179,14 @@ def test_the_tools_own_statements_are_never_on_the_tape(
 ) -> None:
     """Everything on it was said by one of the clients' sessions."""
     server = server_factory(kind)
-    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "3s", "--read", method, "--partial-ok")
+    process = start(server, tmp_path, "-o", str(tmp_path / "t"), "--duration", "99s", "--read", method, "--partial-ok")
     end = time.monotonic() + 60
     while "ON" not in (settings(server)["general_log"], settings(server)["slow_query_log"]):
         assert time.monotonic() < end
     client = server.connect()
     work([client], 5)
     client.close()
+    process.terminate()
     said, _ = process.communicate(timeout=90)
     assert process.returncode == 0, said
     import duckdb

@@ -62,6 +62,8 @@ def test_by_questions() -> None:
     con = events((20, "query"), (20, "init_db"), (20, "quit"), (20, "ping"))
     assert measure_coverage(before, after, con, {1}, logs_errors=True) == Coverage("Questions", 200, 2, 1, None)
     assert measure_coverage(BEFORE, after, con, {1}, logs_errors=True) is None
+    seconds = replace(after, by_session={7: 901, 8: 952}, slack=1)  # one is idle, but for rounding
+    assert measure_coverage(before, seconds, con, {1}, logs_errors=True) == Coverage("Questions", 200, 2, 1, None)
 
 
 @pytest.mark.parametrize("on", [True, False])
@@ -82,4 +84,9 @@ def test_counted(on: bool) -> None:
         expected = Counted("Questions", 900 - 25, 0, {7: 880, 1: 899}, False, 12)
     assert counted == expected
     assert count_statements(FakeServer({}).connection(), {1}) is None
+    if not on:
+        server.answers[-1:] = [("UNIX_TIMESTAMP", [(7, 1795000000)])]
+        counted = count_statements(server.connection(), {1})
+        assert counted is not None
+        assert (counted.by_session, counted.slack) == ({7: 1795000000}, 1)
     assert replace(expected, own=0) != expected
