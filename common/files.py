@@ -5,7 +5,9 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from typing import Any, BinaryIO
 
 from .errors import InputError, QuerytapeError
 
+REMOVALS, REMOVAL_PAUSE_S = 5, 0.05
 # What Python makes of bytes in a file name that are not UTF-8.
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -86,6 +89,15 @@ def new_folder(path: Path, *inner: str) -> None:
             make_private(path / name)
     except OSError as error:
         raise InputError(f"{path}: the folder cannot be created: {error.strerror}") from error
+
+
+def remove_folder(path: Path) -> None:
+    """Remove a folder of ours, as far as that can be done; again where something was still being written into it."""
+    for _ in range(REMOVALS):
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return
+        time.sleep(REMOVAL_PAUSE_S)
 
 
 @contextmanager

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the folder of a run: private, with run.json from the first moment, complete only at the end."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..common.files import new_folder, write_json
+from ..common.files import new_folder, remove_folder, write_json
 from ..common.version import __version__
 from ..schemas import FORMAT_VERSION, Folder, open_folder, tape_id
 from ..servers.facts import Facts
@@ -36,7 +35,7 @@ class RunFolder:
 
     def clean(self) -> None:
         """Remove the files that only the replay itself needed."""
-        shutil.rmtree(self.spill, ignore_errors=True)
+        remove_folder(self.spill)
 
 
 @contextmanager
@@ -51,7 +50,7 @@ def new_run(path: Path) -> Iterator[RunFolder]:
         yield folder
     finally:
         if not (path / "run.json").exists():
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
 
 
 def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Facts | None = None) -> dict[str, Any]:

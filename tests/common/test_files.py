@@ -3,12 +3,13 @@
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.common.files import cache_folder, new_folder, publish, refuse_existing, write_json
+from querytape.common.files import cache_folder, new_folder, publish, refuse_existing, remove_folder, write_json
 
 
 def mode(path: Path) -> int:
@@ -76,3 +77,20 @@ def test_names_that_are_not_utf8_are_json(tmp_path: Path) -> None:
     """A file's name with other bytes is written so that the JSON can be read: `\\xff` for the byte 255."""
     write_json(tmp_path / "a.json", {"path": os.fsdecode(b"b\xff.log")})
     assert json.loads((tmp_path / "a.json").read_text(encoding="utf-8")) == {"path": "b\\xff.log"}
+
+
+def test_a_folder_that_is_still_written_into_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes into being while it is removed goes too; a folder that is not there is no error."""
+    folder = tmp_path / "a.run"
+    (folder / "spill").mkdir(parents=True)
+    real, late = shutil.rmtree, iter([True])
+
+    def removing(path: Path, ignore_errors: bool = False) -> None:
+        real(path, ignore_errors=ignore_errors)
+        if next(late, False):
+            (folder / "spill").mkdir(parents=True)
+
+    monkeypatch.setattr(shutil, "rmtree", removing)
+    remove_folder(folder)
+    assert not folder.exists()
+    remove_folder(folder)
