@@ -50,3 +50,14 @@ def test_rows_examined() -> None:
         assert "min_examined_row_limit=100" in warning["text"]
         con.execute("DELETE FROM events WHERE rows_examined >= 119")
         assert completeness(con) == []
+
+
+@pytest.mark.parametrize(("least", "warns"), [(9, False), (10, True), (11, True)])
+def test_the_smallest_limit_that_is_seen(least: int, warns: bool) -> None:
+    """Lookups by key examine a row or two in any log: a limit counts from ten rows on."""
+    with open_database() as con:
+        con.execute(
+            "CREATE TABLE events AS SELECT i * 1000000 AS start_ns, 1000 AS duration_ns, 'query' AS command,"
+            f" 'read' AS class, {least} + i AS rows_examined FROM range(20) t(i)"
+        )
+        assert [warning["kind"] for warning in completeness(con)] == ["min_examined_row_limit"] * warns

@@ -4,6 +4,7 @@
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, recover
 from querytape.common.errors import FolderError, InputError
@@ -44,3 +45,20 @@ def test_nothing_to_recover(tmp_path: Path) -> None:
         recover(tape)
     with pytest.raises(FolderError):
         recover(tmp_path)
+
+
+def test_the_times_of_a_recovered_tape(tmp_path: Path) -> None:
+    """They are those of the capture that was not killed: to the end of its last statement."""
+    log = write_mariadb(tmp_path / "s.log", [(1718000000 + n, 1, 2.5, f"SELECT {n}") for n in range(0, 30, 3)])
+    tape = tmp_path / "t.tape"
+    whole = capture_source(SOURCES["slowlog"], [str(log)], tape, Settings())
+    kept = {key: whole[key] for key in ("format_version", "files", "measuring_point", "source", "created")}
+    (tape / "tape.json").write_text(json.dumps({**kept, "finished": False, "parts": []}))
+    info = recover(tape)
+    assert (info["first_ns"], info["last_ns"]) == (whole["first_ns"], whole["last_ns"])
+    assert info["last_ns"] >= 1718000027 * 10**9
+    with duckdb.connect() as con:
+        longest = f"SELECT max(start_ns + duration_ns), max(start_ns) FROM '{tape}/events/*.parquet'"
+        ((last, last_start),) = con.execute(longest).fetchall()
+    assert (info["last_ns"], info["parts"][0]["last_ns"]) == (last, last)
+    assert last > last_start
