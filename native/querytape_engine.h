@@ -88,6 +88,7 @@ struct qt_engine_stats {
     uint64_t injected;
     uint64_t query_attributes_dropped; /* of ended sessions; they are not sent */
     uint64_t bulk_rows_expanded;       /* of ended sessions: executions sent in place of bulk ones */
+    uint64_t called_with_variables;    /* CALLs of a log whose values were put into variables (error 1414) */
     uint64_t executed_as_query;        /* of ended sessions: executions of what the target cannot prepare */
     uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
     uint64_t timeouts;                  /* statements killed after statement_timeout_ns */

@@ -35,6 +35,7 @@ ENGINE_COUNTS = (
     "query_attributes_dropped",
     "bulk_rows_expanded",
     "executed_as_query",
+    "called_with_variables",
     "sessions_reopened",
     "timeouts",
     "overload_waits",

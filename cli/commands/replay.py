@@ -117,6 +117,16 @@ def refused_by_text(accounting: dict[str, Any]) -> list[str]:
     return [text] if n else []
 
 
+def called_again(accounting: dict[str, Any]) -> list[str]:
+    """Return a line on the CALLs that took variables in place of what the log shows, where there are any."""
+    n = accounting.get("called_with_variables", 0)
+    text = (
+        f"  {counted(n, 'CALL')} of the log had values for OUT or INOUT arguments, which a server refuses (1414):"
+        " sent again with variables that hold them"
+    )
+    return [text] if n else []
+
+
 def not_overridden(info: dict[str, Any]) -> list[str]:
     """Return lines on what --now original and --insert-id original could not do."""
     plan = info["plan"]
@@ -136,6 +146,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         f" + {accounting['not_sent']:,} not sent",
         *refused_by_text(accounting),
         *not_overridden(info),
+        *called_again(accounting),
         f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
         f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
         f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"

@@ -102,6 +102,7 @@ class EngineStats:
     injected: int
     query_attributes_dropped: int
     bulk_rows_expanded: int
+    called_with_variables: int
     executed_as_query: int
     sessions_open: int
     sessions_opened: int

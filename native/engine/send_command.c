@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "engine/backend.h"
+#include "engine/call_variables.h"
 #include "engine/connection.h"
 #include "engine/local_files.h"
 #include "engine/send_prepared.h"
@@ -70,6 +71,28 @@ static void note_use(struct qt_session *s, const struct qt_planned_event *ev, co
         s->backend->current_db = ev->db;
 }
 
+/* A server's log has a CALL with values where it takes variables alone: it is sent again with variables that hold them.
+ * Only where it did not fail on the tape. */
+static void call_with_variables(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
+{
+    struct qt_connection *c = &s->backend->connection;
+    struct qt_bytes set = {.len = 0}, call = {.len = 0};
+    if (qt_call_with_variables(&set, &call, ev->statement, ev->len) == 0) {
+        atomic_fetch_add(&s->engine->called_with_variables, 1);
+        qt_bump(&s->injected);
+        if (qt_connection_send(c, set.p, set.len, a) == 0) {
+            await_answer(s);
+            qt_connection_receive(c, a);
+        }
+        if (a->error == 0 && qt_connection_send(c, call.p, call.len, a) == 0) {
+            await_answer(s);
+            qt_connection_receive(c, a);
+        }
+    }
+    qt_bytes_free(&set);
+    qt_bytes_free(&call);
+}
+
 static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     struct qt_connection *c = &s->backend->connection;
@@ -84,6 +107,8 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
         qt_connection_receive(c, a);
     }
     qt_local_files_forget(c);
+    if (a->error == QT_ER_NOT_A_VARIABLE && !(ev->flags & QT_PLAN_FAILED))
+        call_with_variables(s, ev, a);
     note_use(s, ev, a);
     return QT_EXECUTED;
 }

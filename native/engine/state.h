@@ -234,6 +234,7 @@ struct qt_engine {
     _Atomic int64_t settled; /* sessions connected or failed */
     _Atomic int64_t spawned, open, opened, failed, lost, drain_timeout;
     _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, not_permitted;
+    _Atomic int64_t called_with_variables;
     _Atomic int64_t order_waits, order_broken, order_wait_ns;
     _Atomic int64_t failures, overrides_failed, read_target_errors;
     _Atomic int64_t last_broken_ns; /* when a stuck wait for the order was last let go */

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CALLs with OUT and INOUT arguments, as servers' logs have them: with values, which a server refuses."""
+
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.cli.commands.replay import summary_lines
+from querytape.replay import replay
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.binary_client import Prepared
+from tests.helpers.tape_tools import found
+from tests.helpers.whole import accounting, options
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+
+SCHEMA = (
+    "DROP DATABASE IF EXISTS shop",
+    "CREATE DATABASE shop CHARACTER SET utf8mb4",
+    "CREATE TABLE shop.paid (n INT, t VARCHAR(80) CHARACTER SET utf8mb4)",
+    "CREATE PROCEDURE shop.pay(x INT, INOUT n INT, OUT t VARCHAR(80) CHARACTER SET utf8mb4, u VARCHAR(80))"
+    " BEGIN SET n = coalesce(n, 0) + x; SET t = concat(u, n); INSERT INTO paid VALUES (n, t); END",
+    "CREATE PROCEDURE shop.plain(x INT) INSERT INTO paid VALUES (x, 'plain')",
+)
+
+
+def fresh_schema(server: Server) -> None:
+    """Make the schema, empty."""
+    for statement in SCHEMA:
+        server.execute(statement, db="shop" if " shop." in statement else None)
+
+
+@pytest.fixture
+def logging(server: Server, tmp_path: Path) -> Any:
+    """Each kind of server in turn, which logs every statement to slow.log."""
+    names = ("slow_query_log", "slow_query_log_file", "long_query_time", "log_output")
+    was = server.execute("SELECT " + ", ".join(f"@@global.{name}" for name in names))[0]
+    tmp_path.chmod(0o777)
+    fresh_schema(server)
+    server.execute(f"SET GLOBAL slow_query_log_file = '{server.datadir / 'calls-slow.log'}'")
+    server.execute("SET GLOBAL log_output = 'FILE', GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
+    yield server
+    server.execute(f"SET GLOBAL slow_query_log = {was[0]}, GLOBAL slow_query_log_file = '{was[1]}'")
+    server.execute(f"SET GLOBAL long_query_time = {was[2]}, GLOBAL log_output = '{was[3]}'")
+
+
+def run_calls(port: int) -> None:
+    """Call by text, by PREPARE as a statement, and by the protocol's own."""
+    given: dict[str, Any] = {"user": "root", "database": "shop", "autocommit": True, "ssl_disabled": True}
+    con: Any = pymysql.connect(host="127.0.0.1", port=port, charset="utf8mb4", **given)
+    say = con.cursor().execute
+    say("SET @n = 5, @x = 7")
+    say("CALL pay(1, @n, @t, 'text')")
+    say("PREPARE s FROM 'CALL pay(?, ?, ?, ?)'")
+    say("SET @u = 'it''s, (é) '")
+    say("EXECUTE s USING @x, @n, @t, @u")
+    call = Prepared(con, "CALL pay(?, ?, ?, ?)")
+    call.execute(2, 40, None, "protocol")
+    plain = Prepared(con, "CALL plain(?)")
+    plain.execute(9)
+    con.close()
+
+
+def test_calls_of_a_slow_log(logging: Server, tmp_path: Path) -> None:
+    """Their values are put into variables: the same rows, no error, and the summary says so."""
+    run_calls(logging.port)
+    want = logging.execute("SELECT * FROM shop.paid ORDER BY n, t")
+    logging.execute("SET GLOBAL slow_query_log = OFF")
+    capture_source(SOURCES["slowlog"], [str(logging.datadir / "calls-slow.log")], tmp_path / "c.tape", Settings())
+    logged = [text for (text,) in found(tmp_path / "c.tape", "SELECT statement::VARCHAR FROM events") if text]
+    assert [text for text in logged if text.startswith("CALL pay(7")], logged  # a server puts the values in
+    assert len(want) == 4
+    fresh_schema(logging)
+    summary = replay(tmp_path / "c.tape", options(logging, tmp_path / "c.run", pace=Pace("none"), partial_ok=True))
+    accounting(summary)
+    assert logging.execute("SELECT * FROM shop.paid ORDER BY n, t") == want, summary.errors
+    assert 1414 not in summary.errors
+    assert summary.info["accounting"]["called_with_variables"] == 2
+    assert "2 CALLs of the log had values for OUT or INOUT arguments" in "\n".join(summary_lines(summary))
