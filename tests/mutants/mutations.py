@@ -9,7 +9,7 @@ import hashlib
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -85,14 +85,14 @@ class Mutant:
         return hashlib.sha256(f"{seed} {self.name}".encode()).hexdigest()
 
 
-def all_mutants(checkout: Path) -> list[Mutant]:
-    """Return every mutant of the rooms, those of listed.toml first."""
-    found = [*listed(checkout)]
-    for room in ROOMS.values():
-        for pattern in room.files:
+def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutant]:
+    """Return every mutant of some rooms, those of listed.toml first. `only`: of files with this in their path."""
+    found = [mutant for mutant in listed(checkout) if mutant.room in rooms]
+    for name in rooms:
+        for pattern in ROOMS[name].files:
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
-                if path.name != "__init__.py":
+                if path.name != "__init__.py" and only in inside:
                     found += of_python(inside, path) if path.suffix == ".py" else of_text(inside, path)
     return list({mutant.name: mutant for mutant in found}.values())
 

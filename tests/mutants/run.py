@@ -48,11 +48,9 @@ def worker(
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
     """Return the mutants that are asked for, in the order in which they are tried."""
-    mutants = all_mutants(CHECKOUT)
-    if args.room:
-        mutants = [mutant for mutant in mutants if mutant.room in args.room]
-    if args.only:
-        mutants = [mutant for mutant in mutants if args.only in mutant.name]
+    mutants = all_mutants(CHECKOUT, args.room or list(ROOMS), args.only)
+    if args.name:
+        mutants = [mutant for mutant in mutants if args.name in mutant.name]
     if args.listed:
         mutants = [mutant for mutant in mutants if mutant.name.startswith("listed:")]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
@@ -66,16 +64,18 @@ def main() -> int:
     """Try the mutants and print what survived; 1 where a survivor is not known, or a room has too many."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
-    parser.add_argument("--only", help="only mutants with this text in their name")
+    parser.add_argument("--only", default="", help="only files with this text in their path")
+    parser.add_argument("--name", help="only mutants with this text in their name")
     parser.add_argument("--listed", action="store_true", help="only those of listed.toml")
     parser.add_argument("--sample", type=int, help="so many of each room, the same for the same seed")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=60)
+    parser.add_argument("--minutes", type=float, default=60, help="none is begun after this")
     parser.add_argument("--workers", type=int, default=os.cpu_count())
     parser.add_argument("--out", type=Path, help="what each mutant came to, as JSON")
     parser.add_argument("--verbose", action="store_true", help="name those that are killed, too")
     parser.add_argument("--show", action="store_true", help="list them, try none")
     args = parser.parse_args()
+    args.until = time.monotonic() + 60 * args.minutes
     mutants = chosen(args)
     if args.show:
         for mutant in mutants:
@@ -96,7 +96,7 @@ def run(mutants: list[Mutant], base: Base | None, args: argparse.Namespace) -> l
     processes = [context.Process(target=worker, args=(mutants, base, todo, done)) for _ in range(count)]
     for process in processes:
         process.start()
-    until, given = time.monotonic() + 60 * args.minutes, 0
+    given = 0
     results: list[tuple[Mutant, str]] = []
     for given in range(1, count + 1):
         todo.put(given - 1)
@@ -106,7 +106,7 @@ def run(mutants: list[Mutant], base: Base | None, args: argparse.Namespace) -> l
         results.append((mutant, result))
         if result != KILLED or args.verbose:
             print(f"{result} ({took:.1f} s) {mutant.name}{' (known)' if mutant.name in known else ''}", flush=True)
-        if given < len(mutants) and time.monotonic() < until:
+        if given < len(mutants) and time.monotonic() < args.until:
             todo.put(given)
             given += 1
     for _ in processes:
