@@ -145,6 +145,13 @@ def test_names_that_no_file_has(name: str) -> None:
             check_names(kind, Path("x"), {key: [{"file": name}]})
 
 
+def test_the_json_with_a_bad_name_is_named(tmp_path: Path) -> None:
+    """Whoever opens the folder is told which file to look at."""
+    path = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    with pytest.raises(FolderError, match=r"t\.tape/tape\.json: parts: '\.\./x' is not the name of a tape's file"):
+        open_folder("tape", changed(path, parts=[{"file": "../x", "rows": 1, "bytes": 1}]))
+
+
 def test_names_that_files_have() -> None:
     """Parts with numbers and words, single files; each once, in either list."""
     for name in ("events/part-00000.parquet", "events/part-" + "0" * 40 + ".parquet", "sessions.parquet"):

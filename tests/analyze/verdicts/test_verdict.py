@@ -125,6 +125,31 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
     assert doubted == Verdict(CANNOT_TELL, "the clocks differ")
 
 
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"new_errors": 1}, "1 new error"),
+        ({"new_errors": 2}, "2 new errors"),
+        ({"new_errors": 1234}, "1,234 new errors"),
+        ({"events": 29}, "29 events in both; 30 are needed"),
+        ({"middle": None}, "all events at the same time: nothing to compare over"),
+        ({}, "x2.23"),
+        ({"shift": -0.8}, "x0.45"),
+        ({"shift": 0.0}, "within the margin"),
+        ({"shift": 0.0, "error": 0.2}, "differs by less than 50 us"),
+        ({"shift": 0.09, "error": 0.2, "median_ns": 10**9}, "its interval crosses the margin"),
+        ({"shift": 0.0, "tail": 1.0}, "p95 x2.7"),
+    ],
+)
+def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
+    """A verdict says why, with its numbers."""
+    middle = shifted(given.get("shift", 0.8), given.get("error", 0.01)) if given.get("middle", 1) else None
+    tail = shifted(given["tail"]) if "tail" in given else None
+    shift = Shift(given.get("events", 100), True, middle, tail, None, 1e9, None)
+    pair = {"median_a_ns": given.get("median_ns", 1_000_000)}
+    assert judge_all([Case("x", pair, shift, given.get("new_errors", 0))], Margin())["x"].why == why
+
+
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:
     """Any number of p-values, equal ones and ones among them; none at all."""
     rng = random.Random(5)

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables that a statement may touch."""
 
+from typing import Any, cast
+
+import pymysql
+import pytest
+from querytape.common.errors import TargetError
 from querytape.native.bindings.statements import Normalizer
-from querytape.replay.plan.catalog import Catalog, join_pairs, tables_of
+from querytape.replay.plan.catalog import Catalog, join_pairs, read_catalog, tables_of
 from querytape.schemas import ACTIONS
 
 
@@ -36,3 +41,42 @@ def test_groups_of_foreign_keys() -> None:
     groups = join_pairs([("d", "c"), ("a", "b"), ("c", "b"), ("x", "y")])
     assert len({groups[name] for name in "abcd"}) == 1
     assert groups["x"] == groups["y"] != groups["a"]
+
+
+class AnsweringTarget:
+    """Answers each query on information_schema by the table that it names, as a connection would."""
+
+    def __init__(self, answers: dict[str, list[tuple[object, ...]]]) -> None:
+        self.answers, self.asked = answers, ""
+
+    def cursor(self) -> "AnsweringTarget":
+        return self
+
+    def __enter__(self) -> "AnsweringTarget":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, sql: str) -> None:
+        self.asked = sql
+        if "fails" in self.answers:
+            raise pymysql.OperationalError(1142, "SELECT command denied")
+
+    def fetchall(self) -> list[tuple[object, ...]]:
+        return next(rows for name, rows in self.answers.items() if f"information_schema.{name} " in self.asked)
+
+
+def test_what_the_target_has() -> None:
+    """Views, routines and tables with triggers hide what they touch; foreign keys join; names in lower case."""
+    answers: dict[str, list[tuple[object, ...]]] = {
+        "VIEWS": [("Recent",)],
+        "ROUTINES": [("REFRESH",), ("tidy",)],
+        "TRIGGERS": [("Audit",)],
+        "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS"), ("orders", "customers")],
+    }
+    catalog = read_catalog(cast(Any, AnsweringTarget(answers)))
+    assert catalog.opaque == {"recent", "refresh", "tidy", "audit"}
+    assert len({catalog.together[name] for name in ("items", "orders", "customers")}) == 1
+    with pytest.raises(TargetError, match=r"the target's tables can't be listed: .*SELECT command denied"):
+        read_catalog(cast(Any, AnsweringTarget({"fails": []})))
