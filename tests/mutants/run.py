@@ -2,6 +2,7 @@
 """Tries mutants and says which the tests did not notice: `python -m tests.mutants.run --help`."""
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -35,7 +36,7 @@ def worker(
 ) -> None:
     """Try the mutants whose places come until none comes."""
     warm_up()
-    with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
+    with contextlib.suppress(KeyboardInterrupt), tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
         shop = Workshop(CHECKOUT, Path(folder), base)
         while (place := todo.get()) is not None:
             began = time.monotonic()
@@ -139,5 +140,8 @@ def report(results: list[tuple[Mutant, str]], args: argparse.Namespace) -> int:
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(main())
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the copies are removed
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit(130)

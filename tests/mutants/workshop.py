@@ -124,15 +124,19 @@ class Workshop:
                 os._exit(self._in_child(tests))
             os._exit(70)
         deadline = time.monotonic() + TIMEOUT_S
-        while time.monotonic() < deadline:
-            done, status = os.waitpid(pid, os.WNOHANG)
-            if done:
-                return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
-            time.sleep(0.02)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
-        return UNDECIDED
+        try:
+            while time.monotonic() < deadline:
+                done, status = os.waitpid(pid, os.WNOHANG)
+                if done:
+                    pid = 0
+                    return SURVIVED if os.waitstatus_to_exitcode(status) == 0 else KILLED
+                time.sleep(0.02)
+            return UNDECIDED
+        finally:
+            if pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
 
     def _in_child(self, tests: list[str]) -> int:
         import pytest
