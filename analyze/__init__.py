@@ -12,13 +12,16 @@ if TYPE_CHECKING:
     from .gates import FAILED_GATE, check_gate, failed, gate_help, gate_values
     from .lint.check import LintResult, lint_tape
     from .model import Report, Settings
-    from .pipeline import build
+    from .pipeline import build, join_plans
+    from .plans_report import PlansReport, build_plans
     from .render.chart_specs import write_charts
     from .render.html_page import as_html
     from .render.json_report import as_json
     from .render.junit import as_junit
     from .render.lint_report import lint_json, show_lint
     from .render.markdown import as_markdown
+    from .render.plans_page import plans_page
+    from .render.plans_text import plans_json, plans_markdown, show_plans
     from .render.sweep_page import sweep_page
     from .render.tables import write_tables
     from .render.tape_json import tape_difference_json, tape_summary_json
@@ -39,6 +42,13 @@ else:
             "SweepLevel": ".sweep:SweepLevel",
             "TapeDifference": ".tape_summary:TapeDifference",
             "TapeSummary": ".tape_summary:TapeSummary",
+            "PlansReport": ".plans_report:PlansReport",
+            "build_plans": ".plans_report:build_plans",
+            "plans_json": ".render.plans_text:plans_json",
+            "plans_markdown": ".render.plans_text:plans_markdown",
+            "plans_page": ".render.plans_page:plans_page",
+            "show_plans": ".render.plans_text:show_plans",
+            "join_plans": ".pipeline:join_plans",
             "as_html": ".render.html_page:as_html",
             "as_json": ".render.json_report:as_json",
             "as_junit": ".render.junit:as_junit",
@@ -69,6 +79,7 @@ __all__ = [
     "FAILED_GATE",
     "LintResult",
     "Margin",
+    "PlansReport",
     "Report",
     "Settings",
     "SweepLevel",
@@ -79,15 +90,21 @@ __all__ = [
     "as_junit",
     "as_markdown",
     "build",
+    "build_plans",
     "check_gate",
     "compare_tapes",
     "failed",
     "gate_help",
     "gate_values",
+    "join_plans",
     "lint_json",
     "lint_tape",
     "measure_level",
+    "plans_json",
+    "plans_markdown",
+    "plans_page",
     "show_lint",
+    "show_plans",
     "show_report",
     "show_tape_difference",
     "show_tape_summary",

@@ -11,11 +11,12 @@ from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests, with_causes
 from .findings.over_time import observations
-from .findings.query_plans import plans_of
+from .findings.query_plans import plans_of, plans_of_folder
 from .findings.servers import compare_servers, side_of
 from .findings.trust import doubt, effects, trust
 from .findings.variables import different_variables
 from .model import Report, Settings
+from .plans_report import check_tape
 from .verdicts.shifts import Shift, bootstrap_quantile, measure
 from .verdicts.verdict import ERRORS, FASTER, SLOWER, Case, Verdict, judge_all
 
@@ -187,3 +188,18 @@ def _urgency(entry: Row) -> tuple[int, int]:
     rank = {SLOWER: 3, ERRORS: 3, FASTER: 2}.get(entry["verdict"], 1)
     pair, side = entry["pair"], entry["a"] or entry["b"] or {}
     return rank, abs(pair["lost_ns"]) if pair else side.get("total_ns") or 0
+
+
+def join_plans(report: Report, path: Path) -> None:
+    """Put the plans of a plans folder into a report: they replace what runs kept of the same digests.
+
+    Raises FolderError where it is none, InputError where it is of another tape.
+    """
+    folder = open_folder("plans", path)
+    check_tape(folder, report.tape)
+    database = open_analysis(report.settings.memory)
+    try:
+        report.query_plans |= plans_of_folder(database.con, folder)
+    finally:
+        database.close()
+    report.servers = with_causes(report)

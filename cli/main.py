@@ -26,6 +26,9 @@ COMMANDS = {
     "compare": LazyCommand(
         ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them."
     ),
+    "plans": LazyCommand(
+        ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape."
+    ),
     "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB)."),
     "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, pseudonymize and check tapes."),
     "export": LazyCommand(".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL."),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """DuckDB as every stage uses it: databases with bounded memory, SQL from files, tables written whole or not at all."""
 
+import json
 import os
 import re
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 
@@ -129,3 +131,23 @@ def write_parquet(
     if rows == 0 and not keep_empty:
         final.unlink()
     return rows
+
+
+def write_rows(
+    con: duckdb.DuckDBPyConnection,
+    columns: Sequence[tuple[str, str]],
+    rows: Iterable[Sequence[object]],
+    final: Path,
+) -> int:
+    """Write rows of texts and numbers as one Parquet file with these (name, type) columns; return how many.
+
+    They pass through a file of JSON lines, never through DuckDB one by one. No rows leave no file.
+    """
+    names = [name for name, _ in columns]
+    shape = ", ".join(f"{sql_text(name)}: {sql_text(type_)}" for name, type_ in columns)
+    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", prefix="querytape-") as file:
+        for row in rows:
+            file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+        file.flush()
+        reader = f"read_json({sql_text(Path(file.name))}, format = 'newline_delimited', columns = {{{shape}}})"
+        return write_parquet(con, f"FROM {reader}", final)

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -18,6 +18,9 @@ from ..common.files import make_private
 from ..replay import ReplayOptions, Watcher, replay
 from ..schemas import open_folder
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
+from .plans import PlanOptions, ask_plans
+
+PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
 
 # (side, folder of the run) -> the options of that replay, valid inside the block: a private server ends with it.
 MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
@@ -82,3 +85,24 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
     done = subprocess.run(["/bin/sh", "-c", plan.reset], env={**os.environ, **variables}, stdin=subprocess.DEVNULL)
     if done.returncode:
         raise QuerytapeError(f"--reset ended with {done.returncode} before {name}: {plan.reset}")
+
+
+def ask_for_plans(plan: ComparePlan, folder: Path, make_options: MakeOptions, digests: Collection[str]) -> Path | None:
+    """Ask both servers for the plans of these digests, and return their folder; None where there is nothing to ask.
+
+    Plans that were asked before are replaced. Raises TargetError where a server can't be asked. A sandbox is gone.
+    """
+    if not digests or any(is_sandbox(url) for url in plan.targets.values()):
+        return None
+    targets, schemas = {}, {}
+    for side in SIDES:
+        with make_options(side, folder / PLANS) as options:
+            targets[side], schemas[side] = options.target, dict(options.overrides.schemas)
+    shutil.rmtree(folder / PLANS, ignore_errors=True)
+    ask_plans(plan.tape, targets, folder / PLANS, PlanOptions(digests=frozenset(digests), schemas=schemas))
+    return folder / PLANS
+
+
+def is_sandbox(url: str) -> bool:
+    """Whether a target is a private server that ends with its run."""
+    return url.partition(":")[0] == "sandbox"

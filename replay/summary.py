@@ -211,8 +211,7 @@ def _query_plans(run: EndedRun) -> int:
         return 0
     with open_storage(run.folder.spill) as con:
         schemas = dict(run.options.overrides.schemas)
-        target, writes = run.options.target, run.options.allow_writes
-        return keep_query_plans(con, run.plan.tape, run.folder.open(), target, schemas, writes)
+        return keep_query_plans(con, run.plan.tape, run.folder.open(), run.options.target, schemas)
 
 
 def _first_error(run: EndedRun) -> str:

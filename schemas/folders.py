@@ -20,9 +20,10 @@ from .tables import FORMAT_VERSION, columns, declared
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
     "run": ("outcomes", "sessions", "ticks", "samples", "texts", "query_plans", "schema_facts"),
+    "plans": ("samples", "plans", "schema_facts"),
 }
 # The key of the JSON that lists a table's files.
-FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}}
+FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}, "plans": {"*": "files"}}
 _PART = re.compile(r"part-[a-z0-9-]{1,40}\.parquet", re.ASCII)
 
 
@@ -120,8 +121,8 @@ def open_folder(kind: str, path: Path) -> Folder:
     if not path.exists():
         raise FolderError(f"{path}: no such {kind}")
     if not marker.exists() and not marker.is_symlink():
-        other = "run" if kind == "tape" else "tape"
-        hint = f"; it is a {other}" if (path / f"{other}.json").exists() else f": it has no {kind}.json"
+        other = next((each for each in TABLES if each != kind and (path / f"{each}.json").exists()), None)
+        hint = f"; it is a {other}" if other else f": it has no {kind}.json"
         raise FolderError(f"{path} is not a {kind}{hint}")
     info = read_json(kind, marker)
     version = info["format_version"]

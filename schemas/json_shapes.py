@@ -108,9 +108,22 @@ SHAPES: dict[str, dict[str, Any]] = {
         "sessions": {"?": True, "*": "count"},
         "plan": {"?": True},
     },
+    "plans": {
+        "format_version": "int",
+        "finished": "bool",
+        "created": "text?",
+        "files": FILES,
+        "tape": {"path": "text?", "id": "text?"},
+        "a": SERVER,
+        "b": SERVER,
+        "digests": "count?",
+        "without_samples": "count?",
+        "not_asked": "count?",
+        "problems": ["text"],
+    },
 }
 # What a finished tape or run cannot do without.
-NEEDED = {"tape": ("source", "files", "counts"), "run": ("tape", "target")}
+NEEDED = {"tape": ("source", "files", "counts"), "run": ("tape", "target"), "plans": ("tape", "a", "b")}
 NEEDED_COUNTS = ("events", "sessions", "digests", "problems")
 NAMES = {
     "text": "a text",

@@ -53,6 +53,10 @@ class ControlConnection(Base):
         self._room = MAX_ANSWER_BYTES
         super().__init__(**options, connect_timeout=max(timeout_s, 1), read_timeout=answer_s, write_timeout=answer_s)
 
+    def answer_within(self, answer_s: float) -> None:
+        """From now on an answer may take so long."""
+        self._patience_s = answer_s
+
     def connect(self, sock: Any = None) -> None:
         """Log in. Raises pymysql.Error; the connection is closed then."""
         try:
@@ -117,7 +121,7 @@ class ControlConnection(Base):
 
 def connect(
     *, timeout_s: float, answer_s: float = ANSWER_S, streams: bool = False, cleartext: bool = False, **options: Any
-) -> "Connection[Any]":
+) -> ControlConnection:
     """Open a connection; `options` are PyMySQL's. Raises pymysql.Error, OSError, RuntimeError."""
     try:
         return ControlConnection(timeout_s, answer_s, streams=streams, cleartext=cleartext, **options)

@@ -19,7 +19,7 @@ from pymysql.connections import Connection
 
 from ..common.errors import InputError, TargetError
 from ..common.text import printable
-from .control import connect
+from .control import ANSWER_S, ControlConnection, connect
 from .option_files import read_options
 from .tls import Tls, is_encrypted
 
@@ -49,10 +49,10 @@ class Target:
         where = self.socket if self.socket else f"{self.host}:{self.port}"
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
-    def connect(self, timeout_s: int = 10, streams: bool = False) -> "Connection[Any]":
+    def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
         """Open a control connection. Raises TargetError with what the server or the network said.
 
-        `timeout_s`: for the login. `streams`: results of any size are read row by row.
+        `timeout_s`: for the login; `answer_s`: for each answer. `streams`: results of any size are read row by row.
         """
         try:
             con = connect(
@@ -64,6 +64,7 @@ class Target:
                 charset="utf8mb4",
                 autocommit=True,
                 timeout_s=timeout_s,
+                answer_s=answer_s,
                 streams=streams,
                 cleartext=self.tls.cleartext_password,
                 ssl=self.tls.context() if self.socket is None or self.tls.required else None,

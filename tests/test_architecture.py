@@ -30,6 +30,7 @@ LAYERS = {
         ("verdicts", "database"),
         ("model",),
         ("findings",),
+        ("plans_report",),
         ("pipeline", "tape_summary", "sweep", "gates", "lint"),
         ("render",),
         ("library",),

@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..database import AnalysisDatabase
 from ..model import Report, ServerDifference, Servers
 from ..verdicts.verdict import ERRORS, SLOWER, UNSTABLE
-from .query_plans import steps
+from .plan_json import steps
 from .results import unexplained
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)

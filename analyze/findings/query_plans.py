@@ -1,114 +1,103 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compare query plans: how each table is read, by EXPLAIN FORMAT=JSON of MySQL (format 1) and MariaDB; no literals."""
+"""Join the query plans of both sides: those that runs kept of their costliest digests, and those of a plans folder."""
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from ...common.units import count
+import duckdb
+
 from ...schemas import Folder
 from ..database import AnalysisDatabase, Row
+from .plan_classes import CLASSES, FAILS, UNKNOWN, Change, plan_changes, worst
 
-STEPS = {
-    "using_filesort": "sorts",
-    "filesort": "sorts",
-    "using_temporary_table": "uses a temporary table",
-    "temporary_table": "uses a temporary table",
-}
+NOT_ASKED = "not asked: "
 
 
-@dataclass(frozen=True)
-class Access:
-    """How one table is read."""
-
-    table: str
-    kind: str
-    key: str | None
-    rows: int | None
-
-    def __str__(self) -> str:
-        by = f" by {self.key}" if self.key else ""
-        rows = f", {count(self.rows)} rows" if self.rows is not None else ""
-        kind = "a full scan" if self.kind == "ALL" else self.kind
-        return f"{kind}{by}{rows}"
-
-
-def accesses(plan: str) -> list[Access]:
-    """Return how the tables of a plan are read, in its order; nothing for a text that is no plan."""
-    try:
-        return list(_tables(json.loads(plan)))
-    except (ValueError, RecursionError):
-        return []
-
-
-def steps(plan: str) -> list[str]:
-    """Return what a plan does apart from reading tables: it sorts, it uses a temporary table."""
-    try:
-        return sorted(set(_steps(json.loads(plan))))
-    except (ValueError, RecursionError):
-        return []
-
-
-def _tables(node: Any) -> Iterator[Access]:
-    if isinstance(node, list):
-        for part in node:
-            yield from _tables(part)
-    elif isinstance(node, dict):
-        if "table_name" in node and "access_type" in node:
-            rows = node.get("rows_examined_per_scan", node.get("rows"))
-            whole = round(float(rows)) if isinstance(rows, (int, float)) else None
-            key = node.get("key")
-            yield Access(str(node["table_name"]), str(node["access_type"]), str(key) if key else None, whole)
-        for part in node.values():
-            yield from _tables(part)
-
-
-def _steps(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for part in node:
-            yield from _steps(part)
-    elif isinstance(node, dict):
-        for name, part in node.items():
-            if name in STEPS and part is not False:
-                yield STEPS[name]
-            yield from _steps(part)
-
-
-def changes(before: str, after: str) -> list[str]:
-    """Return what differs between two plans of a statement, a sentence for each table and step."""
-    sentences, old, new = [], accesses(before), accesses(after)
-    old_of, new_of = ({access.table: access for access in plan} for plan in (old, new))
-    for table in dict.fromkeys([*old_of, *new_of]):
-        a, b = old_of.get(table), new_of.get(table)
-        if a is None or b is None:
-            sentences.append(f"{table}: {a or 'not read'} -> {b or 'not read'}")
-        elif (a.kind, a.key) != (b.kind, b.key):
-            sentences.append(f"{table}: {a} -> {b}")
-    if not sentences and [a.table for a in old] != [b.table for b in new]:
-        sentences.append(f"tables are read in a different order: {', '.join(access.table for access in new)}")
-    was, now = steps(before), steps(after)
-    sentences += [f"now {step}" for step in now if step not in was]
-    sentences += [f"no longer {step}" for step in was if step not in now]
-    return sentences
+def new_entry() -> Row:
+    """Return a digest of which nothing is known yet."""
+    return {"a": {}, "b": {}, "server_digest": {}, "changes": [], "class": None}
 
 
 def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict[str, Row]:
-    """Return {digest: {a: {json, tree, error}, b, server_digest, changes}} of each side's first round with plans."""
+    """Return {digest: {a: {json, tree, error}, b, server_digest, changes, class}} of the first runs that have any."""
     plans: dict[str, Row] = {}
     for letter, rounds in sides.items():
         run = next((run for run in rounds if (run.path / "query_plans.parquet").exists()), None)
         if run is None:
             continue
         for digest, kind, text, error in database.con.execute(f"FROM {run.source('query_plans')}").fetchall():
-            entry = plans.setdefault(digest, {"a": {}, "b": {}, "server_digest": {}, "changes": []})
-            if kind == "server_digest":
-                entry["server_digest"][letter] = text
-            elif text is not None:
-                entry[letter][kind] = text
-            else:
-                entry[letter]["error"] = error
+            _add(plans.setdefault(digest, new_entry()), letter, kind, text, error)
     for entry in plans.values():
-        if "json" in entry["a"] and "json" in entry["b"]:
-            entry["changes"] = changes(entry["a"]["json"], entry["b"]["json"])
+        _judge(entry)
     return plans
+
+
+def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, Row]:
+    """Return the same of a plans folder: of several samples, the plans of the one that differs worst.
+
+    `changes` are those of all samples, each once; `samples`: how many were asked, `differing`: of how many they differ.
+    """
+    plans: dict[str, Row] = {}
+    samples: dict[int, Row] = {}
+    last = None
+    rows = con.execute(
+        f"SELECT side, digest, sample, kind, text, error FROM {folder.source('plans')}"
+        " ORDER BY digest, sample, side, kind"
+    )
+    while some := rows.fetchmany(1_000):
+        for side, digest, sample, kind, text, error in some:
+            if digest != last and last is not None:
+                plans[last], samples = _joined(list(samples.values())), {}
+            last = digest
+            if side in ("a", "b"):
+                _add(samples.setdefault(sample, new_entry()), side, kind, text, error)
+    if last is not None:
+        plans[last] = _joined(list(samples.values()))
+    return plans
+
+
+def _add(entry: Row, side: str, kind: str, text: str | None, error: str | None) -> None:
+    if kind == "server_digest":
+        entry["server_digest"][side] = text
+    elif text is not None:
+        entry[side][kind] = text
+    elif kind == "json":
+        entry[side]["error"] = error
+
+
+def _judge(entry: Row) -> None:
+    """Set `class` and `changes` of one statement's plans."""
+    found = _compared(entry["a"], entry["b"])
+    entry["changes"] = [change.text for change in found]
+    entry["class"] = worst([change.word for change in found]) if entry["a"] and entry["b"] else None
+
+
+def _compared(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
+    if "json" in a and "json" in b:
+        return plan_changes(a["json"], b["json"])
+    errors = [(letter, side["error"]) for letter, side in (("A", a), ("B", b)) if side.get("error")]
+    if not errors or not a or not b:
+        return []
+    if any(str(error).startswith(NOT_ASKED) for _, error in errors):
+        return [Change(UNKNOWN, str(errors[0][1]))]
+    if len(errors) == 2:
+        return [Change(UNKNOWN, f"EXPLAIN fails on both: {error_number(errors[0][1])}, {error_number(errors[1][1])}")]
+    return [Change(FAILS, f"EXPLAIN fails in {errors[0][0]}: {error_number(errors[0][1])}")]
+
+
+def error_number(error: object) -> str:
+    """Return an error's number; its text may hold literal values."""
+    first = str(error).partition(" ")[0]
+    return f"error {first}" if first.isdigit() else "no answer"
+
+
+def _joined(samples: list[Row]) -> Row:
+    """Return one entry for all samples of a digest."""
+    samples = samples or [new_entry()]
+    for sample in samples:
+        _judge(sample)
+    known = [sample for sample in samples if sample["class"] is not None] or samples
+    first = min(known, key=lambda sample: 0 if sample["class"] is None else CLASSES.index(sample["class"]))
+    every = dict.fromkeys(text for sample in known for text in sample["changes"])
+    digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
+    differ = sum(bool(sample["changes"]) for sample in known)
+    return {**first, "changes": list(every), "server_digest": digests, "samples": len(samples), "differing": differ}

@@ -95,7 +95,7 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     )
     for letter, side in zip("ab", (a, b), strict=True):
         database.set_variable(f"family_{letter}", side.family, "VARCHAR")
-    settings = decisive_settings(a.variables, b.variables)
+    settings = decisive_settings(a.variables, b.variables, a.family == b.family)
     known = con.execute(
         "SELECT run, count(*) FILTER (kind = 'schema'), min(name) FILTER (kind = 'problem')"
         " FROM schema_fact GROUP BY run"

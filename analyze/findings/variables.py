@@ -2,6 +2,7 @@
 """Server settings that differ: those that change how statements run, by name; the rest as a table."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from ..database import Row
@@ -58,6 +59,7 @@ DECISIVE = (
     "default_storage_engine",
     "div_precision_increment",
 )
+OWN_DEFAULTS = frozenset({"optimizer_switch"})
 OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
 # Modes that a release took away: a server cannot have them any more, and does what they asked for.
 GONE_MODES = frozenset(
@@ -112,10 +114,14 @@ def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
     return both + [row for row in rows if row["a"] is None or row["b"] is None]
 
 
-def decisive_settings(a: dict[str, Any], b: dict[str, Any]) -> list[ServerDifference]:
-    """Return the differing settings that change how statements run, most important first."""
+def decisive_settings(a: dict[str, Any], b: dict[str, Any], same_family: bool = True) -> list[ServerDifference]:
+    """Return the differing settings that change how statements run, most important first.
+
+    The optimizer's switches of two families have defaults of their own: those are folded.
+    """
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
-    return [difference for name in DECISIVE for difference in _setting(name, a.get(name), b.get(name))]
+    found = [difference for name in DECISIVE for difference in _setting(name, a.get(name), b.get(name))]
+    return [replace(each, folded=True) if each.name in OWN_DEFAULTS and not same_family else each for each in found]
 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
@@ -135,9 +141,13 @@ def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifferen
 def _modes(a: str, b: str) -> tuple[str, bool]:
     """Return what the two sql_modes have not in common, and whether a release's removal is all of it."""
     sides = [{mode for mode in text.split(",") if mode} for text in (a, b)]
-    only = [sorted(sides[0] - sides[1]), sorted(sides[1] - sides[0])]
-    parts = [f"only {letter} has {', '.join(modes)}" for letter, modes in zip("AB", only, strict=True) if modes]
-    return f"sql_mode: {'; '.join(parts)}" if parts else "", {*only[0], *only[1]} <= GONE_MODES
+    only = [sides[0] - sides[1], sides[1] - sides[0]]
+    if not any(only):
+        return "", False
+    is_gone = only[0] | only[1] <= GONE_MODES
+    shown = [sorted(modes if is_gone else modes - GONE_MODES) for modes in only]
+    parts = [f"only {letter} has {', '.join(modes)}" for letter, modes in zip("AB", shown, strict=True) if modes]
+    return f"sql_mode: {'; '.join(parts)}", is_gone
 
 
 def _flags(a: str, b: str) -> tuple[str, bool]:

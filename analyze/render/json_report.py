@@ -8,7 +8,7 @@ from typing import Any
 from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.headline import headline
-from ..findings.query_plans import accesses
+from ..findings.plan_json import accesses
 from ..model import Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 

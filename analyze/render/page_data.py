@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ...common.text import printable, printable_lines
 from ..database import Row
-from ..findings.query_plans import accesses
+from ..findings.plan_json import accesses
 from ..model import Report
 from .chart_specs import report_charts
 from .templating import script_json

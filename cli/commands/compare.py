@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from ...analyze import build
-from ...common.errors import InputError
+from ...analyze import Report, build, join_plans
+from ...common.errors import InputError, TargetError
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison
+from ...experiments.compare import ask_for_plans, complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ...replay import ReplayOptions
 from ..live_lines import LiveLines
@@ -20,6 +20,8 @@ from ..output import complete_tape
 from ..param_types import Duration
 from ..replay_settings import first_ns, options_of, parse_replay_options, target_of
 from ..report_options import give, output_options, settings_of
+
+EXPLAINED = ("slower", "unstable")  # verdicts whose statements the servers are asked about
 
 
 @click.command(
@@ -89,7 +91,23 @@ def compare_command(tape: Path | None, replay_options: tuple[str, ...], output: 
     run_comparison(plan, output, make_options, lambda text: click.echo(f"== {text}", err=True), LiveLines)
     runs = complete_rounds(output)
     options["html"] = options["html"] or output / "report.html"
-    return give(build(plan.tape, runs["a"], runs["b"], settings), options)
+    report = build(plan.tape, runs["a"], runs["b"], settings)
+    explain_changes(report, plan, output, make_options)
+    return give(report, options)
+
+
+def explain_changes(
+    report: Report, plan: ComparePlan, output: Path, make_options: Callable[..., AbstractContextManager[ReplayOptions]]
+) -> None:
+    """Ask both servers for plans of every digest that is called slower or unstable, and put them into the report."""
+    digests = [entry["digest"] for entry in report.digests if entry["verdict"] in EXPLAINED]
+    try:
+        folder = ask_for_plans(plan, output, make_options, digests)
+    except TargetError as error:
+        click.echo(f"the servers could not be asked for query plans: {error}", err=True)
+        return
+    if folder is not None:
+        join_plans(report, folder)
 
 
 def options_maker(plan: ComparePlan) -> Callable[[str, Path], AbstractContextManager[ReplayOptions]]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from ...analyze import gate_help
+from ...analyze import gate_help, join_plans
 from ...analyze.library import report
 from ...common.errors import InputError
-from ...experiments.compare import complete_rounds, is_comparison
+from ...experiments.compare import PLANS, complete_rounds, is_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
@@ -31,8 +31,15 @@ Names for --fail-on:
     + gate_help(),
 )
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE RUN [RUN2]")
+@click.option(
+    "--plans",
+    "plans_folder",
+    type=click.Path(path_type=Path, exists=True),
+    metavar="FOLDER",
+    help="Also show the query plans of this folder of querytape plans.",
+)
 @output_options
-def report_command(paths: tuple[Path, ...], **options: Any) -> int:
+def report_command(paths: tuple[Path, ...], plans_folder: Path | None, **options: Any) -> int:
     """Compare two runs of a tape, or show one run.
 
     With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
@@ -42,7 +49,13 @@ def report_command(paths: tuple[Path, ...], **options: Any) -> int:
     settings = settings_of(options)
     tape, a, b = sides_of(paths)
     complete_tape(tape)
-    return give(report(tape, a, b, settings).content, options)
+    content = report(tape, a, b, settings).content
+    kept = paths[0] / PLANS
+    if plans_folder is None and is_comparison(paths[0]) and kept.is_dir():
+        plans_folder = kept
+    if plans_folder is not None:
+        join_plans(content, plans_folder)
+    return give(content, options)
 
 
 def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:

@@ -7,7 +7,6 @@ refuses, or what was too much, is a row of the kind `problem`: it is said, not t
 """
 
 import json
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,7 +17,7 @@ import duckdb
 import pymysql
 from pymysql.connections import Connection
 
-from ...common.duck import sql_text, write_parquet
+from ...common.duck import write_rows
 from ...schemas import Folder, columns
 from ...servers.facts import OWN_SCHEMAS
 from ...servers.target import fault_text
@@ -200,15 +199,11 @@ def keep_schema_facts(
     con: duckdb.DuckDBPyConnection, server: "Connection[Any]", schemas: Mapping[str, str], path: Path
 ) -> int:
     """Write `schema_facts.parquet` and return how many objects it has. `schemas`: the tape's name -> the server's."""
-    listed = dict(columns("run", "schema_facts"))
-    shape = ", ".join(f"{sql_text(name)}: {sql_text(type_)}" for name, type_ in listed.items())
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", prefix="querytape-") as file:
-        for fact in collect(server, schemas):
-            row = (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
-            file.write(json.dumps(dict(zip(listed, row, strict=True))) + "\n")
-        file.flush()
-        query = f"FROM read_json({sql_text(Path(file.name))}, format = 'newline_delimited', columns = {{{shape}}})"
-        return write_parquet(con, query, path)
+    rows = (
+        (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
+        for fact in collect(server, schemas)
+    )
+    return write_rows(con, columns("run", "schema_facts"), rows, path)
 
 
 def collect(server: "Connection[Any]", schemas: Mapping[str, str]) -> Iterator[Fact]:

@@ -47,7 +47,7 @@ def test_values_that_nothing_can_hold(tmp_path: Path, value: str) -> None:
         read_json("run", tmp_path / "run.json")
 
 
-@pytest.mark.parametrize("kind", ["tape", "run"])
+@pytest.mark.parametrize("kind", ["tape", "run", "plans"])
 def test_any_key_of_any_type(kind: str) -> None:
     """Whatever value a key has, the answer is a sentence or nothing."""
     values: list[Any] = [None, True, -1, 2**62, 0.5, "", "x", [], [None], [[1]], {}, {"a": None}, [{}], {"": {}}]

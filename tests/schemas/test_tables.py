@@ -7,7 +7,7 @@ from querytape.schemas import TABLES, columns, ddl, select_list
 from querytape.schemas.tables import declared
 
 
-@pytest.mark.parametrize("kind", ["tape", "run"])
+@pytest.mark.parametrize("kind", ["tape", "run", "plans"])
 def test_columns_are_what_duckdb_makes_of_the_sql(kind: str) -> None:
     """Names, types and order are those of the tables that the SQL creates; no table is missing in TABLES."""
     with duckdb.connect() as con:

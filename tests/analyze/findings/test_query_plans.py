@@ -3,7 +3,8 @@
 
 import json
 
-from querytape.analyze.findings.query_plans import accesses, changes
+from querytape.analyze.findings.plan_classes import changes
+from querytape.analyze.findings.plan_json import accesses
 
 
 def test_plans_are_compared() -> None:

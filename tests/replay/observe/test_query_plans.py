@@ -43,7 +43,7 @@ def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     tape, run = folders(tmp_path)
     target = parse_target(shop.url(), environ={})
     with duckdb.connect() as con:
-        assert keep_query_plans(con, tape, run, target, {}, writes=False) == 2
+        assert keep_query_plans(con, tape, run, target, {}) == 2
         table = f"'{run.path}/query_plans.parquet'"
         assert tuple(row[:2] for row in con.execute(f"DESCRIBE FROM {table}").fetchall()) == columns(
             "run", "query_plans"

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Build the report of a plans folder: how two servers would run a tape's digests, ranked by the tape's time."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ..common.errors import InputError
+from ..schemas import Folder, open_folder, tape_id
+from .database import AnalysisDatabase, Row, open_analysis
+from .findings.causes import tables_of_digests
+from .findings.plan_classes import CLASSES, SAME, UNKNOWN
+from .findings.query_plans import plans_of_folder
+from .findings.servers import Side, compare_servers
+from .model import Servers
+
+MAX_REASONS = 5
+
+
+@dataclass
+class PlansReport:
+    """`digests`: digest, text, class, tape_ns, share, events, changes and both sides' plans; what differs first."""
+
+    folder: Folder
+    tape: Folder
+    servers: Servers
+    digests: list[Row] = field(default_factory=list)
+    limits: list[str] = field(default_factory=list)  # what was not asked, and why
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many digests are of each class, worst first."""
+        found = Counter(entry["class"] for entry in self.digests)
+        return {word: found[word] for word in CLASSES if found[word]}
+
+    @property
+    def changed(self) -> list[Row]:
+        """The digests whose plans differ, most of the tape's time first."""
+        return [entry for entry in self.digests if entry["class"] not in (SAME, UNKNOWN)]
+
+
+def build_plans(folder_path: Path, memory: str = "1500MB") -> PlansReport:
+    """Return the report of a plans folder. Raises FolderError where it or its tape is not there or damaged."""
+    folder = open_folder("plans", folder_path)
+    tape = open_folder("tape", Path(str((folder.info.get("tape") or {}).get("path", ""))))
+    check_tape(folder, tape)
+    database = open_analysis(memory)
+    try:
+        database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
+        servers = compare_servers(database, *(side_of_folder(folder, side) for side in ("a", "b")))
+        digests = _digests(database, folder)
+        return PlansReport(folder, tape, servers, digests, [*_limits(folder), *_unknown(digests)])
+    finally:
+        database.close()
+
+
+def check_tape(folder: Folder, tape: Folder) -> None:
+    """Raise InputError where a plans folder is of another tape."""
+    known = (folder.info.get("tape") or {}).get("id")
+    if known is not None and known != tape_id(tape.info):
+        raise InputError(f"{folder.path}: the plans are of another tape than {tape.path}")
+
+
+def side_of_folder(folder: Folder, side: str) -> Side:
+    """Return one of the servers of a plans folder."""
+    facts = f"(SELECT kind, db, tbl, name, facts FROM {folder.source('schema_facts')} WHERE side = '{side}')"
+    return Side(folder.info.get(side) or {}, facts)
+
+
+def _digests(database: AnalysisDatabase, folder: Folder) -> list[Row]:
+    plans = plans_of_folder(database.con, folder)
+    tables = tables_of_digests(database)
+    rows = database.con.execute(
+        "SELECT digest, normalized, events, coalesce(duration_ns, 0),"
+        " coalesce(duration_ns / nullif(sum(duration_ns) OVER (), 0), events / sum(events) OVER ())"
+        " FROM tape_digest"
+    ).fetchall()
+    found = [
+        {
+            **plan,
+            "digest": digest,
+            "text": text,
+            "events": events,
+            "tape_ns": int(ns),
+            "share": float(share or 0),
+            "tables": sorted(tables.get(digest, ())),
+            "class": plan["class"] or UNKNOWN,
+        }
+        for digest, text, events, ns, share in rows
+        if (plan := plans.get(digest)) is not None
+    ]
+    return sorted(found, key=_urgency)
+
+
+def _urgency(entry: Row) -> tuple[bool, float, int, str]:
+    """What differs first, by the tape's time; then by how bad it is."""
+    return entry["class"] in (SAME, UNKNOWN), -entry["share"], CLASSES.index(entry["class"]), entry["digest"]
+
+
+def _unknown(digests: list[Row]) -> list[str]:
+    """Return why plans of digests cannot be told apart, by the reason."""
+    reasons = Counter(entry["changes"][0] for entry in digests if entry["class"] == UNKNOWN and entry["changes"])
+    return [f"{n:,} {'digest' if n == 1 else 'digests'}: {text}" for text, n in reasons.most_common(MAX_REASONS)]
+
+
+def _limits(folder: Folder) -> list[str]:
+    """Return what was not asked, a sentence each."""
+    info, found = folder.info, [str(text) for text in folder.info.get("problems") or ()]
+    if info.get("without_samples"):
+        found.append(
+            f"{info['without_samples']:,} digests have no statement that could be explained: none that is whole, or"
+            " they were prepared and their values are not in the text"
+        )
+    if info.get("not_asked"):
+        found.append(f"{info['not_asked']:,} digests were not asked on both servers")
+    return found

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Show the report of a plans folder: on a terminal of 80 columns, as Markdown, as JSON."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from ...common.text import printable
+from ...common.units import count
+from ..database import Row
+from ..findings.plan_classes import FAILS, SAME, SCAN, cost_text
+from ..findings.plan_json import accesses
+from ..plans_report import PlansReport
+from .servers_text import show_servers
+from .text_table import print_title
+
+PLANS_VERSION = 1
+ENTRY = (
+    "digest",
+    "class",
+    "text",
+    "events",
+    "tape_ns",
+    "share",
+    "tables",
+    "changes",
+    "server_digest",
+    "samples",
+    "differing",
+)
+TEXT_WIDTH = 74
+MAX_CHANGES = 4
+MAX_ROWS = 200
+
+
+def headline_of(report: PlansReport) -> str:
+    """Return the answer in a sentence: how many digests, with how much of the tape's time, have other plans."""
+    changed, every = report.changed, len(report.digests)
+    known = report.counts.get(SAME, 0) + len(changed)
+    if not known:
+        return "Cannot tell: no statement could be explained on both servers."
+    if not changed:
+        return f"The plans of {count(known)} digests are the same{_unknown(every - known)}."
+    share = sum(entry["share"] for entry in changed)
+    return (
+        f"{count(len(changed))} of {count(every)} digests have other plans in B, with {share:.0%} of the tape's"
+        f" time{_unknown(every - known)}."
+    )
+
+
+def _unknown(digests: int) -> str:
+    return f"; of {count(digests)} it cannot be told" if digests else ""
+
+
+def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
+    """Print the report with at most `top` digests."""
+    console.print(f"[bold]{_safe(report.tape.path)}[/]")
+    for side in ("a", "b"):
+        server = report.folder.info.get(side) or {}
+        console.print(f"  {side.upper()}: {_safe(server.get('name'))}, {_safe(server.get('version'))}")
+    show_servers(report.servers, console)
+    console.print(f"\n[bold]{_safe(headline_of(report))}[/]")
+    counts = ", ".join(f"{n:,} {word}" for word, n in report.counts.items())
+    console.print(f"[dim]digests:[/] {counts or 'none'}")
+    for text in report.limits:
+        console.print(f"[yellow]warning:[/] {_safe(text, 400)}")
+    if report.changed:
+        print_title(console, "Statements with other plans, by the tape's time")
+    for entry in report.changed[:top]:
+        style = "red" if entry["class"] in (FAILS, SCAN) else "yellow"
+        console.print(f"[{style}]{entry['class']}[/]  {entry['share']:.1%} of the time{_cost(entry)}")
+        console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
+        for text in entry["changes"][:MAX_CHANGES]:
+            console.print(f"  {_safe(text, 160)}")
+    hidden = len(report.changed) - min(top, len(report.changed))
+    if hidden:
+        console.print(f"[dim]... {hidden:,} more: --top N, --html or --json show them[/]")
+
+
+def _cost(entry: Row) -> str:
+    text = cost_text(entry["a"].get("json"), entry["b"].get("json"))
+    return f", {text}" if text else ""
+
+
+def _safe(value: object, most: int | None = None) -> str:
+    return escape(printable(str(value), most))
+
+
+def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
+    """Return the report as plain values; whole plans and messages, which hold literal values, with `samples`."""
+    return {
+        "plans_version": PLANS_VERSION,
+        "tape": str(report.tape.path),
+        "headline": headline_of(report),
+        "servers": {
+            "differences": [asdict(each) for each in report.servers.differences],
+            "problem": report.servers.problem,
+        },
+        "targets": {side: _target(report.folder.info.get(side) or {}) for side in ("a", "b")},
+        "classes": report.counts,
+        "limits": report.limits,
+        "digests": [_entry(entry, samples) for entry in report.digests],
+    }
+
+
+def _target(server: Row) -> Row:
+    return {name: server.get(name) for name in ("name", "version", "version_comment")}
+
+
+def _entry(entry: Row, samples: bool) -> Row:
+    shown = {name: entry.get(name) for name in ENTRY}
+    for side in ("a", "b"):
+        plan = entry[side]
+        shown[side] = plan if samples else [vars(access) for access in accesses(plan.get("json", ""))]
+    return shown
+
+
+def plans_json(report: PlansReport, samples: bool = False) -> str:
+    """Return the report as a JSON text."""
+    return json.dumps(plans_dict(report, samples), indent=1, ensure_ascii=False, default=str) + "\n"
+
+
+def plans_markdown(report: PlansReport) -> str:
+    """Return the report as Markdown."""
+    lines = [f"# Query plans: {_text(report.tape.path.name)}", ""]
+    lines += [f"- {_text(each.text)}" for each in report.servers.shown[:MAX_ROWS]]
+    lines += ["", f"**{_text(headline_of(report))}**", ""]
+    lines += [f"- warning: {_text(text)}" for text in report.limits]
+    lines += ["| plans | statement | share of the time | what differs |", "|---|---|--:|---|"]
+    for entry in report.changed[:MAX_ROWS]:
+        code = printable(entry["text"], 90).replace("`", "'").replace("|", "\\|")
+        texts = "; ".join(_text(text) for text in entry["changes"][:MAX_CHANGES])
+        lines.append(f"| {entry['class']} | `{code}` | {entry['share']:.1%} | {texts} |")
+    same = report.counts.get(SAME, 0)
+    return "\n".join([*lines, "", f"{count(same)} digests have the same plans."]) + "\n"
+
+
+def _text(value: object) -> str:
+    """Return a text that is nothing but text in Markdown and in the HTML that it may become."""
+    shown = printable(str(value or ""))
+    for sign in "\\`*_[]|#":
+        shown = shown.replace(sign, "\\" + sign)
+    return shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

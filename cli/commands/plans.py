@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape plans`."""
+
+import sys
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...analyze import build_plans, plans_json, plans_markdown, plans_page, show_plans
+from ...common.errors import InputError
+from ...common.files import refuse_existing
+from ...experiments.plans import PlanOptions, ask_plans
+from ...replay import Target
+from ..output import complete_tape, console
+from ..param_types import Duration
+from ..replay_settings import server_of
+from ..report_options import FILE, FILE_OR_STDOUT, write, write_or_print
+from ..server_options import LOGIN, TLS, add_options
+
+
+def log_in(command: Any) -> Any:
+    """Give the command the options that say how to log in."""
+    return add_options(command, (*LOGIN, *TLS))
+
+
+@click.command(
+    "plans",
+    epilog="""\b
+Examples:
+  querytape plans shop.tape --target a=mysql://app@old/shop \\
+      --target b=mysql://app@new/shop -o upgrade.plans
+  querytape plans shop.tape --target a=mysql://app@old/shop \\
+      --target b=mysql://app@new/shop --analyze 2s --html plans.html
+  querytape report upgrade.compare --plans upgrade.plans
+
+\b
+Nothing is written on the servers, and there is no load: EXPLAIN runs in sessions
+that the servers keep read-only, one statement at a time. Exit codes: 0 success,
+1 error, 2 wrong usage, 4 not everything could be asked.
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@click.option(
+    "--target",
+    "targets",
+    multiple=True,
+    metavar="a=URL, b=URL",
+    help="The two servers: a is the reference, b is judged.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Keep all plans in this new folder.")
+@click.option(
+    "--per-digest",
+    type=click.IntRange(1, 5),
+    default=5,
+    show_default=True,
+    help="Statements of each digest: the commonest, rarest, longest, with the smallest and largest values.",
+)
+@click.option(
+    "--analyze", type=Duration(), metavar="TIME", help="Also run reads (ANALYZE), each for at most this time."
+)
+@click.option(
+    "--each", type=Duration(), default="2s", show_default=True, help="Longest time of one EXPLAIN; then it is killed."
+)
+@click.option("--within", type=Duration(), default="10m", show_default=True, help="Longest time of everything.")
+@click.option("--map-db", nargs=2, multiple=True, metavar="TAPE TARGET", help="Ask in another schema, on both servers.")
+@click.option("--digest", "digests", multiple=True, metavar="DIGEST", help="Ask for this digest only.")
+@click.option("--html", type=FILE, metavar="FILE", help="Write the report as one HTML file.")
+@click.option("--json", "json_file", type=FILE_OR_STDOUT, metavar="FILE", help="Write JSON; - is standard output.")
+@click.option("--markdown", type=FILE_OR_STDOUT, metavar="FILE", help="Write Markdown; - is standard output.")
+@click.option("--samples", is_flag=True, help="Show literal values: whole query plans.")
+@click.option("--top", default=10, show_default=True, metavar="NUMBER", help="Number of digests on the terminal.")
+@log_in
+def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
+    """Compare how two servers would run the statements of a tape.
+
+    A few statements of each digest are explained on both servers. Digests whose plans differ are shown by their time
+    on the tape: now a scan, another index, another join order, estimates that are apart by ten times. Before that
+    stands in what schemas, statistics and settings of the servers differ.
+    """
+    complete_tape(tape)
+    if output is not None:
+        refuse_existing(output)
+    with ExitStack() as stack:
+        folder = output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-"))) / "plans"
+        renamed = dict(options["map_db"])
+        chosen = PlanOptions(
+            per_digest=options["per_digest"],
+            each_s=options["each"] / 1e9,
+            all_s=options["within"] / 1e9,
+            analyze_s=None if options["analyze"] is None else options["analyze"] / 1e9,
+            digests=frozenset(options["digests"]) or None,
+            schemas={"a": renamed, "b": renamed},
+        )
+        ask_plans(tape, targets_of(options), folder, chosen, progress)
+        report = build_plans(folder)
+        if not any(str(options[name]) == "-" for name in ("json_file", "markdown")):
+            show_plans(report, console(), options["top"])
+        if options["html"] is not None:
+            write(options["html"], plans_page(report, options["samples"]))
+        if options["json_file"] is not None:
+            write_or_print(options["json_file"], plans_json(report, options["samples"]))
+        if options["markdown"] is not None:
+            write_or_print(options["markdown"], plans_markdown(report))
+        return 4 if report.folder.info.get("problems") or report.folder.info.get("not_asked") else 0
+
+
+def targets_of(options: dict[str, Any]) -> dict[str, Target]:
+    """Return the two servers. Raises InputError where they are not a and b."""
+    urls = dict(text.partition("=")[::2] for text in options["targets"])
+    if set(urls) != {"a", "b"}:
+        raise InputError("plans needs --target a=URL and --target b=URL; a is the reference")
+    login = {**options, "compress": False}
+    return {side: server_of(url, login) for side, url in sorted(urls.items())}
+
+
+def progress(done: int, of: int) -> None:
+    """Show on a terminal how far it is."""
+    if sys.stderr.isatty():
+        click.echo(f"\r{done:,} of {of:,} statements asked", err=True, nl=done >= of)

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks two servers for the query plans of a tape's digests, and what its schemas are there: no load, nothing written.
+
+A few statements of each digest, spread over their parameters; both servers at once, a connection or two each. The
+folder is a contract (`schemas/plans.sql`) that reports read.
+"""
+
+import json
+import shutil
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from ..common.duck import open_database, write_rows
+from ..common.errors import TargetError
+from ..common.files import file_entry, new_folder, write_json
+from ..common.text import printable
+from ..replay.observe.explain import Explainer, Sample
+from ..replay.observe.plan_samples import explainable, plan_samples
+from ..replay.observe.schema_facts import collect, tape_schemas
+from ..schemas import FORMAT_VERSION, TABLES, Folder, check_parquet, columns, open_folder, tape_id
+from ..servers.facts import gather
+from ..servers.target import Target
+
+MEMORY = "1GB"
+Row = tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What is asked: `per_digest` samples of each digest, each answer within `each_s`, all within `all_s`.
+
+    `analyze_s`: reads are run as well (ANALYZE), each for at most so long; None = nothing is run. `digests`: these
+    alone. `schemas`: for each side, a schema of the tape -> the server's.
+    """
+
+    per_digest: int = 5
+    each_s: float = 2.0
+    all_s: float = 600.0
+    analyze_s: float | None = None
+    digests: Collection[str] | None = None
+    schemas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass
+class _Asked:
+    """What one server answered."""
+
+    info: dict[str, Any] = field(default_factory=dict)
+    facts: list[Row] = field(default_factory=list)
+    plans: list[Row] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    digests: set[str] = field(default_factory=set)
+    error: BaseException | None = None
+
+
+def ask_plans(
+    tape_path: Path,
+    targets: Mapping[str, Target],
+    output: Path,
+    options: PlanOptions | None = None,
+    tell: Callable[[int, int], None] = lambda done, of: None,
+) -> Folder:
+    """Ask the servers `a` and `b` for plans, into the new folder `output`, and return it.
+
+    `tell` gets how many of how many statements were asked. Raises TargetError where a server can't be asked at all.
+    """
+    options = options or PlanOptions()
+    tape = open_folder("tape", tape_path)
+    new_folder(output)
+    try:
+        return _asked_into(output, tape, targets, options, tell)
+    except BaseException:
+        shutil.rmtree(output, ignore_errors=True)
+        raise
+
+
+def _asked_into(
+    output: Path, tape: Folder, targets: Mapping[str, Target], options: PlanOptions, tell: Callable[[int, int], None]
+) -> Folder:
+    """Ask, and write the folder's files."""
+    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, open_database(Path(spill), MEMORY) as con:
+        samples = plan_samples(con, tape, options.per_digest, options.digests)
+        schemas = {side: tape_schemas(con, tape, target.db) for side, target in targets.items()}
+        asked = _ask_all(targets, samples, schemas, options, tell)
+        rows = [(each.digest, each.number, each.why, each.db, each.statement) for each in samples]
+        write_rows(con, columns("plans", "samples"), rows, output / "samples.parquet")
+        write_rows(con, columns("plans", "plans"), _rows(asked, "plans"), output / "plans.parquet")
+        write_rows(con, columns("plans", "schema_facts"), _rows(asked, "facts"), output / "schema_facts.parquet")
+        of = len(options.digests) if options.digests is not None else explainable(con, tape)
+    wanted = {sample.digest for sample in samples}
+    info = {
+        "format_version": FORMAT_VERSION,
+        "finished": True,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "tape": {"path": str(tape.path.absolute()), "id": tape_id(tape.info)},
+        **{side: each.info for side, each in asked.items()},
+        "digests": len(wanted),
+        "without_samples": max(of - len(wanted), 0),
+        "not_asked": len(wanted - (asked["a"].digests & asked["b"].digests)),
+        "problems": [f"{side.upper()}: {text}" for side, each in asked.items() for text in each.problems],
+        "files": _file_entries(output),
+    }
+    write_json(output / "plans.json", info)
+    return open_folder("plans", output)
+
+
+def _file_entries(output: Path) -> list[dict[str, Any]]:
+    found = []
+    for table in TABLES["plans"]:
+        file = output / f"{table}.parquet"
+        if file.exists():
+            found += [file_entry(output, each, rows) for each, rows in check_parquet("plans", table, (file,)).items()]
+    return found
+
+
+def _rows(asked: Mapping[str, _Asked], name: str) -> Iterator[Row]:
+    for side, each in asked.items():
+        for row in getattr(each, name):
+            yield (side, *row)
+
+
+def _ask_all(
+    targets: Mapping[str, Target],
+    samples: list[Sample],
+    schemas: Mapping[str, list[str]],
+    options: PlanOptions,
+    tell: Callable[[int, int], None],
+) -> dict[str, _Asked]:
+    """Ask the servers at once, each in a thread. Raises what ended one of them."""
+    asked = {side: _Asked() for side in targets}
+    done = dict.fromkeys(targets, 0)
+
+    def work(side: str) -> None:
+        renamed = options.schemas.get(side, {})
+        try:
+            there = {name: renamed.get(name, name) for name in schemas[side]}
+            for number in _ask(targets[side], samples, there, options, asked[side]):
+                done[side] = number
+        except BaseException as error:
+            asked[side].error = error
+
+    workers = [threading.Thread(target=work, args=(side,), name=f"plans of {side}", daemon=True) for side in targets]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        while worker.is_alive():
+            worker.join(0.2)
+            tell(min(done.values()), len(samples))
+    for each in asked.values():
+        if each.error is not None:
+            raise each.error
+    return asked
+
+
+def _ask(
+    target: Target, samples: list[Sample], schemas: Mapping[str, str], options: PlanOptions, asked: _Asked
+) -> Iterator[int]:
+    """Ask one server, and yield how many statements were asked so far. Raises TargetError where it can't be asked."""
+    until = time.monotonic() + options.all_s
+    with closing(target.connect()) as server:
+        facts = gather(server)
+        asked.info = {
+            "name": target.name,
+            "version": facts.version,
+            "version_comment": facts.version_comment,
+            "variables": facts.variables,
+        }
+        asked.facts = [
+            (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
+            for fact in collect(server, schemas)
+        ]
+    with closing(Explainer(target, schemas, options.each_s, options.analyze_s)) as explainer:
+        for number, sample in enumerate(samples, 1):
+            if time.monotonic() > until:
+                asked.problems.append(
+                    f"after {options.all_s:.0f} s {number - 1:,} of {len(samples):,} statements had been asked"
+                )
+                return
+            try:
+                for plan in explainer.explain(sample, more=sample.number == 1):
+                    asked.plans.append((sample.digest, sample.number, *plan))
+            except TargetError as error:
+                asked.problems.append(printable(str(error), 500))
+                return
+            asked.digests.add(sample.digest)
+            yield number

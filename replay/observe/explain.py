@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asks a server how it would run a statement, without a write and within a time.
+
+EXPLAIN may run what it explains: every server fills derived tables and calls functions of constants, and a stored
+function may write. So reads are explained in a session that the server itself keeps read-only, and nothing is asked
+where that cannot be had. A server refuses to explain writes there: they, and reads that lock, are explained in a
+session that is rolled back, and only where they call nothing that the server stores and read no view, which may hide a
+call. An EXPLAIN that takes too long is killed on the server.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pymysql
+
+from ...common.errors import TargetError
+from ...native.bindings.statements import Normalizer
+from ...schemas import ACTIONS, CLASSES
+from ...servers.facts import query_or_none
+from ...servers.target import Target, fault_text
+from ..options import READ_ONLY
+
+MAX_TEXT = 1 << 20  # of a plan
+MAX_LOST = 20  # connections that were lost or cut, then nothing more is asked
+SETTINGS = ("SET SESSION explain_json_format_version = 1",)
+IS_READ_ONLY = ("SELECT @@SESSION.transaction_read_only", "SELECT @@SESSION.tx_read_only")
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A statement to be explained, in the schema in which it was sent; `number` and `why` of several of a digest."""
+
+    digest: str
+    db: str | None
+    statement: str
+    number: int = 1
+    why: str = "commonest"
+
+
+class PlanText(NamedTuple):
+    """What a server answered: `kind` is json, tree, analyze or server_digest; `error` says why there is no text."""
+
+    kind: str
+    text: str | None
+    error: str | None
+
+
+class NotAskedError(Exception):
+    """Why a statement is not explained."""
+
+
+class Explainer:
+    """A server that is asked for plans; use `with closing(...)`. Raises TargetError where it can't be asked at all.
+
+    `schemas`: a schema of the tape -> the server's. `each_s`: how long an answer may take. `analyze_s`: reads are run
+    as well (ANALYZE), each for at most so long; None = nothing is run.
+    """
+
+    def __init__(
+        self, target: Target, schemas: Mapping[str, str], each_s: float = 2.0, analyze_s: float | None = None
+    ) -> None:
+        self.target = target
+        self.schemas = schemas
+        self.each_s = each_s
+        self.analyze_s = analyze_s
+        self.lost = 0
+        self._normalizer = Normalizer()
+        self._sessions: dict[bool, Any] = {}
+        self._dbs: dict[bool, str] = {}
+        server = self._session(True)
+        version = query_or_none(server, "SELECT VERSION()")
+        self.is_mariadb = "mariadb" in str(version[0][0]).lower() if version else False
+        self._stored = _stored(server)
+
+    def close(self) -> None:
+        """Close the connections."""
+        for session in self._sessions.values():
+            with suppress(pymysql.Error, OSError):
+                session.close()
+        self._sessions.clear()
+
+    def explain(self, sample: Sample, more: bool = True) -> Iterator[PlanText]:
+        """Yield a statement's plan as JSON, or why there is none; with `more` as a tree, and the server's own digest.
+
+        Raises TargetError where the server is lost for good.
+        """
+        try:
+            is_read = self._is_read(sample.statement)
+        except NotAskedError as reason:
+            yield PlanText("json", None, f"not asked: {reason}")
+            return
+        first = self._ask("json", f"EXPLAIN FORMAT=JSON {sample.statement}", sample, is_read, self.each_s)
+        yield first
+        if first.text is None:
+            return
+        if more and not self.is_mariadb:
+            for kind, statement in (
+                ("tree", f"EXPLAIN FORMAT=TREE {sample.statement}"),
+                ("server_digest", f"SELECT STATEMENT_DIGEST({self._session(is_read).escape(sample.statement)})"),
+            ):
+                found = self._ask(kind, statement, sample, is_read, self.each_s)
+                if found.text is not None:
+                    yield found
+        if self.analyze_s is not None and is_read and self._may_run(sample.statement):
+            how = "ANALYZE FORMAT=JSON" if self.is_mariadb else "EXPLAIN ANALYZE"
+            yield self._ask("analyze", f"{how} {sample.statement}", sample, True, self.analyze_s)
+
+    def _is_read(self, statement: str) -> bool:
+        """Whether a statement is explained as a read; False where it is a write, or locks. Raises NotAskedError."""
+        text = statement.encode()
+        seen = self._normalizer.normalize(text)
+        wrapped = self._normalizer.normalize(b"EXPLAIN FORMAT=JSON " + text)
+        if CLASSES[wrapped.class_] != "read" or wrapped.danger or seen.danger:
+            raise NotAskedError("EXPLAIN of it could be more than a read")
+        if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
+            return True
+        if CLASSES[seen.class_] not in ("read", "write"):
+            raise NotAskedError("it is neither a read nor a write")
+        if self._stored is None:
+            raise NotAskedError("it writes or locks, and what the server stores can't be listed")
+        tables, calls = self._normalizer.names(text)
+        hidden = {_bare(name) for name in (*tables, *calls)} & self._stored
+        if hidden:
+            raise NotAskedError(
+                f"it writes or locks, and {sorted(hidden)[0]} of the server may write as it is explained"
+            )
+        return False
+
+    def _may_run(self, statement: str) -> bool:
+        """Whether a read may be run, as a replay of reads only would."""
+        seen = self._normalizer.normalize(statement.encode())
+        return CLASSES[seen.class_] == "read" and not seen.danger and not seen.actions & ACTIONS["locking_read"]
+
+    def _ask(self, kind: str, statement: str, sample: Sample, is_read: bool, limit_s: float) -> PlanText:
+        """Return what the server says; a session in which an answer does not come is killed, and made anew."""
+        session = self._session(is_read, limit_s)
+        try:
+            self._use(session, is_read, sample.db)
+            with session.cursor() as cursor:
+                if not is_read:
+                    cursor.execute("START TRANSACTION")
+                cursor.execute(statement)
+                rows = cursor.fetchall()
+                if not is_read:
+                    cursor.execute("ROLLBACK")
+            text = "\n".join(_text(row[0]) for row in rows if row)
+        except (pymysql.Error, OSError) as error:
+            if not session.open:
+                self._cut(session, is_read, error)
+            return PlanText(kind, None, fault_text(error))
+        except (LookupError, TypeError, ValueError) as error:
+            return PlanText(kind, None, f"the server's answer is no plan ({type(error).__name__})")
+        if len(text) > MAX_TEXT or not text:
+            return PlanText(kind, None, "the plan is larger than 1 MiB" if text else "the server answered with no plan")
+        return PlanText(kind, text, None)
+
+    def _use(self, session: Any, is_read: bool, db: str | None) -> None:
+        wanted = self.schemas.get(db, db) if db else self.target.db
+        if wanted and self._dbs.get(is_read) != wanted:
+            session.select_db(wanted)
+            self._dbs[is_read] = wanted
+
+    def _session(self, is_read: bool, limit_s: float | None = None) -> Any:
+        """Return the session for reads or for writes. Raises TargetError; a session for reads is read-only for sure."""
+        limit_s = limit_s or self.each_s
+        session = self._sessions.get(is_read)
+        if session is None or not session.open:
+            session = self.target.connect(answer_s=limit_s + 1)
+            self._sessions[is_read] = session
+            self._dbs.pop(is_read, None)
+            for statement in (*SETTINGS, *(() if is_read else ("SET SESSION autocommit = 0",))):
+                with suppress(pymysql.Error), session.cursor() as cursor:
+                    cursor.execute(statement)
+            if is_read:
+                _keep_read_only(session, self.target)
+        session.answer_within(limit_s + 1)
+        return session
+
+    def _cut(self, session: Any, is_read: bool, error: BaseException) -> None:
+        """Kill what a lost session left on the server. Raises TargetError where too many were lost."""
+        self._sessions.pop(is_read, None)
+        self.lost += 1
+        if self.lost > MAX_LOST:
+            raise TargetError(f"{self.target.name}: {self.lost} connections were lost; the last: {fault_text(error)}")
+        with closing(self.target.connect()) as other, suppress(pymysql.Error, OSError), other.cursor() as cursor:
+            cursor.execute(f"KILL {int(session.thread_id())}")
+
+
+def _keep_read_only(session: Any, target: Target) -> None:
+    """Make a session read-only, and see that it is. Raises TargetError where it is not: then nothing may be asked."""
+    try:
+        with session.cursor() as cursor:
+            cursor.execute(READ_ONLY)
+    except (pymysql.Error, OSError) as error:
+        raise TargetError(f"{target.name}: no session can be made read-only: {fault_text(error)}") from error
+    for query in IS_READ_ONLY:
+        if rows := query_or_none(session, query):
+            if str(rows[0][0]) in ("1", "ON"):
+                return
+            break
+    raise TargetError(f"{target.name}: the server does not say that a session is read-only: no plan is asked for")
+
+
+def _stored(server: Any) -> frozenset[str] | None:
+    """Return the names of what the server stores and an EXPLAIN may run: routines, views, loadable functions."""
+    names: set[str] = set()
+    for query, needed in (
+        ("SELECT ROUTINE_NAME FROM information_schema.ROUTINES", True),
+        ("SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql')", True),
+        ("SELECT name FROM mysql.func", False),
+    ):
+        rows = query_or_none(server, query)
+        if rows is None and needed:
+            return None
+        names |= {str(row[0]).lower() for row in rows or ()}
+    return frozenset(names)
+
+
+def _bare(name: str) -> str:
+    return name.replace("`", "").rpartition(".")[2].lower()
+
+
+def _text(value: object) -> str:
+    text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+    return text[: MAX_TEXT + 1].encode("utf-8", "backslashreplace").decode("utf-8")

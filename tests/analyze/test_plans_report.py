@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a plans folder: what can't be opened. What it says is tested with servers in tests/experiments/test_plans.py."""
+
+import json
+from pathlib import Path
+
+import pytest
+from querytape.analyze.pipeline import join_plans
+from querytape.analyze.plans_report import build_plans, check_tape
+from querytape.common.duck import open_database, write_rows
+from querytape.common.errors import FolderError, InputError
+from querytape.schemas import columns, open_folder, tape_id
+
+from tests.helpers.tapes import make_tape
+
+DIGEST = f"{1:016x}"
+
+
+def make_folder(path: Path, tape: Path, rows: list[tuple[object, ...]], **more: object) -> Path:
+    """Write a plans folder."""
+    path.mkdir()
+    with open_database() as con:
+        write_rows(con, columns("plans", "plans"), rows, path / "plans.parquet")
+    info = {
+        "format_version": 1,
+        "finished": False,
+        "tape": {"path": str(tape), "id": tape_id(open_folder("tape", tape).info)},
+        "a": {"name": "old"},
+        "b": {"name": "new"},
+        **more,
+    }
+    (path / "plans.json").write_text(json.dumps(info))
+    return path
+
+
+def test_hostile_folders(tmp_path: Path) -> None:
+    """Sides, kinds and texts that make no sense are no plans; another tape's is refused."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
+    rows = [
+        ("c", DIGEST, 1, "json", "{}", None),
+        ("a", DIGEST, -7, "odd", "x", None),
+        ("a", "nobody", 1, "json", "[", None),
+    ]
+    report = build_plans(make_folder(tmp_path / "p", tape, list(rows)))
+    assert report.counts == {"cannot tell": 1}
+    assert report.servers.problem is not None
+    other = make_tape(tmp_path / "o.tape", [{"statement": "SELECT 2"}, {"statement": "SELECT 3"}])
+    with pytest.raises(InputError, match="of another tape"):
+        check_tape(open_folder("plans", tmp_path / "p"), open_folder("tape", other))
+    with pytest.raises(FolderError, match="is not a plans"):
+        build_plans(tape)
+
+
+def test_errors_have_no_literals(tmp_path: Path) -> None:
+    """A server's message may quote a value: its number is shown."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": DIGEST}])
+    rows: list[tuple[object, ...]] = [
+        ("a", DIGEST, 1, "json", "{}", None),
+        ("b", DIGEST, 1, "json", None, "1292 Incorrect value: 'secret'"),
+    ]
+    report = build_plans(make_folder(tmp_path / "p", tape, rows))
+    assert report.digests[0]["changes"] == ["EXPLAIN fails in B: error 1292"]
+    assert join_plans.__doc__

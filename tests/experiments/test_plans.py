@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two servers asked for plans: what is in the folder, what a report makes of it, what can't be asked."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from querytape.analyze import build_plans, plans_json, plans_markdown, plans_page, show_plans
+from querytape.common.errors import TargetError
+from querytape.experiments.plans import PlanOptions, ask_plans
+from querytape.replay import parse_target
+from querytape.servers.sandbox import Server
+from rich.console import Console
+
+from tests.helpers.tapes import MS, make_tape
+
+KEYED, SORTED, BROKEN, SAME = (f"{n:016x}" for n in (1, 2, 3, 4))
+
+
+def tape_of(path: Path) -> Path:
+    """Make a tape of four digests, ten statements each."""
+    events = []
+    for n in range(10):
+        events += [
+            {"statement": f"SELECT * FROM o WHERE u = {n}", "digest": KEYED, "duration_ns": 6 * MS, "db": "shop"},
+            {
+                "statement": f"SELECT * FROM o ORDER BY d LIMIT {n + 1}",
+                "digest": SORTED,
+                "duration_ns": 3 * MS,
+                "db": "shop",
+            },
+            {"statement": f"SELECT gone FROM o WHERE id = {n}", "digest": BROKEN, "duration_ns": MS, "db": "shop"},
+            {"statement": f"SELECT * FROM o WHERE id = {n}", "digest": SAME, "duration_ns": MS, "db": "shop"},
+        ]
+    return make_tape(path, events)
+
+
+def make_sides(server: Server) -> dict[str, dict[str, str]]:
+    """Make two schemas on one server; the second lacks two indexes and a column."""
+    for side, more in (("a", ", gone INT, KEY k_u (u), KEY k_d (d)"), ("b", "")):
+        server.execute(f"CREATE OR REPLACE DATABASE qt_plans_{side}")
+        server.execute(f"CREATE TABLE qt_plans_{side}.o (id INT PRIMARY KEY, u INT, d INT{more})")
+        fill = "INSERT INTO o (id, u, d) SELECT seq, seq % 900, seq FROM seq_1_to_3000"
+        server.execute(fill, db=f"qt_plans_{side}")
+        server.execute(f"ANALYZE TABLE qt_plans_{side}.o")
+    return {side: {"shop": f"qt_plans_{side}"} for side in "ab"}
+
+
+@pytest.mark.mariadb
+def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
+    """Classes by the tape's time, causes first, errors without literals; every way of showing has them."""
+    tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
+    target = parse_target(mariadb.url(), environ={})
+    told: list[tuple[int, int]] = []
+    folder = ask_plans(
+        tape, {"a": target, "b": target}, tmp_path / "p", PlanOptions(schemas=schemas), lambda *n: told.append(n)
+    )
+    assert folder.info["digests"] == 4
+    assert told[-1] == (9, 9)
+    report = build_plans(folder.path)
+    assert [(entry["digest"], entry["class"]) for entry in report.digests] == [
+        (KEYED, "now a scan"),
+        (SORTED, "other access"),
+        (BROKEN, "fails"),
+        (SAME, "same"),
+    ]
+    assert report.digests[0]["share"] == pytest.approx(6 / 11)
+    assert report.digests[2]["changes"] == ["EXPLAIN fails in B: error 1054"]
+    assert {"B lacks index k_u on o (u)", "B lacks column gone on o"} <= {each.text for each in report.servers.shown}
+    file = io.StringIO()
+    show_plans(report, Console(file=file, width=80))
+    for text in (file.getvalue(), plans_markdown(report), plans_page(report), plans_json(report)):
+        assert "3 of 4 digests have other plans in B" in text
+        assert text.index("B lacks index k") < text.index("3 of 4") or text[0] == "{"
+        assert "select * from o where u =" in text
+    assert max(map(len, file.getvalue().splitlines())) <= 80
+    assert json.loads(plans_json(report))["classes"] == {"fails": 1, "now a scan": 1, "other access": 1, "same": 1}
+
+
+@pytest.mark.mariadb
+def test_what_was_not_asked_is_said(mariadb: Server, tmp_path: Path) -> None:
+    """No time is left: the report says how many were asked, and calls nothing the same."""
+    tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
+    target = parse_target(mariadb.url(), environ={})
+    folder = ask_plans(tape, {"a": target, "b": target}, tmp_path / "p", PlanOptions(all_s=-1, schemas=schemas))
+    report = build_plans(folder.path)
+    assert any("0 of 9 statements had been asked" in text for text in report.limits)
+    assert any("4 digests were not asked" in text for text in report.limits)
+    assert not report.digests
+
+
+def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+    """A sentence, and no folder is left."""
+    target = parse_target("mysql://root@/x?socket=/nowhere/s", environ={})
+    with pytest.raises(TargetError, match="cannot connect"):
+        ask_plans(tape_of(tmp_path / "t.tape"), {"a": target, "b": target}, tmp_path / "p")
+    assert not (tmp_path / "p").exists()

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking a server for plans: nothing is written, nothing hangs, and what can't be asked is said."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from querytape.common.errors import TargetError
+from querytape.replay import parse_target
+from querytape.replay.observe import explain
+from querytape.replay.observe.explain import Explainer, PlanText, Sample
+from querytape.servers.sandbox import Server
+
+WRITER = (
+    "CREATE FUNCTION shop.w(x INT) RETURNS INT DETERMINISTIC MODIFIES SQL DATA"
+    " BEGIN INSERT INTO shop.log (conn) VALUES (x); RETURN x; END"
+)
+
+
+@pytest.fixture
+def writing(any_shop: Server) -> Iterator[Server]:
+    """A server whose function `w` writes a row, and a view that calls it."""
+    trust = "SET GLOBAL log_bin_trust_function_creators = {}"
+    any_shop.execute(trust.format(1))
+    any_shop.execute("CREATE TABLE shop.kept (id INT) ENGINE=MyISAM")
+    any_shop.execute(WRITER)
+    any_shop.execute("CREATE VIEW hidden AS SELECT w(7) AS x", db="shop")
+    any_shop.execute("INSERT INTO shop.log (conn) VALUES (1), (2)")
+    yield any_shop
+    any_shop.execute(trust.format(0))
+
+
+def asked(server: Explainer, statement: str, more: bool = False) -> list[PlanText]:
+    """Return what the server says of a statement."""
+    return list(server.explain(Sample("d", "shop", statement), more))
+
+
+def test_nothing_is_written(writing: Server) -> None:
+    """EXPLAIN runs functions of constants and fills derived tables; writes are explained where nothing can be hidden."""
+    reads = (
+        "SELECT * FROM (SELECT w(3) AS x) AS d",
+        "SELECT * FROM shop.log WHERE id = w(4)",
+        "SELECT * FROM shop.hidden",
+    )
+    refused = ("DELETE FROM log WHERE id = w(5)", "INSERT INTO kept SELECT x FROM hidden", "SELECT w(6) FOR UPDATE")
+    harmless = ("UPDATE log SET seq = 9 WHERE id = 1", "DELETE FROM kept", "SELECT * FROM log FOR UPDATE")
+    with closing(Explainer(parse_target(writing.url("shop"), environ={}), {})) as server:
+        for statement in reads:
+            assert "1792" in (asked(server, statement)[0].error or "1792")
+        for statement in refused:
+            assert "not asked" in (asked(server, statement)[0].error or "")
+        for statement in (*harmless, "SELECT * FROM log"):
+            assert asked(server, statement)[0].text, statement
+        for statement in (
+            "DROP TABLE log",
+            "SELECT 1 INTO OUTFILE '/tmp/x'",
+            "SELECT 1; DELETE FROM log",
+            "SET GLOBAL a = 1",
+        ):
+            assert "not asked" in (asked(server, statement)[0].error or "")
+    assert writing.execute("SELECT conn, seq FROM shop.log ORDER BY id") == ((1, None), (2, None))
+
+
+def test_what_takes_too_long_is_killed(writing: Server) -> None:
+    """The server does not go on with it, and the next statement is asked in a new session, read-only again."""
+    with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, each_s=0.5)) as server:
+        assert asked(server, "SELECT * FROM (SELECT SLEEP(300)) AS d")[0].error
+        assert asked(server, "SELECT * FROM log")[0].text
+        assert not asked(server, "SELECT * FROM (SELECT w(3) AS x) AS d")[0].text
+        assert server.lost == 1
+    running = [row[7] for row in writing.execute("SHOW FULL PROCESSLIST")]
+    assert not [text for text in running if text and "SLEEP(300)" in text and "PROCESSLIST" not in text]
+
+
+def test_analyze_runs_reads_alone(writing: Server) -> None:
+    """By choice only, and what was measured is in the answer."""
+    with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, analyze_s=5)) as server:
+        found = {plan.kind: plan.text or "" for plan in asked(server, "SELECT * FROM log", more=True)}
+        assert "r_rows" in found["analyze"] or "actual time" in found["analyze"]
+        assert server.is_mariadb or {"tree", "server_digest"} <= found.keys()
+        assert [plan.kind for plan in asked(server, "UPDATE log SET seq = 9")] == ["json"]
+    assert writing.execute("SELECT count(*) FROM shop.log WHERE seq = 9") == ((0,),)
+
+
+def test_a_server_that_is_not_read_only_is_not_asked(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What says yes to everything, and does nothing, is asked for no plan."""
+    monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
+    with pytest.raises(TargetError, match="does not say that a session is read-only"):
+        Explainer(parse_target(any_shop.url("shop"), environ={}), {})
