@@ -116,7 +116,7 @@ def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whol
         selects.append(f"SELECT {names} FROM {source} WHERE {inside}")
     events = " UNION ALL BY NAME ".join(selects)
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_tape AS {_without_gaps(plan, events)}")
-    con.execute(f"CREATE OR REPLACE TEMP VIEW window_selected AS {_select(plan)}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW window_selected AS {select(plan, 'window_tape')}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_events AS {load_sql(__package__, 'events.sql')}")
 
 
@@ -129,8 +129,8 @@ def _without_gaps(plan: Plan, events: str) -> str:
     )
 
 
-def _select(plan: Plan) -> str:
-    """Add what the selection needs, and `filtered` (event_selection.py).
+def select(plan: Plan, source: str) -> str:
+    """Return a query of events with what the selection needs, and `filtered` (event_selection.py).
 
     is_done: the interrupted run sent it; is_early: sent only for the session state of what is selected.
     """
@@ -147,7 +147,7 @@ def _select(plan: Plan) -> str:
         companions=_parquet_or_none(plan.companions),
         preparing="preparing_digests" if selection.by_event else None,
     )
-    query = selection_sql(selection, "window_tape", tables, columns, joins, needed)
+    query = selection_sql(selection, source, tables, columns, joins, needed)
     return f"SELECT *, is_before OR is_done OR has_flag(flags, 'carried') AS is_early FROM ({query})"
 
 

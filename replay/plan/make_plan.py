@@ -15,8 +15,8 @@ from ...common.errors import FolderError, InputError
 from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
 from .commit_order import order_commits
-from .database import define_due, open_planner, plan_windows, show_feed, show_window, view_threads
-from .rules import Plan, Rules
+from .database import define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
+from .rules import NARROW, Plan, Rules
 from .transactions import find_resumed, find_transactions
 from .unknown_overrides import count_unknown_ids, count_window
 
@@ -41,12 +41,12 @@ def make_plan(
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"))
     with open_planner(plan) as con:
-        if "kill" in rules.allowed:
-            _exclude_kills(con, plan)
         if rules.selection.by_event or rules.commit_order:
             find_transactions(con, plan)
         if rules.selection.resume:
             find_resumed(con, plan, _interrupted(rules.selection.resume))
+        if "kill" in rules.allowed:
+            _exclude_kills(con, plan)
         if rules.pace.max_idle_ns is not None:
             _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
         for number, window in enumerate(plan_windows(con, plan, max_rows)):
@@ -116,6 +116,8 @@ def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Note the KILLs whose victim is not sent: they would hit what runs there now."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
     view_threads(con, plan)
+    names = ", ".join([*NARROW, '"user"', "digest", "start_ns AS tape_ns"])
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_selected AS {select(plan, f'(SELECT {names} FROM tape_events)')}")
     con.execute(f"INSERT INTO excluded_kills {load_sql(__package__, 'kills_alone.sql')}")
     write_parquet(con, "FROM excluded_kills", plan.excluded_kills)
 

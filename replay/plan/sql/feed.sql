@@ -36,7 +36,7 @@ SELECT
     CASE
         WHEN s.undone THEN 'ROLLBACK'::BLOB
         WHEN s.kills
-            THEN CASE WHEN regexp_matches(s.statement::VARCHAR, '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
+            THEN CASE WHEN regexp_matches(words_of(s.statement), '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
     END AS statement,
     CASE WHEN NOT s.undone THEN s.params END AS params,

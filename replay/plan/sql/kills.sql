@@ -6,7 +6,7 @@
 WITH kills AS (
     SELECT session, seq, tape_ns, CASE
         WHEN command = 'process_kill' THEN little_endian(params)
-        ELSE regexp_extract(statement::VARCHAR,
+        ELSE regexp_extract(words_of(statement),
             '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1)
         END AS thread
     FROM window_events

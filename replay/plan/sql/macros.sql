@@ -78,15 +78,18 @@ END;
 -- Bit 42 (QT_PLAN_FAILED): the command failed on the tape.
 CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN 4398046511104 ELSE 0 END;
 
+-- A statement's text for expressions: line ends and tabs are blanks. (DuckDB writes a BLOB's as \x0A.)
+CREATE OR REPLACE TEMP MACRO words_of(statement) AS regexp_replace(statement::VARCHAR, '\\x0[9A-D]', ' ', 'g');
+
 -- Does a statement ask about the one before it? A SET that is injected between the two would change the answer.
 CREATE OR REPLACE TEMP MACRO asks_diagnostics(actions, statement) AS has_action(actions, 'session_dependent')
-    AND coalesce(regexp_matches(statement::VARCHAR,
+    AND coalesce(regexp_matches(words_of(statement),
         '(?i)\b(row_count|found_rows)\s*\(|\bdiagnostics\b|\b(warning|error)_count\b|\bshow\s.*\b(warnings|errors)\b'), false);
 
 -- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
 CREATE OR REPLACE TEMP MACRO little_endian(params) AS
-    ('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
-        || substr(hex(params), 3, 2))::BIGINT::VARCHAR;
+    TRY_CAST('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
+        || substr(hex(params), 3, 2) AS BIGINT)::VARCHAR;
 
 -- Numbers of the copies of each event.
 CREATE OR REPLACE TEMP VIEW every_clone AS SELECT range::INTEGER AS clone FROM range(getvariable('copies')::BIGINT);

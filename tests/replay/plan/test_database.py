@@ -152,7 +152,7 @@ def test_what_a_kill_ends(text: str, what: bytes, tmp_path: Path) -> None:
 
 
 def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
-    """What a KILL QUERY hit is not sent: neither is the KILL, which would hit what runs there now. Others are sent."""
+    """What a KILL hit is not sent: neither is the KILL, which would hit what runs there now. Others are sent."""
     events = [
         {"session": 1, "thread_id": 5, "statement": "SELECT 1", "start_ns": T0, "duration_ns": 5 * MS},
         {
@@ -168,12 +168,24 @@ def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
     kill = {"session": 4, "thread_id": 8, "class": "admin", "flags": flag_bits(danger="kill"), "start_ns": T0 + MS}
     events += [{**kill, "statement": f"KILL QUERY {thread}"} for thread in (5, 6, 7)]
     events += [{**kill, "statement": "KILL CONNECTION 6"}]
+    events += [{**kill, "command": "process_kill", "params": b"C" + thread.to_bytes(4, "little")} for thread in (5, 6)]
+    events += [{**kill, "command": "process_kill", "params": b"C"}]  # nobody's
     for name, rules, expected in (
         ("reads", Rules(allowed=frozenset({"kill"})), {3: ("skipped", "kill_alone")}),
         (
             "order",
             Rules(allowed=frozenset({"kill"}), allow_writes=True, commit_order=True),
-            {2: ("skipped", "kill_alone")},
+            dict.fromkeys((2, 4, 6), ("skipped", "kill_alone")),
+        ),
+        (
+            "filtered",
+            Rules(allowed=frozenset({"kill"}), allow_writes=True, selection=Selection(sessions=(1, 3, 4))),
+            dict.fromkeys((2, 4, 6), ("skipped", "kill_alone")),
+        ),
+        (
+            "later",
+            Rules(allowed=frozenset({"kill"}), allow_writes=True, selection=Selection(from_ns=T0 + MS)),
+            dict.fromkeys(range(1, 7), ("skipped", "kill_alone")),
         ),
     ):
         (tmp_path / name).mkdir()
@@ -185,7 +197,7 @@ def test_a_kill_goes_with_its_victim(tmp_path: Path) -> None:
 def test_nothing_is_injected_before_what_asks_about_the_statement_before(tmp_path: Path) -> None:
     """With the tape's clock: a SET in between would empty what it asks for."""
     asks = [
-        "SHOW WARNINGS",
+        "SHOW\nWARNINGS",
         "SELECT ROW_COUNT(), NOW()",
         "INSERT INTO t VALUES (FOUND_ROWS())",
         "GET DIAGNOSTICS @a = NUMBER",
