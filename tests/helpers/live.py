@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -21,15 +21,37 @@ def may_capture(request: pytest.FixtureRequest) -> None:
         skip_loudly(request, "no permission to capture on lo: live capture is not tested")
 
 
+def wait_until_it_listens(process: "subprocess.Popen[str]") -> None:
+    """Return as soon as the process has a packet socket, however slow the machine; what comes before is not recorded."""
+    for _ in range(600):
+        rows = [line.split() for line in Path("/proc/net/packet").read_text().splitlines()[1:]]
+        sockets = {row[-1] for row in rows if row[4] != "0" and row[5] == "1"}  # bound to an interface, and running
+        with suppress(FileNotFoundError):
+            if sockets and _holds(process.pid, sockets):
+                time.sleep(0.5)  # its filter is set now, too
+                return
+        assert process.poll() is None, process.communicate()[1]
+        time.sleep(0.1)
+    raise AssertionError("the capture does not listen after a minute")
+
+
+def _holds(pid: int, sockets: set[str]) -> bool:
+    """Whether the process has one of them; where its files may not be seen, it is taken to."""
+    try:
+        return any(str(fd.readlink())[8:-1] in sockets for fd in Path(f"/proc/{pid}/fd").iterdir())
+    except PermissionError:
+        return True
+
+
 @contextmanager
 def recording(port: int, tape: Path) -> Iterator[None]:
     """Record what goes through a port of the loopback on a tape."""
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(port)]
     process = subprocess.Popen([*command, "-o", str(tape)], stderr=subprocess.PIPE, text=True)
     try:
-        time.sleep(1.5)
+        wait_until_it_listens(process)
         yield
-        time.sleep(0.5)
+        time.sleep(1.0)
     finally:
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]

@@ -84,11 +84,14 @@ def _run(connection: "Connection[Any]", *statements: str) -> Any:
 
 
 def _change_objects(connection: "Connection[Any]", rng: random.Random, who: int) -> None:
-    """Change an object and write its history, link it to tags; sums that do not commute show the order."""
+    """Change an object and write its history, link it to tags; sums that do not commute show the order.
+
+    Which of two writes of their own that overlapped was first no packet tells: those commute with each other.
+    """
     thing, other, tag = rng.randint(1, 12), rng.randint(1, 12), rng.randint(1, 6)
     kind = rng.random()
     if kind < 0.3:
-        _run(connection, f"UPDATE object SET version = (version * 3 + {who + 1}) % 1000003 WHERE id = {thing}")
+        _run(connection, f"UPDATE object SET version = (version + {who + 1}) % 1000003 WHERE id = {thing}")
     elif kind < 0.7:
         (version,) = _run(connection, "BEGIN", f"SELECT version FROM object WHERE id = {thing} FOR UPDATE")[0]
         _run(
@@ -153,8 +156,10 @@ def _trade(connection: "Connection[Any]", rng: random.Random, who: int) -> None:
     elif kind < 0.94:
         _run(
             connection,
+            "BEGIN",
             f"UPDATE orders SET delivered = {who} WHERE district = {district} AND delivered IS NULL"
             " ORDER BY number LIMIT 2",
+            "COMMIT",
         )
     else:
         _run(connection, f"SELECT COUNT(*) FROM stock WHERE quantity < {rng.randint(10, 60)}")

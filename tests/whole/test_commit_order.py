@@ -24,10 +24,6 @@ from ..conftest import ServerFactory, skip_loudly
 
 KINDS = ("mariadb", "mysql-8.0", "mysql-9")
 CLIENTS, ROUNDS = 8, 40
-# MySQL answers two writes of one row in the wrong order now and then, when its threads wait for a core: what is sent back
-# first is then taken to have been first. How much that may spoil: the share of the rows that differ without the order.
-MAY_DIFFER = {"mariadb": 0.0, "mysql-8.0": 0.5, "mysql-9": 0.5}
-MAY_BREAK = {"mariadb": 0, "mysql-8.0": 3, "mysql-9": 3}
 
 pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
@@ -63,13 +59,13 @@ def test_the_data_are_the_originals(
             counts = summary.info["accounting"]
             assert summary.errors == {}
             assert counts["order_waits"] > 50
-            assert counts["order_broken"] <= MAY_BREAK[kind]
+            assert counts["order_broken"] == 0
             waited = [row[0] for row in outcomes(tmp_path / "True.run", "order_ns") if row[0] is not None]
             assert len(waited) == counts["order_waits"]
             assert sum(waited) == counts["order_wait_ns"]
     print(f"{kind} {workload.name}: {found[True]} rows differ under --order commit, {found[False]} without")
     assert found[False] > 5
-    assert found[True] <= MAY_DIFFER[kind] * found[False]
+    assert found[True] == 0
 
 
 def capture_slow_log(server: Server, tape: Path) -> None:
@@ -105,10 +101,10 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
         found[order] = differences(original, workload.contents(server, ids=False))
         if order:
             assert summary.errors == {}
-            assert summary.info["accounting"]["order_broken"] <= MAY_BREAK[kind]
+            assert summary.info["accounting"]["order_broken"] == 0
     print(f"{kind} {workload.name} by slow log: {found[True]} rows differ under --order commit, {found[False]} without")
     assert found[False] > 5
-    assert found[True] <= MAY_DIFFER[kind] * found[False]
+    assert found[True] == 0
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
