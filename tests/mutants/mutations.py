@@ -18,7 +18,7 @@ from typing import Any
 import libcst
 from mutmut.mutation.file_mutation import create_mutations
 
-from .rooms import ROOMS, room_of
+from .rooms import ELSEWHERE, ROOMS, room_of
 
 HERE = Path(__file__).resolve().parent
 COMMON = (
@@ -78,7 +78,7 @@ class Mutant:
     @property
     def room(self) -> str:
         """The room that it is in."""
-        return room_of(self.path) or "elsewhere"
+        return room_of(self.path) or ELSEWHERE
 
     def rank(self, seed: int) -> str:
         """Its place in a seeded sample."""
@@ -87,9 +87,9 @@ class Mutant:
 
 def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutant]:
     """Return every mutant of some rooms, those of listed.toml first. `only`: of files with this in their path."""
-    found = [mutant for mutant in listed(checkout) if mutant.room in rooms]
+    found = [mutant for mutant in listed(checkout) if mutant.room in rooms and only in mutant.path]
     for name in rooms:
-        for pattern in ROOMS[name].files:
+        for pattern in ROOMS[name].files if name in ROOMS else ():
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
                 if path.name != "__init__.py" and only in inside:

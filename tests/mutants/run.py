@@ -16,7 +16,7 @@ from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
 from .mutations import HERE, Mutant, all_mutants
-from .rooms import MIN_KILLED, ROOMS, asked
+from .rooms import ELSEWHERE, MIN_KILLED, ROOMS, asked
 from .workshop import KILLED, SURVIVED, Base, Workshop, warm_up
 
 CHECKOUT = HERE.parent.parent
@@ -49,14 +49,14 @@ def worker(
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
     """Return the mutants that are asked for, in the order in which they are tried."""
-    mutants = all_mutants(CHECKOUT, args.room or list(ROOMS), args.only)
+    mutants = all_mutants(CHECKOUT, args.room or [*ROOMS, ELSEWHERE], args.only)
     if args.name:
         mutants = [mutant for mutant in mutants if args.name in mutant.name]
     if args.listed:
         mutants = [mutant for mutant in mutants if mutant.name.startswith("listed:")]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
     if args.sample:
-        by_room = [[mutant for mutant in mutants if mutant.room == room] for room in ROOMS]
+        by_room = [[mutant for mutant in mutants if mutant.room == room] for room in (*ROOMS, ELSEWHERE)]
         mutants = [one for turn in zip_longest(*(part[: args.sample] for part in by_room)) for one in turn if one]
     return mutants
 
@@ -64,7 +64,7 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
 def main() -> int:
     """Try the mutants and print what survived; 1 where a survivor is not known, or a room has too many."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
+    parser.add_argument("--room", action="append", choices=[*ROOMS, ELSEWHERE], help="only these rooms")
     parser.add_argument("--only", default="", help="only files with this text in their path")
     parser.add_argument("--name", help="only mutants with this text in their name")
     parser.add_argument("--listed", action="store_true", help="only those of listed.toml")
@@ -123,7 +123,7 @@ def report(results: list[tuple[Mutant, str]], args: argparse.Namespace) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         args.out.write_text(json.dumps([[m.name, m.line, result] for m, result in results], indent=0) + "\n")
-    for room in ROOMS:
+    for room in (*ROOMS, ELSEWHERE):
         of_room = [(mutant, result) for mutant, result in results if mutant.room == room]
         killed = sum(result == KILLED for _, result in of_room)
         left = [mutant.name for mutant, result in of_room if result == SURVIVED]

@@ -54,7 +54,6 @@ def test_the_listed_mutants_fit_the_code() -> None:
     assert len({mutant.name for mutant in mutants}) == len(mutants)
     for mutant in mutants:
         assert mutant.text() != (CHECKOUT / mutant.path).read_text(encoding="utf-8")
-        assert mutant.room in ROOMS, mutant.name
         for test in mutant.tests:
             assert test.startswith("native:") or (CHECKOUT / test).exists(), test
 

@@ -73,3 +73,23 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     for name in ("link", "pipe", "folder", "nothing"):
         with pytest.raises(FolderError, match=name):
             check_parquet("tape", "problems", [tmp_path / name])
+
+
+@pytest.mark.parametrize(
+    ("footer", "sentence"),
+    [
+        (20, "its Parquet footer cannot be read"),
+        (21, "its end is missing"),
+        (28, "its end is missing"),
+        (2**31, "missing"),
+    ],
+)
+def test_a_footer_that_is_longer_than_its_file(tmp_path: Path, footer: int, sentence: str) -> None:
+    """A footer fits between the first letters and its own length, or the file was cut."""
+    file = tmp_path / "x.parquet"
+    file.write_bytes(b"PAR1" + b"\0" * 20 + footer.to_bytes(4, "little") + b"PAR1")
+    with pytest.raises(FolderError, match=rf"x\.parquet: damaged: .*{sentence}"):
+        check_parquet("tape", "problems", [file])
+    file.write_bytes(b"PAR1" + b"\0" * 3)
+    with pytest.raises(FolderError, match=r"its end is missing \(7 bytes are there\)"):
+        check_parquet("tape", "problems", [file])
