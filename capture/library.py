@@ -7,7 +7,8 @@ from pathlib import Path
 
 from ..common.errors import InputError
 from ..native.bindings.inputs import as_input
-from ..schemas.opened import Tape, open_tape
+from ..schemas import Folder
+from ..schemas.opened import Tape
 from .detect import detect_source
 from .pipeline import capture_source
 from .source import Settings
@@ -35,5 +36,6 @@ def capture(
     if kind is not None and kind not in SOURCES:
         raise InputError(f"{kind!r}: expected a kind of source: {', '.join(SOURCES)}")
     source = SOURCES[kind] if kind is not None else detect_source(names[0], SOURCES.values())
-    capture_source(source, names, Path(output), options or Settings())
-    return open_tape(output)
+    path = Path(output)
+    # Nothing of what was written just now has to be checked again: that would open each of its files.
+    return Tape(Folder("tape", path, capture_source(source, names, path, options or Settings())))

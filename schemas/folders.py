@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from ..common.duck import sql_files
+from ..common.duck import open_database, sql_files
 from ..common.errors import FolderError
 from ..common.files import refuse_unreadable_name
 from .json_shapes import check_shape, read_json
@@ -63,18 +63,22 @@ class Folder:
 
     def check(self) -> None:
         """Check all files by their footers. Raises FolderError with the file, and the column where it is one's."""
-        for table in TABLES[self.kind]:
-            entries, files = self._listed(table), self.files(table)
-            if more := [file for file in self._there(table) if file not in files]:
-                raise FolderError(
-                    f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
-                    f" {self.kind}"
-                )
-            rows = check_parquet(self.kind, table, files)
-            for name, entry in (entries or {}).items():
-                self._compare(self.path / name, rows[self.path / name], entry)
-            if self.finished and not files and self._count(table):
-                raise FolderError(f"{self.path}: the files of table {table} are missing")
+        with open_database() as con:
+            for table in TABLES[self.kind]:
+                self._check_table(table, con)
+
+    def _check_table(self, table: str, con: duckdb.DuckDBPyConnection) -> None:
+        entries, files = self._listed(table), self.files(table)
+        if more := [file for file in self._there(table) if file not in files]:
+            raise FolderError(
+                f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
+                f" {self.kind}"
+            )
+        rows = check_parquet(self.kind, table, files, con)
+        for name, entry in (entries or {}).items():
+            self._compare(self.path / name, rows[self.path / name], entry)
+        if self.finished and not files and self._count(table):
+            raise FolderError(f"{self.path}: the files of table {table} are missing")
 
     def _compare(self, file: Path, rows: int, entry: dict[str, Any]) -> None:
         for what, number in (("bytes", file.stat().st_size), ("rows", rows)):

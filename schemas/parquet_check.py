@@ -5,6 +5,7 @@ Only where a footer has no statistics of a column that needs them is that column
 """
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -19,16 +20,19 @@ TAIL = 8  # length of the footer and the letters PAR1
 WIDTHS = {"TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8}
 
 
-def check_parquet(kind: str, table: str, files: Sequence[Path]) -> dict[Path, int]:
+def check_parquet(
+    kind: str, table: str, files: Sequence[Path], con: duckdb.DuckDBPyConnection | None = None
+) -> dict[Path, int]:
     """Return the rows of each file. Raises FolderError with file and column for the first that is not what it must be.
 
-    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits.
+    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits. `con`: a database
+    to ask; None = one of its own.
     """
     if not files:
         return {}
     for file in files:
         _check_frame(file)
-    with open_database() as con:
+    with nullcontext(con) if con is not None else open_database() as con:
         names = {duck_path(file): file for file in files}
         found = _footers(con, names)
         for name, file in names.items():
