@@ -52,6 +52,8 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
     mutants = all_mutants(CHECKOUT, args.room or [*ROOMS, ELSEWHERE], args.only)
     if args.name:
         mutants = [mutant for mutant in mutants if args.name in mutant.name]
+    if args.quick:
+        mutants = [mutant for mutant in mutants if not mutant.path.startswith("native/engine/")]
     if args.listed:
         mutants = [mutant for mutant in mutants if mutant.name.startswith("listed:")]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
@@ -68,6 +70,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only files with this text in their path")
     parser.add_argument("--name", help="only mutants with this text in their name")
     parser.add_argument("--listed", action="store_true", help="only those of listed.toml")
+    parser.add_argument("--quick", action="store_true", help="none of the engine's C, for which all C tests are built")
     parser.add_argument("--sample", type=int, help="so many of each room, the same for the same seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60, help="none is begun after this")

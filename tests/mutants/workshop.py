@@ -111,7 +111,16 @@ class Workshop:
             if result != SURVIVED:
                 return result, failed.read_text(encoding="utf-8") if failed.exists() else ""
         for test in (test for test in tests if test.startswith("native:")):
-            make = ["make", "-s", "-C", "tests/native", "CC=gcc", f"PART={test.removeprefix('native:')}", "test"]
+            make = [
+                "make",
+                "-s",
+                f"-j{os.cpu_count()}",
+                "-C",
+                "tests/native",
+                "CC=gcc",
+                f"PART={test.removeprefix('native:')}",
+                "test",
+            ]
             if not quietly(make, self.root):
                 return KILLED, test
         return SURVIVED, ""
