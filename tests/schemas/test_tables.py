@@ -4,7 +4,7 @@
 import duckdb
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
-from querytape.schemas.tables import declared
+from querytape.schemas.tables import complete_sql, declared
 
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
@@ -65,3 +65,15 @@ def test_what_columns_may_lack() -> None:
     assert {"order_ns", "on_read_target"} <= {name for name, column in found.items() if column.may_lack}
     assert {name for name, column in found.items() if column.not_null} == {"session", "seq", "clone", "status"}
     assert not any(found[name].may_lack for name in ("session", "errno", "checksum"))
+
+
+def test_what_older_files_lack_is_null() -> None:
+    """Columns that files of earlier releases lack are added as NULL of their type; tables that lack none stay as they are."""
+    assert complete_sql("tape", "problems", "somewhere") == "somewhere"
+    lacking = [column for column in declared("run", "outcomes") if column.may_lack]
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE old AS SELECT 7::BIGINT AS session")
+        described = con.execute(f"DESCRIBE FROM {complete_sql('run', 'outcomes', 'old')}").fetchall()
+        assert [row[:2] for row in described] == [("session", "BIGINT"), *((c.name, c.type) for c in lacking)]
+        rows = con.execute(f"FROM {complete_sql('run', 'outcomes', 'old')}").fetchall()
+        assert rows == [(7, *(None for _ in lacking))]
