@@ -25,5 +25,5 @@ WITH kills AS (
 SELECT m.session, m.seq, 'kill_alone' AS reason
 FROM meant m
 ASOF JOIN running r ON m.victim = r.session AND m.start_ns >= r.start_ns
-WHERE (r.reason IS NOT NULL OR (getvariable('commit_order') AND r.errno IN (1205, 1317, 1969, 3024, 3572)))
+WHERE (r.reason IS NOT NULL OR (getvariable('commit_order') AND interrupted(r.errno)))
     AND (NOT m.ends_session OR m.start_ns <= r.end_ns OR r.filtered IS NOT NULL)
