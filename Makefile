@@ -86,7 +86,7 @@ format: setup ## let ruff lay out the Python files, clang-format the C files
 
 fuzz: setup ## throw broken input at the parsers for a minute, 500 damages and 200 kills at every command
 	@scripts/fuzz
-	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py
+	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py tests/cli/test_hostile_servers.py
 	@$(bin)/python -m tests.fuzz.kills $(kills)
 
 mutants: setup ## put faults into a copy of the code for an hour (minutes=60, room=gates): which ones no test notices

@@ -63,6 +63,11 @@ def is_duckdb_error(error: Exception) -> bool:
     return "duckdb" in sys.modules and isinstance(error, sys.modules["duckdb"].Error)
 
 
+def is_server_error(error: Exception) -> bool:
+    """Whether a server's answer, or its lack, raised it; the client library is not imported for that."""
+    return "pymysql" in sys.modules and isinstance(error, sys.modules["pymysql"].MySQLError)
+
+
 def main() -> None:
     """Run the command line; an error that the user can mend becomes one line on stderr and exit code 1.
 
@@ -88,6 +93,11 @@ def exit_code(ending: Ending) -> int:
     except Exception as error:
         if ending.asked:  # DuckDB makes an error of its own of an interrupt
             return stopped()
+        if is_server_error(error):
+            from ..servers.target import fault_text
+
+            click.echo(printable_lines(f"querytape: the server: {fault_text(error)}"), err=True)
+            return 1
         if not is_duckdb_error(error):
             raise
         from ..common.duck import plain_reason

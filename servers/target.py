@@ -77,8 +77,14 @@ class Target:
             raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{_hint(error)}") from error
 
     def settled(self, con: "Connection[Any]") -> "Target":
-        """Return the target with PREFERRED replaced by what the control connection `con` came to."""
-        return replace(self, tls=self.tls.settled(is_encrypted(con)))
+        """Return the target with PREFERRED replaced by what the control connection `con` came to.
+
+        Raises TargetError where that is no answer.
+        """
+        try:
+            return replace(self, tls=self.tls.settled(is_encrypted(con)))
+        except (pymysql.Error, OSError) as error:
+            raise TargetError(f"{self.name}: no answer to SHOW STATUS: {fault_text(error)}") from error
 
 
 def fault_text(error: BaseException) -> str:

@@ -22,7 +22,7 @@ def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
 
 def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody else can read any of them at any moment; no counter's name leads out of the folder."""
-    seen = set()
+    seen: set[int] = set()
     real = os.fsync
 
     def look(descriptor: int) -> None:

@@ -20,7 +20,8 @@ EVENTS = """
            CASE WHEN i % 2 = 0 THEN 0 END::INTEGER AS class, 0::BIGINT AS actions, 0::BIGINT AS flags,
            NULL::INTEGER AS account, CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
            NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params,
-           NULL::BIGINT AS clock_us, NULL::BIGINT AS insert_id, NULL::VARCHAR AS waits
+           NULL::BIGINT AS clock_us, NULL::BIGINT AS insert_id, NULL::VARCHAR AS insert_ids,
+           NULL::VARCHAR AS waits
     FROM range(15) t(i)
 """
 
