@@ -21,7 +21,7 @@ from ...schemas.tables import complete_sql
 from ..storage import open_storage
 from .rules import NARROW, Plan
 from .unknown_overrides import columns_asked, define_digests
-from .windows import WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
+from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
 
 # Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
 # ran, in place of the EXECUTE or next to it.
@@ -60,8 +60,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     if plan.victims.exists():
         con.execute(f"INSERT INTO victims FROM read_parquet({sql_text(plan.victims)})")
     con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")
-    define_digests(con)
-    con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
+    _read_digests(con, plan)
     con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
     con.execute("CREATE TEMP TABLE gaps (at_ns BIGINT, cut_ns BIGINT)")
     if plan.gaps:
@@ -69,6 +68,16 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     _define_selection(con, plan)
     define_due(con, plan)
     return con
+
+
+def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make tables preparing_digests and inserting_digests, where the rules ask for them: their texts may be large."""
+    raise_memory(con, BASE_MEMORY + 4 * int(plan.tape.info.get("largest_event") or 0))
+    if plan.rules.selection.by_event:
+        con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
+    if plan.rules.overrides.ids:
+        define_digests(con)
+    raise_memory(con, plan.memory_bytes)
 
 
 def define_due(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
