@@ -8,7 +8,7 @@ import os
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from .programs import DRIVERS, HERE, IN_CI
 
 WANTED = os.environ.get("QT_DRIVERS", ",".join(IN_CI))
 NAMES = sorted(DRIVERS) if WANTED == "all" else WANTED.split(",")
+LOGS = {"general_log": "general.log", "slow_query_log": "slow.log"}
 TABLES = ("items", "large", "steps", "loaded")
 # What the general log calls commands, by our names.
 COMMANDS = {
@@ -64,15 +65,21 @@ class Said:
 def pair(request: pytest.FixtureRequest, server_factory: Callable[..., Server]) -> tuple[Server, Server]:
     """Two equal servers with the workload's empty tables."""
     made = []
-    text = (HERE / "schema.sql").read_text(encoding="utf-8")
     for _ in range(2):
         server = server_factory(request.param, {"local-infile": "ON", "max-allowed-packet": "64M"})
-        server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
-        for statement in re.split(r";\n(?=CREATE)", text):
-            server.execute(statement, "shop")
-        server.execute(f"SET GLOBAL general_log_file = '{server.datadir / 'general.log'}'")
+        fresh(server)
+        for log in ("general_log", "slow_query_log"):
+            server.execute(f"SET GLOBAL {log}_file = '{server.datadir / LOGS[log]}'")
         made.append(server)
     return made[0], made[1]
+
+
+def fresh(server: Server) -> None:
+    """Make the workload's empty tables."""
+    server.execute("DROP DATABASE IF EXISTS shop")
+    server.execute("CREATE DATABASE shop CHARACTER SET utf8mb4")
+    for statement in re.split(r";\n(?=CREATE)", (HERE / "schema.sql").read_text(encoding="utf-8")):
+        server.execute(statement, "shop")
 
 
 def run(name: str, port: int) -> None:
@@ -82,18 +89,56 @@ def run(name: str, port: int) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
-def logged(server: Server) -> dict[int, list[Said]]:
-    """Return what the server's general log says, by connection."""
-    server.execute("SET GLOBAL general_log = OFF")
-    log = (server.datadir / "general.log").read_bytes()
-    said: dict[int, list[Said]] = defaultdict(list)
+def log_entries(server: Server) -> Iterator[tuple[int, str, bytes]]:
+    """Yield (connection, command, text) of the server's general log."""
+    log = (server.datadir / LOGS["general_log"]).read_bytes()
     entries = list(ENTRY.finditer(log))
     for entry, following in zip(entries, [*entries[1:], None], strict=True):
-        command = entry[2].decode()
         text = log[entry.end() : following.start() if following else None].removesuffix(b"\n")
+        yield int(entry[1]), entry[2].decode(), text.strip()
+
+
+def logged(server: Server) -> dict[int, list[Said]]:
+    """Return what the server's general log says, by connection."""
+    said: dict[int, list[Said]] = defaultdict(list)
+    for connection, command, text in log_entries(server):
         if command in COMMANDS.values():
-            said[int(entry[1])].append(Said(command, b"" if command in WITHOUT_TEXT else text.strip()))
+            said[connection].append(Said(command, b"" if command in WITHOUT_TEXT else text))
     return said
+
+
+def record_logs(server: Server, on: bool) -> None:
+    """Switch both of the server's logs on or off; every statement is slow."""
+    server.execute("SET GLOBAL long_query_time = 0")
+    for log in LOGS:
+        server.execute(f"SET GLOBAL {log} = {'ON' if on else 'OFF'}")
+
+
+def ran(server: Server, threads: Container[int]) -> dict[int, list[bytes]]:
+    """Return the statements that ran, by connection, as the server's general log has them: values filled in."""
+    statements: dict[int, list[bytes]] = defaultdict(list)
+    for connection, command, text in log_entries(server):
+        if connection in threads and command in ("Query", "Execute"):
+            statements[connection].append(bare(text))
+    return statements
+
+
+def ran_on_tape(tape: Path, threads: Container[int]) -> dict[int, list[bytes]]:
+    """Return the same of the tape of a log."""
+    statements: dict[int, list[bytes]] = defaultdict(list)
+    with duckdb.connect() as con:
+        for thread, text in con.execute(
+            f"SELECT thread_id, statement FROM '{tape}/events/*.parquet'"
+            " WHERE command IN ('query', 'execute', 'bulk_execute') ORDER BY session, seq"
+        ).fetchall():
+            if thread in threads:
+                statements[thread].append(bare(bytes(text)))
+    return statements
+
+
+def bare(text: bytes) -> bytes:
+    """Return a statement without what a slow log leaves out of its end."""
+    return text.strip().rstrip(b";").rstrip()
 
 
 def taped(tape: Path) -> dict[int, list[Said]]:
@@ -156,13 +201,14 @@ def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """Its packets give the commands that the server logged; replayed in order, the same tables."""
+    """Its packets give the commands that the server logged; replayed in order, the same tables. So do the logs."""
     if why := DRIVERS[name].build():
         skip_loudly(request, f"the driver {name} is not tried: {why}")
     original, target = pair
-    original.execute("SET GLOBAL general_log = ON")
+    record_logs(original, on=True)
     with Relay(original.port) as relay:
         run(name, relay.port)
+    record_logs(original, on=False)
     in_log = logged(original)
     pcap = relay.write(tmp_path / "driver.pcap")
     info = capture(pcap, tmp_path / "a.tape", "packets", Settings(extra={"port": (3306,)})).info
@@ -182,3 +228,42 @@ def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, reques
     expected, found = contents(original), contents(target)
     for table in TABLES:
         assert found[table] == expected[table], table
+    if DRIVERS[name].logs_compared:
+        compare_logs(original, target, tmp_path, on_tape)
+
+
+def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Container[int]) -> None:
+    """Tapes of the server's own logs have the statements that ran; their replays end with the same tables.
+
+    Both logs show an execution with its values, so that what is compared is every statement that ran, by connection.
+    They do not hold the file of a LOAD DATA LOCAL, and MariaDB's general log does not tell several statements of one
+    command from a text with semicolons: the server refuses those of a replay (1064).
+    """
+    want, expected = ran(original, threads), contents(original)
+    for source, log in (("general", "general_log"), ("slowlog", "slow_query_log")):
+        tape = tmp_path / f"{source}.tape"
+        info = capture(original.datadir / LOGS[log], tape, source).info
+        assert info["counts"]["problems"] == 0, info["problems"]
+        got = ran_on_tape(tape, threads)
+        assert {thread: list(not_equal(want[thread], got[thread])) for thread in want} == {t: [] for t in want}, source
+        fresh(target)
+        summary = replay(tape, options(target, tmp_path / f"{source}.run", commit_order=source == "slowlog"))
+        accounting(summary)
+        if 1064 in summary.errors:
+            continue
+        found = contents(target)
+        for table in set(TABLES) - {"loaded"}:
+            assert found[table] == expected[table], (source, table)
+
+
+def not_equal(want: list[bytes], got: list[bytes]) -> Iterator[str]:
+    """Yield where statements differ; one command of several may stand as each of them."""
+    rest = list(got)
+    for text in want:
+        at = 0
+        while at < len(text) and rest and (found := text.find(rest[0], at)) in (at, at + 1, at + 2):
+            at = found + len(rest.pop(0))
+        if text[at:].strip(b"; "):
+            yield f"in the log {text[:200]!r}, on the tape {(rest[0] if rest else b'')[:200]!r}"
+            return
+    yield from (f"only on the tape: {text[:200]!r}" for text in rest)
