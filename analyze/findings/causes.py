@@ -7,7 +7,7 @@ from dataclasses import replace
 from ..database import AnalysisDatabase
 from ..model import Report, ServerDifference, Servers
 from ..verdicts.verdict import ERRORS, SLOWER, UNSTABLE
-from .plan_json import steps
+from .plan_json import accesses, steps
 from .results import unexplained
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
@@ -18,6 +18,14 @@ BY_STEP = {
     "tmp_table_size": "uses a temporary table",
     "max_heap_table_size": "uses a temporary table",
 }
+# What a changed statement does with the thing, for one and for more.
+DOING = {
+    "setting": ("sorts or keeps rows aside", "sort or keep rows aside"),
+    "index": ("uses it", "use it"),
+    "column": ("names it", "name it"),
+    "table": ("reads or writes it", "read or write it"),
+}
+_ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
 _SORTS = re.compile(r"\b(order|group) by\b", re.I)
 
 
@@ -46,22 +54,46 @@ def with_causes(report: Report) -> Servers:
         if difference.kind == "setting":
             found = stepping.get(BY_STEP.get(difference.name, ""), set())
         else:
-            table = difference.table.lower()
-            found = {digest for digest, names in changed.items() if table and table in names}
+            found = {digest for digest, names in changed.items() if concerns(report, difference, digest, names)}
         return replace(difference, changed=tuple(sorted(found)))
 
     rows = [explained(difference) for difference in report.servers.differences]
     return replace(report.servers, differences=tuple(sorted(rows, key=lambda row: (row.folded, not row.changed))))
 
 
+def concerns(report: Report, difference: ServerDifference, digest: str, tables: frozenset[str]) -> bool:
+    """Whether a difference of a table can matter to a statement on it.
+
+    An index matters where a plan of either side uses it, a column where the statement names it or reads all.
+    """
+    if not difference.table or difference.table.lower() not in tables:
+        return False
+    name = difference.name.partition(" ")[0].rpartition(".")[2]
+    if difference.kind == "index":
+        plans = plans_known(report, digest)
+        return not plans or any(access.key == name for plan in plans for access in accesses(plan))
+    if difference.kind == "column":
+        text = text_of(report, digest)
+        return bool(_ALL_COLUMNS.search(text)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
+    return True
+
+
+def plans_known(report: Report, digest: str) -> list[str]:
+    """Return a statement's query plans as JSON, of both sides, as far as there are any."""
+    kept = report.query_plans.get(digest, {})
+    return [side["json"] for letter in ("a", "b") if (side := kept.get(letter)) and "json" in side]
+
+
+def text_of(report: Report, digest: str) -> str:
+    """Return a digest's normalised statement."""
+    return next((entry["text"] for entry in report.digests if entry["digest"] == digest), "") or ""
+
+
 def does(report: Report, digest: str, step: str) -> bool:
     """Whether a statement takes a step, by its query plans; where there are none, by its text."""
-    kept = report.query_plans.get(digest, {})
-    known = [side["json"] for letter in ("a", "b") if (side := kept.get(letter)) and "json" in side]
-    if known:
+    if known := plans_known(report, digest):
         return any(step in steps(plan) for plan in known)
-    text = next((entry["text"] for entry in report.digests if entry["digest"] == digest), "")
-    return bool(_SORTS.search(text or ""))
+    return bool(_SORTS.search(text_of(report, digest)))
 
 
 def reason_text(difference: ServerDifference) -> str:
@@ -69,7 +101,7 @@ def reason_text(difference: ServerDifference) -> str:
     if not difference.changed:
         return difference.text
     n = len(difference.changed)
-    doing = "sort or keep rows aside" if difference.kind == "setting" else "read or write the table"
-    if n == 1:
-        doing = doing.replace("sort or keep", "sorts or keeps").replace("read or write", "reads or writes")
-    return f"{difference.text}: {n:,} {'statement that changed ' if n == 1 else 'statements that changed '}{doing}"
+    one, more = DOING.get(difference.kind, ("is on it", "are on it"))
+    return (
+        f"{difference.text}: {n:,} {f'statement that changed {one}' if n == 1 else f'statements that changed {more}'}"
+    )

@@ -16,14 +16,8 @@ from ...experiments.plans import PlanOptions, ask_plans
 from ...replay import Target
 from ..output import complete_tape, console
 from ..param_types import Duration
-from ..replay_settings import server_of
 from ..report_options import FILE, FILE_OR_STDOUT, write, write_or_print
-from ..server_options import LOGIN, TLS, add_options
-
-
-def log_in(command: Any) -> Any:
-    """Give the command the options that say how to log in."""
-    return add_options(command, (*LOGIN, *TLS))
+from ..server_options import login_options, server_of
 
 
 @click.command(
@@ -72,7 +66,7 @@ that the servers keep read-only, one statement at a time. Exit codes: 0 success,
 @click.option("--markdown", type=FILE_OR_STDOUT, metavar="FILE", help="Write Markdown; - is standard output.")
 @click.option("--samples", is_flag=True, help="Show literal values: whole query plans.")
 @click.option("--top", default=10, show_default=True, metavar="NUMBER", help="Number of digests on the terminal.")
-@log_in
+@login_options
 def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
     """Compare how two servers would run the statements of a tape.
 
@@ -112,8 +106,7 @@ def targets_of(options: dict[str, Any]) -> dict[str, Target]:
     urls = dict(text.partition("=")[::2] for text in options["targets"])
     if set(urls) != {"a", "b"}:
         raise InputError("plans needs --target a=URL and --target b=URL; a is the reference")
-    login = {**options, "compress": False}
-    return {side: server_of(url, login) for side, url in sorted(urls.items())}
+    return {side: server_of(url, options) for side, url in sorted(urls.items())}
 
 
 def progress(done: int, of: int) -> None:

@@ -33,8 +33,23 @@ def test_what_explains_a_change_comes_first() -> None:
     )
     found = with_causes(report(servers=Servers(rows))).differences
     assert [(each.text, each.changed) for each in found] == [("i", ("slow",)), ("s", ("sorting",)), ("t", ())]
-    assert reason_text(found[0]) == "i: 1 statement that changed reads or writes the table"
+    assert reason_text(found[0]) == "i: 1 statement that changed uses it"
     assert reason_text(found[2]) == "t"
+
+
+def test_an_index_that_no_plan_uses_explains_nothing() -> None:
+    """Where plans are known; a column has to be named, or all are read."""
+    keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
+    rows = tuple(ServerDifference("index", f"o.{key}", key, table="o") for key in ("k", "l"))
+    rows += (
+        ServerDifference("column", "o.a type", "a", table="o"),
+        ServerDifference("column", "p.a type", "pa", table="p"),
+    )
+    rows += (ServerDifference("column", "p.b", "pb", table="p"),)
+    made = report(servers=Servers(rows), query_plans={"slow": {"a": {"json": keyed}, "b": {}}})
+    made.digests[1]["text"] = "select c, count(*) from p order by a"
+    found = {each.text: each.changed for each in with_causes(made).differences}
+    assert found == {"k": ("slow",), "l": (), "a": ("slow",), "pa": ("sorting",), "pb": ()}
 
 
 def test_a_plan_knows_better_than_the_text() -> None:

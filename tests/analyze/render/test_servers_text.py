@@ -23,7 +23,7 @@ def test_causes_folded_and_hidden() -> None:
     lines = shown(Servers((one, *many, folded), more=3, problem="half [b]is[/b] known"))
     assert lines[1:3] == [
         "The servers differ",
-        "  B lacks index k [2J on o: 1 statement that changed reads or writes the table",
+        "  B lacks index k [2J on o: 1 statement that changed uses it",
     ]
     assert lines[-2:] == [
         "  ... 5 more: --html or --json show them; 1 come with the version alone",
