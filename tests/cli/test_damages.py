@@ -44,6 +44,8 @@ TAPE_COMMANDS = (
     "replay {tape} --target {url} --pace none -o {new}",
     "replay {tape} --target {url} --pace none --allow-writes --target-is-disposable --order commit -o {new}",
     "sweep {tape} --target {url} --sessions 1 --each 100ms -o {new}",
+    "lint {tape} --to mysql-8.4",
+    "plans {tape} --target a={url} --target b={url} -o {new}",
     "compare {tape} --target a={url} --target b={url} --rounds 1 --pause 0s -o {new} -- --pace none",
 )
 RUN_COMMANDS = (
