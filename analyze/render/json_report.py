@@ -55,7 +55,7 @@ def _digest(entry: Row, samples: bool) -> Row:
 
 def _plan(plan: Row, samples: bool) -> Row:
     """Return how a digest's tables are read on each side; whole plans hold literal values."""
-    shown: Row = {"changes": plan["changes"], "server_digest": plan["server_digest"]}
+    shown: Row = {"class": plan.get("class"), "changes": plan["changes"], "server_digest": plan["server_digest"]}
     for letter in ("a", "b"):
         side = plan[letter]
         shown[letter] = side if samples else [vars(access) for access in accesses(side.get("json", ""))]
