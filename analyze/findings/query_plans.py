@@ -10,6 +10,11 @@ from ..database import AnalysisDatabase, Row
 from .plan_classes import CLASSES, FAILS, UNKNOWN, Change, plan_changes, worst
 
 NOT_ASKED = "not asked: "
+# What an error means here, besides its number.
+MEANINGS = {
+    "1792": " (it calls what writes, and the session is read-only)",
+    "2013": " (it took too long and was killed, or the connection was lost)",
+}
 
 
 def new_entry() -> Row:
@@ -87,7 +92,9 @@ def _compared(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
 def error_number(error: object) -> str:
     """Return an error's number; its text may hold literal values."""
     first = str(error).partition(" ")[0]
-    return f"error {first}" if first.isdigit() else "no answer"
+    if not first.isdigit():
+        return "no answer"
+    return f"error {first}{MEANINGS.get(first, '')}"
 
 
 def _joined(samples: list[Row]) -> Row:
