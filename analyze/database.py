@@ -31,10 +31,11 @@ REPORT = (
     "series",
     "rounds",
     "server_times",
+    "interference",
 )
 # What the statement details and the heat map draw, and what the verdicts are computed from: also files of sql/report.
 DETAILS = ("distribution", "digest_timeline", "heat")
-VERDICTS = ("blocks", "slow_tail")
+VERDICTS = ("blocks", "slow_tail", "few_pairs")
 # What is on a tape: files of sql/inspect.
 INSPECT = (
     "totals",

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from ..schemas import Folder
 from .database import Row
+from .verdicts.interference import UNKNOWN, Disturbance
 from .verdicts.verdict import Margin
 
 
@@ -77,13 +78,15 @@ class Settings:
     """How a report is made.
 
     `samples`: literal values are shown. `margin`: what counts as a difference. `skip_ns`: events that were sent earlier
-    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit.
+    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit. `undisturbed`: no other
+    program ran on the targets' machines, so that what all statements share is the servers'.
     """
 
     samples: bool = False
     margin: Margin = field(default_factory=Margin)
     skip_ns: int = 0
     memory: str = "1500MB"
+    undisturbed: bool = False
 
 
 @dataclass
@@ -109,6 +112,8 @@ class Report:
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
     tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
+
+    disturbance: Disturbance = UNKNOWN  # where other programs disturbed one side more than the other
 
     @property
     def compares(self) -> bool:

@@ -2,6 +2,7 @@
 """Build a report: run the analyses, judge each digest, find what limits the result."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import exp
 from pathlib import Path
 
@@ -10,14 +11,18 @@ from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests, with_causes
+from .findings.interference import conditions
 from .findings.over_time import observations
 from .findings.query_plans import plans_of, plans_of_folder
 from .findings.servers import compare_servers, side_of
-from .findings.trust import doubt, effects, trust
+from .findings.trust import effects, trust
 from .findings.variables import different_variables
 from .model import Report, Settings
 from .plans_report import check_tape
-from .verdicts.shifts import Shift, bootstrap_quantile, measure
+from .verdicts.columns import Columns
+from .verdicts.exact import Exact, few_pairs
+from .verdicts.interference import NONE, disturbance
+from .verdicts.shifts import UNSEEN_FACTOR, Shift, Shifts, bootstrap_quantile, measure_undisturbed
 from .verdicts.verdict import ERRORS, FASTER, SLOWER, Case, Verdict, judge_all
 
 MAX_BINS = 240
@@ -39,7 +44,7 @@ def build(
         report.details = {name: database.query(f"report/{name}") for name in DETAILS}
         texts = _texts(database, report)
         slow_tail = database.columns("report/slow_tail")
-        shifts = measure(database.columns("report/blocks"), slow_tail, report.settings.margin.log)
+        blocks, few = database.columns("report/blocks"), database.columns("report/few_pairs")
         report.query_plans = plans_of(database, report.sides)
         if report.compares:
             report.servers = compare_servers(database, *map(side_of, report.runs))
@@ -52,10 +57,30 @@ def build(
     if report.compares:
         before, after = (run.info.get("target", {}).get("variables") or {} for run in report.runs)
         report.variables = different_variables(before, after)
-    report.digests = merge_digests(report, texts, shifts, bootstrap_quantile(slow_tail))
+    if report.compares:
+        report.disturbance = NONE if report.settings.undisturbed else disturbance(report.answers["interference"])
+    measured = Measured.of(blocks, slow_tail, few, report)
+    report.digests = merge_digests(report, texts, measured, bootstrap_quantile(slow_tail))
     report.servers = with_causes(report)
     report.trust = [*trust(report), *effects(report)]
     return report
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the tests say, by digest: over all blocks, over those that may be used, of few pairs."""
+
+    whole: dict[str, Shift]
+    usable: dict[str, Shifts]
+    exact: dict[str, Exact]
+
+    @classmethod
+    def of(cls, blocks: Columns, slow_tail: Columns, few: Columns, report: Report) -> "Measured":
+        """Test the rows of blocks.sql, slow_tail.sql and few_pairs.sql."""
+        margin, disturbed = report.settings.margin.log, report.disturbance
+        whole, usable = measure_undisturbed(blocks, slow_tail, margin, disturbed)
+        shared = next((abs(shift.shared) for shift in whole.values()), 0.0)
+        return cls(whole, usable, few_pairs(few, margin + UNSEEN_FACTOR * shared, disturbed))
 
 
 def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path], settings: Settings) -> Report:
@@ -140,7 +165,7 @@ def mask_messages(report: Report) -> None:
 
 
 def merge_digests(
-    report: Report, texts: dict[str, Row], shifts: dict[str, Shift], intervals: dict[str, tuple[float, float]]
+    report: Report, texts: dict[str, Row], measured: Measured, intervals: dict[str, tuple[float, float]]
 ) -> list[Row]:
     """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
     digests: dict[str, Row] = {}
@@ -154,10 +179,21 @@ def merge_digests(
     for row in report.answers["errors"]:
         if row["what"] in ("new", "changed"):
             new_errors[row["digest"]] = new_errors.get(row["digest"], 0) + row["events"]
-    cases = [Case(d, entry["pair"], shifts.get(d), new_errors.get(d, 0)) for d, entry in digests.items()]
-    verdicts = judge_all(cases, report.settings.margin, doubt(report)) if report.compares else {}
+    cases = [
+        Case(
+            d,
+            entry["pair"],
+            measured.whole.get(d),
+            new_errors.get(d, 0),
+            measured.usable.get(d),
+            measured.exact.get(d),
+            sum((entry[side] or {}).get("total_ns") or 0 for side in ("a", "b")),
+        )
+        for d, entry in digests.items()
+    ]
+    verdicts = judge_all(cases, report.settings.margin, conditions(report)) if report.compares else {}
     for digest, entry in digests.items():
-        verdict, shift = verdicts.get(digest, Verdict("", "")), shifts.get(digest)
+        verdict, shift = verdicts.get(digest, Verdict("", "")), measured.whole.get(digest)
         entry.update(
             verdict=verdict.word,
             why=verdict.why,

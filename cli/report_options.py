@@ -78,6 +78,11 @@ OPTIONS = (
         help="Smallest difference in time that counts.",
     ),
     click.option(
+        "--undisturbed",
+        is_flag=True,
+        help="Take it that no other program ran beside the targets: what all statements share is the servers' doing.",
+    ),
+    click.option(
         "--exclude-warmup",
         type=Duration(),
         default="0s",
@@ -113,7 +118,7 @@ def settings_of(options: dict[str, Any]) -> Settings:
         if options[name] is not None:
             refuse_existing(options[name], f"--{name}")
     margin = Margin(float(options["margin"]), options["margin_time"])
-    return Settings(options["samples"], margin, options["exclude_warmup"], options["memory"])
+    return Settings(options["samples"], margin, options["exclude_warmup"], options["memory"], options["undisturbed"])
 
 
 def give(report: Report, options: dict[str, Any]) -> int:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays a tape: checks tape and target, plans, refuses what must not run, then runs the plan and sums it up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from os import PathLike
@@ -19,6 +19,7 @@ from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .observe.host import Host, SshHost
 from .observe.schema_facts import keep_schema_facts, tape_schemas
+from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
 from .plan.catalog import read_catalog
 from .plan.make_plan import make_plan
@@ -62,11 +63,11 @@ def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watc
         for finding in findings:
             watcher.finding(finding)
         refuse(findings)
-        host = open_host(options)
+        hosts = open_hosts(options, facts)
         if options.schema_facts:
             keep_facts(plan, options, folder)
         watcher.planned(plan)
-        return run_plan(plan, options, folder, facts, watcher, read_target, host)
+        return run_plan(plan, options, folder, facts, watcher, read_target, hosts)
 
 
 def run_plan(
@@ -76,11 +77,11 @@ def run_plan(
     facts: Facts,
     watcher: Watcher,
     read_target: Facts | None = None,
-    host: Host | None = None,
+    hosts: Sequence[Host] = (),
 ) -> RunSummary:
-    """Run a checked plan into its folder. `facts`: of the target; `host`: its machine, where it can be seen."""
+    """Run a checked plan into its folder. `facts`: of the target; `hosts`: its machine and this one, where seen."""
     info = first_info(plan, options, facts, read_target)
-    running = Replay(plan, options, folder, info, watcher, host)
+    running = Replay(plan, options, folder, info, watcher, hosts)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
         folder.write(info)
         return finish(running.run())
@@ -110,11 +111,15 @@ def common_collations(facts: Facts, read_target: Facts | None) -> dict[int, str]
     return {number: names for number, names in known.items() if (read_target.collations or {}).get(number) == names}
 
 
-def open_host(options: ReplayOptions) -> Host | None:
-    """Return the target's machine, None where it can't be seen. Raises TargetError where ssh does not get there."""
-    if options.sample_ns and options.host_metrics:
-        return SshHost(options.host_metrics)
-    return Host() if options.sample_ns and is_local(options.target) else None
+def open_hosts(options: ReplayOptions, facts: Facts) -> tuple[Host, ...]:
+    """Return the target's machine, where it can be seen, and this one. Raises TargetError where ssh gets nowhere."""
+    if not options.sample_ns:
+        return ()
+    if options.host_metrics:
+        return SshHost(options.host_metrics, pid_file(facts.variables)), Host(source="tool")
+    if is_local(options.target):
+        return (Host(pid=local_process(options.target, facts)),)
+    return (Host(source="tool"),)
 
 
 def refuse(findings: Iterable[Finding]) -> None:

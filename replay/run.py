@@ -8,7 +8,7 @@ main     counters once a second, Ctrl-C
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,7 +70,7 @@ class Replay:
         folder: RunFolder,
         info: dict[str, Any],
         watcher: Watcher,
-        host: Host | None = None,
+        hosts: Sequence[Host] = (),
     ) -> None:
         self.plan = plan
         self.options = options
@@ -82,7 +82,7 @@ class Replay:
         self.engine = Engine(engine_options(options, plan.order_tables, bound))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
-        self.sampler = Sampler(folder.path, options.target, options.sample_ns, host)
+        self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)
         self.stops = 0
         self._started = self._ended = False
         self.timed_out = False

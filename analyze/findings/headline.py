@@ -9,8 +9,8 @@ from ..database import Row
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 from .coverage import missing_sentences
+from .doubt import doubt
 from .results import unexplained
-from .trust import doubt
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
 MAX_UNKNOWN = 0.5  # of the time, in digests of which nothing can be said
@@ -33,9 +33,9 @@ def headline(report: Report) -> Headline | None:
     missing = missing_sentences(report)
     if reasons := _against(report):
         limits = f" Besides, {'; '.join(missing)}." if missing else ""
-        return Headline(NO, f"No: {', '.join(reasons)}.{_worst(report)}{limits}")
+        return Headline(NO, f"No: {', '.join(reasons)}.{_worst(report)}{limits}{_untold(report)}")
     if missing:
-        return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}.")
+        return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}.{_untold(report)}")
     total = sum(_time(entry) for entry in report.digests)
     unknown = sum(_time(entry) for entry in report.digests if entry["verdict"] in (UNSTABLE, CANNOT_TELL))
     if not report.digests or unknown > MAX_UNKNOWN * total:
@@ -43,13 +43,13 @@ def headline(report: Report) -> Headline | None:
         return Headline(
             UNKNOWN,
             f"Cannot tell: {share:.0f} % of the time is in statements that are too few or too unsteady to judge."
-            " Run more rounds, or record a longer tape.",
+            f" Run more rounds, or record a longer tape.{_untold(report)}",
         )
     margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
     return Headline(
         YES,
         f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
-        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster.",
+        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster." + _untold(report),
     )
 
 
@@ -73,6 +73,16 @@ def _worst(report: Report) -> str:
         return ""
     lost = f", {duration(entry['pair']['lost_ns'])} lost" if entry["verdict"] == SLOWER and entry["pair"] else ""
     return f" Worst: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']}{lost})."
+
+
+def _untold(report: Report) -> str:
+    """Return a sentence on the largest time lost by a digest of which nothing can be said, "" where none lost any."""
+    entries = (entry for entry in report.digests if entry["verdict"] == CANNOT_TELL and entry["pair"])
+    entry = max(entries, key=lambda entry: int(entry["pair"]["lost_ns"]), default=None)
+    if entry is None or entry["pair"]["lost_ns"] < report.settings.margin.ns:
+        return ""
+    text, lost = printable(entry["text"], TEXT_SHOWN), duration(entry["pair"]["lost_ns"])
+    return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']})."
 
 
 def _time(entry: Row) -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what limits a report, in sentences, and whether the runs carry a claim at all."""
+"""Say what limits a report, in sentences."""
 
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
@@ -9,6 +9,8 @@ from ...schemas import Folder
 from ..model import Finding, Report, Severity
 from ..verdicts.verdict import FASTER, SLOWER
 from .coverage import coverage
+from .doubt import named_runs
+from .interference import interference
 from .measuring_points import describe
 
 LATE_NS = 5_000_000
@@ -19,35 +21,18 @@ MIN_ROUNDS = 3
 LOAD_PARAMETERS = ("speed", "pace", "order")
 
 
-def doubt(report: Report) -> str | None:
-    """Return why the runs can't carry any claim about times, None where they can."""
-    for name, run in _named_runs(report):
-        accounting = run.info.get("accounting") or {}
-        if accounting and not accounting.get("balanced", True):
-            return f"the accounting of run {name} does not balance"
-        if run.info.get("measuring_point", "client") != "client":
-            return "the runs were not measured in the same place"
-    return None
-
-
 def trust(report: Report) -> list[Finding]:
     """Return what limits this report, worst first."""
     findings = [
         Finding(Severity.WARNING, f"The tape is partial: {warning['text']}.")
         for warning in report.tape.info.get("warnings", [])
     ]
-    for name, run in _named_runs(report):
+    for name, run in named_runs(report):
         findings += _of_run(name, run)
-    findings += [*coverage(report), *_lateness(report), *(_comparison(report) if report.compares else _one_run(report))]
+    findings += [*coverage(report), *_lateness(report)]
+    findings += [*_comparison(report), *interference(report)] if report.compares else _one_run(report)
     worst_first = list(Severity)
     return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
-
-
-def _named_runs(report: Report) -> Iterator[tuple[str, Folder]]:
-    """Yield each run with its name: A, B, or A1, A2, ... where there are several rounds."""
-    for letter, rounds in report.sides.items():
-        for number, run in enumerate(rounds, 1):
-            yield f"{letter.upper()}{number}" if report.rounds > 1 else letter.upper(), run
 
 
 def _of_run(name: str, run: Folder) -> Iterator[Finding]:

@@ -58,6 +58,9 @@ SELECT
 FROM every_outcome AS o
 LEFT JOIN event AS e USING (session, seq);
 
+-- A mean that does not depend on the order of summation, so that the same report twice is the same: nine digits after the point.
+CREATE OR REPLACE TEMP MACRO mean_of(x) AS sum((x * 1000000000)::BIGINT)::DOUBLE / 1000000000 / count(x);
+
 -- How a checksum says which protocol its rows came in, and their sum whatever their order: NAME:IN ORDER:AS A SET.
 CREATE OR REPLACE TEMP MACRO protocol_of(checksum) AS regexp_extract(checksum, '^[^:]*');
 CREATE OR REPLACE TEMP MACRO set_of(checksum) AS regexp_extract(checksum, '[^:]*$');

@@ -8,16 +8,20 @@ it vary:
   where that jumps by a quarter or more hold a stall of one side: they are excluded here and listed as stalls. Of the
   others the variance of the mean is corrected for autocorrelation (lag 1, as of an AR(1) process);
 - the rest, which is the digest's own: Yuen's trimmed t-test (Yuen 1974; one sample: Tukey and McLaughlin 1963)
-  excludes the fifth at both ends, where stalls are.
+  excludes the tenth at both ends, where stalls are.
 
 One or two rounds do not show how a server's runs differ. A shift that all digests share, of up to 15 %, is then
-taken for the machine's, and the margin on that side is wider by it; a larger one is taken for real.
+taken for the machine's, and the margin on that side is wider by it; a larger one is taken for real. Where what other
+programs took can't be seen, it may be theirs whatever its size, and does not act on all digests alike: the margin is
+wider by twice as much.
+
+Blocks that other programs disturbed (interference.py) are left out: for "slower" those in which they took more beside
+B, for "faster" those in which they took more beside A, for "same" both.
 
 Of several rounds the rounds' own means are tested as well: what a server does differently from one start to the next
 is then in the variance, and the larger p counts.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, sqrt
 
@@ -25,9 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit  # Student's t: its distribution function and the inverse
 
-Floats = NDArray[np.float64]
+from .columns import BLOCKS, Columns, Floats, by_digest, places_of
+from .interference import Disturbance
 
-TRIM = 0.2
+TRIM = 0.1
 CLIP = 0.5  # a block's value counts for what is shared up to here from its digest's own median
 STALL = 0.25  # a block of both sides' stalls: what is shared differs by so much (a logarithm)
 MAX_STALLS = 0.5
@@ -36,8 +41,8 @@ MIN_TAILS = 6
 MIN_ROUNDS = 3
 RESAMPLES = 400
 RUN_NOISE, RUN_DRIFT = 0.02, 0.15
+UNSEEN_FACTOR = 2.0
 MIN_SHARING = 5  # digests
-Columns = dict[str, NDArray[np.generic]]
 Margins = tuple[float, float]  # down, up
 NONE = np.zeros(1)
 
@@ -66,6 +71,10 @@ class Shift:
     rounds: Test | None
     tail_ns: float  # p95 of B less that of A, the median block's
     noise: float | None  # standard deviation of A's own rounds, on the logarithmic scale
+    tail_rounds: Test | None = None  # of the tail, over rounds
+    shared: float = (
+        0.0  # a shift of all digests that may be the machine's, on the logarithmic scale; 0 where it is none
+    )
 
     @property
     def detectable(self) -> float | None:
@@ -104,14 +113,50 @@ def trimmed(
     )
 
 
-def measure(blocks: Columns, tails: Columns, margin: float) -> dict[str, Shift]:
-    """Return each digest's shifts, from the columns of blocks.sql and slow_tail.sql (by digest, round, block)."""
-    tail_rows = dict(_by_digest(tails))
-    margins = _margins(blocks, margin)
+@dataclass(frozen=True)
+class Shifts:
+    """A digest's shifts over the blocks that may say "slower", "faster" and "same"; None where no block is left."""
+
+    slower: Shift | None
+    faster: Shift | None
+    same: Shift | None
+
+
+def measure_undisturbed(
+    blocks: Columns, tails: Columns, margin: float, disturbance: Disturbance
+) -> tuple[dict[str, Shift], dict[str, Shifts]]:
+    """Return each digest's shifts over all blocks, and over those that other programs did not disturb."""
+    whole = measure(blocks, tails, margin, disturbance.tells)
+    if not disturbance.disturbed:
+        return whole, {digest: Shifts(shift, shift, shift) for digest, shift in whole.items()}
+    slower, faster, same = (
+        measure(_without(blocks, flags, 1), _without(tails, flags, 2), margin, disturbance.tells)
+        for flags in (disturbance.b_more, disturbance.a_more, disturbance.uneven)
+    )
+    return whole, {digest: Shifts(slower.get(digest), faster.get(digest), same.get(digest)) for digest in whole}
+
+
+def _without(columns: Columns, flags: NDArray[np.bool_], width: int) -> Columns:
+    """Return the rows of blocks without a flag; `width`: how many places one row's block is wide."""
+    first = places_of(columns, width)
+    hit = np.zeros(len(first), np.bool_)
+    for step in range(width):
+        places = first + step
+        hit |= (places < len(flags)) & flags[np.minimum(places, len(flags) - 1)]
+    return {name: values[~hit] for name, values in columns.items()}
+
+
+def measure(blocks: Columns, tails: Columns, margin: float, seen: bool = True) -> dict[str, Shift]:
+    """Return each digest's shifts, from the columns of blocks.sql and slow_tail.sql (by digest, round, block).
+
+    `seen`: whether what other programs took is known.
+    """
+    tail_rows = dict(by_digest(tails))
+    margins, drift = _margins(blocks, margin, seen)
     common, error, stalls = _shared(blocks)
     measured = {}
-    for digest, rows in _by_digest(blocks):
-        calm = ~stalls[_places(rows)]
+    for digest, rows in by_digest(blocks):
+        calm = ~stalls[places_of(rows)]
         if calm.any():
             rows = {name: values[calm] for name, values in rows.items()}
         shifts = rows["shift"].astype(np.float64)
@@ -122,39 +167,40 @@ def measure(blocks: Columns, tails: Columns, margin: float) -> dict[str, Shift]:
             events=int(counts.sum()),
             paired=bool(rows["paired"].all()),
             middle=(
-                trimmed(shifts, margins, shared=common[_places(rows)], shared_error=error)
+                trimmed(shifts, margins, shared=common[places_of(rows)], shared_error=error)
                 if len(shifts) >= MIN_BLOCKS
                 else None
             ),
             tail=tail[0],
             rounds=trimmed(rounds, (margin, margin), 0.0) if len(rounds) >= MIN_ROUNDS else None,
-            tail_ns=tail[1],
+            tail_rounds=tail[1],
+            tail_ns=tail[2],
             noise=float(levels.std(ddof=1)) if len(levels) >= 2 else None,
+            shared=drift,
         )
     return measured
-
-
-def _places(columns: Columns) -> NDArray[np.int64]:
-    """Return each row's place in time: blocks of one round after the other."""
-    return columns["round"].astype(np.int64) * 64 + columns["block"].astype(np.int64)
 
 
 def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
     """Return by place what all digests have in common in a block, the standard error of its mean, and which stall."""
     if len(blocks["n"]) == 0:
         return NONE, 0.0, NONE.astype(np.bool_)
-    places = _places(blocks)
+    places = places_of(blocks)
     residuals, counts = np.zeros(len(places)), blocks["n"].astype(np.float64)
     shifts, at = blocks["shift"].astype(np.float64), 0
-    for _, rows in _by_digest(blocks):
+    for _, rows in by_digest(blocks):
         own = shifts[at : at + len(rows["n"])]
         residuals[at : at + len(own)] = np.clip(own - np.median(own), -CLIP, CLIP)
         at += len(own)
     total = np.bincount(places, counts)
     common = np.bincount(places, counts * residuals) / np.maximum(total, 1)
     stalls = np.abs(common - np.median(common[total > 0])) > STALL
-    if (stalls & (total > 0)).sum() > MAX_STALLS * (total > 0).sum():
-        stalls[:] = False
+    for start in range(
+        0, len(total), BLOCKS
+    ):  # a round that was slower as a whole is no stall: it is the rounds' variance
+        part = slice(start, start + BLOCKS)
+        if (stalls[part] & (total[part] > 0)).sum() > MAX_STALLS * (total[part] > 0).sum():
+            stalls[part] = False
     series = common[(total > 0) & ~stalls]
     if len(series) < MIN_BLOCKS or (spread := float(series.std(ddof=1))) == 0:
         return common, 0.0, stalls
@@ -163,29 +209,32 @@ def _shared(blocks: Columns) -> tuple[Floats, float, NDArray[np.bool_]]:
     return common, spread / sqrt(len(series)) * sqrt((1 + memory) / (1 - memory)), stalls
 
 
-def _margins(blocks: Columns, margin: float) -> Margins:
-    """Return the margins to both sides: what all digests share is the machine's, where too few rounds tell."""
+def _margins(blocks: Columns, margin: float, seen: bool) -> tuple[Margins, float]:
+    """Return the margins to both sides, and what all digests share where it is the machine's, or may be."""
     if len(blocks["n"]) == 0 or len(np.unique(blocks["round"])) >= MIN_ROUNDS:
-        return margin, margin
+        return (margin, margin), 0.0
     centres = sorted(
-        (float(np.median(rows["shift"].astype(np.float64))), float(rows["n"].sum())) for _, rows in _by_digest(blocks)
+        (float(np.median(rows["shift"].astype(np.float64))), float(rows["n"].sum())) for _, rows in by_digest(blocks)
     )
     if len(centres) < MIN_SHARING:
-        return margin, margin
+        return (margin, margin), 0.0
     upto = np.cumsum([n for _, n in centres])
     common = centres[int(np.searchsorted(upto, upto[-1] / 2))][0]
-    if not RUN_NOISE < abs(common) < RUN_DRIFT:
-        return margin, margin
-    return margin + max(-common, 0.0), margin + max(common, 0.0)
+    if abs(common) <= RUN_NOISE or (seen and abs(common) >= RUN_DRIFT):
+        return (margin, margin), 0.0
+    wider = common if seen else UNSEEN_FACTOR * common
+    return (margin + max(-wider, 0.0), margin + max(wider, 0.0)), common
 
 
-def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, float]:
+def _tail(rows: Columns | None, margins: Margins) -> tuple[Test | None, Test | None, float]:
+    """Return the test of the tail over blocks, that over rounds, and how much longer it is."""
     if rows is None or len(rows["n"]) < MIN_TAILS:
-        return None, 0.0
+        return None, None, 0.0
     a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
-    return trimmed(np.log(np.maximum(b, 1) / np.maximum(a, 1)), (2 * margins[0], 2 * margins[1])), float(
-        np.median(b - a)
-    )
+    shifts, twice = np.log(np.maximum(b, 1) / np.maximum(a, 1)), (2 * margins[0], 2 * margins[1])
+    rounds = _by_round(rows["round"], shifts, np.ones(len(a)), shifts)[0]
+    over_rounds = trimmed(rounds, twice, 0.0) if len(rounds) >= MIN_ROUNDS else None
+    return trimmed(shifts, twice), over_rounds, float(np.median(b - a))
 
 
 def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, levels: Floats) -> tuple[Floats, Floats]:
@@ -197,21 +246,11 @@ def _by_round(rounds: NDArray[np.generic], shifts: Floats, counts: Floats, level
     ) / total
 
 
-def _by_digest(columns: Columns) -> Iterator[tuple[str, Columns]]:
-    digests = columns["digest"]
-    if len(digests) == 0:
-        return
-    edges = np.flatnonzero(digests[1:] != digests[:-1]) + 1
-    starts, ends = [0, *edges.tolist()], [*edges.tolist(), len(digests)]
-    for start, end in zip(starts, ends, strict=True):
-        yield str(digests[start]), {name: values[start:end] for name, values in columns.items()}
-
-
 def bootstrap_quantile(tails: Columns, seed: int = 1) -> dict[str, tuple[float, float]]:
     """Return each digest's 95 % interval of B's p95 over A's: blocks of time drawn with replacement (Kuensch 1989)."""
     chance = np.random.default_rng(seed)
     intervals = {}
-    for digest, rows in _by_digest(tails):
+    for digest, rows in by_digest(tails):
         a, b = rows["tail_a_ns"].astype(np.float64), rows["tail_b_ns"].astype(np.float64)
         if len(a) < MIN_TAILS:
             continue

@@ -6,21 +6,31 @@ slower        the middle of its times is beyond the margin, after correction for
 faster        the middle of its times is beyond the margin in the other direction
 same          its interval is inside the margin, or the difference is less than the margin's time
 unstable      neither: the interval crosses the margin
-cannot tell   too few events in both runs, or the runs themselves can't carry a claim
+cannot tell   too few events in both runs, or the runs themselves can't carry a claim, or other programs took
+              processors beside one side
 errors changed  statements fail that did not, or fail with another error: nothing is said about their times
-docs/report.md explains it with examples.
+
+Each of slower, faster and same rests on the blocks of time that may say so (interference.py). Fewer than 30 events are
+tested exactly (exact.py). The correction is weighted by the time at stake (Genovese, Roeder and Wasserman 2006), so
+that thousands of light digests do not drown the heavy few. docs/report.md explains it with examples.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, log1p
+from math import exp, log1p, sqrt
 from typing import Any
 
 import numpy as np
 
-from .shifts import Shift, Test
+from .exact import MIN_PAIRS, Exact, rounds_needed
+from .shifts import Shift, Shifts, Test
 
 MIN_EVENTS = 30
-FALSE_DISCOVERIES = 0.1  # among digests just at the margin; those that did not change are far below it
+FALSE_DISCOVERIES = 0.4  # among digests just at the margin: those that did not change are far below it
+SAME_P = 0.05
+UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
+ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does to all digests
+EVEN_SHARE = 0.75  # of the weight of the correction is the same for each digest, the rest goes by time
 TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
 
 SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
@@ -58,38 +68,74 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One digest to judge: its row of pairs.sql, its shifts, how many errors are new."""
+    """One digest to judge: its row of pairs.sql, its shifts, how many errors are new.
+
+    `usable`: its shifts over the blocks that may be used, where that is not all of them. `exact`: the test of its few
+    pairs. `time_ns`: the time at stake.
+    """
 
     digest: str
     pair: dict[str, Any] | None
     shift: Shift | None
     new_errors: int
+    usable: Shifts | None = None
+    exact: Exact | None = None
+    time_ns: float = 0.0
+
+    def side(self, word: str) -> Shift | None:
+        """Return the shift that may say this word."""
+        if self.usable is None:
+            return self.shift
+        return {SLOWER: self.usable.slower, FASTER: self.usable.faster, SAME: self.usable.same}[word]
 
 
-def judge_all(cases: list[Case], margin: Margin, doubt: str | None = None) -> dict[str, Verdict]:
-    """Return the verdict on each digest. `doubt`: why the runs can't carry any claim; None = they can."""
-    testable = [case for case in cases if not case.new_errors and _not_judgeable(case, doubt) is None]
-    slower = corrected([_p(case.shift, "p_above") for case in testable])
-    faster = corrected([_p(case.shift, "p_below") for case in testable])
-    tail = corrected([_tail_p(case.shift) for case in testable])
+@dataclass(frozen=True)
+class Conditions:
+    """What holds for all digests. `doubt`: why the runs can't carry any claim. `disturbed`: what others took, in words,
+    where they took it unequally. `unseen`: why that can't be known. `rounds`: of each side.
+    """
+
+    doubt: str | None = None
+    disturbed: str | None = None
+    unseen: str | None = None
+    rounds: int = 1
+
+
+def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None = None) -> dict[str, Verdict]:
+    """Return the verdict on each digest."""
+    conditions = conditions or Conditions()
+    testable = [case for case in cases if not case.new_errors and _not_judgeable(case, conditions) is None]
+    rounds_p = UNSEEN_ROUNDS_P if conditions.unseen else ROUNDS_P
+    weights = weights_of([case.time_ns for case in testable])
+    slower = corrected([_p(case, SLOWER, "p_above", rounds_p) for case in testable], weights)
+    faster = corrected([_p(case, FASTER, "p_below", rounds_p) for case in testable], weights)
+    tail = corrected([_tail_p(case.side(SLOWER), rounds_p) for case in testable], weights)
     verdicts = {}
     for case in cases:
         if case.new_errors:
             verdicts[case.digest] = Verdict(
                 ERRORS, f"{case.new_errors:,} new error{'s' if case.new_errors > 1 else ''}"
             )
-        elif (why := _not_judgeable(case, doubt)) is not None:
+        elif (why := _not_judgeable(case, conditions)) is not None:
             verdicts[case.digest] = Verdict(CANNOT_TELL, why)
     for case, up, down, end in zip(testable, slower, faster, tail, strict=True):
-        verdicts[case.digest] = _judge(case, margin, up, down, end)
+        judge = _judge_few if case.exact else _judge
+        verdicts[case.digest] = judge(case, margin, conditions, (up, down, end))
     return verdicts
 
 
-def _not_judgeable(case: Case, doubt: str | None) -> str | None:
+def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
     """Return why nothing can be said of a digest, None where something can."""
-    if doubt is not None:
-        return doubt
+    if conditions.doubt is not None:
+        return conditions.doubt
     events = case.shift.events if case.shift else 0
+    if case.exact is not None:
+        if case.exact.pairs >= MIN_PAIRS:
+            return None
+        wanted = rounds_needed(conditions.rounds, case.exact.pairs, 0, 1, 0)
+        if not case.exact.pairs and conditions.disturbed:
+            return conditions.disturbed
+        return f"{case.exact.pairs} undisturbed pairs, {MIN_PAIRS} at least can tell: {wanted}"
     if events < MIN_EVENTS:
         return f"{events} events in both; {MIN_EVENTS} are needed"
     if case.shift is None or case.shift.middle is None:
@@ -97,24 +143,51 @@ def _not_judgeable(case: Case, doubt: str | None) -> str | None:
     return None
 
 
-def _judge(case: Case, margin: Margin, up: float, down: float, end: float) -> Verdict:
-    shift, pair = case.shift, case.pair or {}
-    assert shift is not None
-    middle = shift.middle
-    assert middle is not None
-    ratio, difference = exp(middle.shift), _difference(pair, middle)
-    if up <= FALSE_DISCOVERIES and difference >= margin.ns:
-        return Verdict(SLOWER, f"x{ratio:.2f}", up)
-    if down <= FALSE_DISCOVERIES and -difference >= margin.ns:
-        return Verdict(FASTER, f"x{ratio:.2f}", down)
-    if shift.tail and end <= FALSE_DISCOVERIES and shift.tail_ns >= TAIL_NS_FACTOR * margin.ns:
-        return Verdict(SLOWER, f"p95 x{exp(shift.tail.shift):.1f}", end)
-    test = shift.rounds or middle
-    if -margin.log < test.low and test.high < margin.log:
-        return Verdict(SAME, "within the margin")
-    if abs(difference) < margin.ns:
+def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
+    whole, pair = case.shift, case.pair or {}
+    assert whole is not None
+    assert whole.middle is not None
+    slower, faster, same = (case.side(word) for word in (SLOWER, FASTER, SAME))
+    if (up := slower and slower.middle) and p[0] <= FALSE_DISCOVERIES and _difference(pair, up) >= margin.ns:
+        return Verdict(SLOWER, f"x{exp(up.shift):.2f}", p[0])
+    if (down := faster and faster.middle) and p[1] <= FALSE_DISCOVERIES and -_difference(pair, down) >= margin.ns:
+        return Verdict(FASTER, f"x{exp(down.shift):.2f}", p[1])
+    if slower and slower.tail and p[2] <= FALSE_DISCOVERIES and slower.tail_ns >= TAIL_NS_FACTOR * margin.ns:
+        return Verdict(SLOWER, f"p95 x{exp(slower.tail.shift):.1f}", p[2])
+    test = same and (same.rounds or same.middle)
+    if test and same and same.middle:
+        if -margin.log < test.low and test.high < margin.log:
+            return Verdict(SAME, "within the margin")
+        if abs(_difference(pair, same.middle)) < margin.ns:
+            return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
+    if conditions.disturbed and test is None:
+        return Verdict(CANNOT_TELL, conditions.disturbed)
+    if conditions.unseen and abs(whole.shared) > margin.log:
+        ratio = exp(whole.shared)
+        return Verdict(CANNOT_TELL, f"most statements moved together, by x{ratio:.2f}: {conditions.unseen}")
+    crossing = test or whole.rounds or whole.middle
+    wanted = rounds_needed(conditions.rounds, MIN_EVENTS, crossing.error, crossing.shift, margin.log)
+    if conditions.disturbed and test is not whole.middle and test is not whole.rounds:
+        return Verdict(CANNOT_TELL, f"{conditions.disturbed}; {wanted}")
+    return Verdict(UNSTABLE, f"its interval crosses the margin; {wanted}")
+
+
+def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:
+    """Judge a digest by the exact test of its few pairs."""
+    exact, level = case.exact, float((case.pair or {}).get("median_a_ns") or 0)
+    assert exact is not None
+    difference = level * (exact.ratio - 1)
+    if p[0] <= FALSE_DISCOVERIES and difference >= margin.ns:
+        return Verdict(SLOWER, f"x{exact.ratio:.2f}, {exact.pairs} pairs", p[0])
+    if p[1] <= FALSE_DISCOVERIES and -difference >= margin.ns:
+        return Verdict(FASTER, f"x{exact.ratio:.2f}, {exact.pairs} pairs", p[1])
+    if exact.p_beyond <= SAME_P:
+        return Verdict(SAME, f"within the margin, {exact.pairs} pairs")
+    if level and exact.spread and abs(difference) + 2 * level * exact.spread < margin.ns:
         return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
-    return Verdict(UNSTABLE, "its interval crosses the margin")
+    error = exact.spread / sqrt(exact.pairs)
+    wanted = rounds_needed(conditions.rounds, exact.pairs, error, exact.shift, margin.log)
+    return Verdict(CANNOT_TELL, f"x{exact.ratio:.2f} in {exact.pairs} pairs is not certain: {wanted}")
 
 
 def _difference(pair: dict[str, Any], middle: Test) -> float:
@@ -124,23 +197,41 @@ def _difference(pair: dict[str, Any], middle: Test) -> float:
     return float("inf") if middle.shift > 0 else float("-inf")
 
 
-def _p(shift: Shift | None, name: str) -> float:
-    """Return the greater p of the blocks' and the rounds' test: an effect has to be beyond both variances."""
-    tests = [test for test in (shift and shift.middle, shift and shift.rounds) if test]
-    return max((float(getattr(test, name)) for test in tests), default=1.0)
+def _p(case: Case, word: str, name: str, rounds_p: float) -> float:
+    """Return the p of the blocks' test, where the rounds' test agrees: an effect has to be beyond both variances."""
+    if case.exact is not None:
+        return float(getattr(case.exact, name))
+    shift = case.side(word)
+    if shift is None or shift.middle is None:
+        return 1.0
+    if shift.rounds is not None and getattr(shift.rounds, name) > rounds_p:
+        return 1.0
+    return float(getattr(shift.middle, name))
 
 
-def _tail_p(shift: Shift | None) -> float:
-    return shift.tail.p_above if shift and shift.tail else 1.0
+def _tail_p(shift: Shift | None, rounds_p: float) -> float:
+    if shift is None or shift.tail is None or (shift.tail_rounds and shift.tail_rounds.p_above > rounds_p):
+        return 1.0
+    return shift.tail.p_above
 
 
-def corrected(p_values: list[float]) -> list[float]:
-    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995).
+def weights_of(times: Sequence[float]) -> list[float]:
+    """Return weights with the mean 1: EVEN_SHARE of each is the same for all, the rest goes by the time at stake."""
+    total = sum(times)
+    if not total:
+        return [1.0] * len(times)
+    return [EVEN_SHARE + (1 - EVEN_SHARE) * len(times) * time / total for time in times]
 
-    scipy.stats.false_discovery_control does the same, but takes half a second to load: an eighth of a small report.
+
+def corrected(p_values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
+    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995), weighted with the mean 1.
+
+    scipy.stats.false_discovery_control does the same without weights, but takes half a second to load: an eighth of a
+    small report.
     """
-    order = np.argsort(p_values)[::-1]
-    scaled = np.asarray(p_values)[order] * len(p_values) / np.arange(len(p_values), 0, -1)
-    result = np.empty(len(p_values))
+    weighted = np.minimum(np.asarray(p_values, np.float64) / np.asarray(weights or [1.0] * len(p_values)), 1.0)
+    order = np.argsort(weighted, kind="stable")[::-1]
+    scaled = weighted[order] * len(weighted) / np.arange(len(weighted), 0, -1)
+    result = np.empty(len(weighted))
     result[order] = np.minimum(1.0, np.minimum.accumulate(scaled))
     return [float(p) for p in result]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads counters of the target's machine from its /proc (proc(5)): of this machine, or of another through ssh.
 
-Through ssh: one ssh for the whole run, with a shell there that prints three files for each line that it is sent. Keys
+Through ssh: one ssh for the whole run, with a shell there that prints some files for each line that it is sent. Keys
 or an agent log in; ssh never prompts, and nothing is installed there.
 """
 
 import os
 import select
+import shlex
 import shutil
 import subprocess
 import time
@@ -16,41 +17,52 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ...common.errors import InputError, TargetError
+from .ticks import process_cpu_ns
 
 Values = Iterator[tuple[str, str, float]]  # source, name, value
 
 CPU_FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-FILES = ("stat", "diskstats", "net/dev")
+FILES = ("stat", "diskstats", "net/dev", "pressure/cpu", "pressure/io", "pressure/memory")
 BREAK, END = "== querytape", "== querytape end"
+SERVERS = ("mysqld", "mariadbd")  # names of the target's process
+# The process of the target is that of its pid file, else the only one of such a name.
 SCRIPT = (
-    "while read -r tick; do "
-    + f" echo {BREAK!r}; ".join(f"cat /proc/{name};" for name in FILES)
+    'p=$(cat {pid_file} 2>/dev/null); case $p in ""|*[!0-9]*) p=$(pidof '
+    + " ".join(SERVERS)
+    + ' 2>/dev/null);; esac; case $p in ""|*[!0-9]*) p=none;; esac; while read -r tick; do '
+    + f" echo {BREAK!r}; ".join(f"cat /proc/{name} 2>/dev/null;" for name in (*FILES, "$p/stat"))
     + f" echo {END!r}; done"
 )
 FIRST_ANSWER_S, ANSWER_S = 15.0, 5.0
 
 
 class Host:
-    """This machine."""
+    """This machine. `source`: how its samples are named; `pid`: the target's process, where it is here and known."""
 
-    def __init__(self, proc: Path = Path("/proc")) -> None:
+    def __init__(self, proc: Path = Path("/proc"), source: str = "host", pid: int | None = None) -> None:
         self._proc = proc
+        self._source = source
+        self._files = (*FILES, f"{pid}/stat") if pid else FILES
 
     def read(self) -> Values:
         """Yield counters since the machine's start. Raises TargetError where they can't be read any more."""
-        return counters([_text(self._proc / name) for name in FILES])
+        yield from counters([_text(self._proc / name) for name in self._files], self._source)
+        yield self._source, "own cpu_ns", float(process_cpu_ns())
 
     def close(self) -> None:
         """Release what `read` needs: nothing here."""
 
 
 class SshHost(Host):
-    """Another machine: `ssh://user@host:port`. Raises TargetError where ssh does not get there."""
+    """Another machine: `ssh://user@host:port`. Raises TargetError where ssh does not get there.
 
-    def __init__(self, url: str) -> None:
+    `pid_file`: where the target says that its process id is.
+    """
+
+    def __init__(self, url: str, pid_file: str = "") -> None:
         self._url = url
         self._process = subprocess.Popen(
-            [*ssh_command(url), SCRIPT],
+            [*ssh_command(url), SCRIPT.format(pid_file=shlex.quote(pid_file or "/nowhere"))],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -124,29 +136,59 @@ def ssh_command(url: str) -> list[str]:
     return [program, "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *port, *user, "--", parts.hostname]
 
 
-def counters(texts: list[str]) -> Values:
-    """Yield what is in stat, diskstats and net/dev: CPU in ticks, switches, interrupts, disk and network bytes."""
-    stat, disks, net = (*texts, "", "", "")[:3]
-    for line in stat.splitlines():
+def counters(texts: list[str], source: str = "host") -> Values:
+    """Yield what is in FILES and the target's stat: CPU in ticks, switches, disk and network bytes, stalls in us."""
+    texts = [*texts, *([""] * (len(FILES) + 1 - len(texts)))]
+    named = (*_of_stat(texts[0]), *_of_devices(*texts[1:3]), *_of_pressure(texts[3:6]), *_of_process(texts[6]))
+    return ((source, name, value) for name, value in named)
+
+
+def _of_stat(text: str) -> Iterator[tuple[str, float]]:
+    cpus = 0
+    for line in text.splitlines():
         word, *values = line.split() or [""]
         if word == "cpu":
             for name, value in zip(CPU_FIELDS, values, strict=False):
-                yield "host", f"cpu {name}", float(value)
+                yield f"cpu {name}", float(value)
+        elif word.startswith("cpu"):
+            cpus += 1
         elif word in ("ctxt", "procs_running", "procs_blocked"):
-            yield "host", word, float(values[0])
+            yield word, float(values[0])
         elif word == "intr":
-            yield "host", "interrupts", float(values[0])
+            yield "interrupts", float(values[0])
+    if cpus:
+        yield "cpus", float(cpus)
+
+
+def _of_pressure(texts: list[str]) -> Iterator[tuple[str, float]]:
+    """Yield for how long something waited for CPU, disk or memory; not each kernel has pressure stall information."""
+    for name, text in zip(("cpu", "io", "memory"), texts, strict=True):
+        for line in text.splitlines():
+            word, _, total = line.partition(" ")[0], *line.rpartition("total=")[1:]
+            if word == "some" and total.isdigit():
+                yield f"pressure {name} some_us", float(total)
+
+
+def _of_process(text: str) -> Iterator[tuple[str, float]]:
+    """Yield the CPU ticks of the target's process; another program's stat, or none, gives nothing."""
+    head, _, rest = text.rpartition(")")
+    fields = rest.split()
+    if head.partition("(")[2].startswith(SERVERS) and len(fields) > 12:
+        yield "target cpu", float(fields[11]) + float(fields[12])
+
+
+def _of_devices(disks: str, net: str) -> Iterator[tuple[str, float]]:
     for line in disks.splitlines():
         part = line.split()
         if len(part) > 9 and not part[2].startswith(("loop", "ram")):
-            yield "host", f"disk {part[2]} read_bytes", float(part[5]) * 512
-            yield "host", f"disk {part[2]} written_bytes", float(part[9]) * 512
+            yield f"disk {part[2]} read_bytes", float(part[5]) * 512
+            yield f"disk {part[2]} written_bytes", float(part[9]) * 512
     for line in net.splitlines():
         name, colon, rest = line.partition(":")
         if colon:
             part = rest.split()
-            yield "host", f"net {name.strip()} received_bytes", float(part[0])
-            yield "host", f"net {name.strip()} sent_bytes", float(part[8])
+            yield f"net {name.strip()} received_bytes", float(part[0])
+            yield f"net {name.strip()} sent_bytes", float(part[8])
 
 
 def _text(path: Path) -> str:

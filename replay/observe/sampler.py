@@ -8,6 +8,7 @@ tick took is kept as well (`sampler`, `cost_ns`), to show that sampling does not
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -29,11 +30,11 @@ ENGINE_EVERY = 10  # ticks between two texts of SHOW ENGINE INNODB STATUS
 class Sampler:
     """Samples from `start` to `stop`; `problem`: why it ended early. `flush` may be called from another thread."""
 
-    def __init__(self, folder: Path, target: Target, interval_ns: int, host: Host | None) -> None:
+    def __init__(self, folder: Path, target: Target, interval_ns: int, hosts: Sequence[Host]) -> None:
         self._folder = folder
         self._target = target
         self._interval_ns = interval_ns
-        self._host = host  # the target's machine, None where it cannot be seen
+        self._hosts = list(hosts)  # the target's machine and this one, as far as they can be seen
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self._lock = threading.Lock()
@@ -52,8 +53,8 @@ class Sampler:
         self._end.set()
         if self._thread.is_alive():
             self._thread.join(10)
-        if self._host is not None:
-            self._host.close()
+        for host in self._hosts:
+            host.close()
 
     def _run(self) -> None:
         try:
@@ -76,7 +77,7 @@ class Sampler:
 
     def _tick(self, con: "Connection[Any]", number: int) -> None:
         real_ns, began = time.time_ns(), time.monotonic_ns()
-        counters = [*status(con), *processes(con), *self._host_values()]
+        counters = [*self._host_values(), *status(con), *processes(con)]
         counters.append(("sampler", "cost_ns", float(time.monotonic_ns() - began)))
         rows = []
         for source, name, value in counters:
@@ -94,16 +95,16 @@ class Sampler:
             self._waiting["texts"] += texts
 
     def _host_values(self) -> list[tuple[str, str, float]]:
-        """Return the machine's counters; after an error it is noted as the problem, and not read again."""
-        if self._host is None:
-            return []
-        try:
-            return list(self._host.read())
-        except TargetError as error:
-            self.problem = str(error)
-            self._host.close()
-            self._host = None
-            return []
+        """Return the machines' counters; after an error it is noted as the problem, and that one not read again."""
+        values: list[tuple[str, str, float]] = []
+        for host in tuple(self._hosts):
+            try:
+                values += host.read()
+            except TargetError as error:
+                self.problem = str(error)
+                host.close()
+                self._hosts.remove(host)
+        return values
 
     def flush(self, con: duckdb.DuckDBPyConnection) -> None:
         """Write what was sampled since the last flush as one part of each table."""

@@ -97,6 +97,8 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
         "report/error_counts",
         "report/stalls",
         "report/server_times",
+        "report/interference",
+        "report/few_pairs",
     )
     assert rows > 0 or name in may_be_empty
 

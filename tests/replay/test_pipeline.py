@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError, RefusedError, TargetError
 from querytape.replay import Finding, ReplayOptions, Target, replay
-from querytape.replay.pipeline import open_host, read_target_facts, refuse
+from querytape.replay.pipeline import open_hosts, read_target_facts, refuse
+from querytape.servers.facts import Facts
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import make_tape
@@ -23,12 +24,13 @@ def test_refusals_are_one_error() -> None:
 
 
 def test_machine_and_read_target(tmp_path: Path) -> None:
-    """Another machine is not seen without --host-metrics; without a read target nothing is known of it."""
+    """Another machine is not seen without --host-metrics, this one is; without a read target nothing is known of it."""
     away = ReplayOptions(Target("u", "db", "10.0.0.7"), tmp_path / "a.run")
     here = ReplayOptions(Target("u", socket="/s"), tmp_path / "a.run")
-    assert open_host(away) is None
-    assert open_host(here) is not None
-    assert open_host(replace(here, sample_ns=0)) is None
+    facts = Facts("8.0")
+    assert {source for host in open_hosts(away, facts) for source, _, _ in host.read()} == {"tool"}
+    assert {source for host in open_hosts(here, facts) for source, _, _ in host.read()} == {"host"}
+    assert open_hosts(replace(here, sample_ns=0), facts) == ()
     assert read_target_facts(here) is None
 
 

@@ -11,13 +11,13 @@
 --   .read analyze/sql/report/blocks.sql
 WITH sides AS (
     SELECT digest, run, round, least(39, 40 * (start_ns - first_ns) // greatest(span_ns, 1))::INTEGER AS block,
-        count(*) AS n, avg(ln(greatest(service_ns, 1))) AS level
+        count(*) AS n, mean_of(ln(greatest(service_ns, 1))) AS level
     FROM outcome, (SELECT min(start_ns) AS first_ns, max(start_ns) - min(start_ns) AS span_ns FROM outcome WHERE run = 'a')
     WHERE ok AND digest IS NOT NULL
     GROUP BY ALL
 ), paired AS (
-    SELECT digest, round, block, count(*) AS n, avg(ln(greatest(b_ns, 1) / greatest(a_ns, 1))) AS shift,
-        avg(ln(greatest(a_ns, 1))) AS level_a
+    SELECT digest, round, block, count(*) AS n, mean_of(ln(greatest(b_ns, 1) / greatest(a_ns, 1))) AS shift,
+        mean_of(ln(greatest(a_ns, 1))) AS level_a
     FROM paired_times
     GROUP BY ALL
 ), few AS (

@@ -15,7 +15,7 @@ WITH first_last AS (
 ), statements AS (
     SELECT run, round, count(*) / 1000.0 AS thousands FROM outcome WHERE status = 'executed' GROUP BY run, round
 ), rates AS (
-    SELECT f.run, f.name, avg((f.last - f.first) / s.thousands) AS rate
+    SELECT f.run, f.name, avg((f.last - f.first) / s.thousands ORDER BY f.round) AS rate
     FROM first_last AS f
     JOIN statements AS s ON f.run = s.run AND f.round = s.round
     WHERE f.last >= f.first

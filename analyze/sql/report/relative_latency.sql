@@ -12,7 +12,7 @@ WITH usual AS (
 )
 SELECT o.run, o.round, least(19, 20 * (o.sent_ns - s.first_ns) // s.span_ns)::INTEGER AS part,
     any_value(s.first_ns)::BIGINT AS first_ns, any_value(s.span_ns)::BIGINT AS span_ns, count(*) AS n,
-    exp(avg(ln(greatest(o.service_ns, 1)) - u.level)) AS relative_latency
+    exp(mean_of(ln(greatest(o.service_ns, 1)) - u.level)) AS relative_latency
 FROM outcome AS o
 JOIN usual AS u ON o.run = u.run AND o.digest = u.digest
 JOIN spans AS s ON o.run = s.run AND o.round = s.round

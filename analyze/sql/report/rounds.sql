@@ -5,10 +5,10 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/rounds.sql
 WITH levels AS (
-    SELECT run, round, digest, count(*) AS n, avg(ln(greatest(service_ns, 1))) AS level
+    SELECT run, round, digest, count(*) AS n, mean_of(ln(greatest(service_ns, 1))) AS level
     FROM outcome WHERE ok AND digest IS NOT NULL GROUP BY ALL
 ), against AS (
-    SELECT l.run, l.round, exp(sum(l.n * (l.level - f.level)) / sum(l.n)) AS relative_latency
+    SELECT l.run, l.round, exp(sum(l.n * (l.level - f.level) ORDER BY l.digest) / sum(l.n)) AS relative_latency
     FROM levels AS l
     JOIN levels AS f ON f.run = 'a' AND f.round = 1 AND l.digest = f.digest
     GROUP BY l.run, l.round

@@ -28,12 +28,12 @@ WITH wanted AS (
     WINDOW one AS (PARTITION BY run, name, counter ORDER BY real_ns)
 ), ticks AS (
     SELECT run, name, (at_ns // getvariable('bin_ns'))::BIGINT AS bin,
-        CASE WHEN name = 'threads running' THEN avg(value) ELSE sum(step) / (getvariable('bin_ns') / 1e9) END AS value
+        CASE WHEN name = 'threads running' THEN avg(value ORDER BY at_ns) ELSE sum(step ORDER BY at_ns, counter) / (getvariable('bin_ns') / 1e9) END AS value
     FROM steps
     WHERE name = 'threads running' OR step IS NOT NULL
     GROUP BY run, name, bin
 ), processors AS (
-    SELECT run, bin, sum(value) AS value FROM ticks WHERE name LIKE 'cpu %' GROUP BY ALL
+    SELECT run, bin, sum(value ORDER BY name) AS value FROM ticks WHERE name LIKE 'cpu %' GROUP BY ALL
 )
 SELECT t.run, t.name, t.bin, CASE WHEN t.name LIKE 'cpu %' THEN 100 * t.value / nullif(p.value, 0) ELSE t.value END AS value
 FROM ticks AS t

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build
-from querytape.analyze.findings.trust import clock_step_s, doubt
+from querytape.analyze.findings.doubt import doubt
+from querytape.analyze.findings.trust import clock_step_s
 
 from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import MS, make_run

@@ -21,6 +21,7 @@ from querytape.analyze.verdicts.verdict import (
     SLOWER,
     UNSTABLE,
     Case,
+    Conditions,
     Margin,
     Verdict,
     corrected,
@@ -89,7 +90,7 @@ def test_the_weaker_of_blocks_and_rounds_counts(sign: int) -> None:
     assert judged(sure, sure).word == judged(sure, None).word == word
     assert judged(sure, unsure).word == UNSTABLE
     assert judged(unsure, sure).word != word
-    found = judged(sure, shifted(sign * 0.7, error=0.15)).p
+    found = judged(shifted(sign * 0.7, error=0.15), shifted(sign * 0.7, error=0.1)).p
     assert found is not None
     assert found == pytest.approx(20 * shifted(0.7, error=0.15).p_above)
 
@@ -121,7 +122,7 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
     pair = {"median_a_ns": cases.get("median_ns", 1_000_000)}
     verdict = judge_all([Case("x", pair, shift, cases.get("new_errors", 0))], Margin())["x"]
     assert verdict.word == words
-    doubted = judge_all([Case("x", pair, shift, 0)], Margin(), "the clocks differ")["x"]
+    doubted = judge_all([Case("x", pair, shift, 0)], Margin(), Conditions("the clocks differ"))["x"]
     assert doubted == Verdict(CANNOT_TELL, "the clocks differ")
 
 

@@ -29,7 +29,21 @@ def test_what_this_machine_has(tmp_path: Path) -> None:
     assert (values["disk sda read_bytes"], values["disk sda written_bytes"]) == (30 * 512, 70 * 512)
     assert not any("loop0" in name for name in values)
     assert (values["net eth0 received_bytes"], values["net eth0 sent_bytes"]) == (100, 200)
-    assert list(Host(tmp_path / "nowhere").read()) == []
+    assert [name for _, name, _ in Host(tmp_path / "nowhere").read()] == ["own cpu_ns"]
+
+
+def test_who_takes_the_processors(tmp_path: Path) -> None:
+    """Pressure stall information and the target's process; another program of that number is not the target."""
+    (tmp_path / "pressure").mkdir()
+    (tmp_path / "pressure" / "cpu").write_text("some avg10=0.00 avg60=0.00 avg300=0.00 total=123\nfull total=9\n")
+    (tmp_path / "7").mkdir()
+    numbers = " ".join(str(n) for n in range(4, 30))
+    for name, expected in (("mariadbd", 14 + 15), ("my) sqld", None), ("sh", None), ("mysqld", 14 + 15)):
+        (tmp_path / "7" / "stat").write_text(f"7 ({name}) S {numbers}\n")
+        values = {name: value for _, name, value in Host(tmp_path, "tool", 7).read()}
+        assert values.get("target cpu") == expected
+        assert values["pressure cpu some_us"] == 123
+        assert values["own cpu_ns"] > 0
 
 
 @pytest.fixture

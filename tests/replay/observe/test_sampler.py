@@ -47,7 +47,7 @@ def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
 @pytest.mark.mariadb
 def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
     """Where the sampler's own connection is lost, the run says so."""
-    sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, None)
+    sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, ())
     before = {row[0] for row in shop.execute("SHOW PROCESSLIST")}
     sampler.start()
     until = time.monotonic() + 20

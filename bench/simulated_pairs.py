@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of runs as machines make them: log-normal times, a slow factor that all share, other programs; a known effect.
+
+What other programs take makes each statement slower by a share of its own, and is sampled as a replay samples it.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..analyze.verdicts.exact import few_pairs
+from ..analyze.verdicts.interference import UNKNOWN, Disturbance, disturbance
+from ..analyze.verdicts.shifts import UNSEEN_FACTOR, measure_undisturbed
+from ..analyze.verdicts.verdict import MIN_EVENTS, Case, Conditions, Margin, judge_all
+
+DIGESTS = 20
+CHANGED = 3
+BLOCKS = 40
+CPUS = 2
+PER_CORE = 0.4  # each core that others take makes a statement slower by so much, as a logarithm
+SAMPLING = 0.03  # cores: how far a sample is off
+Floats = NDArray[np.float64]
+Effect = Callable[[np.random.Generator, Floats], Floats]
+
+EFFECTS: dict[str, Effect] = {
+    "none": lambda chance, b: b,
+    "5 %": lambda chance, b: b * 1.05,
+    "20 %": lambda chance, b: b * 1.2,
+    "50 %": lambda chance, b: b * 1.5,
+    "twice": lambda chance, b: b * 2,
+    "tail": lambda chance, b: np.where(chance.random(len(b)) < 0.1, 5 * b, b),
+}
+LOADS = {
+    "none": "steady",
+    "beside B": "1.5 of 2 cores taken beside B",
+    "beside both": "1.5 of 2 cores taken beside both",
+    "in bursts": "1.8 of 2 cores taken in a quarter of the blocks, of each side others",
+    "drift": "others beside B grow from 0 to 1.5 of 2 cores",
+    "steal": "1 of 2 cores stolen from B in a quarter of the blocks",
+    "a quarter": "1.5 of 2 cores taken beside B in a quarter of the blocks",
+    "changing": "others take 0 to 1.8 of 2 cores, another share in each run",
+}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """One row of the table. `events` of each digest in a round; `seen`: what others take is sampled."""
+
+    effect: str
+    n: int
+    load: str = "none"
+    spread: float = 0.3
+    wander: float = 0.0
+    everywhere: bool = False
+    seen: bool = True
+    rounds: int = 1
+
+    @property
+    def on(self) -> str:
+        """The effect, and what it is on."""
+        name = "tail only: 10 % of the events, 5 times" if self.effect == "tail" else self.effect
+        return name if name == "none" else f"{name}, {'all digests' if self.everywhere else 'one digest'}"
+
+    @property
+    def events(self) -> str:
+        """How many events each digest has."""
+        return f"{self.n:,}" if self.rounds == 1 else f"{self.n:,} in each of {self.rounds} rounds"
+
+    @property
+    def machine(self) -> str:
+        """What the machine does."""
+        words = [LOADS[self.load]] if self.load != "none" or not self.wander else []
+        return ", ".join(
+            [*words, *(["wanders by 10 %"] if self.wander else []), *([] if self.seen else ["not seen from here"])]
+        )
+
+
+def taken(simulation: Simulation, chance: np.random.Generator) -> dict[str, Floats]:
+    """Return the cores that others take in each block, by side; `steal`: what the hypervisor takes from B."""
+    load: dict[str, Floats] = {side: np.zeros(BLOCKS) for side in ("a", "b", "steal")}
+    quarter = {side: chance.permutation(BLOCKS) < BLOCKS // 4 for side in ("a", "b")}
+    if simulation.load in ("beside B", "beside both"):
+        load["b"] += 1.5
+    if simulation.load == "beside both":
+        load["a"] += 1.5
+    if simulation.load == "in bursts":
+        load = {**load, **{side: 1.8 * hit.astype(np.float64) for side, hit in quarter.items()}}
+    if simulation.load == "drift":
+        load["b"] = np.linspace(0, 1.5, BLOCKS)
+    if simulation.load == "steal":
+        load["steal"] = quarter["b"].astype(np.float64)
+    if simulation.load == "a quarter":
+        load["b"] = 1.5 * quarter["b"].astype(np.float64)
+    if simulation.load == "changing":
+        load = {**load, **{side: np.full(BLOCKS, 1.8 * chance.random()) for side in ("a", "b")}}
+    return load
+
+
+def sampled(chance: np.random.Generator, load: dict[str, Floats], number: int) -> Iterator[dict[str, Any]]:
+    """Yield the rows of interference.sql for one round."""
+    for side in ("a", "b"):
+        for block in range(BLOCKS):
+            others = max(load[side][block] + SAMPLING * chance.normal(), 0)
+            steal = load["steal"][block] if side == "b" else 0.0
+            idle = max(CPUS - others - steal - 0.3, 0)
+            row = {"others": others, "steal": steal, "idle": idle, "cpus": CPUS, "waiting": 1 + others}
+            yield {"run": side, "round": number, "block": block, "machine": "host", **row}
+
+
+def one_round(
+    simulation: Simulation, chance: np.random.Generator, load: dict[str, Floats]
+) -> Iterator[tuple[int, Floats, Floats, NDArray[np.int64]]]:
+    """Yield each digest's times of A and B and their blocks."""
+    n = simulation.n
+    places = np.arange(n) * BLOCKS // n if n >= BLOCKS else np.sort(chance.choice(BLOCKS, n, replace=False))
+    speed = _wander(chance, simulation.wander, n)
+    for digest in range(DIGESTS):
+        level, hurt = level_of(simulation, digest), PER_CORE * chance.uniform(0.5, 1.5)
+        a = level * np.exp(simulation.spread * chance.normal(size=n) + hurt * load["a"][places])
+        b = level * np.exp(
+            simulation.spread * chance.normal(size=n) + speed + hurt * (load["b"] + load["steal"])[places]
+        )
+        if simulation.everywhere or digest == CHANGED:
+            b = EFFECTS[simulation.effect](chance, b)
+        yield digest, a, b, places
+
+
+def level_of(simulation: Simulation, digest: int) -> float:
+    """Return a digest's usual time in ns; of those that run rarely one is heavy: a report, a nightly job."""
+    heavy = simulation.n * simulation.rounds < MIN_EVENTS and digest == CHANGED
+    return 3e8 if heavy else 1e6 * 1.3 ** (digest % 10)
+
+
+def _wander(chance: np.random.Generator, size: float, n: int) -> Floats:
+    speed, value = np.zeros(n), 0.0
+    for place in range(n if size else 0):
+        value = 0.98 * value + size * math.sqrt(1 - 0.98**2) * chance.normal()
+        speed[place] = value
+    return speed
+
+
+class Columns:
+    """Rows of blocks.sql, slow_tail.sql or few_pairs.sql, as columns by digest and round."""
+
+    def __init__(self, *names: str) -> None:
+        self._names = names
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(self, *row: Any) -> None:
+        """Add a row: digest, round, block, then the rest."""
+        self._rows.append(row)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return them in order."""
+        rows = sorted(self._rows, key=lambda row: row[:3])
+        names = ("digest", "round", "block", *self._names)
+        return {name: np.array([row[place] for row in rows]) for place, name in enumerate(names)}
+
+
+def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
+    """Return (changed digests found, unchanged digests called, unchanged digests) of one pair."""
+    chance = np.random.default_rng(seed)
+    blocks = Columns("n", "shift", "level_a", "paired")
+    tails, few = Columns("n", "tail_a_ns", "tail_b_ns"), Columns("a_ns", "b_ns")
+    samples: list[dict[str, Any]] = []
+    for number in range(1, simulation.rounds + 1):
+        load = taken(simulation, chance)
+        samples += sampled(chance, load, number)
+        for digest, a, b, places in one_round(simulation, chance, load):
+            name = f"{digest:016x}"
+            for block in np.unique(places):
+                hit = places == block
+                blocks.add(name, number, block, hit.sum(), np.log(b[hit] / a[hit]).mean(), np.log(a[hit]).mean(), True)
+            for block in np.unique(places // 2):
+                hit = places // 2 == block
+                if hit.sum() >= 15:
+                    ends = (np.quantile(side[hit], 0.95, method="inverted_cdf") for side in (a, b))
+                    tails.add(name, number, block, hit.sum(), *ends)
+            if simulation.n * simulation.rounds < MIN_EVENTS:
+                for row in zip(places, a, b, strict=True):
+                    few.add(name, number, *row)
+    found = disturbance(samples) if simulation.seen else UNKNOWN
+    return _scored(simulation, _judged(simulation, (blocks, tails, few), found))
+
+
+def _judged(simulation: Simulation, columns: tuple[Columns, Columns, Columns], found: Disturbance) -> dict[int, str]:
+    blocks, tails, few = (each.arrays() for each in columns)
+    margin = Margin()
+    whole, usable = measure_undisturbed(blocks, tails, margin.log, found)
+    shared = next(iter(whole.values())).shared
+    exact = few_pairs(few, margin.log + UNSEEN_FACTOR * abs(shared), found)
+    cases = [
+        Case(
+            digest,
+            {"median_a_ns": 1e6},
+            shift,
+            0,
+            usable[digest],
+            exact.get(digest),
+            level_of(simulation, int(digest, 16)),
+        )
+        for digest, shift in whole.items()
+    ]
+    conditions = Conditions(
+        None, found.said if found.disturbed else None, None if found.tells else "?", simulation.rounds
+    )
+    return {int(digest, 16): verdict.word for digest, verdict in judge_all(cases, margin, conditions).items()}
+
+
+def _scored(simulation: Simulation, words: dict[int, str]) -> tuple[int, int, int]:
+    changed = set() if simulation.effect == "none" else set(range(DIGESTS)) if simulation.everywhere else {CHANGED}
+    found = sum(words[digest] == "slower" for digest in changed)
+    false = sum(words[digest] in ("slower", "faster") for digest in words if digest not in changed)
+    return found, false, len(words) - len(changed)
+
+
+def counted(simulation: Simulation, pairs: int) -> list[tuple[int, int, int]]:
+    """Return what each pair of runs comes to."""
+    return [trial(simulation, seed) for seed in range(pairs)]

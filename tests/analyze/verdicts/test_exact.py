@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exact test of few pairs, against scipy and by hand."""
+
+import numpy as np
+import pytest
+from querytape.analyze.verdicts.exact import exact_test, few_pairs, rounds_needed, signed_rank_p
+from querytape.analyze.verdicts.interference import NONE, Disturbance
+from scipy import stats
+
+MARGIN = 0.0953
+
+
+def test_ranks_are_as_scipy_has_them() -> None:
+    """Any values without ties, of any number up to 29."""
+    chance = np.random.default_rng(3)
+    for n in (1, 5, 6, 12, 29):
+        values = chance.normal(0.2, 1, n)
+        wanted = stats.wilcoxon(values, alternative="greater", mode="exact").pvalue
+        assert signed_rank_p(values) == pytest.approx(wanted)
+    assert signed_rank_p(np.array([1.0, 1.0, 1.0])) == pytest.approx(1 / 8)
+
+
+@pytest.mark.parametrize(("n", "shift", "found"), [(4, 0.7, False), (5, 0.7, True), (5, 0.15, False), (7, 0.15, True)])
+def test_few_pairs_that_agree(n: int, shift: float, found: bool) -> None:
+    """Four can't tell; five tell what is beyond twice the margin, seven what is beyond it."""
+    test = exact_test(np.full(n, shift), np.arange(n), MARGIN)
+    assert test.pairs == n
+    assert (test.p_above < 0.04) is found
+    assert test.p_below > 0.9
+
+
+def test_pairs_of_one_moment_count_once() -> None:
+    """Twenty pairs in one block are one; those that other programs disturbed are none."""
+    assert exact_test(np.full(20, 0.7), np.zeros(20, np.int64), MARGIN).pairs == 1
+    rows = {
+        "digest": np.array(["x"] * 8),
+        "round": np.ones(8, np.int64),
+        "block": np.arange(8),
+        "a_ns": np.full(8, 10**6),
+        "b_ns": np.full(8, 2 * 10**6),
+    }
+    assert few_pairs(rows, MARGIN, NONE)["x"].pairs == 8
+    flags = np.zeros(128, np.bool_)
+    flags[64:67] = True
+    assert few_pairs(rows, MARGIN, Disturbance(flags, flags, flags, True))["x"].pairs == 5
+    assert few_pairs({name: values[:0] for name, values in rows.items()}, MARGIN, NONE) == {}
+
+
+def test_how_many_rounds_would_tell() -> None:
+    """At least one more, enough pairs, and more where the shift is near the margin."""
+    assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds would tell"
+    assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds would tell"
+    assert rounds_needed(3, 30, 0.1, MARGIN, MARGIN) == "more rounds would hardly tell"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which blocks other programs disturbed, and that verdicts on simulated machines with such programs hold."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from querytape.analyze.verdicts.interference import UNKNOWN, Disturbance, disturbance
+from querytape.bench.simulated_pairs import DIGESTS, Simulation, counted
+
+
+def rows(a: float | None, b: float | None, idle: float = 1.0, machine: str = "host", **b_more: Any) -> Disturbance:
+    """Return what is found in ten blocks in which others took so much of two cores beside each side."""
+    usual = {"machine": machine, "round": 1, "steal": 0.0, "idle": idle, "cpus": 2, "waiting": 1.0}
+    sides: list[tuple[str, dict[str, Any]]] = [("a", {"others": a}), ("b", {"others": b, **b_more})]
+    return disturbance([{**usual, "run": run, "block": n, **own} for run, own in sides for n in range(10)])
+
+
+def test_one_side_only() -> None:
+    """Blocks of which side were disturbed, and what is said of it."""
+    found = rows(0.1, 1.6)
+    assert (found.b_more.sum(), found.a_more.sum(), found.uneven.sum()) == (10, 0, 10)
+    assert found.said == "during B other programs took 1.6 of 2 cores (A: 0.1)"
+    assert (found.disturbed, found.seen, found.crowded, found.blocks) == (True, True, False, 10)
+    found = rows(1.6, 0.1)
+    assert (found.b_more.sum(), found.a_more.sum()) == (0, 10)
+    assert not rows(1.0, 1.1).disturbed
+
+
+def test_a_full_machine() -> None:
+    """A server that takes more leaves less to others: that is not their doing, and may not hide it."""
+    found = rows(1.7, 1.1, idle=0.0)
+    assert (found.b_more.any(), found.a_more.sum(), found.uneven.any()) == (False, 10, False)
+    assert found.crowded
+    assert not found.tells
+    waiting = rows(1.8, 1.8, idle=0.0, waiting=9.0)
+    assert waiting.b_more.sum() == waiting.uneven.sum() == 10
+
+
+def test_what_is_not_seen() -> None:
+    """Without samples, or without the target's process, only stolen time is known; the tool's machine counts as well."""
+    assert disturbance([]) is UNKNOWN
+    assert not rows(None, None).seen
+    assert rows(None, None, steal=1.0).b_more.sum() == 10
+    away = rows(0.0, 1.5, machine="tool")
+    assert away.b_more.sum() == 10
+    assert not away.seen
+
+
+@pytest.mark.parametrize(
+    "simulation",
+    [
+        Simulation("none", 500, load="beside B"),
+        Simulation("none", 500, load="beside B", seen=False),
+        Simulation("none", 500, load="in bursts"),
+        Simulation("none", 500, load="drift"),
+        Simulation("none", 500, load="steal"),
+        Simulation("none", 500, load="changing", rounds=3, seen=False),
+        Simulation("none", 17, load="in bursts"),
+    ],
+    ids=lambda simulation: f"{simulation.n} {simulation.machine}",
+)
+def test_disturbed_machines_give_no_false_call(simulation: Simulation) -> None:
+    """At most one of a hundred digests that did not change; `make verdicts` counts more of them."""
+    false = sum(trial[1] for trial in counted(simulation, 5))
+    assert false <= 0.01 * 5 * DIGESTS
+
+
+@pytest.mark.parametrize("load", ["beside both", "a quarter"])
+def test_effects_are_found_beside_other_programs(load: str) -> None:
+    """Half as slow again, with other programs beside both sides, or in a quarter of the blocks."""
+    assert np.sum([trial[0] for trial in counted(Simulation("50 %", 500, load=load), 5)]) == 5
+
+
+def test_a_nightly_job_is_found() -> None:
+    """A heavy statement that runs twice in each of five rounds, twice as slow."""
+    assert np.sum([trial[0] for trial in counted(Simulation("twice", 2, rounds=5), 5)]) >= 4
