@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same report twice is the same bytes, however many threads sum it up."""
+
+from pathlib import Path
+
+import pytest
+from querytape.analyze import as_json, build
+from querytape.analyze import pipeline as made
+from querytape.analyze.database import AnalysisDatabase, open_analysis
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    """As it is made by default, and with so many threads."""
+
+    def opened(memory: str) -> AnalysisDatabase:
+        database = open_analysis(memory)
+        database.con.execute(f"SET threads = {threads}")
+        return database
+
+    usual = as_json(build(runs[0], [runs[1]], [runs[2]]))
+    monkeypatch.setattr(made, "open_analysis", opened)
+    assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
