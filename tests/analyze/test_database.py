@@ -13,6 +13,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 
 SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
+LINT = ("lint/findings", "lint/texts")  # tested in tests/analyze/lint
 NAMES = sorted(str(path.relative_to(SQL).with_suffix("")) for path in SQL.rglob("*.sql"))
 TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|FROM|\.read) .*)$", re.M)
 
@@ -26,7 +27,8 @@ def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
     registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [f"inspect/{name}" for name in INSPECT]
     assert (
-        sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences"]) == NAMES
+        sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences", *LINT])
+        == NAMES
     )
 
 
