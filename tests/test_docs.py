@@ -142,8 +142,9 @@ def test_format_names_every_reason() -> None:
     documented = set(re.findall(r"^\| \w+ \| (.*?) \|", section("docs/format.md", "### Reasons"), re.M))
     named = {name for cell in documented for name in re.findall(r"`([\w:]+)`", cell)}
     assert reasons - named == set()
+    folders = (CHECKOUT / "replay", CHECKOUT / "schemas")
     python = "".join(
-        path.read_text(encoding="utf-8") for path in (CHECKOUT / "replay").rglob("*.*") if path.suffix != ".pyc"
+        path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.*") if path.suffix != ".pyc"
     )
     assert {
         name for name in named - {"danger:NAME"} if f"'{name}'" not in python and f'"{name}"' not in python

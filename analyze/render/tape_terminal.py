@@ -91,7 +91,7 @@ def _limits(summary: TapeSummary, console: Console) -> None:
     if held := info.get("coverage"):
         console.print(
             f"  the log holds {percent(min(held['logged'], held['executed']), held['executed'])} of the"
-            f" {count(held['executed'])} statements that the server executed meanwhile (by {_safe(held['basis'])})"
+            f" {count(held['executed'])} statements that the server executed in that time (by {_safe(held['basis'])})"
         )
     for warning in info.get("warnings", []):
         console.print(f"  [yellow]partial tape:[/] {_safe(warning['text'])}")

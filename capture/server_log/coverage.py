@@ -98,9 +98,9 @@ class Coverage:
         }
 
     def sentence(self) -> str:
-        """Return `the log holds 61 % of the statements executed meanwhile; 212 sessions ...`."""
+        """Return `the log holds 61 % of the statements executed in that time; 212 sessions ...`."""
         text = (
-            f"the log holds {percent(self.share)} % of the statements executed meanwhile ({self.logged:,} of"
+            f"the log holds {percent(self.share)} % of the statements executed in that time ({self.logged:,} of"
             f" {self.executed:,}, by {self.basis})"
         )
         if self.silent:

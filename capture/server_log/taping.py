@@ -38,7 +38,7 @@ def tape_of(
         seen.update(sessions_changed(con, recorded, plan))
         coverage = coverage_of(con, recorded, plan)
         if coverage is None:
-            text = "the server did not say how much it executed meanwhile: how much of it the log holds is unknown"
+            text = "the server did not say how much it executed in that time: how much of it the log holds is unknown"
             return {"coverage": None}, [{"kind": "coverage_unknown", "text": text}] if plan.method != "general" else []
         return {"coverage": coverage.as_json()}, coverage.warnings(plan.method)
 

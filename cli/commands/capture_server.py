@@ -94,7 +94,7 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     default="10m",
     show_default=True,
     help="Where the server's own slow log is on: how long to wait, after the capture, for sessions that still carry"
-    " long_query_time=0; that log stays off meanwhile. Ctrl-C ends the wait.",
+    " long_query_time=0; that log stays off until then. Ctrl-C ends the wait.",
 )
 @click.option(
     "--end-sessions",

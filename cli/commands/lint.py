@@ -52,9 +52,9 @@ Examples:
 def lint_command(
     tape: Path, target: Version, source: Version | None, top: int, as_json: bool, fail_on: str | None
 ) -> int:
-    """Find what another version refuses or does differently, without a server.
+    """Find what another version refuses or does differently.
 
-    Looks in the tape's statements for reserved words, removed and deprecated syntax, functions, variables and SQL
+    Looks, without a server, for reserved words, removed and deprecated syntax, functions, variables and SQL
     modes, zero dates, GROUP BY that no longer sorts, and what the other family cannot prepare. Each finding names its
     digests, its share of the time and the section of the manual. Rules read texts only: a replay says what they cannot.
     """

@@ -30,7 +30,9 @@ def test_one_side_only() -> None:
 def test_a_full_machine() -> None:
     """A server that takes more leaves less to others: that is not their doing, and may not hide it."""
     found = rows(1.7, 1.1, idle=0.0)
-    assert (found.b_more.any(), found.a_more.sum(), found.uneven.any()) == (False, 10, False)
+    assert found.a_more.sum() == 10
+    assert not found.b_more.any()
+    assert not found.uneven.any()
     assert found.crowded
     assert not found.tells
     waiting = rows(1.8, 1.8, idle=0.0, waiting=9.0)

@@ -27,7 +27,7 @@ def test_measured() -> None:
     coverage = measure_coverage(BEFORE, AFTER, con, {1}, logs_errors=False)
     assert coverage == Coverage("performance_schema", 200, 100, 1, 50)
     assert coverage.share == 0.5
-    assert coverage.sentence().startswith("the log holds 50 % of the statements executed meanwhile (100 of 200, by")
+    assert coverage.sentence().startswith("the log holds 50 % of the statements executed in that time (100 of 200, by")
     (warning,) = coverage.warnings("file")
     assert "1 pooled sessions have been silent (50 statements)" in warning["text"]
     assert all(way in warning["text"] for way in ("capture packets", "recycle", "--read general"))

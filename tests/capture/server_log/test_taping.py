@@ -58,11 +58,11 @@ def test_partial(tmp_path: Path) -> None:
     info, _ = tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
     assert info["coverage"]["silent_sessions"] == 1
     (warning,) = [w for w in info["warnings"] if w["kind"] == "coverage"]
-    assert warning["text"].startswith("the log holds 25 % of the statements executed meanwhile (1 of 4")
+    assert warning["text"].startswith("the log holds 25 % of the statements executed in that time (1 of 4")
 
 
 def test_nothing_but_its_own(tmp_path: Path) -> None:
-    """No tape of the tool's own statements: a sentence with what the server executed meanwhile."""
+    """No tape of the tool's own statements: a sentence with what the server executed in that time."""
     done, plan = recorded(tmp_path, {1: 0.1, 2: 0.1}, executed=9800)
     with pytest.raises(InputError, match=r"no tape was written.*holds 0 % .*\(0 of 9,800.*capture packets"):
         tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
