@@ -58,12 +58,25 @@ class Simulation:
     everywhere: bool = False
     seen: bool = True
     rounds: int = 1
+    half: bool = False
 
     @property
     def on(self) -> str:
         """The effect, and what it is on."""
         name = "tail only: 10 % of the events, 5 times" if self.effect == "tail" else self.effect
-        return name if name == "none" else f"{name}, {'all digests' if self.everywhere else 'one digest'}"
+        return name if name == "none" else f"{name}, {self.places}"
+
+    @property
+    def places(self) -> str:
+        """Which digests have the effect."""
+        return "all digests" if self.everywhere else "every second digest" if self.half else "one digest"
+
+    @property
+    def changed(self) -> set[int]:
+        """The digests that have the effect."""
+        if self.effect == "none":
+            return set()
+        return set(range(DIGESTS)) if self.everywhere else set(range(1, DIGESTS, 2)) if self.half else {CHANGED}
 
     @property
     def events(self) -> str:
@@ -124,7 +137,7 @@ def one_round(
         b = level * np.exp(
             simulation.spread * chance.normal(size=n) + speed + hurt * (load["b"] + load["steal"])[places]
         )
-        if simulation.everywhere or digest == CHANGED:
+        if digest in simulation.changed:
             b = EFFECTS[simulation.effect](chance, b)
         yield digest, a, b, places
 
@@ -212,7 +225,7 @@ def _judged(simulation: Simulation, columns: tuple[Columns, Columns, Columns], f
 
 
 def _scored(simulation: Simulation, words: dict[int, str]) -> tuple[int, int, int]:
-    changed = set() if simulation.effect == "none" else set(range(DIGESTS)) if simulation.everywhere else {CHANGED}
+    changed = simulation.changed
     found = sum(words[digest] == "slower" for digest in changed)
     false = sum(words[digest] in ("slower", "faster") for digest in words if digest not in changed)
     return found, false, len(words) - len(changed)

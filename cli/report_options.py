@@ -80,7 +80,7 @@ OPTIONS = (
     click.option(
         "--undisturbed",
         is_flag=True,
-        help="Take it that no other program ran on the targets' machines: what all statements share is the servers' doing.",
+        help="Take it that nothing else ran on the targets' machines: what all statements share is the servers' own.",
     ),
     click.option(
         "--exclude-warmup",

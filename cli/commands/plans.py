@@ -35,7 +35,7 @@ Nothing is written on the servers, and there is no load: EXPLAIN runs in
 sessions that the servers keep read-only, one statement at a time.
 
 \b
-Exit codes: 0 success, 1 error, 2 wrong usage, 4 not everything could be asked.
+Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))

@@ -1,5 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which digests does each rule matter for, the costliest first? Input: lint_findings, lint_digests (texts.sql).
+-- By hand, after texts.sql:
+--   INSERT INTO lint_findings SELECT 'rank', digest, events, duration_ns FROM lint_digests WHERE regexp_matches(text, '\brank\b');
+--   .read analyze/sql/lint/findings.sql
 SELECT f.rule, f.digest, f.events, f.duration_ns, d.normalized
 FROM lint_findings AS f
 JOIN lint_digests AS d USING (digest)

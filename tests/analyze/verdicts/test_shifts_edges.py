@@ -93,6 +93,7 @@ def test_enough_blocks_rounds_and_tails() -> None:
     for blocks, wanted in ((MIN_TAILS, True), (MIN_TAILS - 1, False)):
         tails = {
             "digest": np.repeat("0", blocks),
+            "round": np.ones(blocks, dtype=np.int64),
             "n": np.full(blocks, 20),
             "tail_a_ns": np.full(blocks, 1000.0) + np.arange(blocks),
             "tail_b_ns": np.full(blocks, 3000.0) + 9 * np.arange(blocks),
@@ -189,7 +190,7 @@ def test_the_interval_is_of_ninety_percent() -> None:
     """The middle's interval and both p-values, by the t-distribution with the degrees that trimming leaves."""
     found = one(spread(1, 20, 0.1)).middle
     assert found is not None
-    assert found.freedom == 20 - 2 * 4 - 1
+    assert found.freedom == 20 - 2 * 2 - 1  # the tenth at both ends is trimmed
     reach = float(stats.t.ppf(0.95, found.freedom)) * found.error
     assert (found.low, found.high) == pytest.approx((found.shift - reach, found.shift + reach))
     assert found.p_below == pytest.approx(stats.t.cdf((found.shift + MARGIN) / found.error, found.freedom))
