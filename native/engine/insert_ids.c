@@ -40,7 +40,7 @@ static int is_insert(const char *sql, size_t len)
 
 size_t qt_insert_ids_copy(char *to, const char *sql, size_t len, const char *ids, size_t ids_len)
 {
-    const char *end = ids + ids_len;
+    const char *end = ids ? ids + ids_len : ids; /* NULL: there are none */
     size_t n = 0, done = 0;
     while (ids < end) {
         uint64_t at, id;

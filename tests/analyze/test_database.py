@@ -15,7 +15,7 @@ from tests.helpers.tapes import MS, make_tape
 SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
 LINT = ("lint/findings", "lint/texts")  # tested in tests/analyze/lint
 NAMES = sorted(str(path.relative_to(SQL).with_suffix("")) for path in SQL.rglob("*.sql"))
-TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|FROM|\.read) .*)$", re.M)
+TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|INSERT INTO|FROM|\.read) .*)$", re.M)
 
 
 def head(text: str) -> str:
@@ -101,6 +101,7 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
         "report/server_times",
         "report/interference",
         "report/few_pairs",
+        "lint/texts",
     )
     assert rows > 0 or name in may_be_empty
 
@@ -113,8 +114,10 @@ def test_variables_have_their_type() -> None:
         database.set_variable("number", 7, "BIGINT")
         kinds = database.con.execute("SELECT typeof(getvariable('names')), typeof(getvariable('number'))").fetchall()
         assert kinds == [("VARCHAR[]", "BIGINT")]
-        database.con.execute("CREATE VIEW tape_events AS SELECT 'query' AS command, 'SELECT 1' AS statement")
-        assert database.query("inspect/commands") == [{"command": "query", "events": 1, "with_statement": 1}]
+        database.con.execute("CREATE VIEW tape_events AS SELECT 'ping' AS command, NULL AS class, NULL AS statement")
+        assert database.query("inspect/commands") == [
+            {"command": "ping", "events": 1, "with_statement": 0, "without_class": 1}
+        ]
         assert list(database.columns("inspect/commands")["events"]) == [1]
         folder = Path(database.folder.name)
         assert folder.exists()

@@ -1,7 +1,10 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which digests does each rule matter for, the costliest first? Input: lint_findings, lint_digests (texts.sql).
--- By hand, after texts.sql:
---   INSERT INTO lint_findings SELECT 'rank', digest, events, duration_ns FROM lint_digests WHERE regexp_matches(text, '\brank\b');
+-- By hand:
+--   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
+--   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
+--   .read analyze/sql/lint/texts.sql
+--   INSERT INTO lint_findings SELECT 'word', digest, events, duration_ns FROM lint_digests WHERE regexp_matches(text, '\bselect\b');
 --   .read analyze/sql/lint/findings.sql
 SELECT f.rule, f.digest, f.events, f.duration_ns, d.normalized
 FROM lint_findings AS f

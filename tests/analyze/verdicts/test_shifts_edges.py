@@ -103,7 +103,7 @@ def test_enough_blocks_rounds_and_tails() -> None:
         assert found.tail_ns == (float(np.median(2000 + 8 * np.arange(blocks))) if wanted else 0.0)
         assert bool(bootstrap_quantile(tails)) is wanted
         if found.tail is not None:
-            assert margins_of(found.tail) == pytest.approx((2 * MARGIN, 2 * MARGIN))
+            assert margins_of(found.tail) == pytest.approx((2 * MARGIN, 2 * MARGIN), rel=0.01)
             assert found.tail.shift == pytest.approx(math.log(3), abs=0.02)
 
 
