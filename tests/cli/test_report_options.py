@@ -22,6 +22,7 @@ OPTIONS: dict[str, Any] = {
     "samples": False,
     "exclude_warmup": 0,
     "memory": "1500MB",
+    "undisturbed": False,
 }
 
 
