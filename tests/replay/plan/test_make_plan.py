@@ -202,9 +202,45 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
     ]
     plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(3, 2))))
     assert fed(plan) == [
-        (2, 1, 0, 0, COMMANDS["query"], 0, 0, 0, None, "shop", None, b"SELECT '\xff\x00'", None, None, None, None),
-        (2, 2, 668, 0, COMMANDS["query"], 2, ACTIONS["begin"], 0, None, None, None, b"BEGIN", None, None, None, None),
-        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, 0, None, None, None, None, None, None, None, None),
+        (
+            2,
+            1,
+            0,
+            0,
+            COMMANDS["query"],
+            0,
+            0,
+            0,
+            None,
+            "shop",
+            None,
+            b"SELECT '\xff\x00'",
+            None,
+            None,
+            None,
+            None,
+            None,
+        ),
+        (
+            2,
+            2,
+            668,
+            0,
+            COMMANDS["query"],
+            2,
+            ACTIONS["begin"],
+            0,
+            None,
+            None,
+            None,
+            b"BEGIN",
+            None,
+            None,
+            None,
+            None,
+            None,
+        ),
+        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, 0, None, None, None, None, None, None, None, None, None),
     ]
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 
