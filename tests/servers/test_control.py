@@ -159,7 +159,10 @@ def test_a_password_is_not_sent_in_clear(plugin: bytes) -> None:
 
 def one_session(options: EngineOptions) -> int:
     """Open one session of the engine and end it; return how many failed."""
-    sessions = "SELECT 1::BIGINT, 0::BIGINT, 0::BIGINT, NULL::VARCHAR, true, NULL::INTEGER, NULL::BIGINT, NULL::VARCHAR"
+    sessions = (
+        "SELECT 1::BIGINT, 0::BIGINT, 0::BIGINT, NULL::VARCHAR, true, NULL::INTEGER, NULL::BIGINT, NULL::VARCHAR,"
+        " NULL::INTEGER, NULL::VARCHAR"
+    )
     with duckdb.connect() as con, Engine(options) as engine:
         con.execute("SET arrow_large_buffer_size = true")
         engine.sessions(con.sql(sessions))
