@@ -30,7 +30,7 @@ FALSE_DISCOVERIES = 0.1  # 0.4 called 8 % of noisy digests falsely where every s
 SAME_P = 0.05
 UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
 ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does to all digests
-EVEN_SHARE = 0.75  # of the weight of the correction is the same for each digest, the rest goes by time
+EVEN_SHARE = 0.5  # of the weight of the correction is the same for each digest, the rest goes by time
 TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
 
 SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
