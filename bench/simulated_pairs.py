@@ -36,12 +36,12 @@ EFFECTS: dict[str, Effect] = {
 }
 LOADS = {
     "none": "steady",
-    "beside B": "1.5 of 2 cores taken beside B",
-    "beside both": "1.5 of 2 cores taken beside both",
+    "beside B": "1.5 of 2 cores taken during B",
+    "beside both": "1.5 of 2 cores taken during both",
     "in bursts": "1.8 of 2 cores taken in a quarter of the blocks, of each side others",
-    "drift": "others beside B grow from 0 to 1.5 of 2 cores",
+    "drift": "others during B grow from 0 to 1.5 of 2 cores",
     "steal": "1 of 2 cores stolen from B in a quarter of the blocks",
-    "a quarter": "1.5 of 2 cores taken beside B in a quarter of the blocks",
+    "a quarter": "1.5 of 2 cores taken during B in a quarter of the blocks",
     "changing": "others take 0 to 1.8 of 2 cores, another share in each run",
 }
 
