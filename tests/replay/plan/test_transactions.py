@@ -74,7 +74,9 @@ WRITE = {"class": "write"}
     ("fault", "behind", "victim"),
     [
         ({}, {"statement": "ROLLBACK", **TX}, True),
-        ({}, {"statement": "/* again */ BEGIN", **TX}, True),
+        ({"rows_affected": 0}, {"statement": "/* again */ BEGIN", **TX}, True),
+        ({}, {"statement": "/* again */ BEGIN", **TX}, False),
+        ({"rows_affected": 0}, {"statement": "/* z */ COMMIT AND CHAIN", **TX}, False),
         ({"rows_affected": 0}, {"statement": "ROLLBACK", **TX}, True),
         ({"rows_affected": 1}, {"statement": "ROLLBACK", **TX}, False),
         ({"errno": 0}, {"statement": "ROLLBACK", **TX}, False),
