@@ -62,7 +62,7 @@ test: setup ## all tests, those against real servers included
 	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
 		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \
 	else printf '\n!!! no clang: the parsers were not tried on broken input (apt-get install clang)\n\n'; fi
-	@echo "== a sample of mutants"; $(bin)/python -m tests.mutants.run --quick --sample 2 --minutes 1
+	@echo "== a sample of mutants"; $(bin)/python -m tests.mutants.run --listed --quick --sample 2 --minutes 1
 
 test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
 	@$(MAKE) --no-print-directory -C tests/native CC=$(compiler) test asan tsan
