@@ -291,7 +291,7 @@ void qt_pending_free(struct qt_decoder *d)
 {
     for (size_t i = 0; i < d->pending_room; i++) {
         struct qt_pending_command *c = &d->pending[i];
-        struct qt_bytes *kept[] = {&c->text, &c->payload, &c->file, &c->file_ends, &c->error, &c->schema};
+        struct qt_bytes *kept[] = {&c->text, &c->payload, &c->file, &c->file_ends, &c->error, &c->schema, &c->ids};
         for (size_t k = 0; k < sizeof kept / sizeof *kept; k++)
             qt_bytes_free(kept[k]);
         qt_stmt_drop(c->stmt);
