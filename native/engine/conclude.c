@@ -51,6 +51,8 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
         qt_bump(&s->reads);
     else if (ev->class == QT_CLASS_WRITE)
         qt_bump(&s->writes);
+    else
+        qt_bump(&s->others);
     if (done_ns != 0)
         qt_histogram_note(&e->service, done_ns - sent_ns);
     if (due != QT_NONE)

@@ -156,7 +156,7 @@ struct qt_session {
     int64_t connect_ns, connected_ns, closed_ns;
     int32_t error_code, in_transaction;
     char *error;
-    _Atomic uint64_t executed, not_sent, reads, writes, errors, injected; /* written by one thread only */
+    _Atomic uint64_t executed, not_sent, reads, writes, others, errors, injected; /* written by one thread only */
     _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
     _Atomic int64_t target_id;    /* connection id on the target while it is open, else -1 */
     /* For the supervisor. */

@@ -26,10 +26,10 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
         n = e->n_sessions;
     for (int64_t i = 0; i < n; i++) {
         struct qt_session *s = &e->session[i];
-        out->executed += atomic_load_explicit(&s->executed, memory_order_relaxed);
         out->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
         out->reads += atomic_load_explicit(&s->reads, memory_order_relaxed);
         out->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
+        out->others += atomic_load_explicit(&s->others, memory_order_relaxed);
         out->errors += atomic_load_explicit(&s->errors, memory_order_relaxed);
         out->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
         int32_t life = atomic_load(&s->life);
@@ -41,7 +41,8 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
         if (life == QT_LIVE)
             out->engine_cpu_ns += read_cpu_clock(s->cpu_clock);
     }
-    out->others = out->executed - out->reads - out->writes;
+    /* Made of its classes: read one after the other while sessions count, a difference could fall below 0. */
+    out->executed = out->reads + out->writes + out->others;
 }
 
 static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)

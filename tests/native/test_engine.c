@@ -210,6 +210,39 @@ static void accounting_balances_with_many_sessions(void)
     replay_free(&r);
 }
 
+/* Asked thousands of times while sessions count, from another thread. */
+static void ask_often(struct replay *r)
+{
+    struct qt_engine_stats before, now;
+
+    qt_engine_stats(r->engine, &before);
+    for (int i = 0; i < 20000; i++, before = now) {
+        qt_engine_stats(r->engine, &now);
+        CHECK_INT(now.reads + now.writes + now.others, now.executed);
+        CHECK(now.others >= before.others && now.others <= now.executed);
+        CHECK(now.executed >= before.executed);
+    }
+}
+
+/* A class is never fewer than none, at whatever moment the counters are read. */
+static void counters_add_up_at_any_moment(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    r.each_slice = ask_often;
+    for (int s = 1; s <= 4; s++)
+        replay_session(&r, s, 0, 15000, NULL);
+    for (int i = 0; i < 60000; i++)
+        replay_event(&r, i % 4 + 1, i / 4 + 1, 0, "SELECT 1");
+    replay_run(&r);
+    CHECK_INT(r.stats.executed, 60000);
+    CHECK_INT(r.stats.reads, 60000);
+    CHECK_INT(r.stats.others, 0);
+    replay_free(&r);
+}
+
 /* Bad plans are refused with a sentence. */
 static void bad_plans_are_refused(void)
 {
@@ -242,6 +275,7 @@ int main(void)
     RUN(events_beyond_the_budget_pass);
     RUN(max_pace_keeps_the_tapes_concurrency);
     RUN(accounting_balances_with_many_sessions);
+    RUN(counters_add_up_at_any_moment);
     RUN(bad_plans_are_refused);
     return 0;
 }
