@@ -135,6 +135,10 @@ struct qt_statement_names {
 int qt_statement_names(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement_names *out,
                        struct qt_error *);
 
+/* Writes where the placeholders of a statement are: the offsets of its first `most`, and returns how many there are.
+ * `reading`: how the session reads quotes; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = by default. */
+size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *offsets, size_t most);
+
 /* ---- pseudonyms (sql/pseudonyms.h) ------------------------------------------------------------------------------ */
 
 struct qt_pseudonyms;

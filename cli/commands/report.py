@@ -9,8 +9,11 @@ import click
 from ...analyze import gate_help, join_plans
 from ...analyze.library import report
 from ...common.errors import InputError
+from ...common.text import printable, printable_lines
+from ...common.units import count, utc_time
 from ...experiments.compare import PLANS, complete_rounds, is_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ...experiments.show_statement import ShownStatement, show_statement
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
 
@@ -23,6 +26,7 @@ Examples:
   querytape report shop.tape old.run new.run --html report.html
   querytape report shop.tape new.run --json - | jq .verdicts
   querytape report upgrade.compare --fail-on 'slower > 0 or new_errors > 0'
+  querytape report shop.tape old.run new.run --show 1f0c
 
 \b
 Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
@@ -38,8 +42,14 @@ Names for --fail-on:
     metavar="FOLDER",
     help="Also show the query plans of this folder of querytape plans.",
 )
+@click.option(
+    "--show",
+    metavar="DIGEST",
+    help="Instead of the report, show one statement of this digest with its literal values: the first that failed, and"
+    " what tape and runs say of it. The first digits will do.",
+)
 @output_options
-def report_command(paths: tuple[Path, ...], plans_folder: Path | None, **options: Any) -> int:
+def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:
     """Compare two runs of a tape, or show one run.
 
     With two runs the first is the reference (A) and the second is judged (B): both were measured in the client, so
@@ -49,6 +59,10 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, **options
     settings = settings_of(options)
     tape, a, b = sides_of(paths)
     complete_tape(tape)
+    if show is not None:
+        sides = {side: runs for side, runs in (("a", a), ("b", b)) if runs}
+        click.echo("\n".join(shown_lines(show_statement(tape, sides, show), list(sides))))
+        return 0
     content = report(tape, a, b, settings).content
     kept = paths[0] / PLANS
     if plans_folder is None and is_comparison(paths[0]) and kept.is_dir():
@@ -56,6 +70,29 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, **options
     if plans_folder is not None:
         join_plans(content, plans_folder)
     return give(content, options)
+
+
+def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
+    """Return what is said of one execution of a digest, and its statement with its values."""
+    event, counts = shown.event, shown.counts
+    failed = ", ".join(f"{name if name == 'tape' else name.upper()} {count(counts[name])}" for name in ("tape", *sides))
+    lines = [
+        f"digest {event['digest']}: {printable(shown.normalized, 200)}",
+        f"{count(counts['executions'])} executions on the tape; failed: {failed}",
+        f"session {event['session']}, event {event['seq']}, {utc_time(event['start_ns'])} UTC, user"
+        f" {printable(event['user'] or 'unknown')}, schema {printable(event['db'] or 'none')} ({shown.why})",
+    ]
+    for side in ("tape", *sides):
+        name = "the tape" if side == "tape" else side.upper()
+        errno, error, rows = shown.outcomes.get(side, (None, None, None))
+        if errno is None:
+            said = "does not say whether it failed" if side == "tape" else "was not sent there"
+        elif errno:
+            said = f"error {errno}: {printable(error or 'no message was kept')}"
+        else:
+            said = "no error" + (f", {count(rows)} rows" if rows is not None else "")
+        lines.append(f"{name}: {said}")
+    return [*lines, "", f"{printable_lines(event['text'])};"]
 
 
 def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:

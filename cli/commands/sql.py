@@ -10,11 +10,17 @@ from pathlib import Path
 import click
 import duckdb
 
+from ...capture.literals import define_texts
 from ...common.duck import open_database, plain_reason, sql_text
 from ...common.errors import FolderError, InputError
 from ...schemas import open_folder
 
 PROMPT = "querytape> "
+FAILED = """
+SELECT o.session, o.seq, o.clone, o.errno, o.error, e.errno AS tape_errno, e.digest, e."user", e.db, e.text
+FROM run_outcomes AS o JOIN event_texts AS e USING (session, seq)
+WHERE o.status = 'executed' AND o.errno <> 0
+"""
 UNREADABLE = (duckdb.IOException, duckdb.InternalException, duckdb.InvalidInputException, duckdb.OutOfMemoryException)
 
 
@@ -26,6 +32,7 @@ Examples:
   querytape sql new.run -c 'SELECT errno, count(*) FROM outcomes GROUP BY 1'
   querytape sql shop.tape -c 'FROM digests ORDER BY events DESC LIMIT 5'
   querytape sql new.run --format csv -c 'FROM ticks' > ticks.csv
+  querytape sql new.run -c "SELECT error, text FROM failed LIMIT 1"
 """,
 )
 @click.argument("folder", type=click.Path(path_type=Path))
@@ -50,7 +57,9 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
 
     A tape has the tables events, sessions, digests and problems; a run has outcomes, sessions, ticks, samples, texts,
     query_plans and schema_facts, and its tape's tables as tape_events, tape_sessions, ... if the tape is still where it
-    was. All are read-only. Without -c, a shell reads statements that end with a semicolon; Ctrl-D ends it.
+    was. `event_texts` has each event of the tape with `text`, its statement with the values that were bound to it;
+    `failed` has a run's events that failed, with errors and texts. All are read-only. Without -c, a shell reads
+    statements that end with a semicolon; Ctrl-D ends it.
     """
     with tempfile.TemporaryDirectory(prefix="querytape-") as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])
@@ -78,6 +87,11 @@ def attach(folder: Path, spill: Path) -> duckdb.DuckDBPyConnection:
             open_folder("tape", path).attach(con, "tape")
         except FolderError:
             click.echo(f"the run's tape is not at {path}: the tables tape_events, ... are missing", err=True)
+        else:
+            define_texts(con)
+            con.execute(f"CREATE TEMP VIEW failed AS {FAILED}")
+    else:
+        define_texts(con)
     con.execute(f"SET VARIABLE folder = {sql_text(folder)}")
     return con
 

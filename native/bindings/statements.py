@@ -56,6 +56,17 @@ class Normalizer:
         return _texts(out.tables, out.tables_len), _texts(out.calls, out.calls_len)
 
 
+def placeholders(sql: bytes, reading: int = 0) -> list[int]:
+    """Return the offsets of the placeholders of a statement that is prepared.
+
+    `reading`: 1 = the session's sql_mode has NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both.
+    """
+    source, most = ffi.from_buffer(sql), sql.count(b"?")
+    offsets = ffi.new("size_t[]", most)
+    found = lib.qt_placeholders(source, len(sql), reading, offsets, most)
+    return [int(offset) for offset in offsets[0 : min(found, most)]]
+
+
 def _texts(start: Any, size: int) -> list[str]:
     """Return the texts that each end with a NUL."""
     if size == 0:

@@ -10,7 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.capture.literals import define_texts
+from querytape.common.duck import open_database
 from querytape.replay import parse_target, replay
+from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.relay import Relay
@@ -133,6 +136,26 @@ def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, t
     )
     assert {row[1].split(":")[0] for row in sums} == {"text", "binary"}
     assert [row for row in sums if row[1] != row[2]] == []
+
+
+def test_bound_values_as_literals_do_the_same(recorder: Server, client: Path, tmp_path: Path) -> None:
+    """Each execution as text, with its values as literals, leaves the rows that the prepared statement left."""
+    fresh_schema(recorder)
+    tape = record(recorder, client, tmp_path, mariadb=False)
+    want = contents(recorder)[:2]
+    with open_database() as con:
+        con.execute(f"CREATE VIEW tape_events AS FROM {open_folder('tape', tape).source('events')}")
+        define_texts(con)
+        texts = con.execute(
+            "SELECT text FROM event_texts WHERE command IN ('query', 'execute') AND class = 'write' AND errno = 0"
+            " AND regexp_matches(text, 'types|blobs') ORDER BY session, seq"
+        ).fetchall()
+    assert len(texts) > 5
+    assert not [text for (text,) in texts if text.startswith("/*")]
+    fresh_schema(recorder)
+    for (text,) in texts:
+        recorder.execute(text, db="shop")
+    assert contents(recorder)[:2] == want
 
 
 def test_no_file_of_this_machine_is_ever_sent(recorder: Server, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.report import report_command, sides_of
 
+from tests.helpers.reports import small_runs
 from tests.helpers.simulated import Machine, Workload, simulate_run, simulate_tape
 
 LOAD = Workload(digests=8, repeats=200)
@@ -61,3 +62,12 @@ def test_every_gate_is_in_the_help() -> None:
     """The names that --fail-on knows come from the table of gates."""
     epilog = report_command.epilog or ""
     assert all(f"\n  {name} " in epilog for name in ("slower", "p99_ratio", "throughput_ratio"))
+
+
+def test_show(tmp_path: Path) -> None:
+    """One failing statement with its values, and what each side says of it."""
+    paths = [str(path) for path in small_runs(tmp_path)]
+    shown = CliRunner().invoke(report_command, [*paths, "--show", "0" * 16], catch_exceptions=False).output
+    assert "failed: tape 0, A 0, B 1" in shown
+    assert "B: error 1205: Lock wait timeout exceeded for 'bob'" in shown
+    assert shown.endswith("\n\nSELECT a FROM t WHERE id = 1;\n")

@@ -34,3 +34,13 @@ def test_errors(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "e.tape", [{"statement": "SELECT 1"}])
     assert isinstance(CliRunner().invoke(sql_command, [str(tape), "-c", "SELEKT"]).exception, InputError)
     assert isinstance(CliRunner().invoke(sql_command, [str(tmp_path / "x"), "-c", "SELECT 1"]).exception, FolderError)
+
+
+def test_texts_with_values(tmp_path: Path) -> None:
+    """`failed` of a run has what failed with its text; `event_texts` has each statement of a tape."""
+    tape, _, b = small_runs(tmp_path)
+    wanted = "SELECT errno, text FROM failed"
+    found = CliRunner().invoke(sql_command, [str(b), "--format", "json", "-c", wanted])
+    assert found.output == '{"errno": 1205, "text": "SELECT a FROM t WHERE id = 1"}\n'
+    count = "SELECT count(*) AS n FROM event_texts WHERE text LIKE 'UPDATE%'"
+    assert CliRunner().invoke(sql_command, [str(tape), "--format", "csv", "-c", count]).output == "n\n20\n"

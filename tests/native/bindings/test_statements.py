@@ -2,7 +2,7 @@
 """The normaliser's Python face; its rules are tested in C (tests/native/test_normalize.c)."""
 
 import pytest
-from querytape.native.bindings.statements import Normalizer
+from querytape.native.bindings.statements import Normalizer, placeholders
 from querytape.schemas import CLASSES, DANGERS, FLAGS
 
 TABLES = {
@@ -159,3 +159,11 @@ def test_any_cut_and_any_depth_is_read() -> None:
             normalizer.names(sql[:end].encode())
     deep = b"(" * 200 + b"SELECT a FROM t" + b")" * 200
     assert normalizer.names(b"SELECT a FROM " + deep + b" d") == (["t"], [])
+
+
+def test_placeholders() -> None:
+    """Where a prepared statement's values go: not in literals, names and comments; sql_mode decides where literals end."""
+    assert placeholders(b"SELECT '?', ?, `?`, \"?\" /* ? */ # ?\n, ?") == [12, 38]
+    assert placeholders(rb"SELECT '\', ?") == []
+    assert placeholders(rb"SELECT '\', ?", 1) == [12]
+    assert placeholders(b"") == []

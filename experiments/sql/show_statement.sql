@@ -1,0 +1,26 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which execution of a digest tells most? The first that failed in B and not in A, else the first that failed in B, in A or on the tape,
+-- else the one that took longest on the tape; and how many failed where. Inputs: views tape_events, said; variable shown_digest.
+WITH mine AS (
+    SELECT session, seq, start_ns, duration_ns
+    FROM tape_events
+    WHERE digest = getvariable('shown_digest') AND command IN ('query', 'execute', 'bulk_execute')
+), sides AS (
+    SELECT m.session, m.seq, any_value(m.start_ns) AS start_ns, any_value(m.duration_ns) AS duration_ns,
+        coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'tape'), false) AS tape_failed,
+        coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'a'), false) AS a_failed,
+        coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'b'), false) AS b_failed,
+        coalesce(bool_or(s.errno IS NOT NULL) FILTER (s.side <> 'tape'), false) AS executed
+    FROM mine AS m
+    LEFT JOIN said AS s ON m.session = s.session AND m.seq = s.seq
+    GROUP BY m.session, m.seq
+)
+SELECT session, seq,
+    CASE WHEN b_failed AND NOT a_failed THEN 'failed in B and not in A' WHEN b_failed THEN 'failed in B'
+        WHEN a_failed THEN 'failed in A' WHEN tape_failed THEN 'failed on the tape' ELSE 'nothing failed: this took longest' END AS why,
+    count(*) OVER () AS executions_count, sum(tape_failed::INTEGER) OVER () AS tape_count, sum(a_failed::INTEGER) OVER () AS a_count,
+    sum(b_failed::INTEGER) OVER () AS b_count
+FROM sides
+ORDER BY NOT (b_failed AND NOT a_failed), NOT b_failed, NOT a_failed, NOT tape_failed, NOT executed,
+    CASE WHEN tape_failed OR a_failed OR b_failed THEN 0 ELSE -coalesce(duration_ns, 0) END, start_ns, session, seq
+LIMIT 1

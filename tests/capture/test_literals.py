@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements as text with the values that were bound to them; tests/whole/test_prepared.py runs such texts on servers."""
+
+import struct
+from pathlib import Path
+
+import pytest
+from querytape.capture.literals import define_texts, literal, statement_text
+from querytape.common.duck import open_database
+from querytape.schemas import FLAGS, open_folder
+
+from tests.helpers.tapes import make_tape
+
+
+def execution(kinds: list[int], values: bytes, nulls: int = 0, letter: bytes = b"E", absent: int = 0) -> bytes:
+    """Return params of an EXECUTE as schemas/params.md has them."""
+    some = bytes([absent]) if letter != b"E" else b""
+    types = b"".join(struct.pack("<H", kind) for kind in kinds)
+    return letter + bytes([len(kinds)]) + some + bytes(5) + bytes([nulls, 1]) + types + values
+
+
+def text(value: str | bytes) -> bytes:
+    """Return a length-encoded string."""
+    raw = value.encode() if isinstance(value, str) else value
+    return bytes([len(raw)]) + raw
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "wanted"),
+    [
+        (0x01, b"\xf9", "-7"),
+        (0x8001, b"\xf9", "249"),
+        (0x02, struct.pack("<h", -30000), "-30000"),
+        (0x03, struct.pack("<i", 5), "5"),
+        (0x8008, struct.pack("<Q", 2**64 - 1), "18446744073709551615"),
+        (0x04, struct.pack("<f", 1.5), "1.5"),
+        (0x05, struct.pack("<d", 0.1), "0.1"),
+        (0xF6, text("12.340"), "12.340"),
+        (0xF6, text("1; DROP"), "'1; DROP'"),
+        (0xFD, text("O'Brien\n\\"), r"'O''Brien\n\\'"),
+        (0xFD, text("a\x1b[31m"), "_utf8mb4 X'611B5B33316D'"),
+        (0xFC, text(b"\xff\x00"), "X'FF00'"),
+        (0x0C, b"\x07" + struct.pack("<H", 2026) + bytes([11, 22, 18, 5, 9]), "'2026-11-22 18:05:09'"),
+        (
+            0x0C,
+            b"\x0b" + struct.pack("<H", 2026) + bytes([1, 2, 3, 4, 5]) + struct.pack("<I", 6),
+            "'2026-01-02 03:04:05.000006'",
+        ),
+        (0x0A, b"\x04" + struct.pack("<H", 2026) + bytes([11, 22]), "'2026-11-22'"),
+        (0x0A, b"\x00", "'0000-00-00'"),
+        (0x0B, b"\x08\x01" + struct.pack("<I", 2) + bytes([3, 4, 5]), "'-51:04:05'"),
+    ],
+)
+def test_values(kind: int, value: bytes, wanted: str) -> None:
+    """Every type of the protocol, as a literal."""
+    assert statement_text(b"SELECT ?", execution([kind], value)) == f"SELECT {wanted}"
+
+
+def test_places() -> None:
+    """Placeholders are found as the server finds them: not in literals, names and comments; NULL has no value."""
+    values = struct.pack("<i", 1)
+    source = b"SELECT '?', `?`, ? /* ? */ -- ?\n, ?"
+    assert statement_text(source, execution([3, 6], values, nulls=2)) == "SELECT '?', `?`, 1 /* ? */ -- ?\n, NULL"
+
+
+def test_ansi_quotes() -> None:
+    """Where only another sql_mode gives as many placeholders as values, that one counts."""
+    assert statement_text(rb"SELECT '\', ?", execution([3], struct.pack("<i", 1))) == r"SELECT '\', 1"
+
+
+def test_long_data_and_attributes() -> None:
+    """Long data is joined; a query attribute is no value of the statement."""
+    long_data = [b"L\0\0ab", b"L\0\0c"]
+    params = execution([0xFC], b"", letter=b"D", absent=1)
+    assert statement_text(b"SELECT ?", params, long_data) == "SELECT 'abc'"
+    named = execution([3, 0xFD], struct.pack("<i", 4) + text("trace"), letter=b"N") + text("") + text("id")
+    assert statement_text(b"SELECT ?", named) == "SELECT 4"
+
+
+def test_bulk() -> None:
+    """The first row of a bulk execution, and how many there are."""
+    params = b"B\x01\x80\0" + struct.pack("<H", 3) + b"\0" + struct.pack("<i", 7) + b"\x01"
+    assert statement_text(b"SELECT ?", params) == "/* a bulk execution of 2 rows: this is the first */ SELECT 7"
+
+
+@pytest.mark.parametrize(
+    ("flag", "params", "said"),
+    [
+        ("redacted", None, "redacted when it was recorded"),
+        ("truncated", None, "not whole"),
+        ("placeholder", None, "a value that is not known"),
+        ("unbound", b"R\0", "not on the tape"),
+        ("use", b"R\0", "not known"),
+        ("use", b"E\x01", "end too early"),
+        ("use", execution([3, 3], bytes(8)), "its values, in order: 0, 0"),
+    ],
+)
+def test_what_is_not_known_is_said(flag: str, params: bytes | None, said: str) -> None:
+    """A text that is not what the client sent says so in front."""
+    found = statement_text(b"SELECT ?", params, None, FLAGS[flag])
+    assert found is not None
+    assert found.startswith("/* ")
+    assert said in found
+    assert found.endswith(" */ SELECT ?")
+
+
+def test_literal_without_backslashes() -> None:
+    """With NO_BACKSLASH_ESCAPES a backslash is a backslash; what would need one is hexadecimal."""
+    assert literal(b"a\\'", 1) == "'a\\'''"
+    assert literal(b"a\n", 1) == "_utf8mb4 X'610A'"
+
+
+def test_the_view(tmp_path: Path) -> None:
+    """An execution has its PREPARE's text, and the long data since the last RESET."""
+    params = execution([0xFC], b"", letter=b"D", absent=1)
+    events = [
+        {"command": "prepare", "stmt": 1, "statement": "SELECT ?"},
+        {"command": "long_data", "stmt": 1, "params": b"L\0\0old"},
+        {"command": "reset_stmt", "stmt": 1},
+        {"command": "long_data", "stmt": 1, "params": b"L\0\0new"},
+        {"command": "execute", "stmt": 1, "params": params},
+        {"statement": "SELECT 2"},
+        {"command": "ping"},
+    ]
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
+    with open_database() as con:
+        con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
+        define_texts(con)
+        found = con.execute(
+            "SELECT seq, text FROM event_texts WHERE command <> 'prepare' AND text LIKE 'SELECT%' ORDER BY seq"
+        )
+        assert found.fetchall() == [(5, "SELECT 'new'"), (6, "SELECT 2")]

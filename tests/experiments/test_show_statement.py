@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One statement of a digest with its values: which one is chosen, and what each side says of it."""
+
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.experiments.show_statement import show_statement
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import MS, make_tape
+
+D1, D2 = "00000000000000a1", "00000000000000b2"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A tape of five executions and two runs: the fourth fails in B alone, the second in both, the third on the tape."""
+    events = [
+        {"statement": f"SELECT {n} FROM t", "digest": D1, "errno": 7 if n == 3 else 0, "duration_ns": n * MS}
+        for n in range(1, 6)
+    ]
+    tape = make_tape(tmp_path / "t.tape", [*events, {"statement": "SELECT 'x'", "digest": D2, "errno": 0}])
+    fails = {"errno": 1055, "error": "not in 'GROUP BY'"}
+    make_run(tmp_path / "a.run", tape, [{}, fails, {}, {"rows_sent": 3}, {}, {}])
+    make_run(tmp_path / "b.run", tape, [{}, fails, {}, fails, {}, {"status": "not_sent", "reason": "killed"}])
+    return tmp_path
+
+
+def test_what_failed_newly_comes_first(folder: Path) -> None:
+    """B's new error comes before one of both sides, that before one of the tape, and that before the longest."""
+    tape, a, b = folder / "t.tape", [folder / "a.run"], [folder / "b.run"]
+    new = show_statement(tape, {"a": a, "b": b}, D1[:15])
+    assert new.event["text"] == "SELECT 4 FROM t"
+    assert new.why == "failed in B and not in A"
+    assert new.outcomes == {"tape": (0, None, None), "a": (0, None, 3), "b": (1055, "not in 'GROUP BY'", None)}
+    assert new.counts == {"executions": 5, "tape": 1, "a": 1, "b": 2}
+    assert show_statement(tape, {"a": a}, D1).event["text"] == "SELECT 2 FROM t"
+    assert show_statement(tape, {}, D1).event["text"] == "SELECT 3 FROM t"
+    longest = show_statement(tape, {"a": a, "b": b}, D2)
+    assert longest.why == "nothing failed: this took longest"
+    assert longest.outcomes == {"tape": (0, None, None), "a": (0, None, None)}
+
+
+@pytest.mark.parametrize(("digest", "said"), [("0", "2 digests begin so"), ("f", "no digest"), ("x", "hexadecimal")])
+def test_which_digest(folder: Path, digest: str, said: str) -> None:
+    """One that is not there, is several, or is none."""
+    with pytest.raises(InputError, match=said):
+        show_statement(folder / "t.tape", {}, digest)
