@@ -8,7 +8,7 @@ from ...native.bindings.parsers import open_slowlog, slowlog_first_time
 from ...native.bindings.reader import Reader
 from ..source import Settings, SourceKind, sniff_pattern
 
-HEADER_LINE = rb"^# (User@Host|Query_time|Thread_id): "
+HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:

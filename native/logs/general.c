@@ -261,8 +261,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             continue;
         }
         g->skipping = 0;
-        if (r.head.time.kind != QT_LOGTIME_BAD)
-            g->style = r.head.time.kind == QT_LOGTIME_UTC ? QT_GENERAL_ISO : QT_GENERAL_OLD;
+        g->style = qt_general_style_after(g->style, &r.head);
         struct qt_span argument = r.head.argument;
         r.used = whole;
         if (argument.len > 0 && argument.p[argument.len - 1] == '\r')

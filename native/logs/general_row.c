@@ -3,8 +3,8 @@
  *   2018-09-07T18:45:40.098124+08:00<TAB>    7 Query<TAB>SELECT 1          MySQL 5.7 and later: every row
  *   070101 10:00:00<TAB>    7 Query<TAB>SELECT 1                           MariaDB, MySQL to 5.6: a new second
  *   <TAB><TAB>    7 Init DB<TAB>shop                                       the same second
- *   100211  0:55:24      51 Query       SELECT 1                           5.0, copied without tabs: the argument in
- *           column 12
+ *   100211  0:55:24      51 Query       SELECT 1                           copied without tabs: any number of blanks
+ *          51 Query SELECT 1                                               the same second in such a copy
  *
  * A line of a statement can look like a row: only what begins as the file's other rows do, with a number and a command
  * that servers know, is one. Sources: log.cc of MySQL 5.0 to 9 and MariaDB 10.11.
@@ -13,7 +13,7 @@
 
 #include "logs/general_row.h"
 
-enum { PADDED = 12 };
+enum { MIN_BLANKS = 2 };
 
 /* A longer name comes before one that it begins with. */
 static const struct qt_general_command commands[] = {
@@ -78,7 +78,7 @@ static size_t prefix(const char *p, size_t n, enum qt_general_style style, struc
         return 0;
     if (*p >= '0' && *p <= '9') {
         *time = qt_logtime_parse(p, n < 40 ? n : 40);
-        int fits = time->kind == QT_LOGTIME_UTC ? style != QT_GENERAL_OLD : style != QT_GENERAL_ISO;
+        int fits = time->kind == QT_LOGTIME_UTC ? style < QT_GENERAL_OLD : style != QT_GENERAL_ISO;
         return time->kind != QT_LOGTIME_BAD && fits && time->length < n ? time->length : 0;
     }
     if (style == QT_GENERAL_ISO)
@@ -88,7 +88,7 @@ static size_t prefix(const char *p, size_t n, enum qt_general_style style, struc
     size_t blanks = 0;
     while (blanks < n && p[blanks] == ' ')
         blanks++;
-    return blanks >= 15 && blanks < n ? blanks : 0;
+    return style != QT_GENERAL_TABBED && blanks >= MIN_BLANKS && blanks < n ? blanks : 0;
 }
 
 int qt_general_parse_row(const char *p, size_t n, enum qt_general_style style, struct qt_general_row *out)
@@ -96,8 +96,9 @@ int qt_general_parse_row(const char *p, size_t n, enum qt_general_style style, s
     size_t at = prefix(p, n, style, &out->time), digits = 0;
     if (at == 0)
         return 0;
+    out->tabbed = p[at - 1] == '\t';
     if (out->time.kind != QT_LOGTIME_BAD && at < n && p[at] == '\t')
-        at++;
+        out->tabbed = 1, at++;
     while (at < n && p[at] == ' ')
         at++;
     out->thread_id = 0;
@@ -109,16 +110,25 @@ int qt_general_parse_row(const char *p, size_t n, enum qt_general_style style, s
     out->command = at < n ? command_at(p + at, n - at) : NULL;
     if (out->command == NULL)
         return 0;
-    size_t len = out->command->len, end = at + len;
+    size_t end = at + out->command->len;
     if (end < n && p[end] == '\t') {
+        out->tabbed = 1;
         end++;
     } else {
-        size_t column = at + (len < PADDED ? PADDED : len + 1);
-        while (end < n && end < column && p[end] == ' ')
+        while (end < n && p[end] == ' ')
             end++;
     }
     out->argument = (struct qt_span){p + end, n - end};
     return 1;
+}
+
+enum qt_general_style qt_general_style_after(enum qt_general_style style, const struct qt_general_row *row)
+{
+    if (row->time.kind == QT_LOGTIME_UTC)
+        return QT_GENERAL_ISO;
+    if (row->tabbed)
+        return QT_GENERAL_TABBED;
+    return row->time.kind != QT_LOGTIME_BAD && style == QT_GENERAL_ANY ? QT_GENERAL_OLD : style;
 }
 
 static struct qt_span before(struct qt_span text, const char *mark, struct qt_span *rest)

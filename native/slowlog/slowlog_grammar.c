@@ -65,8 +65,9 @@ static int is_banner_rest(const char *p, const char *line)
 
 static int begins_header(const char *p, const char *line)
 {
-    return STARTS(p, line, "# User@Host: ") || STARTS(p, line, "# Time: ") || STARTS(p, line, "# Thread_id: ") ||
-           STARTS(p, line, "# Query_time: ") || STARTS(p, line, "# Client: ") || STARTS(p, line, "# Schema: ");
+    return STARTS(p, line, "# User@Host: ") || STARTS(p, line, "# User: ") || STARTS(p, line, "# Time: ") ||
+           STARTS(p, line, "# Thread_id: ") || STARTS(p, line, "# Query_time: ") || STARTS(p, line, "# Client: ") ||
+           STARTS(p, line, "# Schema: ");
 }
 
 /* Is there a whole header at p: a known first line, and within the # lines one with a Query_time? */
@@ -213,8 +214,8 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
             return;
         p = next + (next + 2 <= line ? 2 : 0);
     }
-    if (STARTS(p, line, "User@Host: ")) {
-        p += 11;
+    if (STARTS(p, line, "User@Host: ") || STARTS(p, line, "User: ")) {
+        p += p[4] == '@' ? 11 : 6;
         const char *rest = qt_slow_parse_user_host(p, line, out);
         out->unknown_line |= rest == p;
         p = rest;
@@ -388,12 +389,8 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     }
     if (*p != '#')
         return QT_SLOW_GARBAGE;
-    switch (header_at(p, end, at_end)) {
-    case YES:
+    enum answer header = header_at(p, end, at_end);
+    if (header == YES)
         return parse_event(p, end, at_end, check_quotes, out, used);
-    case MORE:
-        return QT_SLOW_MORE;
-    default:
-        return QT_SLOW_GARBAGE;
-    }
+    return header == MORE ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
 }

@@ -56,6 +56,25 @@ def test_mariadb_has_local_times(tmp_path: Path, hours: int, offset_ns: int | No
     assert {e["precision_ns"] for e in log.events} == {1_000_000_000}
 
 
+@pytest.mark.parametrize("blanks", [1, 2, 4, 8])
+@pytest.mark.parametrize("text", [MYSQL8, MARIADB + "\t\t  1234 Query\tSELECT 3\n"])
+def test_copies_without_tabs(tmp_path: Path, text: str, blanks: int) -> None:
+    """A log whose tabs became blanks, however many, has the same events."""
+
+    def told(log: Read) -> list[tuple[object, ...]]:
+        return [(e["thread_id"], e["command"], e["db"], e["statement"], e["start_ns"]) for e in log.events]
+
+    copied = read(tmp_path, text.replace("\t", " " * blanks))
+    assert copied.kinds == []
+    assert told(copied) == told(read(tmp_path, text))
+
+
+def test_a_statement_in_a_log_with_tabs_may_look_like_a_copied_row(tmp_path: Path) -> None:
+    """Where rows have tabs, a line that begins with blanks belongs to its statement."""
+    log = read(tmp_path, MARIADB + "\t\t     7 Query\tSELECT '\n      7 Query     SELECT 4\n'\n")
+    assert [e["statement"] for e in log.events][2:] == [b"SELECT '\n      7 Query     SELECT 4\n'"]
+
+
 def test_the_tape(tmp_path: Path) -> None:
     """The tape knows no durations."""
     path = tmp_path / "general.log"
