@@ -178,6 +178,18 @@ SELECTION = Section(
             help="Replay the events that this interrupted run did not reach.",
         ),
         option(
+            "--failed-in",
+            type=FOLDER,
+            metavar="RUN",
+            help="Replay what failed in this run of the tape, with its transactions and its sessions' state.",
+        ),
+        option(
+            "--slower-in",
+            type=FILE,
+            metavar="FILE",
+            help="Replay the digests that this report (report --json) calls slower, in the same way.",
+        ),
+        option(
             "--amplify",
             type=click.IntRange(1),
             metavar="NUMBER",

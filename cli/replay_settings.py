@@ -118,6 +118,8 @@ def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
         from_ns=at(options["from_at"]),
         to_ns=at(options["to_at"]),
         resume=options["resume"],
+        failed_in=options["failed_in"],
+        slower_in=options["slower_in"],
     )
 
 

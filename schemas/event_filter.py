@@ -77,6 +77,11 @@ class EventFilter:
         parts += [f"{column} < {self.to_ns}"] if self.to_ns is not None else []
         return " AND ".join(parts) or "true"
 
+    def wanted_sql(self) -> str:
+        """Return a query of what is asked for among view tape_events: session, seq. Its transactions are kept whole."""
+        kinds = "class NOT IN ('transaction', 'session')"
+        return f"SELECT session, seq FROM tape_events WHERE {kinds} AND {self.event_sql()}"
+
     def filtered_by_sql(self) -> str:
         """Return which filter excludes an event, or NULL, in terms of what `event_selection.selection_sql` knows."""
         cases = self.exclusion_cases()

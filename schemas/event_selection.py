@@ -56,8 +56,7 @@ def find_transactions(con: duckdb.DuckDBPyConnection, kept: EventFilter, table: 
     if kept.by_event:
         selected = (
             "SELECT DISTINCT x.session, x.first_seq"
-            " FROM (SELECT session, seq FROM tape_events"
-            f"   WHERE class NOT IN ('transaction', 'session') AND {kept.event_sql()}) e"
+            f" FROM ({kept.wanted_sql()}) e"
             " ASOF JOIN new_transactions x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
         )
     con.execute(f"CREATE OR REPLACE TEMP TABLE selected AS {selected}")

@@ -141,14 +141,24 @@ def _without_gaps(plan: Plan, events: str) -> str:
 def select(plan: Plan, source: str) -> str:
     """Return a query of events with what the selection needs, and `filtered` (event_selection.py).
 
-    is_done: the interrupted run sent it; is_early: sent only for the session state of what is selected.
+    is_done: the interrupted run sent it; is_picked: an earlier run says that it is worth sending again (true where none
+    is asked), is_led: something picked comes later in its session, is_visited: its session has something picked;
+    is_early: sent only for the session state of what is selected.
     """
     selection = plan.rules.selection
     columns, joins, needed = ["false AS is_done"], [], "true"
+    picks = ["true AS is_picked", "true AS is_led", "true AS is_visited"]
     if plan.resumed.exists():
         joins = [f"LEFT JOIN read_parquet({sql_text(plan.resumed)}) r ON t.session = r.session"]
         columns = ["coalesce(t.seq < r.from_seq, false) AS is_done"]
         needed = "c.events >= coalesce(r.from_seq, 0)"
+    if plan.picks.exists():
+        picks = ["k.seq IS NOT NULL AS is_picked", "coalesce(t.seq <= v.last_seq, false) AS is_led"]
+        picks += ["v.session IS NOT NULL AS is_visited"]
+        joins += [
+            f"LEFT JOIN read_parquet({sql_text(plan.picks)}) k ON t.session = k.session AND t.seq = k.seq",
+            f"LEFT JOIN read_parquet({sql_text(plan.picked_sessions)}) v ON t.session = v.session",
+        ]
     by_session = selection.by_session or selection.by_time or selection.resume
     tables = SelectionTables(
         sessions="selected_sessions" if by_session else None,
@@ -156,8 +166,9 @@ def select(plan: Plan, source: str) -> str:
         companions=_parquet_or_none(plan.companions),
         preparing="preparing_digests" if selection.by_event else None,
     )
-    query = selection_sql(selection, source, tables, columns, joins, needed)
-    return f"SELECT *, is_before OR is_done OR has_flag(flags, 'carried') AS is_early FROM ({query})"
+    query = selection_sql(selection, source, tables, [*columns, *picks], joins, needed)
+    led = "NOT (is_picked OR tx_selected)"
+    return f"SELECT *, is_before OR is_done OR {led} OR has_flag(flags, 'carried') AS is_early FROM ({query})"
 
 
 def _parquet_or_none(path: Path) -> str | None:

@@ -16,6 +16,7 @@ from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
 from .commit_order import order_commits
 from .database import define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
+from .picks import find_picks
 from .rules import NARROW, Plan, Rules
 from .transactions import find_resumed, find_transactions
 from .unknown_overrides import count_unknown_ids, count_window
@@ -41,6 +42,8 @@ def make_plan(
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"))
     with open_planner(plan) as con:
+        if rules.selection.picks:
+            find_picks(con, plan)
         if rules.selection.by_event or rules.commit_order:
             find_transactions(con, plan)
         if rules.selection.resume:

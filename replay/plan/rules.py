@@ -131,6 +131,16 @@ class Plan:
         return self.spill / "resumed.parquet"
 
     @property
+    def picks(self) -> Path:
+        """Which events an earlier run or report says are worth sending again: session, seq."""
+        return self.spill / "picks.parquet"
+
+    @property
+    def picked_sessions(self) -> Path:
+        """The last of them in each session: session, last_seq."""
+        return self.spill / "picked_sessions.parquet"
+
+    @property
     def order(self) -> Path:
         """Which commits each event waits for, where the rules order them (commit_order.sql)."""
         return self.spill / "order.parquet"

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the events that an earlier run says are worth sending again: those that failed, or whose digests got slower."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import sql_files, sql_text, write_parquet
+from ...common.errors import FolderError, InputError
+from ...schemas import Folder, ddl, open_folder, tape_id
+from .rules import Plan
+
+SLOWER = "slower"  # the verdict, as a report's JSON has it
+
+
+def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Write `plan.picks` and `plan.picked_sessions`.
+
+    Raises InputError where run or report are another tape's, or nothing failed or got slower.
+    """
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
+    selection = plan.rules.selection
+    sources = []
+    if selection.failed_in:
+        failed = _run(selection.failed_in, plan.tape).source("outcomes")
+        sources.append(f"SELECT DISTINCT session, seq FROM {failed} WHERE status = 'executed' AND errno <> 0")
+    if selection.slower_in:
+        digests = slower_digests(selection.slower_in, plan.tape)
+        listed = ", ".join(map(sql_text, digests))
+        sources.append(f"SELECT session, seq FROM tape_events WHERE digest IN ({listed})")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE found_picks AS {' UNION '.join(sources)}")
+    companions = f"SELECT c.session, c.seq FROM ({ddl('companions')}) c JOIN found_picks p"
+    companions += " ON c.session = p.session AND c.lead_seq = p.seq"
+    if not write_parquet(con, f"FROM found_picks UNION {companions}", plan.picks):
+        raise InputError(
+            f"--failed-in {selection.failed_in}: nothing failed in that run: there is nothing to send again"
+        )
+    picks = f"read_parquet({sql_text(plan.picks)})"
+    write_parquet(con, f"SELECT session, max(seq) AS last_seq FROM {picks} GROUP BY session", plan.picked_sessions)
+    con.execute(f"CREATE OR REPLACE TEMP VIEW picked AS FROM {picks}")
+    con.execute("DROP TABLE found_picks")
+
+
+def _run(path: Path, tape: Folder) -> Folder:
+    try:
+        run = open_folder("run", path)
+    except FolderError as error:
+        raise InputError(f"--failed-in: {error}") from error
+    if run.info.get("tape", {}).get("id") != tape_id(tape.info):
+        raise InputError(f"--failed-in {path}: it is a run of another tape: {run.info.get('tape', {}).get('path')}")
+    return run
+
+
+def slower_digests(path: Path, tape: Folder) -> list[str]:
+    """Return the digests that a report's JSON calls slower. Raises InputError where it is none, or of another tape."""
+    option = f"--slower-in {path}"
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        events, rows = report["tape"]["events"], report["digests"]
+        found = [_digest(row) for row in rows if row["verdict"] == SLOWER]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(f"{option}: expected what `querytape report --json` writes: {error}") from error
+    if events != tape.info.get("counts", {}).get("events"):
+        raise InputError(f"{option}: it is a report on another tape: {report['tape'].get('path')}")
+    if not found:
+        raise InputError(f"{option}: it calls no digest slower: there is nothing to send again")
+    return found
+
+
+def _digest(row: Any) -> str:
+    """Return a row's digest. Raises ValueError where it is none."""
+    digest = str(row["digest"])
+    if len(digest) != 16 or not set(digest) <= set("0123456789abcdef"):
+        raise ValueError(f"{digest[:40]!r} is no digest")
+    return digest

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Again what failed in a run, or got slower in a report: with transactions and session state, and nothing else."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.plan.picks import slower_digests
+from querytape.replay.plan.rules import Rules
+from querytape.replay.plan.selection import Selection
+from querytape.schemas import open_folder, tape_id
+
+from tests.helpers.planning import excluded, fed, planned
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
+
+D1, D2 = "1" * 16, "2" * 16
+TX = {"class": "transaction"}
+SET = {"class": "session"}
+EVENTS: list[dict[str, Any]] = [
+    {"session": 1, "statement": "SET NAMES latin1", **SET},  # 1 state
+    {"session": 1, "statement": "SELECT 1", "digest": D2},  # 2
+    {"session": 1, "statement": "BEGIN", **TX},  # 3
+    {"session": 1, "statement": "UPDATE a", "class": "write", "digest": D1},  # 4 fails
+    {"session": 1, "statement": "SELECT 1", "digest": D2},  # 5
+    {"session": 1, "statement": "COMMIT", **TX},  # 6
+    {"session": 1, "statement": "SET @late = 1", **SET},  # 7 behind all that is picked
+    {"session": 1, "command": "quit"},  # 8
+    {"session": 2, "statement": "SET NAMES utf8", **SET},  # nothing of this session fails
+    {"session": 2, "statement": "BEGIN", **TX},
+    {"session": 2, "statement": "SELECT 1", "digest": D2},
+    {"session": 2, "statement": "COMMIT", **TX},
+    {"session": 2, "command": "ping"},
+    {"session": 3, "command": "prepare", "stmt": 1, "statement": "SELECT ?", "digest": D2},
+    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0old"},  # of the execution before
+    {"session": 3, "command": "execute", "stmt": 1, "params": b"E\0\0\0\0\0\0", "digest": D2, "class": "read"},
+    {"session": 3, "command": "long_data", "stmt": 1, "params": b"L\0\0new"},  # 4
+    {
+        "session": 3,
+        "command": "execute",
+        "stmt": 1,
+        "params": b"E\0\0\0\0\0\0",
+        "digest": D2,
+        "class": "read",
+    },  # 5 fails
+    {"session": 3, "statement": "SELECT 1", "digest": D2},
+]
+FAILS = {(1, 4), (3, 5)}
+
+
+def runs_of(tmp_path: Path, fails: set[tuple[int, int]]) -> Path:
+    """Write a run of these events in which some fail."""
+    tape = make_tape(tmp_path / "first.tape", EVENTS)
+    seen: dict[int, int] = {}
+    outcomes = []
+    for event in EVENTS:
+        seq = seen[event["session"]] = seen.get(event["session"], 0) + 1
+        outcomes.append({"session": event["session"], "errno": 1055 if (event["session"], seq) in fails else 0})
+    run = make_run(tmp_path / "first.run", tape, outcomes)
+    info = json.loads((run / "run.json").read_text())
+    info["tape"]["id"] = tape_id(open_folder("tape", tape).info)
+    (run / "run.json").write_text(json.dumps(info))
+    return run
+
+
+def kept(tmp_path: Path, selection: Selection) -> list[tuple[int, int]]:
+    """Return (session, seq) of what is sent; each other event is filtered by a reason of its own."""
+    plan = planned(tmp_path, EVENTS, Rules(allow_writes=True, selection=selection))
+    sent = sorted((int(session), int(seq)) for session, seq in fed(plan, "session", "seq"))
+    left = excluded(tmp_path)
+    assert len(sent) + len(left) == len(EVENTS) == plan.events
+    assert {status for _, _, status, _ in left} == {"filtered"}
+    assert {reason for *_, reason in left} <= {"filter:failed_in", "filter:slower_in"}
+    return sent
+
+
+def test_what_failed(tmp_path: Path) -> None:
+    """The failed events, their transactions whole, and before them what made their sessions' state; no other session."""
+    run = runs_of(tmp_path, FAILS)
+    wanted = [(1, 1), (1, 3), (1, 4), (1, 5), (1, 6), (1, 8), (3, 1), (3, 4), (3, 5)]
+    assert kept(tmp_path, Selection(failed_in=run)) == wanted
+
+
+def test_a_commit_that_failed(tmp_path: Path) -> None:
+    """Its transaction is sent."""
+    run = runs_of(tmp_path, {(2, 4)})
+    assert kept(tmp_path, Selection(failed_in=run)) == [(2, 1), (2, 2), (2, 3), (2, 4)]
+
+
+def test_what_got_slower(tmp_path: Path) -> None:
+    """The events of the digests that the report calls slower, in the same way; with a run, either."""
+    file = tmp_path / "r.json"
+    rows = [{"digest": D1, "verdict": "slower"}, {"digest": D2, "verdict": "same"}]
+    file.write_text(json.dumps({"tape": {"path": "t", "events": len(EVENTS)}, "digests": rows}))
+    assert kept(tmp_path, Selection(slower_in=file)) == [(1, n) for n in (1, 3, 4, 5, 6, 8)]
+    both = tmp_path / "both"
+    both.mkdir()
+    run = runs_of(both, {(2, 3)})
+    assert kept(both, Selection(slower_in=file, failed_in=run))[-4:] == [(2, 1), (2, 2), (2, 3), (2, 4)]
+
+
+def test_nothing_to_send_again(tmp_path: Path) -> None:
+    """A run in which nothing failed, a run and a report of another tape, and files that are none."""
+    run = runs_of(tmp_path, set())
+    with pytest.raises(InputError, match="nothing failed"):
+        kept(tmp_path, Selection(failed_in=run))
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(InputError, match="another tape"):
+        planned(other, EVENTS[:5], Rules(selection=Selection(failed_in=run)))
+
+
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ({"tape": {"events": 1, "path": "t"}, "digests": []}, "another tape"),
+        ({"tape": {"events": 19}, "digests": [{"digest": D1, "verdict": "same"}]}, "no digest slower"),
+        ({"tape": {"events": 19}, "digests": [{"digest": "x'", "verdict": "slower"}]}, "no digest"),
+        ({"tape": {"events": 19}, "digests": 7}, "expected what"),
+        ([], "expected what"),
+    ],
+)
+def test_reports_that_are_none(tmp_path: Path, report: Any, said: str) -> None:
+    """What is no report on this tape is refused with a sentence."""
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS))
+    file = tmp_path / "r.json"
+    file.write_text(json.dumps(report))
+    with pytest.raises(InputError, match=said):
+        slower_digests(file, tape)
