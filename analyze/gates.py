@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..common.errors import InputError
 from .database import Row
+from .findings.errors import NEW_ERRORS, ON_BOTH
 from .findings.results import unexplained
 from .model import Report, Severity
 from .verdicts.verdict import CANNOT_TELL, FASTER, SLOWER, UNSTABLE
@@ -69,7 +70,11 @@ GATES: dict[str, Gate] = {
     "faster": Gate("digests that are faster", _verdicts(FASTER)),
     "unstable": Gate("digests whose interval crosses the margin", _verdicts(UNSTABLE)),
     "cannot_tell": Gate("digests of which nothing can be said", _verdicts(CANNOT_TELL)),
-    "new_errors": Gate("events that fail newly or with another error", _errors("new", "changed")),
+    "new_errors": Gate(
+        "events that fail in B though A or the tape, where it knows, answered them, or with another error",
+        _errors(*NEW_ERRORS),
+    ),
+    "failed_on_both": Gate("of these, events that fail in A, too, and had succeeded on the tape", _errors(ON_BOTH)),
     "gone_errors": Gate("events that no longer fail", _errors("gone")),
     "different_results": Gate(
         "events with a different result that nothing in the statement explains",

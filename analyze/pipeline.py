@@ -11,6 +11,7 @@ from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests, with_causes
+from .findings.errors import ON_BOTH, by_digest
 from .findings.interference import conditions
 from .findings.over_time import observations
 from .findings.query_plans import plans_of, plans_of_folder
@@ -23,7 +24,7 @@ from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
 from .verdicts.interference import NONE, disturbance
 from .verdicts.shifts import UNSEEN_FACTOR, Shift, Shifts, bootstrap_quantile, measure_undisturbed
-from .verdicts.verdict import ERRORS, FASTER, SLOWER, Case, Verdict, judge_all
+from .verdicts.verdict import ERRORS, FASTER, MAX_FAILED, SLOWER, Case, Verdict, judge_all
 
 MAX_BINS = 240
 
@@ -175,19 +176,18 @@ def merge_digests(
         entry[row["run"]] = row
     for row in report.answers["pairs"]:
         digests[row["digest"]]["pair"] = row
-    new_errors: dict[str, int] = {}
-    for row in report.answers["errors"]:
-        if row["what"] in ("new", "changed"):
-            new_errors[row["digest"]] = new_errors.get(row["digest"], 0) + row["events"]
+    new_errors = by_digest(report.answers["errors"], "new", "changed")
+    failed = by_digest(report.answers["errors"], ON_BOTH)
     cases = [
         Case(
             d,
             entry["pair"],
             measured.whole.get(d),
-            new_errors.get(d, 0),
+            new_errors[d],
             measured.usable.get(d),
             measured.exact.get(d),
             sum((entry[side] or {}).get("total_ns") or 0 for side in ("a", "b")),
+            failed[d] if failed[d] > MAX_FAILED * ((entry["b"] or {}).get("n") or 0) else 0,
         )
         for d, entry in digests.items()
     ]
@@ -198,7 +198,8 @@ def merge_digests(
             verdict=verdict.word,
             why=verdict.why,
             p=verdict.p,
-            new_errors=new_errors.get(digest, 0),
+            new_errors=new_errors[digest],
+            failed_on_both=failed[digest],
             shift=_shift_row(shift, intervals.get(digest)) if shift else None,
         )
     return sorted(digests.values(), key=_urgency, reverse=True)
@@ -220,8 +221,10 @@ def _shift_row(shift: Shift, p95: tuple[float, float] | None) -> Row:
 
 
 def _urgency(entry: Row) -> tuple[int, int]:
-    """Slower and errors first, then faster, then the rest; inside each by time gained or lost, else by total time."""
-    rank = {SLOWER: 3, ERRORS: 3, FASTER: 2}.get(entry["verdict"], 1)
+    """Errors first, by events; then slower, faster, the rest, each by time gained or lost, else by total time."""
+    if entry["verdict"] == ERRORS:
+        return 4, entry["new_errors"] + entry["failed_on_both"]
+    rank = {SLOWER: 3, FASTER: 2}.get(entry["verdict"], 1)
     pair, side = entry["pair"], entry["a"] or entry["b"] or {}
     return rank, abs(pair["lost_ns"]) if pair else side.get("total_ns") or 0
 

@@ -73,6 +73,11 @@ def count(value: float | None) -> str:
     return "-" if value is None else f"{value:,.0f}"
 
 
+def plural(n: int, noun: str) -> str:
+    """Return a number of things: `1 digest`, `4,340 events`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
 def short_count(value: int) -> str:
     """Return a count in at most five characters: 1523, 12.3k, 1.2M."""
     if value < 10_000:

@@ -5,8 +5,10 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-from ...common.units import count
+from ...common.units import count, plural
 from ..model import Finding, Report, Severity
+from ..verdicts.verdict import ERRORS
+from .errors import ON_BOTH, by_digest
 
 MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
 # Why an event is skipped although the original sent it and the user did not exclude it; docs/format.md.
@@ -31,10 +33,17 @@ def missing_sentences(report: Report) -> list[str]:
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
         sentences.append(f"{_percent(share)} of what was to be sent to {side} was not sent ({reasons})")
+    if report.compares and _fails_as_production_did_not(report):
+        sentences.append(f"neither side answers as production did: {_succeeded_text(report)}")
     failed = _failed(report)
-    if failed["sent"] and failed["failed"] > MAX_MISSING * failed["sent"]:
-        sentences.append(f"{_failed_text(report, failed)} and had not failed on the tape")
+    if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
+        sentences.append(_unknown_text(report))
     return sentences
+
+
+def few_failed(report: Report) -> str:
+    """Return a sentence on what failed on both sides and not on the tape, "" where nothing did."""
+    return f" Besides, {_succeeded_text(report)}." if _failed(report)["succeeded"] else ""
 
 
 def coverage(report: Report) -> Iterator[Finding]:
@@ -44,11 +53,15 @@ def coverage(report: Report) -> Iterator[Finding]:
             severity = Severity.PROBLEM if share > MAX_MISSING else Severity.WARNING
             yield Finding(severity, f"Run {side}: {_percent(share)} of what was to be sent was not sent: {reasons}.")
     failed = _failed(report)
-    if failed["failed"]:
-        severity = Severity.PROBLEM if failed["failed"] > MAX_MISSING * failed["sent"] else Severity.INFORMATION
+    for name, text in (("succeeded", _succeeded_text), ("unknown", _unknown_text)):
+        if not failed[name]:
+            continue
+        severe = failed[name] > MAX_MISSING * failed["sent"]
+        if name == "succeeded":
+            severe = _fails_as_production_did_not(report)
         yield Finding(
-            severity,
-            f"{_failed_text(report, failed)} and had not failed on the tape: of these statements nothing can be said."
+            Severity.PROBLEM if severe else Severity.INFORMATION,
+            f"{_capital(text(report))}: of these statements nothing can be said."
             f" The first is session {failed['first_session']}, event {failed['first_seq']}.",
         )
 
@@ -74,10 +87,38 @@ def _failed(report: Report) -> dict[str, Any]:
     return report.answers["failed_everywhere"][0]
 
 
-def _failed_text(report: Report, failed: dict[str, Any]) -> str:
-    where = "on both sides" if report.compares else "in the run"
-    share = _percent(failed["failed"] / failed["sent"])
-    return f"{share} of what was sent failed {where} (error {failed['errno']} most often)"
+def _fails_as_production_did_not(report: Report) -> bool:
+    """Whether more than MAX_MISSING of all, or of one digest, failed everywhere though it had succeeded on the tape."""
+    failed = _failed(report)
+    return failed["succeeded"] > MAX_MISSING * failed["sent"] or any(
+        entry["verdict"] == ERRORS and not entry["new_errors"] for entry in report.digests
+    )
+
+
+def _succeeded_text(report: Report) -> str:
+    failed = _failed(report)
+    digests = len(by_digest(report.answers["errors"], ON_BOTH if report.compares else "new"))
+    return (
+        f"{plural(failed['succeeded'], 'event')} of {plural(digests, 'digest')} failed {_where(report)} (error"
+        f" {failed['succeeded_errno']} most often) and had succeeded on the tape"
+    )
+
+
+def _unknown_text(report: Report) -> str:
+    failed = _failed(report)
+    share = _percent(failed["unknown"] / failed["sent"])
+    return (
+        f"{share} of what was sent failed {_where(report)} (error {failed['unknown_errno']} most often), and whether it"
+        " failed on the tape is unknown"
+    )
+
+
+def _where(report: Report) -> str:
+    return "on both sides" if report.compares else "in the run"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _percent(share: float) -> str:

@@ -8,7 +8,7 @@ from ...common.units import count, duration
 from ..database import Row
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
-from .coverage import missing_sentences
+from .coverage import few_failed, missing_sentences
 from .doubt import doubt
 from .results import unexplained
 
@@ -49,7 +49,8 @@ def headline(report: Report) -> Headline | None:
     return Headline(
         YES,
         f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
-        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster." + _untold(report),
+        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster."
+        f"{few_failed(report)}{_untold(report)}",
     )
 
 
@@ -58,7 +59,7 @@ def _against(report: Report) -> list[str]:
     reasons = []
     if n := report.count(SLOWER):
         reasons.append(f"{count(n)} of {count(len(report.digests))} digests {'is' if n == 1 else 'are'} slower")
-    if n := report.count(ERRORS):
+    if n := sum(1 for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]):
         reasons.append(f"{count(n)} {'has' if n == 1 else 'have'} new errors")
     different = {row["digest"] for row in unexplained(report) if row["kind"] != "warnings"}
     if different:

@@ -8,6 +8,8 @@ from markupsafe import Markup
 from ...common.version import __version__
 from ..findings.baseline import baseline
 from ..findings.causes import reason_text
+from ..findings.errors import NEW_ERRORS
+from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import headline
 from ..findings.results import KINDS
 from ..model import Report
@@ -37,6 +39,8 @@ def as_html(report: Report) -> str:
         events=events,
         texts={entry["digest"]: entry["text"] for entry in report.digests},
         kinds=KINDS,
+        new_errors=NEW_ERRORS,
+        error_words=WORDS_OF_ERRORS,
         style=asset("report.css"),
         draw=asset("charts.js"),
         script=asset("report.js"),

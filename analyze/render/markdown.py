@@ -5,6 +5,7 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..findings.causes import reason_text
+from ..findings.errors import NEW_ERRORS
 from ..findings.headline import headline
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
@@ -72,7 +73,7 @@ def _digest_row(entry: Row) -> str:
 
 
 def _errors(report: Report) -> list[str]:
-    rows = [row for row in report.answers["errors"] if row["what"] in ("new", "changed")][:MAX_ROWS]
+    rows = [row for row in report.answers["errors"] if row["what"] in NEW_ERRORS][:MAX_ROWS]
     if not rows:
         return []
     texts = {entry["digest"]: entry["text"] for entry in report.digests}

@@ -92,7 +92,7 @@ def _digest(report: Report, entry: Row, number: int, drawn: dict[str, Row]) -> R
 
 def _errors(report: Report, entry: Row) -> list[Row]:
     """Return the rows of errors.sql of a digest, their texts printable."""
-    if not entry["new_errors"] and not (entry["b"] or entry["a"] or {}).get("errors"):
+    if not entry["new_errors"] + entry["failed_on_both"] and not (entry["b"] or entry["a"] or {}).get("errors"):
         return []
     return [
         {name: printable(value) if isinstance(value, str) else value for name, value in row.items()}

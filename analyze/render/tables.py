@@ -12,7 +12,7 @@ from ...common.errors import InputError
 from ..database import Row
 from ..model import Report
 
-DIGEST_COLUMNS = ("digest", "class", "text", "verdict", "why", "p", "new_errors")
+DIGEST_COLUMNS = ("digest", "class", "text", "verdict", "why", "p", "new_errors", "failed_on_both")
 SIDE_COLUMNS = ("n", "errors", "total_ns", "p50_ns", "p95_ns", "p99_ns", "p999_ns", "max_ns")
 SHIFT_COLUMNS = ("ratio", "low", "high", "detectable")
 

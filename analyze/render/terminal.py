@@ -8,6 +8,8 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..findings.baseline import baseline
+from ..findings.errors import NEW_ERRORS
+from ..findings.errors import WORDS as ERROR_WORDS
 from ..findings.headline import NO, UNKNOWN, YES, headline
 from ..findings.measuring_points import describe
 from ..findings.results import KINDS
@@ -140,7 +142,7 @@ def _compared(entry: Row) -> tuple[str, list[str]]:
     a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
     times = [duration(side.get(key)) for key in ("p50_ns", "p95_ns") for side in (a, b)]
     if entry["verdict"] == ERRORS:
-        name = f"errors: {entry['new_errors']:,} new"
+        name = f"errors: {entry['new_errors']:,} new" if entry["new_errors"] else "fails on both"
     elif entry["verdict"] in (SLOWER, FASTER):
         name = f"{entry['verdict']}: {entry['why']}"
     else:
@@ -168,9 +170,11 @@ def _errors(report: Report, console: Console, top: int) -> None:
     statements.head(("before", "after", "events"))
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     for row in rows[:top]:
-        name = printable(f"{row['what']}: {row['error'] or row.get('error_before') or ''}", TEXT_NAME_WIDTH - 1)
+        name = printable(
+            f"{ERROR_WORDS[row['what']]}: {row['error'] or row.get('error_before') or ''}", TEXT_NAME_WIDTH - 1
+        )
         cells = [str(row["before"]), str(row["after"]), count(row["events"])]
-        style = "red" if row["what"] in ("new", "changed") else "bold"
+        style = "red" if row["what"] in NEW_ERRORS else "bold"
         statements.add(name, cells, texts.get(row["digest"]) or "", style)
     _hidden(console, len(rows) - top)
 

@@ -15,7 +15,7 @@
 -- every_outcome: the runs' outcomes as they are, with run ('a' or 'b') and round, which counts from 1.
 -- outcome: one row for each of them, with what the tape says of its event.
 --   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error, after
---   the first skip_ns (a warm-up that is not measured)
+--   the first skip_ns (a warm-up that is not measured); tape_errno = its error on the tape: 0 = known to have succeeded, NULL = unknown
 -- Names that repeat are kept as numbers: a report of 20 million outcomes fits into little memory.
 DROP TABLE IF EXISTS outcome;
 DROP TABLE IF EXISTS matched_events;
@@ -30,7 +30,7 @@ CREATE TYPE short_name AS ENUM (
 
 CREATE OR REPLACE TEMP VIEW event AS
 SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, "user"::short_name AS "user", db::short_name AS db,
-    start_ns
+    start_ns, errno AS tape_errno
 FROM tape_event;
 
 -- Why a statement may come to another result each time, or NULL.
@@ -54,7 +54,7 @@ SELECT
     o.done_ns - o.sent_ns AS service_ns,
     o.done_ns - o.due_ns AS response_ns,
     o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AND o.sent_ns >= getvariable('skip_ns') AS ok,
-    e.class, e.digest, e."user", e.db, e.start_ns
+    e.class, e.digest, e."user", e.db, e.start_ns, e.tape_errno
 FROM every_outcome AS o
 LEFT JOIN event AS e USING (session, seq);
 

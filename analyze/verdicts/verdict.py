@@ -8,7 +8,8 @@ same          its interval is inside the margin, or the difference is less than 
 unstable      neither: the interval crosses the margin
 cannot tell   too few events in both runs, or the runs themselves can't carry a claim, or other programs took
               processors beside one side
-errors changed  statements fail that did not, or fail with another error: nothing is said about their times
+errors changed  statements fail that did not in A (or on the tape, where it is known), or with another error: nothing
+              is said about their times
 
 Each of slower, faster and same rests on the blocks of time that may say so (interference.py). Fewer than 30 events are
 tested exactly (exact.py). The correction is weighted by the time at stake (Genovese, Roeder and Wasserman 2006), so
@@ -26,6 +27,7 @@ from .exact import MIN_PAIRS, Exact, rounds_needed
 from .shifts import Shift, Shifts, Test
 
 MIN_EVENTS = 30
+MAX_FAILED = 0.01  # of a digest's events, on both sides though not on the tape
 FALSE_DISCOVERIES = 0.1  # 0.4 called 8 % of noisy digests falsely where every second one was slower (make verdicts)
 SAME_P = 0.05
 UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
@@ -71,7 +73,8 @@ class Case:
     """One digest to judge: its row of pairs.sql, its shifts, how many errors are new.
 
     `usable`: its shifts over the blocks that may be used, where that is not all of them. `exact`: the test of its few
-    pairs. `time_ns`: the time at stake.
+    pairs. `time_ns`: the time at stake. `failed`: events that fail on both sides and had succeeded on the tape, where
+    they are more than MAX_FAILED of the digest's.
     """
 
     digest: str
@@ -81,6 +84,14 @@ class Case:
     usable: Shifts | None = None
     exact: Exact | None = None
     time_ns: float = 0.0
+    failed: int = 0
+
+    @property
+    def errors(self) -> str | None:
+        """Which errors keep its times from being judged, in words; None where there are none."""
+        if self.new_errors:
+            return f"{self.new_errors:,} new error{'s' if self.new_errors > 1 else ''}"
+        return f"{self.failed:,} failed on both sides, not on the tape" if self.failed else None
 
     def side(self, word: str) -> Shift | None:
         """Return the shift that may say this word."""
@@ -104,7 +115,7 @@ class Conditions:
 def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None = None) -> dict[str, Verdict]:
     """Return the verdict on each digest."""
     conditions = conditions or Conditions()
-    testable = [case for case in cases if not case.new_errors and _not_judgeable(case, conditions) is None]
+    testable = [case for case in cases if not case.errors and _not_judgeable(case, conditions) is None]
     rounds_p = UNSEEN_ROUNDS_P if conditions.unseen else ROUNDS_P
     weights = weights_of([case.time_ns for case in testable])
     slower = corrected([_p(case, SLOWER, "p_above", rounds_p) for case in testable], weights)
@@ -112,10 +123,8 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
     tail = corrected([_tail_p(case.side(SLOWER), rounds_p) for case in testable], weights)
     verdicts = {}
     for case in cases:
-        if case.new_errors:
-            verdicts[case.digest] = Verdict(
-                ERRORS, f"{case.new_errors:,} new error{'s' if case.new_errors > 1 else ''}"
-            )
+        if errors := case.errors:
+            verdicts[case.digest] = Verdict(ERRORS, errors)
         elif (why := _not_judgeable(case, conditions)) is not None:
             verdicts[case.digest] = Verdict(CANNOT_TELL, why)
     for case, up, down, end in zip(testable, slower, faster, tail, strict=True):

@@ -50,22 +50,52 @@ def test_each_copy_is_compared_with_its_own(copied: Report) -> None:
     """A copy of a session in A stands beside the same copy in B: n pairs, not n times n."""
     answers = copied.answers
     assert {row["digest"]: row["n"] for row in answers["pairs"]} == {D1: 5, D2: 3}
-    assert [(row["what"], row["events"]) for row in answers["errors"]] == [("changed", 3), ("same", 1)]
+    assert [(row["what"], row["events"]) for row in answers["errors"]] == [("both", 3), ("both", 1)]
     assert [(row["kind"], row["events"], row["more_sent"]) for row in answers["results"]] == [("rows", 3, 1 + 2 + 3)]
     everywhere = answers["failed_everywhere"][0]
-    assert (everywhere["sent"], everywhere["failed"]) == (12, 4)
+    assert (everywhere["sent"], everywhere["succeeded"], everywhere["unknown"]) == (12, 4, 0)
     assert sum(row["events"] for row in answers["error_counts"] if row["run"] == "a") == 4
     assert {row["run"]: row["executed"] for row in answers["totals"]} == {"a": 12, "b": 12}
 
 
-def test_another_error_is_a_new_error_for_the_gate(copied: Report) -> None:
-    """A statement that failed before and fails now with another number counts; one that fails the same way doesn't."""
+def test_what_fails_on_both_sides_is_a_new_error_for_the_gate(copied: Report) -> None:
+    """A statement that fails in both runs counts where the tape knows that it had succeeded, whatever the numbers."""
     values = gate_values(copied)
-    assert values["new_errors"] == 3
+    assert (values["new_errors"], values["failed_on_both"]) == (4, 4)
     assert values["gone_errors"] == 0
     assert failed("new_errors > 0", values) == ["new_errors > 0"]
-    assert failed("new_errors > 3", values) == []
-    assert {entry["digest"]: entry["new_errors"] for entry in copied.digests} == {D1: 0, D2: 3}
+    assert failed("new_errors > 4", values) == []
+    assert {entry["digest"]: entry["new_errors"] for entry in copied.digests} == {D1: 0, D2: 0}
+    assert {entry["digest"]: entry["failed_on_both"] for entry in copied.digests} == {D1: 1, D2: 3}
+    assert {entry["verdict"] for entry in copied.digests} == {"errors changed"}
+
+
+@pytest.mark.parametrize(
+    ("on_tape", "numbers", "what"),
+    [
+        (0, (1064, 1064), "both"),
+        (0, (1064, 1146), "both"),
+        (None, (1064, 1064), "same"),
+        (None, (1064, 1146), "changed"),
+        (1064, (1064, 1064), "same"),
+        (1146, (1064, 1146), "changed"),
+        (0, (0, 1064), "new"),
+        (None, (0, 1064), "new"),
+        (1064, (0, 1064), "new"),
+        (0, (1064, 0), "gone"),
+        (1064, (1064, 0), "gone"),
+    ],
+)
+def test_the_tape_is_a_side_of_errors(tmp_path: Path, on_tape: int | None, numbers: tuple[int, int], what: str) -> None:
+    """What an error is called depends on both runs and on what the tape knows of its event."""
+    events = [{"statement": b"SELECT 1", "digest": D1, "errno": on_tape} for _ in range(3)]
+    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"] if on_tape is not None else [])
+    runs = [make_run(tmp_path / f"{n}.run", tape, [{"errno": errno}] * 3) for n, errno in enumerate(numbers)]
+    report = build(tape, runs[:1], runs[1:])
+    assert [(row["what"], row["tape"], row["events"]) for row in report.answers["errors"]] == [(what, on_tape, 3)]
+    values = gate_values(report)
+    assert values["new_errors"] == (3 if what in ("new", "both", "changed") else 0)
+    assert values["failed_on_both"] == (3 if what == "both" else 0)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +158,7 @@ def test_the_first_of_other_results_is_shown(tmp_path: Path) -> None:
     assert (result["first_session"], result["first_seq"], result["events"]) == (1, 1, 4)
     everywhere = answers["failed_everywhere"][0]
     assert (everywhere["first_session"], everywhere["first_seq"]) == (1, 2)
-    assert (everywhere["sent"], everywhere["failed"], everywhere["errno"]) == (8, 4, 1146)
+    assert (everywhere["sent"], everywhere["succeeded"], everywhere["succeeded_errno"]) == (8, 4, 1146)
 
 
 def stalled(tmp_path: Path, slow: list[tuple[int, int, str]]) -> list[dict[str, Any]]:

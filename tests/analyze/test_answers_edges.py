@@ -35,11 +35,11 @@ def test_the_most_frequent_comes_first(tmp_path: Path) -> None:
     assert [(row["digest"], row["events"], row["more_sent"]) for row in answers["results"]] == [(D2, 3, 3), (D1, 1, 1)]
     assert [(row["what"], row["events"]) for row in answers["errors"]] == [
         ("new", 1),
-        ("same", 3),
-        ("same", 3),
-        ("same", 1),
+        ("both", 3),
+        ("both", 3),
+        ("both", 1),
     ]
-    assert answers["failed_everywhere"][0]["errno"] == 1054  # of equally frequent ones the smaller number
+    assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # of equally frequent ones the smaller number
 
 
 def test_a_warm_up_ends_with_its_last_moment(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def plain_report(compares: bool = True) -> Report:
         answers={
             "errors": [
                 {"what": what, "events": events}
-                for what, events in (("new", 5), ("new", 1), ("changed", 20), ("gone", 9), ("same", 300))
+                for what, events in (("new", 5), ("new", 1), ("changed", 20), ("gone", 9), ("same", 300), ("both", 40))
             ],
             "results": [{"known": None, "events": 11}, {"known": "random", "events": 99}, {"known": None, "events": 2}],
             "stalls": [{"run": run} for run in "aaabb"],
@@ -103,7 +103,7 @@ def plain_report(compares: bool = True) -> Report:
 def test_each_name_has_its_own_value() -> None:
     """The values of all names, of a report in which no two are equal."""
     assert gate_values(plain_report()) == {
-        "slower": 1, "faster": 2, "unstable": 3, "cannot_tell": 4, "new_errors": 26, "gone_errors": 9,
+        "slower": 1, "faster": 2, "unstable": 3, "cannot_tell": 4, "new_errors": 66, "failed_on_both": 40, "gone_errors": 9,
         "different_results": 13, "stalls": 2, "problems": 2, "p50_ratio": 2.0, "p95_ratio": 3.0, "p99_ratio": 4.5,
         "throughput_ratio": 0.6,
     }  # fmt: skip

@@ -56,6 +56,11 @@ def test_utc_time() -> None:
     assert units.utc_time(2**62 * 100) == f"{2**62 * 100} ns"
 
 
+def test_a_number_of_things() -> None:
+    """One has no s."""
+    assert [units.plural(n, "event") for n in (0, 1, 2, 4340)] == ["0 events", "1 event", "2 events", "4,340 events"]
+
+
 def test_counts() -> None:
     """Counts are separated by thousands, or short."""
     assert [units.count(value) for value in (None, 0, 1234567)] == ["-", "0", "1,234,567"]

@@ -46,9 +46,37 @@ def test_what_fails_on_both_sides_is_no_yes(tmp_path: Path, failed: int, expecte
 
 @pytest.mark.parametrize(("errno", "expected"), [(0, "cannot tell"), (None, "cannot tell"), (1792, "yes")])
 def test_what_failed_on_the_tape_may_fail_again(tmp_path: Path, errno: int | None, expected: str) -> None:
-    """An event that failed in the original is no surprise; where the tape does not know, it is taken to have worked."""
+    """An event that failed in the original is no surprise; where the tape does not know, that is said."""
     report = compared(tmp_path, [REFUSED] * 20, [REFUSED] * 20, errno)
     assert answer(report) == expected
+    found = headline(report)
+    assert found is not None
+    assert ("neither side answers as production did: 20 events of 1 digest failed" in found.sentence) == (errno == 0)
+    assert ("whether it failed on the tape is unknown" in found.sentence) == (errno is None)
+
+
+def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
+    """Seven events of seven hundred: less than a hundredth of the traffic, all of their digest; nothing hides them."""
+    events = [{"statement": "SELECT 1", "digest": f"{n >= 693:016x}", "errno": 0} for n in range(700)]
+    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
+    rows = [*[{}] * 693, *[REFUSED] * 7]
+    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n in range(2)]
+    report = build(tape, runs[:1], runs[1:])
+    assert answer(report) == "cannot tell"
+    assert [(entry["verdict"], entry["why"]) for entry in report.digests][:1] == [
+        ("errors changed", "7 failed on both sides, not on the tape")
+    ]
+    finding = next(finding for finding in report.trust if "failed on both sides" in finding.text)
+    assert finding.severity == "problem"
+
+
+def test_a_yes_names_the_few_that_failed_on_both_sides(tmp_path: Path) -> None:
+    """Four of four hundred are no obstacle, and are not hidden."""
+    found = headline(compared(tmp_path, [REFUSED] * 4, [REFUSED] * 4))
+    assert found is not None
+    assert found.sentence.endswith(
+        "Besides, 4 events of 1 digest failed on both sides (error 1792 most often) and had succeeded on the tape."
+    )
 
 
 @pytest.mark.parametrize("side", ["a", "b", "both"])
@@ -98,7 +126,7 @@ def test_no_stays_no_and_says_what_was_not_tried(tmp_path: Path) -> None:
 def test_one_run_has_its_own_sentence(tmp_path: Path) -> None:
     """Without a comparison there is no answer, but the trust section says what failed."""
     texts = [finding.text for finding in compared(tmp_path, [REFUSED] * 20, None).trust]
-    assert texts[0].startswith("5.0 % of what was sent failed in the run (error 1792 most often) and had not failed")
+    assert texts[0].startswith("20 events of 1 digest failed in the run (error 1792 most often) and had succeeded")
 
 
 UNSENT_ROWS = [UNSENT] * 36

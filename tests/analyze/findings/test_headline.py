@@ -14,7 +14,17 @@ from tests.helpers.runs import make_run
 
 def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
     """Return a digest as far as the headline reads it."""
-    return {"verdict": verdict, "why": why, "text": "select ?", "a": {"total_ns": total_ns}, "b": None, "pair": None}
+    return {
+        "digest": "0",
+        "verdict": verdict,
+        "why": why,
+        "text": "select ?",
+        "a": {"total_ns": total_ns},
+        "b": None,
+        "pair": None,
+        "new_errors": len(why),
+        "failed_on_both": 0,
+    }
 
 
 @pytest.fixture
