@@ -14,6 +14,7 @@ from ...common.errors import InputError, TargetError
 from ...common.files import refuse_existing
 from ...experiments.compare import ask_for_plans, complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ...experiments.nightly import finish_night, one_night, prune
 from ...replay import ReplayOptions
 from ..live_lines import LiveLines
 from ..output import complete_tape
@@ -36,6 +37,8 @@ Examples:
       -o u.compare -- --allow-writes --target-is-disposable
   querytape compare --plan upgrade.toml -o again.compare
   querytape compare --add 3 -o upgrade.compare
+  querytape compare --plan upgrade.toml --nightly /srv/nights --keep 14 \\
+      --fail-on 'slower > 0 or new_errors > 0'
 
 \b
 Options of `querytape replay` follow after --; they hold for both sides.
@@ -55,9 +58,23 @@ QUERYTAPE_RUN in its environment.
 @click.option(
     "-o",
     "--output",
-    required=True,
     type=click.Path(path_type=Path),
     help="Folder of the comparison, new or to be continued.",
+)
+@click.option(
+    "--nightly",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Instead of -o: a new comparison in this folder, named by date and time (UTC), with report.html and"
+    " report.json; older ones are removed (--keep) once it is complete.",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(1),
+    metavar="NUMBER",
+    default=30,
+    show_default=True,
+    help="With --nightly: complete comparisons to keep. One that fails removes nothing.",
 )
 @click.option("--rounds", type=click.IntRange(1, 1000), help="Number of runs of each side.  [default: 5]")
 @click.option(
@@ -77,13 +94,45 @@ QUERYTAPE_RUN in its environment.
     "--add", type=click.IntRange(1, 1000), metavar="NUMBER", help="Add this number of rounds to the comparison in -o."
 )
 @output_options
-def compare_command(tape: Path | None, replay_options: tuple[str, ...], output: Path, **options: Any) -> int:
+def compare_command(
+    tape: Path | None,
+    replay_options: tuple[str, ...],
+    output: Path | None,
+    nightly: Path | None,
+    keep: int,
+    **options: Any,
+) -> int:
     """Replay a tape against two servers in turn, and compare them.
 
     The order is A B A B ..., so that both servers see the same conditions. The folder keeps the plan, each run and
     report.html; the same command continues a comparison that was interrupted. The report first shows how much the
     rounds of A differ from each other: only a larger difference is called slower or faster.
     """
+    if (output is None) == (nightly is None):
+        raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")
+    if output is not None:
+        return compare(tape, replay_options, output, options)
+    if options["add"]:
+        raise click.UsageError("--add: only with -o; a night is a comparison of its own")
+    assert nightly is not None
+    return run_night(nightly, keep, tape, replay_options, options)
+
+
+def run_night(
+    folder: Path, keep: int, tape: Path | None, replay_options: tuple[str, ...], options: dict[str, Any]
+) -> int:
+    """Compare into a new folder of today; remove the oldest ones once that is complete. Return the exit code."""
+    with one_night(folder) as night:
+        options["json_file"] = options["json_file"] or night / "report.json"
+        code = compare(tape, replay_options, night, options)
+        finish_night(night, code)
+        for path in prune(folder, keep):
+            click.echo(f"removed {path}: {keep} newer nights are complete", err=True)
+    return code
+
+
+def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> int:
+    """Run what is missing of a comparison, and report; return the exit code."""
     settings = settings_of(options)
     plan = plan_of(tape, replay_options, output, options)
     complete_tape(plan.tape)
