@@ -17,8 +17,9 @@ events ?= 50000000
 pairs ?= 200
 damages ?= 500
 kills ?= 200
+comparisons ?= 20
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench soak volume verdicts docs wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench soak volume verdicts neighbours docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +104,9 @@ volume: setup ## replay a tape of 50 million events (events=50000000) and see th
 
 verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what they call falsely
 	@$(bin)/python -m querytape.bench.verdicts --pairs $(pairs)
+
+neighbours: setup ## compare equal real servers (comparisons=20, rounds=3) beside a load that changes: what is called falsely
+	@$(bin)/python -m querytape.bench.neighbours --comparisons $(comparisons) --rounds $(rounds)
 
 docs: setup ## write docs/cli.md from the commands' help, and the import table of docs/architecture.md
 	@$(bin)/python docs/make_cli.py

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Other programs beside real servers: equal ones are not called slower or faster, and a slower one is still found."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from querytape.analyze import build
+from querytape.bench.neighbours import busy_loops, called, compare, equal_servers, run_once, write_tape
+from querytape.servers.sandbox import Server
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
+
+ATTEMPTS = 2
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[list[Server]]:
+    """Two equal servers."""
+    with equal_servers() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three seconds of four kinds of reads and a write."""
+    return write_tape(tmp_path_factory.mktemp("tape"), 3)
+
+
+def test_a_load_beside_one_side(servers: list[Server], tape: Path, tmp_path: Path) -> None:
+    """Four busy loops beside one of two equal servers make nothing slower or faster (`make neighbours` tries loads that change)."""
+    a = run_once(tape, servers[0], tmp_path / "a.run")
+    with busy_loops(4):
+        b = run_once(tape, servers[1], tmp_path / "b.run")
+    assert called(build(tape, [a], [b])) == {}
+    assert called(build(tape, [b], [a])) == {}
+
+
+def test_what_is_slower_by_itself_is_found(servers: list[Server], tape: Path, tmp_path: Path) -> None:
+    """A lost index beside a load on both sides; where the machine is full of others, the report says so.
+
+    The last test here: the index stays lost.
+    """
+    servers[1].execute("ALTER TABLE shop.t DROP KEY customer")
+    for attempt in range(ATTEMPTS):  # what else the machine does may come between
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        with busy_loops(1):
+            report = compare(tape, servers, folder, 1)
+        if called(report):
+            break
+    (lost,) = [e for e in report.digests if "customer" in e["text"]]
+    assert lost["verdict"] == "slower" or (lost["verdict"] == "cannot tell" and "other programs" in lost["why"])
+    assert set(called(report).values()) <= {"slower"}
