@@ -81,7 +81,7 @@ class Measured:
         margin, disturbed = report.settings.margin.log, report.disturbance
         whole, usable = measure_undisturbed(blocks, slow_tail, margin, disturbed)
         shared = next((abs(shift.shared) for shift in whole.values()), 0.0)
-        return cls(whole, usable, few_pairs(few, margin + UNSEEN_FACTOR * shared, disturbed))
+        return cls(whole, usable, few_pairs(few, margin, disturbed, UNSEEN_FACTOR * shared))
 
 
 def open_report(tape_path: Path, a_paths: Sequence[Path], b_paths: Sequence[Path], settings: Settings) -> Report:

@@ -88,8 +88,8 @@ def complete_tape(path: Path) -> None:
     click.echo(f"{path}: its capture was killed; {info['counts']['events']:,} events were saved", err=True)
 
 
-def console() -> "Console":
-    """Return the console of reports: as wide as the terminal; 80 columns in a pipe or file."""
+def console(err: bool = False) -> "Console":
+    """Return the console of reports: as wide as the terminal; 80 columns in a pipe or file. `err`: on stderr."""
     from rich.console import Console
 
-    return Console(width=None if Console().is_terminal else COLUMNS, highlight=False)
+    return Console(width=None if Console(stderr=err).is_terminal else COLUMNS, highlight=False, stderr=err)

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 
 from ..common.errors import QuerytapeError
@@ -90,19 +90,16 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
 def ask_for_plans(plan: ComparePlan, folder: Path, make_options: MakeOptions, digests: Collection[str]) -> Path | None:
     """Ask both servers for the plans of these digests, and return their folder; None where there is nothing to ask.
 
-    Plans that were asked before are replaced. Raises TargetError where a server can't be asked. A sandbox is gone.
+    Plans that were asked before are replaced. Raises TargetError where a server can't be asked. A sandbox is started
+    again, with the data that each run began with.
     """
-    if not digests or any(is_sandbox(url) for url in plan.targets.values()):
+    if not digests:
         return None
     targets, schemas = {}, {}
-    for side in SIDES:
-        with make_options(side, folder / PLANS) as options:
+    with ExitStack() as stack:
+        for side in SIDES:
+            options = stack.enter_context(make_options(side, folder / PLANS))
             targets[side], schemas[side] = options.target, dict(options.overrides.schemas)
-    shutil.rmtree(folder / PLANS, ignore_errors=True)
-    ask_plans(plan.tape, targets, folder / PLANS, PlanOptions(digests=frozenset(digests), schemas=schemas))
+        shutil.rmtree(folder / PLANS, ignore_errors=True)
+        ask_plans(plan.tape, targets, folder / PLANS, PlanOptions(digests=frozenset(digests), schemas=schemas))
     return folder / PLANS
-
-
-def is_sandbox(url: str) -> bool:
-    """Whether a target is a private server that ends with its run."""
-    return url.partition(":")[0] == "sandbox"

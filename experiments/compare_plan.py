@@ -14,7 +14,8 @@ from ..common.files import publish
 from ..common.units import parse_duration
 
 SIDES = ("a", "b")
-KEYS = {"tape", "rounds", "warmup", "pause", "reset", "target", "replay"}
+KINDS = ("compare", "quick", "try")
+KEYS = {"kind", "tape", "rounds", "warmup", "pause", "reset", "target", "replay", "ddl"}
 PLAN_FILE = "plan.toml"
 
 
@@ -23,7 +24,8 @@ class ComparePlan:
     """Everything that a plan file says: side a is the reference, side b is judged.
 
     `warmup`: rounds that are run first and not compared. `pause_ns`: before each run. `reset`: a shell command that is
-    run before each run. `replay`: options of `querytape replay`, as words, the same for both sides.
+    run before each run. `replay`: options of `querytape replay`, as words, the same for both sides. `kind`: what made
+    it: compare, quick (compare --quick), or try, whose side b has had the statements of `ddl`.
     """
 
     tape: Path
@@ -33,6 +35,8 @@ class ComparePlan:
     pause_ns: int = 5_000_000_000
     reset: str | None = None
     replay: tuple[str, ...] = ()
+    kind: str = "compare"
+    ddl: tuple[str, ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> "ComparePlan":
@@ -51,6 +55,8 @@ class ComparePlan:
                     parse_duration(str(values.get("pause", "5s"))),
                     values.get("reset"),
                     tuple(str(word) for word in values.get("replay", ())),
+                    str(values.get("kind", "compare")),
+                    tuple(str(text) for text in values.get("ddl", ())),
                 )
             )
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -61,6 +67,8 @@ class ComparePlan:
         """Return it. Raises InputError where it makes no sense."""
         if set(plan.targets) != set(SIDES):
             raise InputError("a comparison needs --target a=URL and --target b=URL; a is the reference")
+        if plan.kind not in KINDS:
+            raise InputError(f"kind: expected one of {', '.join(KINDS)}, found {plan.kind!r}")
         if plan.rounds < 1 or plan.warmup < 0:
             raise InputError("expected at least one round")
         return plan
@@ -77,6 +85,8 @@ class ComparePlan:
         }
         if self.reset:
             values["reset"] = self.reset
+        if self.kind != "compare":
+            values |= {"kind": self.kind, "ddl": list(self.ddl)}
         with publish(path) as temporary:
             temporary.write_text(tomli_w.dumps(values), encoding="utf-8")
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Say what limits a report, in sentences."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
 from ...common.units import duration
@@ -23,16 +23,18 @@ LOAD_PARAMETERS = ("speed", "pace", "order")
 
 def trust(report: Report) -> list[Finding]:
     """Return what limits this report, worst first."""
-    findings = [
-        Finding(Severity.WARNING, f"The tape is partial: {warning['text']}.")
-        for warning in report.tape.info.get("warnings", [])
-    ]
+    findings = [Finding(Severity.WARNING, _of_tape(warning)) for warning in report.tape.info.get("warnings", [])]
     for name, run in named_runs(report):
         findings += _of_run(name, run)
     findings += [*coverage(report), *_lateness(report)]
     findings += [*_comparison(report), *interference(report)] if report.compares else _one_run(report)
     worst_first = list(Severity)
     return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
+
+
+def _of_tape(warning: Mapping[str, str]) -> str:
+    """Return a sentence on what is not on the tape; quick mode says itself what it did not ask."""
+    return f"{warning['text']}." if warning.get("kind") == "quick" else f"The tape is partial: {warning['text']}."
 
 
 def _of_run(name: str, run: Folder) -> Iterator[Finding]:

@@ -39,12 +39,15 @@ class Exact:
         return exp(self.shift)
 
 
-def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float) -> Exact:
-    """Test the shifts of single pairs; `places`: the block of time of each."""
+def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared: float = 0.0) -> Exact:
+    """Test the shifts of single pairs; `places`: the block of time of each.
+
+    `shared`: what may be the machine's; a difference has to be beyond that as well, and is not the same within it.
+    """
     _, inverse = np.unique(places, return_inverse=True)
     values = np.bincount(inverse, shifts) / np.maximum(np.bincount(inverse), 1)
     n = len(values)
-    bound = MARGINS.get(n, 1.0) * margin
+    bound = MARGINS.get(n, 1.0) * (margin + shared)
     return Exact(
         pairs=n,
         shift=float(np.median(values)) if n else 0.0,
@@ -60,7 +63,7 @@ def _small(p: float, n: int) -> float:
     return p if n == MIN_PAIRS or p <= MAX_P else 1.0
 
 
-def few_pairs(columns: Columns, margin: float, disturbance: Disturbance) -> dict[str, Exact]:
+def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared: float = 0.0) -> dict[str, Exact]:
     """Return the test of each digest of few_pairs.sql, without the pairs that other programs disturbed."""
     found = {}
     for digest, rows in by_digest(columns):
@@ -69,7 +72,7 @@ def few_pairs(columns: Columns, margin: float, disturbance: Disturbance) -> dict
         places = places_of(rows)
         flags = disturbance.b_more if np.median(shifts) > 0 else disturbance.a_more
         calm = ~((places < len(flags)) & flags[np.minimum(places, len(flags) - 1)])
-        found[digest] = exact_test(shifts[calm], places[calm], margin)
+        found[digest] = exact_test(shifts[calm], places[calm], margin, shared)
     return found
 
 

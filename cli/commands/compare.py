@@ -2,26 +2,30 @@
 """`querytape compare`."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...analyze import Report, build, join_plans
+from ...analyze import Report, Settings, build, join_plans
 from ...common.errors import InputError, TargetError
 from ...common.files import refuse_existing
 from ...experiments.compare import ask_for_plans, complete_rounds, is_comparison, run_comparison
-from ...experiments.compare_plan import PLAN_FILE, ComparePlan
+from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
 from ...experiments.nightly import finish_night, one_night, prune
+from ...experiments.quick_compare import QuickOptions, compare_quickly
+from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ...replay import ReplayOptions
 from ..live_lines import LiveLines
-from ..output import complete_tape
+from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
 from ..replay_settings import first_ns, options_of, parse_replay_options, target_of
 from ..report_options import give, output_options, settings_of
 
+WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
+NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add")
 EXPLAINED = ("slower", "unstable")  # verdicts whose statements the servers are asked about
 
 
@@ -39,11 +43,17 @@ Examples:
   querytape compare --add 3 -o upgrade.compare
   querytape compare --plan upgrade.toml --nightly /srv/nights --keep 14 \\
       --fail-on 'slower > 0 or new_errors > 0'
+  querytape compare shop.tape --target a=mysql://app@old/shop \\
+      --target b=mysql://app@new/shop --quick -o quick.compare
 
 \b
 Options of `querytape replay` follow after --; they hold for both sides.
 The command of --reset finds QUERYTAPE_SIDE (a or b), QUERYTAPE_TARGET and
 QUERYTAPE_RUN in its environment.
+
+\b
+Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --quick
+had no time for all reads.
 """,
 )
 @click.argument("tape", required=False, type=click.Path(path_type=Path))
@@ -93,6 +103,15 @@ QUERYTAPE_RUN in its environment.
 @click.option(
     "--add", type=click.IntRange(1, 1000), metavar="NUMBER", help="Add this number of rounds to the comparison in -o."
 )
+@click.option(
+    "--quick",
+    is_flag=True,
+    help="No load: ask up to five statements of each digest that reads, one after the other, on both servers in turn.",
+)
+@click.option("--within", type=Duration(), help="Longest time of --quick.  [default: 5m]")
+@click.option(
+    "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
+)
 @output_options
 def compare_command(
     tape: Path | None,
@@ -107,6 +126,9 @@ def compare_command(
     The order is A B A B ..., so that both servers see the same conditions. The folder keeps the plan, each run and
     report.html; the same command continues a comparison that was interrupted. The report first shows how much the
     rounds of A differ from each other: only a larger difference is called slower or faster.
+
+    With --quick nothing is replayed: samples of the reads are sent serially, A B B A, until each verdict is certain or
+    the time is up. Rows and errors are compared, too. What is not asked stands in the first lines.
     """
     if (output is None) == (nightly is None):
         raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")
@@ -134,15 +156,50 @@ def run_night(
 def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> int:
     """Run what is missing of a comparison, and report; return the exit code."""
     settings = settings_of(options)
+    if options["quick"]:
+        return compare_samples(tape, replay_options, output, settings, options)
+    if wrong := [name for name in ("within", "each") if options[name] is not None]:
+        raise click.UsageError(f"--{wrong[0]}: only with --quick")
     plan = plan_of(tape, replay_options, output, options)
     complete_tape(plan.tape)
     make_options = options_maker(plan)
-    run_comparison(plan, output, make_options, lambda text: click.echo(f"== {text}", err=True), LiveLines)
+    run_comparison(plan, output, make_options, say, LiveLines)
     runs = complete_rounds(output)
     options["html"] = options["html"] or output / "report.html"
     report = build(plan.tape, runs["a"], runs["b"], settings)
     explain_changes(report, plan, output, make_options)
     return give(report, options)
+
+
+def compare_samples(
+    tape: Path | None, replay_options: tuple[str, ...], output: Path, settings: Settings, options: dict[str, Any]
+) -> int:
+    """Run `--quick`, show the report, and return the exit code."""
+    if wrong := [name for name in NOT_QUICK if options[name] is not None]:
+        raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
+    plan = plan_of(tape, replay_options, output, options)
+    refuse_existing(output)
+    complete_tape(plan.tape)
+    options["html"] = options["html"] or output / "report.html"
+    make_options = options_maker(plan)
+    with ExitStack() as stack:
+        sides = {side: stack.enter_context(make_options(side, output)) for side in SIDES}
+        if any(each.allow_writes or each.reads_to for each in sides.values()):
+            raise click.UsageError("--allow-writes, --reads-to: not with --quick, which only reads")
+        within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
+        result = compare_quickly(plan, output, sides, QuickOptions(within_ns / 1e9, each_ns, settings), say, LiveLines)
+        report = build(result.tape, result.runs["a"], result.runs["b"], settings)
+        explain_changes(report, replace(plan, tape=result.tape), output, lambda side, path: nullcontext(sides[side]))
+    quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))
+    for text in sentences(report.tape.info["quick"]):
+        console(err=quiet).print(text, style="bold", markup=False)
+    code = give(report, options)
+    return code or (EXIT_LOST if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else 0)
+
+
+def say(text: str) -> None:
+    """Print a line before each run."""
+    click.echo(f"== {text}", err=True)
 
 
 def explain_changes(
@@ -179,6 +236,8 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
         if not is_comparison(output):
             raise InputError(f"{output}: no comparison to continue: expected plan.toml in it")
         plan = ComparePlan.read(output / PLAN_FILE)
+        if plan.kind != "compare":
+            raise InputError(f"{output}: no rounds can be added to what `{plan.kind}` made: run it again")
         return replace(plan, rounds=plan.rounds + (options["add"] or 0))
     if options["plan_file"] is not None:
         if tape is not None or options["targets"] or replay_options:

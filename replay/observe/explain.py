@@ -174,7 +174,7 @@ class Explainer:
                 with suppress(pymysql.Error), session.cursor() as cursor:
                     cursor.execute(statement)
             if is_read:
-                _keep_read_only(session, self.target)
+                keep_read_only(session, self.target)
         session.answer_within(limit_s + 1)
         return session
 
@@ -188,7 +188,7 @@ class Explainer:
             cursor.execute(f"KILL {int(session.thread_id())}")
 
 
-def _keep_read_only(session: Any, target: Target) -> None:
+def keep_read_only(session: Any, target: Target) -> None:
     """Make a session read-only, and see that it is. Raises TargetError where it is not: then nothing may be asked."""
     try:
         with session.cursor() as cursor:

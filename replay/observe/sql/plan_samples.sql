@@ -1,7 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Which statements of each digest are explained? The commonest and the rarest, the longest (with the longest list), and those with the
+-- Which statements of each digest are explained, or asked in quick mode? The commonest and the rarest, the longest (with the longest list), and those with the
 -- smallest and the largest values; of about a thousand events of each digest. The digests with most time on the tape come first.
--- Inputs: views tape_events, tape_digests; variables wanted (digests, NULL = all), per_digest, max_bytes, unwanted_flags.
+-- Inputs: views tape_events, tape_digests; variables wanted (digests, NULL = all), per_digest, max_bytes, unwanted_flags, prepared (also
+-- executions of prepared statements, with their values in `params`: those that read through a cursor or with long data are left out).
 -- By hand: set the variables, create the views FROM the Parquet files of a tape, then .read plan_samples.sql
 WITH digests AS (
     SELECT digest, events, coalesce(duration_ns, 0) AS tape_ns
@@ -11,25 +12,27 @@ WITH digests AS (
         AND (getvariable('wanted') IS NULL OR list_contains(getvariable('wanted'), digest))
 ),
 texts AS (
-    SELECT e.digest, e.db, e.statement, any_value(d.tape_ns) AS tape_ns, count(*) AS n
+    SELECT e.digest, e.db, e.statement, CASE WHEN e.stmt IS NOT NULL THEN e.params END AS bound, any_value(d.tape_ns) AS tape_ns,
+        count(*) AS n, min({'session': e.session, 'seq': e.seq}) AS place
     FROM tape_events AS e
     JOIN digests AS d USING (digest)
-    WHERE e.statement IS NOT NULL AND e.command IN ('query', 'execute') AND e.stmt IS NULL
+    WHERE e.statement IS NOT NULL AND e.command IN ('query', 'execute')
+        AND (e.stmt IS NULL OR (getvariable('prepared') AND starts_with(hex(e.params), '45') AND substr(hex(e.params), 5, 2) = '00'))
         AND e.flags & getvariable('unwanted_flags') = 0
         AND octet_length(e.statement) <= getvariable('max_bytes')
         AND hash(e.session, e.seq) % greatest(1, d.events // 1000) = 0
-    GROUP BY e.digest, e.db, e.statement
+    GROUP BY e.digest, e.db, e.statement, bound
 ),
 valued AS (
     SELECT *, TRY_CAST(regexp_extract_all(statement::VARCHAR, '\b\d{1,300}(?:\.\d{1,300})?\b') AS DOUBLE[]) AS numbers FROM texts
 ),
 ranked AS (
     SELECT *,
-        row_number() OVER (PARTITION BY digest ORDER BY n DESC, statement, db) AS commonest,
-        row_number() OVER (PARTITION BY digest ORDER BY n, statement DESC, db) AS rarest,
-        row_number() OVER (PARTITION BY digest ORDER BY octet_length(statement) DESC, statement, db) AS longest,
-        row_number() OVER (PARTITION BY digest ORDER BY numbers, statement, db) AS smallest,
-        row_number() OVER (PARTITION BY digest ORDER BY numbers DESC NULLS LAST, statement DESC, db) AS largest
+        row_number() OVER (PARTITION BY digest ORDER BY n DESC, statement, bound, db) AS commonest,
+        row_number() OVER (PARTITION BY digest ORDER BY n, statement DESC, bound DESC, db) AS rarest,
+        row_number() OVER (PARTITION BY digest ORDER BY octet_length(statement) + coalesce(octet_length(bound), 0) DESC, statement, bound, db) AS longest,
+        row_number() OVER (PARTITION BY digest ORDER BY numbers, statement, bound, db) AS smallest,
+        row_number() OVER (PARTITION BY digest ORDER BY numbers DESC NULLS LAST, statement DESC, bound DESC, db) AS largest
     FROM valued
 ),
 numbered AS (
@@ -41,7 +44,7 @@ SELECT digest, sample::INTEGER AS sample,
     concat_ws(',', CASE WHEN commonest = 1 THEN 'commonest' END, CASE WHEN rarest = 1 THEN 'rarest' END,
         CASE WHEN longest = 1 THEN 'longest' END, CASE WHEN smallest = 1 THEN 'smallest' END,
         CASE WHEN largest = 1 THEN 'largest' END) AS why,
-    db, statement
+    db, statement, place.session AS session, place.seq AS seq
 FROM numbered
 WHERE sample <= getvariable('per_digest')
 ORDER BY tape_ns DESC, digest, sample

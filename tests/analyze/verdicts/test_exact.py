@@ -51,3 +51,11 @@ def test_how_many_rounds_would_tell() -> None:
     assert rounds_needed(1, 1, 0.0, 1.0, 0.0) == "about 7 rounds would tell"
     assert rounds_needed(3, 30, 0.01, 0.2, MARGIN) == "about 4 rounds would tell"
     assert rounds_needed(3, 30, 0.1, MARGIN, MARGIN) == "more rounds would hardly tell"
+
+
+def test_what_may_be_the_machines_is_not_the_same() -> None:
+    """Twenty times slower, where as much may be the machine's, is neither slower nor the same."""
+    test = exact_test(np.full(20, 3.0), np.arange(20), MARGIN, shared=6.0)
+    assert min(test.p_above, test.p_below) > 0.9
+    assert test.p_beyond > 0.9
+    assert exact_test(np.full(20, 0.0), np.arange(20), MARGIN, shared=6.0).p_beyond < 0.05

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Chooses what quick mode asks: samples of the digests that only read, and counts all that it does not ask."""
+
+import tempfile
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import load_sql, open_database
+from ..common.units import count
+from ..replay.observe.plan_samples import Place, sample_places
+from ..schemas import DANGER_SHIFT, Folder
+from ..schemas.event_selection import define_macros
+
+MEMORY = "1GB"
+PER_DIGEST = 5
+# Functions that wait, or hold something until the session ends.
+WAITING = (
+    "sleep",
+    "benchmark",
+    "get_lock",
+    "release_lock",
+    "release_all_locks",
+    "master_pos_wait",
+    "source_pos_wait",
+    "master_gtid_wait",
+    "wait_for_executed_gtid_set",
+    "wait_until_sql_thread_after_gtids",
+)
+WITHOUT_SAMPLE = "reads of which the tape has no whole statement"
+WITHOUT_TIME = "reads for which there was no time"
+
+
+@dataclass
+class Share:
+    """Digests, their events, and the time of those on the tape."""
+
+    digests: int = 0
+    events: int = 0
+    tape_ns: int = 0
+
+    def add(self, events: int, tape_ns: int) -> None:
+        """Count one digest more."""
+        self.digests += 1
+        self.events += events
+        self.tape_ns += tape_ns
+
+
+@dataclass
+class Questions:
+    """What is asked: `places` of the tape, of the digests with most time first; `sizes` of every digest: events, ns.
+
+    `left`: what is not asked, by reason.
+    """
+
+    places: list[Place] = field(default_factory=list)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    left: dict[str, Share] = field(default_factory=dict)
+
+    @property
+    def digests(self) -> list[str]:
+        """The digests that are asked, those with most time first."""
+        return list(dict.fromkeys(place.digest for place in self.places))
+
+    def leave(self, digests: Iterable[str], reason: str) -> None:
+        """Do not ask these digests."""
+        gone = set(digests)
+        for digest in gone:
+            self.left.setdefault(reason, Share()).add(*self.sizes[digest])
+        self.places = [place for place in self.places if place.digest not in gone]
+
+    def asked(self) -> Share:
+        """Return how much of the tape is asked."""
+        share = Share()
+        for digest in self.digests:
+            share.add(*self.sizes[digest])
+        return share
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what is asked and what is not, for tape.json."""
+        rows = {reason: vars(share) for reason, share in sorted(self.left.items(), key=lambda item: -item[1].tape_ns)}
+        return {"asked": vars(self.asked()), "not_asked": rows}
+
+
+def choose(tape: Folder, stored: Collection[str]) -> Questions:
+    """Return what of a tape is asked; `stored`: names of the functions that the servers store, in lower case."""
+    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, open_database(Path(spill), MEMORY) as con:
+        return _choose(con, tape, stored)
+
+
+def _choose(con: duckdb.DuckDBPyConnection, tape: Folder, stored: Collection[str]) -> Questions:
+    define_macros(con)
+    for table in ("events", "digests"):
+        con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
+    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
+    con.execute("SET VARIABLE waiting = $1", [rf"\b({'|'.join(WAITING)})\s*\("])
+    con.execute("SET VARIABLE stored = CAST($1 AS VARCHAR[])", [sorted(stored)])
+    questions, wanted = Questions(), []
+    for digest, events, tape_ns, reason in con.execute(load_sql(__package__, "quick_digests.sql")).fetchall():
+        questions.sizes[digest] = (events, tape_ns or 0)
+        if reason is None:
+            wanted.append(digest)
+        else:
+            questions.leave([digest], reason)
+    questions.places = sample_places(con, tape, PER_DIGEST, wanted)
+    questions.leave(set(wanted) - {place.digest for place in questions.places}, WITHOUT_SAMPLE)
+    return questions
+
+
+def sentences(found: Mapping[str, Any]) -> list[str]:
+    """Return what was asked and what was not, in two lines; `found`: as_json()."""
+    asked, rows = found["asked"], found["not_asked"]
+    total_ns = asked["tape_ns"] + sum(row["tape_ns"] for row in rows.values())
+    events = asked["events"] + sum(row["events"] for row in rows.values())
+
+    def share(row: Mapping[str, int]) -> str:
+        part = row["tape_ns"] / total_ns if total_ns else row["events"] / max(events, 1)
+        return f"{100 * part:.1f} %"
+
+    of = "time" if total_ns else "statements"
+    lines = [
+        f"quick: {_digests(asked)} of reads {'was' if asked['digests'] == 1 else 'were'} asked, {share(asked)} of the"
+        f" tape's {of}, by at most {PER_DIGEST} statements each"
+    ]
+    parts = [f"{reason} {count(row['digests'])} ({share(row)})" for reason, row in rows.items()]
+    if parts:
+        left = {name: sum(row[name] for row in rows.values()) for name in ("digests", "events", "tape_ns")}
+        lines.append(f"not asked: {_digests(left)}, {share(left)} of the {of}: {', '.join(parts)}")
+    return lines
+
+
+def _digests(row: Mapping[str, int]) -> str:
+    return f"{count(row['digests'])} digest{'' if row['digests'] == 1 else 's'}"

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the tape that quick mode sends: samples of another tape, lap after lap, in the settings of their sessions."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..capture.finish import finish
+from ..capture.source import TapeWarning
+from ..capture.tape_writer import new_tape, open_storage, part_entry
+from ..capture.tools.derive import inherited_warnings, start_info
+from ..common.duck import load_sql, open_database, write_parquet
+from ..common.files import write_json
+from ..replay.observe.plan_samples import Place
+from ..schemas import DANGER_SHIFT, FLAGS, Folder, columns
+from ..schemas.event_selection import define_macros
+from .quick_selection import Questions, sentences
+
+MEMORY = "1GB"
+STEP_NS = 1_000_000
+# SETs that are not whole, or that other means bring about.
+NO_SETTING = ("use", "truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
+
+
+def write_quick_tape(tape: Folder, questions: Questions, laps: Mapping[Place, int], out: Path) -> dict[str, Any]:
+    """Write the new tape `out`, and return its JSON. `laps`: how often each sample is sent.
+
+    Its events are those of the samples, with what their tape knew of them; their times are their order. It says that it
+    is partial, and what is not asked.
+    """
+    new_tape(out)
+    info = {**start_info([tape]), "quick": questions.as_json()}
+    with open_database(out / "spill", MEMORY) as con:
+        _write_events(con, tape, laps, out)
+        info["parts"] = [part_entry(con, out, out / "events" / "part-00000.parquet")]
+        write_parquet(con, "FROM quick_sessions", out / "facts" / "part-00000.parquet")
+    write_json(out / "tape.json", info)
+    notes: list[TapeWarning] = [{"kind": "quick", "text": text} for text in sentences(info["quick"])]
+    with open_storage(out, largest=info["largest_event"]) as con:
+        info = finish(con, out, info, [])
+    info["warnings"] = [*inherited_warnings([tape]), *notes]  # not those of its own times, which are made up
+    write_json(out / "tape.json", info)
+    return info
+
+
+def _write_events(con: duckdb.DuckDBPyConnection, tape: Folder, laps: Mapping[Place, int], out: Path) -> None:
+    """Write the only part of events, and make table quick_sessions."""
+    define_macros(con)
+    for table in ("events", "sessions"):
+        con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
+    con.execute("CREATE OR REPLACE TEMP TABLE quick_samples (number INTEGER, session BIGINT, seq BIGINT, laps BIGINT)")
+    rows = [(number, place.session, place.seq, n) for number, (place, n) in enumerate(laps.items(), 1) if n]
+    con.executemany("INSERT INTO quick_samples VALUES (?, ?, ?, ?)", rows)
+    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
+    con.execute(f"SET VARIABLE laps = {max(laps.values())}")
+    con.execute(f"SET VARIABLE no_setting_flags = {sum(FLAGS[name] for name in NO_SETTING)}")
+    con.execute(load_sql(__package__, "quick_tape.sql"))
+    query = _events_sql(int(tape.info.get("first_ns") or 0))
+    write_parquet(con, query, out / "events" / "part-00000.parquet")
+
+
+def _events_sql(first_ns: int) -> str:
+    """Return the query of the tape's events: those of quick_placed, in that order from `first_ns` on."""
+    changed = {
+        "session": "p.new_session",
+        "seq": "p.new_seq",
+        "start_ns": f"{first_ns} + p.place * {STEP_NS}",
+        "thread_id": "NULL",
+        "stmt": "CASE WHEN e.stmt IS NOT NULL THEN p.number END",
+    }
+    names = ", ".join(
+        f'CAST({changed[name]} AS {type_}) AS "{name}"' if name in changed else f'e."{name}"'
+        for name, type_ in columns("tape", "events")
+    )
+    return (
+        f"SELECT {names} FROM quick_placed p JOIN tape_events e ON e.session = p.session AND e.seq = p.seq"
+        " ORDER BY p.place"
+    )
