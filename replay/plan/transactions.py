@@ -6,11 +6,13 @@ import duckdb
 from ...common.duck import load_sql, sql_files, sql_text, write_parquet
 from ...common.errors import InputError
 from ...schemas import Folder, ddl, event_selection, tape_id
+from .commit_order import known_times
 from .rules import Plan
 
 TAKEN_FOR_VICTIMS = (
     "statements are taken for victims of deadlocks and sent as ROLLBACK, for the log has no error numbers: in a"
-    " transaction, without rows that the log knows of, and a ROLLBACK or BEGIN came next"
+    " transaction, without rows that the log knows of, while another session wrote or was in a transaction, and a"
+    " ROLLBACK or BEGIN came next"
 )
 
 
@@ -28,6 +30,11 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     """Find which statements a deadlock rolled back where the log does not say; from then on tape_events says it."""
+    durations = con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0]
+    precision = int(plan.tape.info.get("precision_ns") or 0)
+    arrivals = known_times(plan.tape.info, precision, durations) == "arrivals"
+    con.execute(f"SET VARIABLE arrivals = {arrivals}")
+    con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
     con.execute(f"INSERT INTO victims {load_sql(__package__, 'victims.sql')}")
     found = int(con.execute("SELECT count(*) FROM victims").fetchall()[0][0])
     if found:

@@ -28,7 +28,7 @@
 -- start_ns that of the one before for an Execute, which some servers log when it has ended (at_ns). A write of
 -- its own has its arrival for a moment, or what lies just behind the end of a transaction that had locks when it arrived,
 -- asked for no more, and ended before the session's next event: the write may have waited for it.
--- Every wait goes back in time, from a statement's end or a commit's moment: the plan has no circles.
+-- Every wait goes back in time, from a statement's end or its commit's moment, whichever is first: the plan has no circles.
 WITH timed AS ( -- sure_ns: what ended before this had ended before the event began
     SELECT *, CASE
         WHEN getvariable('times') = 'ends' THEN coalesce(lag(end_ns) OVER (PARTITION BY session ORDER BY seq), 0)
@@ -123,25 +123,29 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
         FROM marks
         WHERE EXISTS (FROM touched WHERE table_no = 1)
     )
-), limits AS ( -- up to when they are waited for
-    SELECT session, seq, commit_seq, table_no, 0 AS kind,
+), own_moments AS (
+    SELECT session, seq AS commit_seq, min(moment_ns) AS own_ns FROM released GROUP BY session, seq
+), limits AS ( -- up to when they are waited for; never for what comes behind the own commit
+    SELECT session, seq, commit_seq, table_no, 0 AS kind, own_ns,
         CASE
             WHEN locks AND end_ns - start_ns <= getvariable('overlap_ns') THEN end_ns
             ELSE sure_ns
         END AS until_ns
     FROM touched
+    LEFT JOIN own_moments USING (session, commit_seq)
     WHERE table_no IS NOT NULL
     UNION ALL BY NAME
-    SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, sure_ns AS until_ns FROM released WHERE NOT own
+    SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, moment_ns AS own_ns, sure_ns AS until_ns FROM released WHERE NOT own
     UNION ALL BY NAME
-    SELECT session, seq, NULL AS commit_seq, table_no, kind,
-        CASE
+    SELECT session, seq, NULL AS commit_seq, table_no, kind, own_ns,
+        least(own_ns - 1, CASE
             WHEN getvariable('times') = 'ends' THEN end_ns - 1
             WHEN end_ns - start_ns > getvariable('overlap_ns') THEN sure_ns
             WHEN kind = 1 AND adds OR kind = 2 AND asks THEN end_ns - 1
             ELSE sure_ns
-        END AS until_ns
-    FROM touched, (VALUES (1), (2)) kinds (kind)
+        END) AS until_ns
+    FROM touched
+    LEFT JOIN own_moments USING (session, commit_seq), (VALUES (1), (2)) kinds (kind)
     WHERE table_no IS NOT NULL AND locks
 ), awaited AS ( -- where nothing is known all is waited for; all wait for those of which nothing is known
     SELECT session, seq, any_value(commit_seq) AS commit_seq, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no, kind,
@@ -149,7 +153,8 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     FROM limits
     GROUP BY session, seq, kind, CASE WHEN table_no = 1 THEN 0 ELSE table_no END
     UNION ALL BY NAME
-    SELECT session, seq, any_value(commit_seq) AS commit_seq, 1 AS table_no, kind, max(until_ns) AS until_ns
+    SELECT session, seq, any_value(commit_seq) AS commit_seq, 1 AS table_no, kind,
+        least(max(until_ns), any_value(own_ns) - 1) AS until_ns -- it has no number there
     FROM limits
     WHERE table_no > 1 AND EXISTS (FROM marks WHERE table_no = 1)
     GROUP BY session, seq, kind

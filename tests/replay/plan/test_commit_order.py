@@ -325,3 +325,52 @@ def test_counts_are_those_of_a_stupid_search(tmp_path: Path, seed: int) -> None:
     for text, wanted in zip(found, brute_force(events), strict=True):
         before = (text or "").split(";")[0]
         assert (int(before.split(":")[1]) if before else 0) == wanted
+
+
+def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
+    """Return events of five sessions: writes, CALLs, DDL, transactions; many end, begin or arrive at one moment."""
+    rng = random.Random(seed)
+    events, clock, open_tx = [], dict.fromkeys(range(1, 6), 0), dict.fromkeys(range(1, 6), False)
+    for _ in range(80):
+        session = rng.randint(1, 5)
+        texts = ["update {} set x = 1", "insert into {} values (1)", "select * from {}", "select 1", "call p()"]
+        texts += ["commit"] * 4 if open_tx[session] else ["begin", "create table {}2 (i int)"]
+        sql = rng.choice(texts).format(rng.choice("ab"))
+        open_tx[session] = sql == "begin" or (open_tx[session] and sql != "commit")
+        start = clock[session] + rng.randint(1, 4)
+        clock[session] = start + (0 if arrivals else rng.randint(0, 6))
+        events.append(arrival(session, start, sql) if arrivals else event(session, start, clock[session], sql))
+    return events
+
+
+@pytest.mark.parametrize(
+    ("source", "precision_ns", "seed"),
+    [
+        *(("general", 1000, seed) for seed in range(2)),
+        *(("packets", 1000, seed) for seed in (2, 3, 9)),
+        ("slowlog", 1_000_000_000, 1),
+    ],
+)
+def test_no_circles(tmp_path: Path, source: str, precision_ns: int, seed: int) -> None:
+    """Whatever each waits for, and its session's events before it, can be done first: nobody waits for himself."""
+    events = anything(seed, arrivals=source == "general")
+    found = [str(text or "").partition(";") for text in waits(tmp_path, events, precision_ns, source)]
+    settled: dict[str, set[int]] = {}
+    done: set[int] = set()
+    while len(done) < len(events):
+        ready = [
+            at
+            for at, (awaited, _, _) in enumerate(found)
+            if at not in done
+            and all(before in done for before in range(at) if events[before]["session"] == events[at]["session"])
+            and all(
+                set(range(1, int(number) + 1)) <= settled.get(place, set())
+                for place, number in (pair.split(":") for pair in awaited.split())
+            )
+        ]
+        assert ready, [(events[at]["statement"], text) for at, text in enumerate(found) if at not in done]
+        done.update(ready)
+        for at in ready:
+            for pair in found[at][2].split():
+                place, number = pair.split(":")
+                settled.setdefault(place, set()).add(int(number))

@@ -12,7 +12,7 @@ from querytape.replay.plan.transactions import TAKEN_FOR_VICTIMS
 
 from tests.helpers.planning import fed, planned
 from tests.helpers.runs import make_run
-from tests.helpers.tapes import make_tape
+from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import query
 
 TX = {"class": "transaction"}
@@ -98,11 +98,12 @@ def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], vic
         {"statement": "UPDATE t SET a = 2", **WRITE, **fault},
         behind,
         {"statement": "UPDATE t SET a = 3", **WRITE},
+        {"session": 2, "start_ns": T0, "statement": "BEGIN", **TX},
     ]
     plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True))
-    sent = [bytes(statement).decode() for (statement,) in fed(plan, "statement")]
+    sent = [bytes(statement).decode() for session, statement in fed(plan, "session", "statement") if session == 1]
     assert sent[3] == ("ROLLBACK" if victim else "UPDATE t SET a = 2")
-    assert [*sent[:3], *sent[4:]] == [event["statement"] for event in events if event is not events[3]]
+    assert [*sent[:3], *sent[4:]] == [event["statement"] for event in events[:-1] if event is not events[3]]
     guessed = victim and "errno" not in fault
     assert [note.split(",")[0] for note in plan.order_notes] == [f"1 {TAKEN_FOR_VICTIMS}".split(",")[0]] * guessed
 
@@ -120,6 +121,51 @@ def test_victims_that_read(tmp_path: Path) -> None:
             {"statement": "BEGIN", **TX},
             {"statement": text, "rows_sent": rows},
             {"statement": "ROLLBACK", **TX},
+            {"session": 2, "start_ns": T0, "statement": "BEGIN", **TX},
         ]
         plan = planned(folder, events, Rules(allow_writes=True, commit_order=True))
-        assert bytes(fed(plan, "statement")[1][0]).decode() == ("ROLLBACK" if victim else text)
+        sent = [bytes(statement).decode() for session, statement in fed(plan, "session", "statement") if session == 1]
+        assert sent[1] == ("ROLLBACK" if victim else text)
+
+
+@pytest.mark.parametrize(
+    ("other", "victim"),
+    [
+        ([], False),
+        ([(0, 5, "UPDATE u SET a = 1"), (40, 45, "UPDATE u SET a = 1")], False),
+        ([(0, 20, "UPDATE u SET a = 1")], True),
+        ([(25, 27, "UPDATE u SET a = 1")], True),
+        ([(5, 50, "SELECT 1")], False),
+        ([(0, 1, "BEGIN"), (2, 3, "UPDATE u SET a = 1"), (40, 41, "COMMIT")], True),
+        ([(0, 1, "BEGIN"), (2, 3, "UPDATE u SET a = 1"), (4, 5, "COMMIT"), (40, 41, "BEGIN")], False),
+        ([(0, 1, "BEGIN")], True),
+        ([(0, 1, "BEGIN"), (8, 8, "quit")], False),
+        ([(0, 1, "UPDATE v SET a = 1"), (8, 8, "quit")], False),
+    ],
+)
+@pytest.mark.parametrize("source", ["slowlog", "general"])
+def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], victim: bool, tmp_path: Path) -> None:
+    """Who was alone, with the writes of his own before and behind, rolled back because he wanted to."""
+
+    def event(session: int, begin: int, end: int, text: str) -> dict[str, Any]:
+        kind = {"UPDATE": "write", "SELECT": "read"}.get(text.split()[0], "transaction")
+        one = {"session": session, "start_ns": T0 + begin * MS, "statement": text, "class": kind}
+        if text == "quit":
+            one |= {"statement": None, "class": None, "command": "quit"}
+        return one | {"duration_ns": (end - begin) * MS if source == "slowlog" else None}
+
+    mine = [
+        (2, 3, "UPDATE t SET a = 0"),
+        (10, 11, "BEGIN"),
+        (19, 30, "UPDATE t SET a = 1"),
+        (30, 31, "ROLLBACK"),
+        (32, 33, "BEGIN"),
+        (34, 35, "UPDATE t SET a = 2"),
+        (36, 37, "COMMIT"),
+    ]
+    # Where only arrivals are known the one before had ended there.
+    asked = [(at, at, "SELECT 1") for _, at, text in other if text == "UPDATE u SET a = 1"]
+    events = [*(event(1, *one) for one in mine), *(event(2, *one) for one in sorted([*other, *asked]))]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True), source=source)
+    sent = [bytes(statement).decode() for session, statement in fed(plan, "session", "statement") if session == 1]
+    assert sent[2] == ("ROLLBACK" if victim else "UPDATE t SET a = 1")

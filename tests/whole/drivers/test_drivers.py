@@ -228,8 +228,7 @@ def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, reques
     expected, found = contents(original), contents(target)
     for table in TABLES:
         assert found[table] == expected[table], table
-    if DRIVERS[name].logs_compared:
-        compare_logs(original, target, tmp_path, on_tape)
+    compare_logs(original, target, tmp_path, on_tape)
 
 
 def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Container[int]) -> None:
@@ -247,7 +246,7 @@ def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Cont
         got = ran_on_tape(tape, threads)
         assert {thread: list(not_equal(want[thread], got[thread])) for thread in want} == {t: [] for t in want}, source
         fresh(target)
-        summary = replay(tape, options(target, tmp_path / f"{source}.run", commit_order=source == "slowlog"))
+        summary = replay(tape, options(target, tmp_path / f"{source}.run", commit_order=True))
         accounting(summary)
         if 1064 in summary.errors:
             continue
