@@ -15,7 +15,9 @@ from .findings.errors import ON_BOTH, by_digest
 from .findings.interference import conditions
 from .findings.over_time import observations
 from .findings.query_plans import plans_of, plans_of_folder
+from .findings.results import unexplained
 from .findings.servers import compare_servers, side_of
+from .findings.telling import ordered_topics, rank_counters, rank_variables
 from .findings.trust import effects, trust
 from .findings.variables import different_variables
 from .model import Report, Settings
@@ -62,6 +64,10 @@ def build(
         report.disturbance = NONE if report.settings.undisturbed else disturbance(report.answers["interference"])
     measured = Measured.of(blocks, slow_tail, few, report)
     report.digests = merge_digests(report, texts, measured, bootstrap_quantile(slow_tail))
+    if report.compares:
+        order = ordered_topics(report.digests, any(True for _ in unexplained(report)))
+        report.variables = rank_variables(report.variables, order)
+        report.answers["counters"] = rank_counters(report.answers["counters"], order)
     report.servers = with_causes(report)
     report.trust = [*trust(report), *effects(report)]
     return report

@@ -7,58 +7,9 @@ from typing import Any
 
 from ..database import Row
 from ..model import ServerDifference
+from .telling import decisive
 
-# What changes the answers or plans of statements, or how long they take, most important first. Of these, a difference
-# stands above the answer.
-DECISIVE = (
-    "sql_mode",
-    "time_zone",
-    "system_time_zone",
-    "lower_case_table_names",
-    "optimizer_switch",
-    "transaction_isolation",
-    "sort_buffer_size",
-    "join_buffer_size",
-    "tmp_table_size",
-    "max_heap_table_size",
-    "innodb_buffer_pool_size",
-    "innodb_flush_log_at_trx_commit",
-    "sync_binlog",
-    "innodb_flush_method",
-    "innodb_io_capacity",
-    "query_cache_type",
-    "query_cache_size",
-    "read_rnd_buffer_size",
-    "read_buffer_size",
-    "aria_pagecache_buffer_size",
-    "key_buffer_size",
-    "internal_tmp_mem_storage_engine",
-    "optimizer_search_depth",
-    "optimizer_prune_level",
-    "optimizer_use_condition_selectivity",
-    "use_stat_tables",
-    "eq_range_index_dive_limit",
-    "range_optimizer_max_mem_size",
-    "innodb_stats_persistent",
-    "innodb_stats_persistent_sample_pages",
-    "innodb_adaptive_hash_index",
-    "character_set_server",
-    "character_set_connection",
-    "group_concat_max_len",
-    "max_allowed_packet",
-    "max_execution_time",
-    "max_statement_time",
-    "explicit_defaults_for_timestamp",
-    "innodb_strict_mode",
-    "innodb_lock_wait_timeout",
-    "max_connections",
-    "table_open_cache",
-    "thread_cache_size",
-    "thread_handling",
-    "read_only",
-    "default_storage_engine",
-    "div_precision_increment",
-)
+LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
 OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
 # Modes that a release took away: a server cannot have them any more, and does what they asked for.
@@ -120,7 +71,7 @@ def decisive_settings(a: dict[str, Any], b: dict[str, Any], same_family: bool = 
     The optimizer's switches of two families have defaults of their own: those are folded.
     """
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
-    found = [difference for name in DECISIVE for difference in _setting(name, a.get(name), b.get(name))]
+    found = [difference for name in decisive() for difference in _setting(name, a.get(name), b.get(name))]
     return [replace(each, folded=True) if each.name in OWN_DEFAULTS and not same_family else each for each in found]
 
 
@@ -159,3 +110,20 @@ def _flags(a: str, b: str) -> tuple[str, bool]:
         return f"optimizer_switch: {'; '.join(parts)}", False
     only = sum(name not in sides[1] for name in sides[0]) + sum(name not in sides[0] for name in sides[1])
     return (f"optimizer_switch: {only} switches that only one version has" if only else ""), True
+
+
+def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
+    """Return two values for people: of long lists only what differs, with room to wrap; what is not there, in words."""
+    if a and b and len(a) + len(b) > LONG_VALUE and "," in a and "," in b:
+        sides = [[part for part in text.split(",") if part] for text in (a, b)]
+        same = set(sides[0]) & set(sides[1])
+        if len(same) > 1:
+            only = [", ".join(part for part in side if part not in same) or "nothing more" for side in sides]
+            return f"{only[0]}", f"{only[1]} (and {len(same):,} as in A)"
+    return _value_text(a), _value_text(b)
+
+
+def _value_text(value: str | None) -> str:
+    if value is None:
+        return "no such variable"
+    return ", ".join(part.strip() for part in value.split(",")) or "empty"

@@ -12,6 +12,7 @@ from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import headline
 from ..findings.results import KINDS
+from ..findings.variables import value_texts
 from ..model import Report
 from ..verdicts.verdict import WORDS
 from .chart_library import chart_library
@@ -32,6 +33,7 @@ def as_html(report: Report) -> str:
         headline=headline(report),
         words=WORDS,
         reason=reason_text,
+        value_texts=value_texts,
         baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),
         groups=groups(report),

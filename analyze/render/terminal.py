@@ -15,6 +15,7 @@ from ..findings.measuring_points import describe
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from .explanations_text import show_explanations
 from .servers_text import show_servers
 from .text_table import StatementList, new_table, print_title
 from .totals import totals
@@ -32,8 +33,6 @@ SHOWN_TOTALS = (
     "service_p99_ns",
     "response_p99_ns",
 )
-MAX_COUNTERS, MAX_VARIABLES = 5, 5
-MIN_COUNTER_WEIGHT = 0.4  # a logarithm: half as many again
 NAME_WIDTH, CELL_WIDTH = 22, 9
 TEXT_NAME_WIDTH = 48
 
@@ -49,7 +48,7 @@ def show_report(report: Report, console: Console, top: int = 10) -> None:
     _digests(report, console, top)
     _errors(report, console, top)
     _results(report, console, top)
-    _explanations(report, console)
+    show_explanations(report, console)
     _server_times(report, console, top)
     _accounting(report, console)
 
@@ -199,28 +198,6 @@ def _results(report: Report, console: Console, top: int) -> None:
         name = printable(f"{KINDS[row['kind']]}{reason}", TEXT_NAME_WIDTH - 1)
         statements.add(name, [count(row["events"]), more], texts.get(row["digest"]) or "")
     _hidden(console, len(rows) - top)
-
-
-def _explanations(report: Report, console: Console) -> None:
-    """Show what may explain the differences: query plans, counters, variables."""
-    lines = [
-        f"plan of {entry['digest'][:8]}: {change}"
-        for entry in report.digests
-        for change in report.query_plans.get(entry["digest"], {"changes": []})["changes"]
-    ]
-    lines += [
-        f"{row['name']}: {count(row['a'])} -> {count(row['b'])} for each 1,000 statements"
-        for row in report.answers["counters"][:MAX_COUNTERS]
-        if report.compares and abs(row["weight"]) > MIN_COUNTER_WEIGHT
-    ]
-    both = [row for row in report.variables if None not in (row["a"], row["b"])]
-    lines += [f"{row['name']}: {row['a']} -> {row['b']}" for row in both[:MAX_VARIABLES]]
-    if len(report.variables) > MAX_VARIABLES:
-        lines.append(f"{len(report.variables)} variables differ in all: --html or --json show them")
-    if lines:
-        print_title(console, "What may explain it")
-    for text in lines:
-        console.print(f"  {_safe(text, 160)}")
 
 
 def _server_times(report: Report, console: Console, top: int) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Print what may explain the differences on a terminal: query plans by statement, counters, variables; 80 columns."""
+
+import textwrap
+from collections.abc import Iterator
+
+from rich.console import Console
+from rich.markup import escape
+
+from ...common.text import printable
+from ...common.units import count
+from ..database import Row
+from ..findings.telling import COUNTER_WEIGHT
+from ..findings.variables import value_texts
+from ..model import Report
+from .text_table import TEXT_WIDTH, print_title
+
+WIDTH = 78
+MAX_PLANS, MAX_COUNTERS, MAX_VARIABLES = 8, 6, 8
+MAX_VALUE = 240
+
+
+def show_explanations(report: Report, console: Console) -> None:
+    """Print a section of its own, if there is anything to say."""
+    lines = [*plan_lines(report), *counter_lines(report), *variable_lines(report)]
+    if lines:
+        print_title(console, "What may explain it")
+    for line in lines:
+        console.print(escape(line), no_wrap=True, overflow="ignore", crop=False)
+
+
+def plan_lines(report: Report) -> Iterator[str]:
+    """Yield each statement whose query plans differ, and how."""
+    changed = [
+        (entry, changes)
+        for entry in report.digests
+        if (changes := report.query_plans.get(entry["digest"], {"changes": []})["changes"])
+    ]
+    if changed:
+        yield "  Query plans that differ:"
+    for entry, changes in changed[:MAX_PLANS]:
+        yield f"    {printable(entry['text'], TEXT_WIDTH - 4)}"
+        for change in changes:
+            yield from wrapped(printable(change), "      ")
+    if len(changed) > MAX_PLANS:
+        yield f"    and {len(changed) - MAX_PLANS:,} more statements: --html or --json show them"
+
+
+def counter_lines(report: Report) -> Iterator[str]:
+    """Yield the counters that tell most, for each 1,000 statements."""
+    rows = [row for row in report.answers["counters"] if abs(row["weight"]) > COUNTER_WEIGHT]
+    if not report.compares or not rows:
+        return
+    yield "  Counters of the servers, for each 1,000 statements:"
+    for row in rows[:MAX_COUNTERS]:
+        yield f"    {printable(row['name']):<40} {count(row['a']):>14} in A {count(row['b']):>14} in B"
+    if len(rows) > MAX_COUNTERS:
+        yield f"    and {len(rows) - MAX_COUNTERS:,} more: --html or --json show them"
+
+
+def variable_lines(report: Report) -> Iterator[str]:
+    """Yield the variables that tell most; the others are counted."""
+    shown = telling_variables(report.variables)[:MAX_VARIABLES]
+    if not report.variables:
+        return
+    yield "  Variables of the servers that differ:"
+    for row in shown:
+        a, b = value_texts(row["a"], row["b"])
+        yield from wrapped(f"{row['name']}: {a} in A, {b} in B", "    ")
+    more = len(report.variables) - len(shown)
+    if more:
+        yield f"    {'and ' if shown else ''}{more:,} {'more' if shown else 'in all'}: --html or --json show them"
+
+
+def telling_variables(rows: list[Row]) -> list[Row]:
+    """Return the variables that are in the list of what tells; the others only make a report long."""
+    return [row for row in rows if row["topic"] is not None]
+
+
+def wrapped(text: str, indent: str) -> list[str]:
+    """Return a text in lines; what has no blanks is broken at its width alone."""
+    shown = printable(text, 3 * MAX_VALUE)
+    return textwrap.wrap(shown, WIDTH, initial_indent=indent, subsequent_indent=indent + "  ", break_on_hyphens=False)

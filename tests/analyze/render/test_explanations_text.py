@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may explain the differences, on a terminal of 80 columns."""
+
+from dataclasses import replace
+
+from querytape.analyze import Report
+from querytape.analyze.findings.telling import TOPICS, rank_variables
+from querytape.analyze.render.explanations_text import plan_lines, variable_lines
+
+SWITCHES = [f"switch_{number}=on" for number in range(30)]
+
+
+def variables(report: Report, **values: tuple[str | None, str | None]) -> str:
+    """Return what is printed of these variables."""
+    rows = [{"name": name, "a": a, "b": b} for name, (a, b) in values.items()]
+    lines = list(variable_lines(replace(report, variables=rank_variables(rows, list(TOPICS)))))
+    assert max(map(len, lines)) <= 80
+    return "\n".join(lines)
+
+
+def test_variables_wrap_as_text(report: Report) -> None:
+    """What tells comes first; of a long list only what differs is shown; the rest is counted."""
+    others = {f"a_{number}": ("1", "2") for number in range(180)}
+    other_switches = ",".join([*SWITCHES[:-1], "switch_29=off"])
+    text = variables(
+        report,
+        **others,
+        optimizer_switch=(",".join(SWITCHES), other_switches),
+        init_connect=("x" * 300, ""),
+        ssl_cipher=("y" * 300, ""),
+        query_cache_type=("ON", None),
+    )
+    lines = text.split("\n")
+    assert lines[1] == "    optimizer_switch: switch_29=on in A, switch_29=off (and 29 as in A) in B"
+    assert lines[2] == "    query_cache_type: ON in A, no such variable in B"
+    assert lines[3].startswith("    ssl_cipher: ")
+    assert lines[-1] == "    and 181 more: --html or --json show them"
+
+
+def test_plans_name_their_statement(report: Report) -> None:
+    """A plan that differs stands under its statement, without its digest."""
+    digest = report.digests[0]["digest"]
+    plans = {digest: {"changes": ["orders: now a scan " + "of everything " * 12]}}
+    lines = list(plan_lines(replace(report, query_plans=plans)))
+    assert lines[1] == f"    {report.digests[0]['text']}"
+    assert digest[:8] not in "".join(lines)
+    assert max(map(len, lines)) <= 80
