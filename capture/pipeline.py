@@ -38,6 +38,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
             with open_storage(path, threads=1) as con:
                 info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path, settings)
+                info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
                 warnings += judged(con, path, info, settings)
                 con.execute("RESET threads")  # one while the parser had the others

@@ -69,7 +69,8 @@ class SourceKind:
     `open` takes file names in order and the settings. `sniff` looks at a file's first bytes (uncompressed) and
     returns where in them the kind's marks are, -1 = nowhere. `expected` ends the sentence "not a ...: expected
     ...", or makes its end of the settings. `warnings` makes warnings of a reader's description: which events the
-    input left out. `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a
+    input left out. `notes` makes sentences for the summary that are no warnings.
+    `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a
     file's first time in nanoseconds since the epoch; files are read in this order. `local_times`: the input may
     show local times. `live`: whether the input has no end. `time_is_up` is called when a capture begins and returns
     a function that says whether it must end.
@@ -84,6 +85,7 @@ class SourceKind:
     sniff: Callable[[bytes], int]
     measuring_point: str = "server"
     warnings: Callable[[Mapping[str, Any]], list[TapeWarning]] = no_warnings
+    notes: Callable[[Mapping[str, Any]], list[str]] = field(default=lambda description: [])
     first_time: Callable[[str], int] | None = None
     local_times: bool = True
     options: tuple[Option, ...] = ()

@@ -70,6 +70,8 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
     click.echo(f"  from {utc_time(info['first_ns'])} to {utc_time(info['last_ns'])} UTC ({lasted})")
     if late := position_sentence(info.get("server"), info["first_ns"]):
         click.echo(f"  {late}")
+    for note in info.get("notes", []):
+        click.echo(printable(f"  {note}"))
     for warning in info["warnings"]:
         click.echo(f"  partial tape: {warning['text']}")
     if info["warnings"]:

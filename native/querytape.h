@@ -255,7 +255,8 @@ struct qt_reader *qt_rows_source_open(struct ArrowArrayStream *in, struct qt_err
 struct qt_packets_options {
     const int32_t *ports; /* of MySQL servers */
     int32_t n_ports;
-    int32_t reserved;
+    int32_t keylog_grows;  /* secrets may come after the packets: connections wait for them, within bounds */
+    const char *keylog;    /* file of TLS secrets in NSS's format, see tls/key_log.h; NULL = none */
     const char *interface; /* NULL = files; else live, also "any" */
     const char *user;      /* root becomes this account once the interface is open; NULL: see packets/privileges.h */
     int64_t ring_bytes;    /* live: packets that wait for the parser, at most */

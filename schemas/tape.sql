@@ -57,7 +57,7 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
     client_flags BIGINT,          -- capability flags as agreed
     charset VARCHAR,              -- id of the collation that its login asked for: 255 = utf8mb4_0900_ai_ci
     attributes VARCHAR,           -- connection attributes as JSON
-    encrypted BOOLEAN             -- went over to TLS: nothing behind its login was seen; NULL = unknown
+    encrypted BOOLEAN             -- went over to TLS: its events are here because its keys were known; NULL = unknown
 );
 
 CREATE TABLE digests (            -- digests.parquet: one row for each digest; follows from events

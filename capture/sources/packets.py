@@ -3,6 +3,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...common.errors import InputError
@@ -26,7 +27,15 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
     if any(not 0 < port < 65536 for port in ports):
         raise InputError(f"--port: expected numbers from 1 to 65535, found {ports}")
-    return open_packets(names, ports, interface, extra.get("user"), extra.get("max_memory") or 256 << 20)
+    return open_packets(
+        names,
+        ports,
+        interface,
+        extra.get("user"),
+        extra.get("max_memory") or 256 << 20,
+        keylog=extra.get("keylog"),
+        keylog_grows=bool(interface) or not all(Path(name).is_file() for name in names),
+    )
 
 
 def ports_of(settings: Settings) -> list[int]:
@@ -51,16 +60,58 @@ def time_is_up(settings: Settings) -> Callable[[], bool]:
     return lambda: time.monotonic() >= end
 
 
-def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return warnings of connections and packets that could not be read."""
+# Why a TLS connection could not be read: the reader's counts, and how the sentence says it.
+UNREAD = {
+    "tls_without_keys": "without keys",
+    "tls_wrong_keys": "with keys that do not fit",
+    "tls_not_supported": "with a version or cipher suite that is not read",
+    "tls_handshake_lost": "without a whole handshake in the capture",
+}
+
+
+def unread_reasons(description: Mapping[str, Any]) -> str:
+    """Return the reasons with their counts, where keys were used."""
+    counts = {text: description.get(key, 0) for key, text in UNREAD.items()}
+    return ", ".join(f"{count:,} {text}" for text, count in counts.items() if count)
+
+
+def decrypted(description: Mapping[str, Any]) -> list[str]:
+    """Return the sentence of what was decrypted, where there were keys."""
+    if "decrypted" not in description:
+        return []
+    keys = f"keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
+    reasons = unread_reasons(description)
+    return [f"{description['decrypted']:,} connections decrypted with {keys}{', ' if reasons else ''}{reasons}"]
+
+
+def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return warnings of TLS that was not read, or not to its end."""
     warnings = []
-    encrypted, connections = description.get("encrypted", 0), description.get("connections", 0)
-    if encrypted:
+    count, connections = description.get("encrypted", 0), description.get("connections", 0)
+    reasons = unread_reasons(description) if "decrypted" in description else ""
+    if count:
+        ports = " ".join(f"--port {port}" for port in description.get("ports", "").split())
         text = (
-            f"{encrypted:,} of {connections:,} connections are encrypted: nothing of them is on the tape;"
-            " capture from the slow log, or in front of what ends the TLS"
+            f"{count:,} of {connections:,} connections are encrypted ({'; '.join(filter(None, (ports, reasons)))}):"
+            " nothing of them is on the tape; give their keys with --keylog, or capture from the slow log or in front"
+            " of what ends the TLS"
         )
         warnings.append({"kind": "encrypted", "text": text})
+    if part := description.get("decrypted_in_part"):
+        text = f"{part:,} encrypted connections could be read to a gap only: the rest of them is not on the tape"
+        warnings.append({"kind": "encrypted", "text": text})
+    if bad := description.get("keylog_bad_lines"):
+        text = f"{bad:,} lines of the key log are not in its format: secrets may be missing"
+        warnings.append({"kind": "encrypted", "text": text})
+    if forgotten := description.get("keylog_forgotten"):
+        text = f"the key log has more than 2,097,152 connections: the oldest {forgotten:,} were forgotten"
+        warnings.append({"kind": "encrypted", "text": text})
+    return warnings
+
+
+def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return warnings of connections and packets that could not be read."""
+    warnings = encrypted(description)
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:
         warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
@@ -87,23 +138,31 @@ KIND = SourceKind(
     title="captured packets",
     help="""Record packets between clients and server, from files or live.
 
-    Reads files of tcpdump and Wireshark (pcap, pcapng; compressed, too) or a network interface. TLS cannot be read:
-    encrypted connections are counted, and the tape says how many there were.""",
+    Reads files of tcpdump and Wireshark (pcap, pcapng; compressed, too) or a network interface. TLS is read with the
+    keys of a key log (--keylog, or inside a pcapng file); encrypted connections without keys are counted, and the tape
+    says how many there were.""",
     examples="""\
 Examples:
   tcpdump -i any -s 0 -w shop.pcap 'tcp port 3306'     on the server
   querytape capture packets shop.pcap -o shop.tape
   sudo querytape capture packets --interface any --duration 1h -o shop.tape
+  querytape capture packets shop.pcap --keylog keys.log -o shop.tape   of TLS
 """,
     expected=expected,
     open=open_source,
     sniff=lambda head: 0 if head[:4] in MAGIC else -1,
     measuring_point="wire",
     warnings=unread,
+    notes=decrypted,
     local_times=False,
     options=(
         Option("interface", "Capture live from this interface; any = all of them.", metavar="NAME"),
         Option("port", "Port of a server; may be given several times. Default: 3306.", "int", multiple=True),
+        Option(
+            "keylog",
+            "TLS secrets of the connections, as SSLKEYLOGFILE has them; live, it may grow during the capture.",
+            metavar="FILE",
+        ),
         Option("duration", "Live: stop after this time. Default: stop at Ctrl-C.", "duration"),
         Option("max-memory", "Live: memory for packets that wait for the parser.", "bytes", default="256M"),
         Option("max-disk", "Live: stop when the tape has this size.", "bytes", default="20G"),

@@ -7,6 +7,7 @@ cut and marked; 0 = 1100 MiB. Nothing but the first bytes of a file is read befo
 pulled. Every function raises NativeFault where a file cannot be opened or is not of its kind.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -51,17 +52,21 @@ def open_packets(
     user: str | None = None,
     ring_bytes: int = 256 << 20,
     part_s: float = 5.0,
+    keylog: str | None = None,
+    keylog_grows: bool = False,
 ) -> Reader:
     """Return a reader of capture files (pcap, pcapng), or of a network interface where no path is given.
 
     `ports`: of the servers. `ring_bytes`: how many bytes of packets wait for the parser at most. `part_s`: seconds that
-    a live part gathers. `user`: the account that root becomes once the interface is open.
+    a live part gathers. `user`: the account that root becomes once the interface is open. `keylog`: file of TLS
+    secrets; `keylog_grows`: they may come after the packets, so connections wait for them.
     """
     options = ffi.new("struct qt_packets_options *")
     c_ports = ffi.new("int32_t[]", list(ports))
-    texts = [ffi.NULL if text is None else ffi.new("char[]", text.encode()) for text in (interface, user)]
+    texts = [ffi.NULL if text is None else ffi.new("char[]", os.fsencode(text)) for text in (interface, user, keylog)]
     options.ports, options.n_ports = c_ports, len(ports)
-    options.interface, options.user = texts
+    options.interface, options.user, options.keylog = texts
+    options.keylog_grows = keylog_grows
     options.ring_bytes, options.part_ns = ring_bytes, int(part_s * 1e9)
     names = CPaths(paths)
     options.opened = names.opened

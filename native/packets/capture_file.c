@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "packets/pcapng_secrets.h"
 #include "reader/input.h"
 
 #define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
@@ -23,19 +24,24 @@ struct qt_capture_file {
     int64_t when_ns; /* of the last packet that had a time */
     char *path;
     struct qt_error fault; /* of reading, found inside libpcap */
+    struct qt_pcapng_secrets secrets;
 };
 
 static ssize_t read_some(void *cookie, char *out, size_t size)
 {
     struct qt_capture_file *f = cookie;
     size_t got = 0;
-    if (qt_input_read(f->input, out, size, &got, &f->fault) == QT_OK)
-        return (ssize_t)got;
+    if (qt_input_read(f->input, out, size, &got, &f->fault) == QT_OK) {
+        if (qt_pcapng_secrets_follow(&f->secrets, out, got) == 0)
+            return (ssize_t)got;
+        qt_fail(&f->fault, QT_EIO, "%s: out of memory for its secrets", f->path);
+    }
     errno = EIO;
     return -1;
 }
 
-struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *input, struct qt_error *error)
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *input, struct qt_tls_log *keys,
+                                             struct qt_error *error)
 {
     char said[PCAP_ERRBUF_SIZE] = "";
     struct qt_capture_file *f = calloc(1, sizeof *f);
@@ -45,6 +51,7 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *
         qt_fail(error, QT_ENOMEM, "%s: out of memory", path);
         return NULL;
     }
+    f->secrets.log = keys;
     f->input = input != NULL ? input : qt_input_open(path, error);
     if (f->input != NULL) {
         f->file = fopencookie(f, "r", (cookie_io_functions_t){.read = read_some});
@@ -107,6 +114,7 @@ void qt_capture_file_close(struct qt_capture_file *f)
     else if (f->file != NULL)
         fclose(f->file);
     qt_input_close(f->input);
+    qt_pcapng_secrets_end(&f->secrets);
     free(f->path);
     free(f);
 }

@@ -4,6 +4,7 @@
 #define QT_CAPTURE_FILE_H
 
 #include "querytape.h"
+#include "tls/key_log.h"
 
 struct qt_capture_file;
 
@@ -15,8 +16,10 @@ struct qt_packet {
     int untimed;     /* its own time makes no sense: it has that of the packet before */
 };
 
-/* Takes the input over, in any case; NULL: the path is opened. QT_EFORMAT: no capture file. */
-struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *, struct qt_error *);
+/* Takes the input over, in any case; NULL: the path is opened. Key logs inside the file go into `keys`, which may be
+ * NULL and stays the caller's. QT_EFORMAT: no capture file. */
+struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *, struct qt_tls_log *keys,
+                                             struct qt_error *);
 /* 1; 0 at the end; -1 where the file is damaged (QT_EFORMAT) or unreadable (QT_EIO). */
 int qt_capture_file_next(struct qt_capture_file *, struct qt_packet *out, struct qt_error *);
 uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *);

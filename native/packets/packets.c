@@ -53,7 +53,7 @@ static int open_next(struct qt_packets *s, struct qt_error *error)
         s->packet = 0;
         struct qt_input *opened = s->inputs[s->file];
         s->inputs[s->file] = NULL;
-        s->open = qt_capture_file_open(s->paths[s->file], opened, error);
+        s->open = qt_capture_file_open(s->paths[s->file], opened, s->keys, error);
         if (s->open == NULL)
             return error != NULL ? error->code : QT_EIO;
     }
@@ -154,6 +154,33 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
     return code;
 }
 
+/* Read while the parser may still count, as the numbers of describe are. */
+static void describe_tls(const struct qt_packets *s, struct qt_json *json)
+{
+    static const char *const ends[] = {[QT_TLS_NO_KEYS] = "tls_without_keys",
+                                       [QT_TLS_WRONG_KEYS] = "tls_wrong_keys",
+                                       [QT_TLS_UNSUPPORTED] = "tls_not_supported",
+                                       [QT_TLS_REFUSED] = "tls_without_login",
+                                       [QT_TLS_LOST] = "tls_handshake_lost"};
+    struct qt_tls_log_counts counts;
+    uint64_t encrypted = 0;
+    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_LOST; end++)
+        encrypted += end != QT_TLS_REFUSED ? s->unread[end] : 0;
+    qt_json_int(json, "encrypted", (int64_t)encrypted);
+    if (!qt_tls_log_in_use(s->keys))
+        return;
+    qt_tls_log_count(s->keys, &counts);
+    const char *path = qt_tls_log_path(s->keys);
+    qt_json_text(json, "keylog", path, path != NULL ? strlen(path) : 0);
+    qt_json_int(json, "decrypted", (int64_t)s->decrypted);
+    qt_json_int(json, "decrypted_in_part", (int64_t)s->broken_off);
+    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_LOST; end++)
+        qt_json_int(json, ends[end], (int64_t)s->unread[end]);
+    qt_json_int(json, "keylog_connections", (int64_t)counts.connections);
+    qt_json_int(json, "keylog_forgotten", (int64_t)counts.forgotten);
+    qt_json_int(json, "keylog_bad_lines", (int64_t)counts.bad_lines);
+}
+
 static void describe(struct qt_reader *reader, struct qt_json *json)
 {
     struct qt_packets *s = (struct qt_packets *)reader;
@@ -161,8 +188,9 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     qt_tcp_count(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
     size_t len = strlen(s->server_version);
     qt_json_text(json, "server_version", len > 0 ? s->server_version : NULL, len);
+    qt_json_text(json, "ports", s->ports, strlen(s->ports));
     qt_json_int(json, "connections", (int64_t)tcp.connections);
-    qt_json_int(json, "encrypted", (int64_t)s->encrypted);
+    describe_tls(s, json);
     qt_json_int(json, "joined_midway", (int64_t)tcp.midway);
     qt_json_int(json, "gaps", (int64_t)tcp.gaps);
     qt_json_int(json, "lost_bytes", (int64_t)tcp.lost_bytes);
@@ -185,6 +213,7 @@ static void close_packets(struct qt_reader *reader)
     for (int32_t i = 0; s->paths != NULL && i < s->n_paths; i++)
         free(s->paths[i]);
     free(s->paths);
+    qt_tls_log_free(s->keys);
     qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->insert_ids);
     qt_reader_release(reader);
@@ -204,14 +233,17 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
 {
     uint16_t ports[QT_MAX_PORTS];
     int32_t n = o->n_ports < QT_MAX_PORTS ? o->n_ports : QT_MAX_PORTS;
-    for (int32_t i = 0; i < n; i++)
+    size_t said = 0;
+    for (int32_t i = 0; i < n; i++) {
         ports[i] = (uint16_t)o->ports[i];
-    struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, (size_t)64 << 20};
+        said += (size_t)snprintf(s->ports + said, sizeof s->ports - said, i > 0 ? " %d" : "%d", (int)ports[i]);
+    }
     struct qt_decoder_sink sink = qt_packets_sink(s);
+    struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, (size_t)64 << 20, NULL};
     if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
-        (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
+        (tcp.keys = s->keys = qt_tls_log_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
-    return QT_OK;
+    return o->keylog != NULL ? qt_tls_log_open(s->keys, o->keylog, o->keylog_grows, error) : QT_OK;
 }
 
 struct qt_reader *qt_packets_open(const char *const *paths, int32_t n_paths, const struct qt_packets_options *options,

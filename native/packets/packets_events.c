@@ -95,16 +95,26 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
     return qt_event_batch_add(&s->reader.batch, &out, NULL) == 0 ? QT_OK : QT_ENOMEM;
 }
 
+/* Once a connection: whether it could be read, or why not. */
+static void count_encrypted(struct qt_packets *s, struct qt_tcp_owner *owner, const struct qt_decoded_session *w)
+{
+    if (owner->tls_counted == 0 && w->decrypted)
+        s->decrypted++;
+    else if (owner->tls_counted == 0)
+        s->unread[w->tls_end]++;
+    if (w->decrypted && owner->tls_counted < 2 && w->tls_end != QT_TLS_GOES_ON)
+        s->broken_off++;
+    owner->tls_counted = w->tls_end == QT_TLS_GOES_ON ? 1 : 2;
+}
+
 static int on_session(void *self, void *connection, const struct qt_decoded_session *w)
 {
     struct qt_packets *s = self;
     struct qt_tcp_owner *owner = connection;
-    if (owner->mine == NULL && w->encrypted)
-        s->encrypted++;
+    if (w->encrypted)
+        count_encrypted(s, owner, w);
     if (w->thread_id >= 0)
         owner->mine = (void *)(intptr_t)(w->thread_id + 1);
-    else if (w->encrypted)
-        owner->mine = (void *)(intptr_t)-1;
     struct qt_span version = w->server_version;
     if (version.len > 6 && memcmp(version.p, "5.5.5-", 6) == 0) { /* MariaDB puts it before its own, for old replicas */
         version.p += 6;
@@ -114,7 +124,7 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
         memcpy(s->server_version, version.p, version.len);
         s->server_version[version.len] = '\0';
     }
-    if (w->encrypted && owner->session == 0)
+    if (w->encrypted && !w->decrypted && owner->session == 0)
         return QT_OK; /* no event of it will be on the tape */
     struct qt_session_fact fact = {
         .session = session_of(s, owner),

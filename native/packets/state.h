@@ -26,11 +26,14 @@ struct qt_packets {
     struct qt_normalizer *normalizer;
     struct qt_bytes insert_ids; /* of the event that is told */
     int64_t next_session;
-    uint64_t encrypted;
-    uint64_t lost; /* live: packets dropped, as last seen at looked_ns */
+    struct qt_tls_log *keys;
+    uint64_t decrypted, broken_off;   /* TLS connections that were read; of those, not to their end */
+    uint64_t unread[QT_TLS_LOST + 1]; /* and those that were not, by enum qt_tls_end */
+    uint64_t lost;                    /* live: packets dropped, as last seen at looked_ns */
     int64_t looked_ns;
     uint64_t frames[QT_FRAME_KINDS];
-    char server_version[128]; /* of the last greeting */
+    char server_version[128];     /* of the last greeting */
+    char ports[QT_MAX_PORTS * 6]; /* as text */
 };
 
 #endif

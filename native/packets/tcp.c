@@ -128,7 +128,7 @@ static struct qt_decoder *new_decoder(struct qt_tcp *t, struct qt_tcp_connection
     int is4 = memcmp(c->client.ip, mapped, 12) == 0;
     inet_ntop(is4 ? AF_INET : AF_INET6, c->client.ip + (is4 ? 12 : 0), host, sizeof host);
     struct qt_decoder_options options = {
-        &c->owner, midway, t->options.largest_kept, {host, strlen(host)}, c->client.port};
+        &c->owner, midway, t->options.largest_kept, t->options.keys, {host, strlen(host)}, c->client.port};
     return qt_decoder_new(&options, &t->sink);
 }
 
@@ -151,7 +151,7 @@ static struct qt_tcp_connection *begin(struct qt_tcp *t, uint64_t hash, const st
 /* Makes the decoder of a connection, or of the next one with the same addresses. */
 static int open_decoder(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
 {
-    c->owner = (struct qt_tcp_owner){0, 0, NULL};
+    c->owner = (struct qt_tcp_owner){0, 0, NULL, 0};
     memset(c->way, 0, sizeof c->way);
     c->decoder = new_decoder(t, c, midway);
     if (c->decoder == NULL)

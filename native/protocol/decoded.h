@@ -5,6 +5,8 @@
 
 #include "base/span.h"
 #include "querytape.h"
+#include "tls/key_log.h"
+#include "tls/tls_types.h"
 
 enum qt_way { QT_WAY_CLIENT = 0, QT_WAY_SERVER = 1 }; /* who sent it */
 
@@ -37,7 +39,9 @@ struct qt_decoded_session {
     int64_t client_flags;               /* as agreed; -1 = unknown */
     struct qt_span charset, attributes; /* attributes: a JSON object */
     struct qt_span server_version;
-    int connect_seen, quit_seen, encrypted, open_at_start; /* open_at_start: joined in mid-stream */
+    int connect_seen, quit_seen, open_at_start; /* open_at_start: joined in mid-stream */
+    int encrypted, decrypted;                   /* it went over to TLS; and something of that could be read */
+    enum qt_tls_end tls_end;                    /* why it could not, or not to the end */
 };
 
 struct qt_decoder_sink {
@@ -52,6 +56,7 @@ struct qt_decoder_options {
     void *connection;           /* handed to the sink's functions */
     int joined_midway;          /* no SYN was seen */
     size_t largest_kept;        /* bytes of one command kept at most; beyond it QT_F_TRUNCATED */
+    struct qt_tls_log *keys;    /* not owned; NULL = TLS is not read */
     struct qt_span client_host; /* the peer's address as text; copied */
     int32_t client_port;
 };

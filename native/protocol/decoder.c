@@ -13,6 +13,7 @@
 
 #include "base/little_endian.h"
 #include "protocol/client_commands.h"
+#include "protocol/encrypted.h"
 #include "protocol/frames.h"
 #include "protocol/login.h"
 #include "protocol/login_packets.h"
@@ -61,6 +62,7 @@ void qt_decoder_free(struct qt_decoder *d)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         qt_bytes_free(texts[i]);
     ZSTD_freeDCtx(d->zstd);
+    qt_tls_free(d->tls);
     free(d->host);
     free(d);
 }
@@ -131,11 +133,16 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
 
 static int is_readable(const struct qt_decoder *d) { return d->phase != PHASE_DONE && d->phase != PHASE_LOST; }
 
-static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t len, int64_t first_ns,
-                       int64_t when_ns, int64_t packet)
+/* When bytes at hand came: of a TLS record, whose bytes are known only when it is whole, from its first to its last. */
+struct moment {
+    int64_t first_ns, last_ns, packet;
+};
+
+static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t len, const struct moment *m)
 {
     struct qt_stream *s = &d->way[way];
-    struct qt_piece piece = {p + PACKET_HEADER, len, p[3], s->goes_on, len == MAX_PACKET, first_ns, when_ns, packet};
+    struct qt_piece piece = {p + PACKET_HEADER, len,         p[3],       s->goes_on,
+                             len == MAX_PACKET, m->first_ns, m->last_ns, m->packet};
     s->goes_on = piece.more;
     s->seq = p[3];
     if (d->phase == PHASE_DONE)
@@ -146,14 +153,14 @@ static int take_packet(struct qt_decoder *d, enum qt_way way, const uint8_t *p, 
 }
 
 /* Gathers a packet that goes beyond these bytes; takes it when it is whole. Returns how many bytes were used. */
-static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n, int64_t when_ns, int64_t packet,
+static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n, const struct moment *m,
                      int *code)
 {
     struct qt_stream *s = &d->way[way];
     size_t used = 0;
     if (s->part.len == 0) {
-        s->first_ns = when_ns;
-        s->packet = packet;
+        s->first_ns = m->first_ns;
+        s->packet = m->packet;
     }
     while (used < n) {
         size_t want = s->part.len < PACKET_HEADER ? PACKET_HEADER : qt_get_le24(s->part.p) + PACKET_HEADER;
@@ -164,9 +171,10 @@ static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, si
         }
         used += more;
         if (s->part.len >= PACKET_HEADER && s->part.len == qt_get_le24(s->part.p) + PACKET_HEADER) {
+            struct moment since = {s->first_ns, m->last_ns, s->packet};
             struct qt_bytes whole = s->part; /* the handler may lose the connection and clear what is gathered */
             s->part = (struct qt_bytes){NULL, 0, 0};
-            *code = take_packet(d, way, (uint8_t *)whole.p, whole.len - PACKET_HEADER, s->first_ns, when_ns, s->packet);
+            *code = take_packet(d, way, (uint8_t *)whole.p, whole.len - PACKET_HEADER, &since);
             qt_bytes_clear(&whole, KEEP_BYTES);
             if (s->part.p == NULL)
                 s->part = whole;
@@ -179,14 +187,14 @@ static size_t gather(struct qt_decoder *d, enum qt_way way, const uint8_t *p, si
 }
 
 /* Takes packets that are not, or no longer, compressed. Returns how many bytes were used: all, or those up to where
- * compression begins or nothing more can be read. */
-static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, int64_t when_ns, int64_t packet,
+ * compression or TLS begins or nothing more can be read. */
+static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m,
                            int *code)
 {
     struct qt_stream *s = &d->way[way];
     const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.len;
     int compressed = d->compressed;
-    while (p < end && *code == QT_OK && is_readable(d) && d->compressed == compressed) {
+    while (p < end && *code == QT_OK && is_readable(d) && d->compressed == compressed && !qt_encrypted_is_due(d)) {
         size_t left = (size_t)(end - p);
         if (!s->aligned) { /* only the server: an answer's first packet has sequence 1 */
             if (left < 5 || p[3] != 1 || s->part.len > 0)
@@ -195,34 +203,35 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
         }
         if (s->part.len == 0 && left >= PACKET_HEADER && left >= qt_get_le24(p) + PACKET_HEADER) {
             size_t len = qt_get_le24(p);
-            *code = take_packet(d, way, p, len, when_ns, when_ns, packet);
+            *code = take_packet(d, way, p, len, m);
             p += len + PACKET_HEADER;
         } else {
-            p += gather(d, way, p, left, when_ns, packet, code);
+            p += gather(d, way, p, left, m, code);
         }
     }
     return bytes.len - (size_t)(end - p);
 }
 
 /* Takes the next compressed frame, or the part of it that is there. Returns how many bytes were used. */
-static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, int64_t when_ns, int64_t packet,
-                         int *code)
+static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, int *code)
 {
     struct qt_span rest = bytes, content;
-    int is_whole = qt_frames_next(d, way, &rest, packet, &content, code);
+    int is_whole = qt_frames_next(d, way, &rest, m->packet, &content, code);
     if (is_whole > 0)
-        take_packets(d, way, content, when_ns, packet, code);
+        take_packets(d, way, content, m, code);
     else if (*code == QT_EFORMAT)
         *code = qt_pending_lose(d);
     qt_frames_release(d, way);
     return bytes.len - rest.len;
 }
 
-int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, size_t n, int64_t when_ns, int64_t packet)
+/* Takes bytes as they were before any encryption: all of them, or those up to where TLS begins, as *used says. */
+static int take_bytes(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, size_t *used)
 {
-    struct qt_span rest = {bytes, n};
+    struct qt_span rest = bytes;
     int code = QT_OK;
-    if (d->phase == PHASE_LOST && !find_command(d, way, (const uint8_t *)bytes, n))
+    *used = bytes.len;
+    if (d->phase == PHASE_LOST && !find_command(d, way, (const uint8_t *)bytes.p, bytes.len))
         return QT_OK;
     if (d->phase == PHASE_GREETING && way == QT_WAY_CLIENT) {
         struct qt_proxy_header header;
@@ -233,15 +242,62 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
             qt_login_set_client(d, header.host, header.port);
         rest = (struct qt_span){rest.p + header.used, rest.len - header.used};
     }
-    while (rest.len > 0 && code == QT_OK && is_readable(d)) {
-        size_t used = d->compressed ? take_frame(d, way, rest, when_ns, packet, &code)
-                                    : take_packets(d, way, rest, when_ns, packet, &code);
-        rest = (struct qt_span){rest.p + used, rest.len - used};
+    while (rest.len > 0 && code == QT_OK && is_readable(d) && !qt_encrypted_is_due(d)) {
+        size_t some = d->compressed ? take_frame(d, way, rest, m, &code) : take_packets(d, way, rest, m, &code);
+        rest = (struct qt_span){rest.p + some, rest.len - some};
     }
+    *used = bytes.len - rest.len;
     return code;
 }
 
-int qt_decoder_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)
+/* ---- TLS ---- */
+
+static int on_plain(void *self, int way, const struct qt_tls_plain *plain)
+{
+    struct qt_decoder *d = self;
+    struct moment m = {plain->first_ns, plain->last_ns, plain->packet};
+    size_t used;
+    d->decrypted = 1;
+    return take_bytes(d, (enum qt_way)way, (struct qt_span){(const char *)plain->p, plain->n}, &m, &used);
+}
+
+static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet);
+
+static int on_gap(void *self, int way, uint64_t lost, int64_t when_ns, int64_t packet)
+{
+    return skip_bytes(self, (enum qt_way)way, lost, when_ns, packet);
+}
+
+/* Records of a connection whose handshake was not captured: no key fits them. */
+static int is_encrypted_midway(const struct qt_decoder *d, enum qt_way way, const char *bytes, size_t n)
+{
+    return d->phase == PHASE_LOST && d->options.joined_midway && !d->midway_said && way == QT_WAY_CLIENT &&
+           qt_encrypted_looks_like((const uint8_t *)bytes, n);
+}
+
+int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, size_t n, int64_t when_ns, int64_t packet)
+{
+    struct moment m = {when_ns, when_ns, packet};
+    size_t used;
+    if (d->tls != NULL)
+        return qt_encrypted_take(d, way, (struct qt_span){bytes, n}, when_ns, packet);
+    if (is_encrypted_midway(d, way, bytes, n)) {
+        d->encrypted = 1;
+        d->tls_end = QT_TLS_NO_KEYS;
+        d->phase = PHASE_DONE;
+        return qt_pending_tell_session(d);
+    }
+    int code = take_bytes(d, way, (struct qt_span){bytes, n}, &m, &used);
+    if (code != QT_OK || !qt_encrypted_is_due(d))
+        return code;
+    struct qt_tls_sink sink = {d, on_plain, on_gap};
+    code = qt_encrypted_begin(d, &sink);
+    return code == QT_OK && used < n
+               ? qt_encrypted_take(d, way, (struct qt_span){bytes + used, n - used}, when_ns, packet)
+               : code;
+}
+
+static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)
 {
     struct qt_stream *s = &d->way[way];
     char text[64];
@@ -268,12 +324,20 @@ int qt_decoder_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_
     return code == QT_OK ? qt_pending_lose(d) : code;
 }
 
+int qt_decoder_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)
+{
+    return d->tls != NULL ? qt_encrypted_skip(d, way, lost, when_ns, packet)
+                          : skip_bytes(d, way, lost, when_ns, packet);
+}
+
 int qt_decoder_end(struct qt_decoder *d)
 {
     if (d->ended)
         return QT_OK;
     d->ended = 1;
-    int code = qt_pending_give_up(d);
+    int code = d->tls != NULL ? qt_encrypted_finish(d) : QT_OK;
+    if (code == QT_OK)
+        code = qt_pending_give_up(d);
     if (code == QT_OK && (d->session_told || d->encrypted))
         code = qt_pending_tell_session(d);
     d->phase = PHASE_DONE;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   server: greeting            thread id, version, capabilities (MariaDB's upper ones, too)
- *   client: HandshakeResponse   what is agreed; account, schema, attributes    | SSLRequest: the rest is encrypted
+ *   client: [SSLRequest]        TLS begins, and all that follows is in it
+ *   client: HandshakeResponse   what is agreed; account, schema, attributes
  *   ... authentication: AuthSwitchRequest, AuthMoreData, next factors: whatever the two say is passed over ...
  *   server: OK | ERR            the `connect` event
  */
@@ -70,6 +71,9 @@ static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
     d->connect_seen = 1;
     if (login.wants_tls) {
         d->encrypted = 1;
+        if (d->options.keys != NULL && qt_tls_log_in_use(d->options.keys) && d->tls == NULL)
+            return QT_OK; /* the login follows, encrypted */
+        d->tls_end = QT_TLS_NO_KEYS;
         d->phase = PHASE_DONE;
         return qt_pending_tell_session(d);
     }

@@ -173,6 +173,8 @@ int qt_pending_tell_session(struct qt_decoder *d)
         .connect_seen = d->connect_seen,
         .quit_seen = d->quit_seen,
         .encrypted = d->encrypted,
+        .decrypted = d->decrypted,
+        .tls_end = d->tls_end,
         .open_at_start = d->options.joined_midway,
     };
     d->session_told = 1;

@@ -9,6 +9,7 @@
  *   client_commands.c      client packets -> commands that wait
  *   login.c                greeting, login, authentication
  *   frames.c               compressed frames -> bytes
+ *   encrypted.c            TLS -> bytes
  *   decoder.c              life; bytes -> frames -> MySQL packets -> login, commands, replies; gaps and finding back
  */
 #ifndef QT_PROTOCOL_STATE_H
@@ -20,6 +21,7 @@
 #include "base/checksum.h"
 #include "protocol/decoded.h"
 #include "protocol/protocol.h"
+#include "tls/tls.h"
 
 enum { MAX_PENDING = 1024, KEEP_BYTES = 64 << 10 };
 
@@ -29,7 +31,7 @@ enum qt_phase {
     PHASE_AUTH,     /* to and fro, until the server says OK or ERR */
     PHASE_COMMAND,
     PHASE_LOST, /* joined midway or after a gap: waits for a client packet that can only be a command */
-    PHASE_DONE  /* encrypted, a binary log stream, or ended: nothing more can be read */
+    PHASE_DONE  /* encrypted without keys, a binary log stream, or ended: nothing more can be read */
 };
 
 enum qt_reply {
@@ -107,7 +109,9 @@ struct qt_decoder {
     struct qt_bytes user, login_user, db, login_db, attributes, version;
     int has_user, has_db, has_attributes;
     int charset;
-    int connect_seen, quit_seen, encrypted;
+    int connect_seen, quit_seen, encrypted, decrypted;
+    struct qt_tls *tls; /* owned; NULL before the client asks for it, and when nothing more of it can be read */
+    enum qt_tls_end tls_end;
     struct qt_pending_command *pending; /* a ring of pending_room: [first_pending, first_pending + n_pending) */
     size_t pending_room, first_pending, n_pending;
     struct qt_stmt *stmts, *last_stmt;
