@@ -64,7 +64,7 @@ static int digit(char c)
                                   : -1;
 }
 
-/* Reads hex digits up to a blank or the end. Returns the bytes that they make; 0 = none, too many, or something else. */
+/* Reads hex digits up to a blank or the end. Returns the bytes that they make; 0 = none, too many, or others. */
 static size_t read_hex(const char **at, const char *end, uint8_t *out, size_t room)
 {
     size_t n = 0;
