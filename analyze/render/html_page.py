@@ -17,6 +17,7 @@ from ..model import Report
 from ..verdicts.verdict import WORDS
 from .chart_library import chart_library
 from .chart_specs import report_charts
+from .error_rows import error_rows
 from .page_data import page_data
 from .templating import asset, page_template
 from .totals import totals
@@ -33,6 +34,7 @@ def as_html(report: Report) -> str:
         headline=headline(report),
         words=WORDS,
         reason=reason_text,
+        errors=error_rows(report, 300),
         value_texts=value_texts,
         baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),

@@ -5,15 +5,15 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..findings.causes import reason_text
-from ..findings.errors import NEW_ERRORS
 from ..findings.headline import headline
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
+from .error_rows import error_rows
 from .totals import totals
 
 MAX_ROWS = 20
 MAX_DIFFERENCES = 12
-TEXT_SHOWN = 90
+TEXT_SHOWN = 140
 
 
 def as_markdown(report: Report) -> str:
@@ -73,14 +73,20 @@ def _digest_row(entry: Row) -> str:
 
 
 def _errors(report: Report) -> list[str]:
-    rows = [row for row in report.answers["errors"] if row["what"] in NEW_ERRORS][:MAX_ROWS]
+    rows = [row for row in error_rows(report, TEXT_SHOWN) if row.is_new][:MAX_ROWS]
     if not rows:
         return []
-    texts = {entry["digest"]: entry["text"] for entry in report.digests}
-    lines = ["", "## New errors", "", "| errno | message | statement | events |", "|--:|---|---|--:|"]
+    heads = "".join(f" {name} |" for name in rows[0].failed)
+    lines = [
+        "",
+        "## Errors",
+        "",
+        f"| compared with A | error | statement |{heads}",
+        f"|---|---|---|{'--:|' * len(rows[0].failed)}",
+    ]
     for row in rows:
-        statement = _code(printable(texts.get(row["digest"]) or "", TEXT_SHOWN))
-        lines.append(f"| {row['after']} | {_text(row['error'])} | `{statement}` | {count(row['events'])} |")
+        cells = "".join(f" {'unknown' if n is None else count(n)} |" for n in row.failed.values())
+        lines.append(f"| {row.what} | {_text(row.error)} | `{_code(row.statement)}` ({row.first}) |{cells}")
     return lines
 
 

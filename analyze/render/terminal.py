@@ -8,13 +8,12 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..findings.baseline import baseline
-from ..findings.errors import NEW_ERRORS
-from ..findings.errors import WORDS as ERROR_WORDS
 from ..findings.headline import NO, UNKNOWN, YES, headline
 from ..findings.measuring_points import describe
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from .error_rows import show_errors
 from .explanations_text import show_explanations
 from .servers_text import show_servers
 from .text_table import StatementList, new_table, print_title
@@ -46,7 +45,7 @@ def show_report(report: Report, console: Console, top: int = 10) -> None:
     _rounds(report, console)
     _totals(report, console)
     _digests(report, console, top)
-    _errors(report, console, top)
+    show_errors(report, console, top)
     _results(report, console, top)
     show_explanations(report, console)
     _server_times(report, console, top)
@@ -153,29 +152,6 @@ def _single(entry: Row) -> tuple[str, list[str]]:
     a = entry["a"] or {}
     columns = ("p50_ns", "p95_ns", "total_ns", "tape_p50_ns", "tape_p95_ns")
     return entry["digest"], [count(a.get("n")), *(duration(a.get(column)) for column in columns)]
-
-
-def _errors(report: Report, console: Console, top: int) -> None:
-    rows = report.answers["errors"]
-    if not report.compares and not rows:
-        events = sum(row["events"] for row in report.answers["error_counts"])
-        known = "errno" in report.tape.info.get("known_columns", [])
-        reason = "as on the tape" if known else "the tape does not know which statements failed originally"
-        print_title(console, "Errors", f"  {events:,} ({reason})")
-    if not rows:
-        return
-    print_title(console, f"Errors, compared with {'A' if report.compares else 'the tape'}")
-    statements = StatementList(console, TEXT_NAME_WIDTH, CELL_WIDTH)
-    statements.head(("before", "after", "events"))
-    texts = {entry["digest"]: entry["text"] for entry in report.digests}
-    for row in rows[:top]:
-        name = printable(
-            f"{ERROR_WORDS[row['what']]}: {row['error'] or row.get('error_before') or ''}", TEXT_NAME_WIDTH - 1
-        )
-        cells = [str(row["before"]), str(row["after"]), count(row["events"])]
-        style = "red" if row["what"] in NEW_ERRORS else "bold"
-        statements.add(name, cells, texts.get(row["digest"]) or "", style)
-    _hidden(console, len(rows) - top)
 
 
 def _results(report: Report, console: Console, top: int) -> None:

@@ -14,8 +14,9 @@ def test_markdown(report: Report) -> None:
 
 def test_errors_name_their_statement(small_report: Report) -> None:
     """Number, message without values, statement, events."""
-    (line,) = [line for line in as_markdown(small_report).splitlines() if line.startswith("| 1205")]
-    assert line == "| 1205 | Lock wait timeout exceeded for '?' | `select a from t where id = 1` | 1 |"
+    (line,) = [line for line in as_markdown(small_report).splitlines() if line.startswith("| new | 1205")]
+    statement = "`select a from t where id = 1` (session 1, event 16)"
+    assert line == f"| new | 1205 Lock wait timeout exceeded for '?' | {statement} | 0 | 0 | 1 |"
 
 
 def test_texts_are_only_text(small_report: Report) -> None:

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables of errors: each row names its statement, and says how often it failed on the tape, in A and in B."""
+
+import io
+from dataclasses import replace
+from typing import Any
+
+from querytape.analyze import Report, as_html, as_markdown
+from querytape.analyze.render.error_rows import apart, error_rows, show_errors
+from rich.console import Console
+
+LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_some_length where " * 3
+
+
+def failing(report: Report, *whats: dict[str, Any]) -> Report:
+    """Return the report with errors of its first digests, whose statements begin alike."""
+    digests = [{**entry, "text": f"{LONG} x{n} = ?"} for n, entry in enumerate(report.digests)]
+    known = {
+        "what": "new",
+        "before": 0,
+        "after": 1064,
+        "tape": 0,
+        "events": 7,
+        "error": "near '?'",
+        "error_before": None,
+    }
+    rows = [
+        {**known, "digest": entry["digest"], "first_session": n, "first_seq": 2, **what}
+        for n, (entry, what) in enumerate(zip(digests, whats, strict=False))
+    ]
+    return replace(report, digests=digests, answers={**report.answers, "errors": rows})
+
+
+def test_no_two_rows_are_alike(report: Report) -> None:
+    """Three statements that fail alike and begin alike are three rows that a reader can tell apart, in every output."""
+    changed = failing(report, {}, {}, {})
+    rows = error_rows(changed, 90)
+    assert len({row.statement for row in rows}) == 3
+    assert [row.statement[-6:] for row in rows] == ["x0 = ?", "x1 = ?", "x2 = ?"]
+    out = io.StringIO()
+    show_errors(changed, Console(file=out, width=80, highlight=False), 10)
+    for text in (out.getvalue(), as_markdown(changed), as_html(changed)):
+        assert all(f"x{n} = ?" in text for n in range(3))
+    assert max(map(len, out.getvalue().splitlines())) <= 80
+
+
+def test_counts_of_each_side(report: Report) -> None:
+    """How many failed on the tape, in A and in B; what the tape does not know is unknown, not 0."""
+    both = {"what": "both", "before": 1064, "after": 1064}
+    gone = {"what": "gone", "before": 1055, "after": 0, "tape": None, "error": None, "error_before": "gone now"}
+    same = {"what": "same", "before": 1, "after": 1, "tape": 1}
+    rows = error_rows(failing(report, {}, both, gone, same))
+    assert [row.failed for row in rows] == [
+        {"tape": 0, "A": 0, "B": 7},
+        {"tape": 0, "A": 7, "B": 7},
+        {"tape": None, "A": 7, "B": 0},
+        {"tape": 7, "A": 7, "B": 7},
+    ]
+    assert [row.is_new for row in rows] == [True, True, False, False]
+    assert rows[2].error == "1055 gone now"
+
+
+def test_apart() -> None:
+    """Short texts are whole, equal ones stay equal, and what is alike at its beginning is shown where it parts."""
+    assert apart(["a", "b", "a"], 10) == ["a", "b", "a"]
+    first, second = apart(["x" * 80 + "1", "x" * 80 + "2"], 60)
+    assert (first[-1], second[-1]) == ("1", "2")
+    assert len(first) <= 60
