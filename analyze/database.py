@@ -49,6 +49,20 @@ INSPECT = (
     "sizes",
     "tables",
 )
+# What its statements do: files of sql/workload, and those that make what they stand on.
+WORKLOAD = (
+    "parsed",
+    "not_parsed",
+    "usage",
+    "columns",
+    "signatures",
+    "lock_orders",
+    "n_plus_one",
+    "open_transactions",
+    "not_committed",
+    "constant_reads",
+)
+WORKLOAD_TABLES = ("digests", "events", "transactions")
 
 Row = dict[str, Any]
 

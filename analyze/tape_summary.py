@@ -6,16 +6,18 @@ from pathlib import Path
 
 from ..schemas import Folder, open_folder
 from .database import INSPECT, Row, open_analysis
+from .workload.workload import know_workload
 
 NS_PER_HOUR = 3.6e12
 
 
 @dataclass
 class TapeSummary:
-    """A tape and the rows of each analysis of it, by name (database.INSPECT)."""
+    """A tape and the rows of each analysis of it, by name: of database.INSPECT, and of database.WORKLOAD."""
 
     tape: Folder
     answers: dict[str, list[Row]]
+    workload: dict[str, list[Row]]
 
 
 @dataclass
@@ -33,7 +35,8 @@ def summarise_tape(path: Path, memory: str = "1500MB") -> TapeSummary:
     database = open_analysis(memory)
     try:
         tape.attach(database.con, "tape")
-        return TapeSummary(tape, {name: database.query(f"inspect/{name}") for name in INSPECT})
+        answers = {name: database.query(f"inspect/{name}") for name in INSPECT}
+        return TapeSummary(tape, answers, know_workload(database, tape, memory))
     finally:
         database.close()
 

@@ -139,6 +139,13 @@ int qt_statement_names(struct qt_normalizer *, const char *sql, size_t len, stru
  * `reading`: how the session reads quotes; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = by default. */
 size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *offsets, size_t most);
 
+/* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */
+
+/* Statements (id BIGINT, statement BLOB, with 64-bit offsets) as rows of tables, columns by role and joins: stream.c
+ * has the columns. `only_values`: only the values that tell which rows are written or locked. Reads `in` once; it stays
+ * the caller's to release. */
+int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct ArrowArrayStream *out, struct qt_error *);
+
 /* ---- pseudonyms (sql/pseudonyms.h) ------------------------------------------------------------------------------ */
 
 struct qt_pseudonyms;

@@ -12,7 +12,7 @@ CUT = ("digests", "accounts")  # the longest lists
 def tape_summary_json(summary: TapeSummary, top: int) -> str:
     """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows."""
     rows = {name: rows[:top] if name in CUT else rows for name, rows in summary.answers.items()}
-    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows})
+    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": summary.workload})
 
 
 def tape_difference_json(changed: TapeDifference, top: int) -> str:

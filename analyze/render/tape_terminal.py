@@ -9,6 +9,7 @@ from ...common.units import average, count, duration, percent, whole_percents
 from ..findings.measuring_points import describe
 from ..tape_summary import TapeDifference, TapeSummary
 from .text_table import StatementList, new_table, print_title
+from .workload_terminal import not_parsed, show_workload
 
 MAX_ROWS = 8
 MICROSECONDS = 1000  # a precision in ns: at most this is known to microseconds
@@ -24,6 +25,7 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int) -> None:
     _accounts(summary, console)
     _tables(summary, console)
     _digests(summary, console, top)
+    show_workload(summary.workload, console)
 
 
 def _safe(value: object, most: int | None = None) -> str:
@@ -98,6 +100,8 @@ def _limits(summary: TapeSummary, console: Console) -> None:
     if info.get("problems"):
         kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
         console.print(f"  [yellow]not understood:[/] {_safe(kinds)}; inspect --problems shows where")
+    if unknown := not_parsed(summary.workload):
+        console.print(f"  [yellow]{unknown}[/]")
     if totals["redacted"]:
         console.print(f"  {totals['redacted']:,} statements carried passwords or keys: redacted, never replayed")
 

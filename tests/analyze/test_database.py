@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.analyze.database import DETAILS, INSPECT, REPORT, VERDICTS, open_analysis
+from querytape.analyze.database import DETAILS, INSPECT, REPORT, VERDICTS, WORKLOAD, WORKLOAD_TABLES, open_analysis
 from querytape.common.duck import sql_text
 
 from tests.helpers.runs import make_run
@@ -15,7 +15,7 @@ from tests.helpers.tapes import MS, make_tape
 SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
 LINT = ("lint/findings", "lint/texts")  # tested in tests/analyze/lint
 NAMES = sorted(str(path.relative_to(SQL).with_suffix("")) for path in SQL.rglob("*.sql"))
-TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|INSERT INTO|FROM|\.read) .*)$", re.M)
+TYPED = re.compile(r"^--   ( *(?:SET VARIABLE|CREATE VIEW|CREATE TABLE|INSERT INTO|FROM|\.read) .*)$", re.M)
 
 
 def head(text: str) -> str:
@@ -26,6 +26,7 @@ def head(text: str) -> str:
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
     registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [f"inspect/{name}" for name in INSPECT]
+    registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
     assert (
         sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences", *LINT])
         == NAMES

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build, summarise_tape
-from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
+from querytape.analyze.database import DETAILS, VERDICTS, WORKLOAD_TABLES, open_analysis
 from querytape.analyze.pipeline import prepare
 
 from tests.helpers.runs import make_run
@@ -39,6 +39,7 @@ def test_golden(small_paths: tuple[Path, Path, Path], small_report: Report) -> N
     database.close()
     found.update(small_report.answers)
     found.update({f"inspect/{name}": rows for name, rows in summarise_tape(small_paths[0]).answers.items()})
+    found.update({f"workload/{name}": rows for name, rows in summarise_tape(small_paths[0]).workload.items()})
     found["one_run"] = [build(small_paths[0], [small_paths[1]]).answers["digests"][0]]
     got = json.loads(json.dumps(plain(found), default=str))
     if os.environ.get("QT_GOLDEN") == "write":
@@ -61,6 +62,7 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
         "servers/schema_differences",
         "lint/texts",
         "lint/findings",
+        *(f"workload/{name}" for name in WORKLOAD_TABLES),
     }
 
 

@@ -1,0 +1,12 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Which digests could not be parsed, the costliest first? near: the normalised text may say more.
+-- Input: digest_parts, workload_digests.
+-- By hand, with what `querytape inspect` makes before it:
+--   CREATE TABLE digest_parts AS FROM (VALUES (1, 'failed')) AS v(id, what);
+--   CREATE TABLE workload_digests AS SELECT 1 AS id, 'd' AS digest, 'x' AS normalized, 1 AS events, 1 AS duration_ns;
+--   .read analyze/sql/workload/not_parsed.sql
+SELECT d.digest, d.normalized, d.events, d.duration_ns
+FROM digest_parts AS p
+JOIN workload_digests AS d USING (id)
+WHERE p.what = 'failed'
+ORDER BY d.duration_ns DESC NULLS LAST, d.events DESC, d.digest

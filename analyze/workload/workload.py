@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Know the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
+
+from ...common.duck import open_database
+from ...native.bindings.grammar import parse_statements
+from ...schemas import Folder, ddl, event_selection
+from ..database import WORKLOAD, AnalysisDatabase, Row
+
+# The text of each digest that is parsed: its sample, or the normalised text where the tape has no whole sample.
+TEXTS = """
+    SELECT {number} AS id, CASE WHEN octet_length(sample) = sample_bytes THEN sample ELSE encode(normalized) END AS text
+    FROM {digests}
+"""
+NUMBER = "row_number() OVER (ORDER BY digest)"
+# The statements that write or lock rows by values: those of digests that have such a condition.
+KEYS = """
+    SELECT session * 2147483648 + seq AS id, statement
+    FROM {events}
+    WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
+"""
+
+
+def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict[str, list[Row]]:
+    """Return the rows of every analysis of the workload, by name. The tape is attached as tape_*."""
+    event_selection.define_macros(database.con)
+    database.run("workload/digests")
+    _parse(database, TEXTS.format(number=NUMBER, digests=tape.source("digests")), "digest_parts", memory)
+    database.con.execute(f"CREATE OR REPLACE TABLE found_transactions AS {ddl('transactions')}")
+    database.run("workload/events")
+    database.run("workload/transactions")
+    return {name: database.query(f"workload/{name}") for name in WORKLOAD}
+
+
+def _parse(database: AnalysisDatabase, query: str, table: str, memory: str, *, only_values: bool = False) -> None:
+    """Parse the statements of a query (id, text) into a table, through a connection of its own: streams, no rows."""
+    with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
+        stream = parse_statements(reading.sql(query), only_values=only_values)
+        database.con.register("parsed_stream", stream)
+        try:
+            database.con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM parsed_stream")
+        finally:
+            database.con.unregister("parsed_stream")
+            stream.close()

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parse statements: the tables that they name, columns by role, joins."""
+
+from typing import Any
+
+from .._querytape import ffi, lib
+from .errors import check
+from .streams import Stream, stream_pointer
+
+
+def parse_statements(source: Any, *, only_values: bool = False) -> Stream:
+    """Return the parts of statements (id BIGINT, statement BLOB) as rows: native/grammar/stream.c has the columns.
+
+    `only_values`: only the values that tell which rows are written or locked. `source` is anything with
+    `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
+    """
+    pointer, alive = stream_pointer(source)
+
+    def fill(out: Any) -> None:
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_parse_stream(pointer, int(only_values), out, error), error)
+
+    return Stream(fill, (source, alive))

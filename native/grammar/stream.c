@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   stream in: id, statement -> parsed -> stream out: a row for each statement, table, column and join
+ *
+ *   what     tbl    name    role               op          the others
+ *   parsed   -      -       -                  -           also other, failed: value is where it was not understood
+ *   table    table  alias   read, lock, write  -
+ *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
+ *                                                          value, or parameter: which placeholder it is compared with
+ *   join     table  column  -                  =           the other one in tbl2, name2
+ *
+ * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
+ * are left out. Names are in lower case, without quotes unless they need them. */
+#include <stdlib.h>
+
+#include "base/arrow_read.h"
+#include "base/error.h"
+#include "base/stream.h"
+#include "base/utf8.h"
+#include "grammar/resolve.h"
+#include "grammar/statement.h"
+
+enum { C_ID, C_WHAT, C_TBL, C_NAME, C_ROLE, C_OP, C_TBL2, C_NAME2, C_PLAIN, C_ALL, C_VALUE, C_PARAMETER, N_COLUMNS };
+
+static const struct qt_column_spec specs[N_COLUMNS] = {
+    {"id", 'l', 0},    {"what", 'u', 0},     {"tbl", 'u', 1},   {"name", 'u', 1},
+    {"role", 'u', 1},  {"op", 'u', 1},       {"tbl2", 'u', 1},  {"name2", 'u', 1},
+    {"plain", 'b', 1}, {"all_rows", 'b', 1}, {"value", 'u', 1}, {"parameter", 'l', 1},
+};
+
+struct parsed_stream {
+    struct qt_words words;
+    struct qt_keywords keywords;
+    struct qt_grammar grammar;
+    struct ArrowArrayStream *in;
+    struct qt_rows rows;
+    struct qt_columns out;
+    struct qt_bytes work; /* a name being written */
+    int opened, only_values;
+};
+
+static int is_plain(const char *p, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((qt_char_class[(unsigned char)p[i]] & (QT_C_IDENT | QT_C_DIGIT)) == 0)
+            return 0;
+    return len > 0;
+}
+
+static int add_name(struct qt_bytes *to, const struct qt_token *t)
+{
+    const char *p = t->p;
+    size_t len = t->len;
+    if (len > 2 && strchr("`'\"", *p) != NULL && is_plain(p + 1, len - 2)) {
+        p++;
+        len -= 2;
+    }
+    for (size_t i = 0; i < len; i++) {
+        char c = qt_lower(p[i]);
+        if (qt_bytes_add(to, &c, 1) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int put_name(struct parsed_stream *s, int column, const struct qt_token *schema, const struct qt_token *name)
+{
+    struct qt_column *to = &s->out.col[column];
+    s->work.len = 0;
+    if (name == NULL || name->len == 0) {
+        qt_col_null(to);
+        return 0;
+    }
+    if (schema != NULL && schema->len > 0 && (add_name(&s->work, schema) != 0 || qt_bytes_add(&s->work, ".", 1) != 0))
+        return -1;
+    if (add_name(&s->work, name) != 0)
+        return -1;
+    qt_col_any_text(to, s->work.p, s->work.len);
+    return 0;
+}
+
+static int put_table(struct parsed_stream *s, int column, int32_t at)
+{
+    const struct qt_table_use *t = at >= 0 ? qt_table_at(&s->grammar, (size_t)at) : NULL;
+    return put_name(s, column, t == NULL ? NULL : &t->schema, t == NULL ? NULL : &t->name);
+}
+
+static void put_text(struct parsed_stream *s, int column, const char *text)
+{
+    if (text == NULL)
+        qt_col_null(&s->out.col[column]);
+    else
+        qt_col_text(&s->out.col[column], text);
+}
+
+static void nulls(struct parsed_stream *s, int from, int to)
+{
+    for (int i = from; i <= to; i++)
+        qt_col_null(&s->out.col[i]);
+}
+
+static int table_row(struct parsed_stream *s, int64_t id, size_t i)
+{
+    static const char *const ACCESS[] = {"read", "lock", "write"};
+    const struct qt_table_use *t = qt_table_at(&s->grammar, i);
+    if (t->derived)
+        return 0;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, "table");
+    if (put_table(s, C_TBL, (int32_t)i) != 0 || put_name(s, C_NAME, NULL, &t->alias) != 0)
+        return -1;
+    put_text(s, C_ROLE, ACCESS[t->access]);
+    nulls(s, C_OP, C_PARAMETER);
+    return 0;
+}
+
+static int column_row(struct parsed_stream *s, int64_t id, const struct qt_column_use *c)
+{
+    static const char *const ROLES[] = {NULL, "filter", "range", "join", "group", "order", "set", NULL};
+    if (ROLES[c->role] == NULL || c->table_at == QT_DERIVED_TABLE)
+        return 0;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, "column");
+    if (put_table(s, C_TBL, c->table_at) != 0 || put_name(s, C_NAME, NULL, &c->name) != 0)
+        return -1;
+    put_text(s, C_ROLE, ROLES[c->role]);
+    put_text(s, C_OP, c->op);
+    nulls(s, C_TBL2, C_NAME2);
+    qt_col_bool(&s->out.col[C_PLAIN], c->plain);
+    qt_col_bool(&s->out.col[C_ALL], c->all);
+    if (c->value != NULL)
+        qt_col_any_text(&s->out.col[C_VALUE], c->value, (size_t)(c->value_end - c->value));
+    else
+        qt_col_null(&s->out.col[C_VALUE]);
+    if (c->parameter >= 0)
+        qt_col_i64(&s->out.col[C_PARAMETER], c->parameter);
+    else
+        qt_col_null(&s->out.col[C_PARAMETER]);
+    return 0;
+}
+
+static int join_row(struct parsed_stream *s, int64_t id, size_t i)
+{
+    const struct qt_column_use *c = qt_column_at(&s->grammar, i), *other;
+    if (c->role != QT_R_JOIN || c->other <= (int32_t)i)
+        return 0;
+    other = qt_column_at(&s->grammar, (size_t)c->other);
+    if (c->table_at == QT_DERIVED_TABLE || other->table_at == QT_DERIVED_TABLE)
+        return 0;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, "join");
+    if (put_table(s, C_TBL, c->table_at) != 0 || put_name(s, C_NAME, NULL, &c->name) != 0)
+        return -1;
+    nulls(s, C_ROLE, C_ROLE);
+    put_text(s, C_OP, c->op);
+    if (put_table(s, C_TBL2, other->table_at) != 0 || put_name(s, C_NAME2, NULL, &other->name) != 0)
+        return -1;
+    nulls(s, C_PLAIN, C_PARAMETER);
+    return 0;
+}
+
+static void statement_row(struct parsed_stream *s, int64_t id, enum qt_parsed how)
+{
+    static const char *const HOW[] = {"parsed", "other", "failed"};
+    const struct qt_token *t = &s->grammar.t;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, HOW[how]);
+    nulls(s, C_TBL, C_ALL);
+    if (how == QT_PARSED_NOT)
+        qt_col_any_text(&s->out.col[C_VALUE], t->p, t->len < 40 ? t->len : 40);
+    else
+        qt_col_null(&s->out.col[C_VALUE]);
+    nulls(s, C_PARAMETER, C_PARAMETER);
+}
+
+/* A value that tells which rows a write or a locking read is about. */
+static int is_key(const struct parsed_stream *s, const struct qt_column_use *c)
+{
+    return c->role == QT_R_FILTER && c->plain && c->all && (c->value != NULL || c->parameter >= 0) &&
+           c->table_at >= 0 && strcmp(c->op, "=") == 0 &&
+           qt_table_at(&s->grammar, (size_t)c->table_at)->access != QT_A_READ;
+}
+
+static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_t len)
+{
+    struct qt_grammar *g = &s->grammar;
+    enum qt_parsed how = qt_parse(g, &s->keywords, sql, len);
+    if (how == QT_PARSED_NO_MEMORY)
+        return -1;
+    if (how == QT_PARSED)
+        qt_resolve(g);
+    if (!s->only_values)
+        statement_row(s, id, how);
+    for (size_t i = 0; how == QT_PARSED && i < qt_n_tables(g) && !s->only_values; i++)
+        if (table_row(s, id, i) != 0)
+            return -1;
+    for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g); i++) {
+        const struct qt_column_use *c = qt_column_at(g, i);
+        if ((!s->only_values || is_key(s, c)) && column_row(s, id, c) != 0)
+            return -1;
+        if (!s->only_values && join_row(s, id, i) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int next(void *self, struct ArrowArray *out, struct qt_error *err)
+{
+    struct parsed_stream *s = self;
+    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, "lZ", err);
+    s->opened = 1;
+    while (code == QT_OK && qt_columns_rows(&s->out) == 0) {
+        code = qt_rows_next(&s->rows, err);
+        if (code != QT_OK || s->rows.rows == 0)
+            return code;
+        for (int64_t row = 0; row < s->rows.rows; row++) {
+            size_t len;
+            const char *sql = qt_read_bytes(&s->rows, 1, row, &len);
+            if (statement(s, qt_read_i64(&s->rows, 0, row), sql == NULL ? "" : sql, len) != 0)
+                return qt_fail(err, QT_ENOMEM, "out of memory for a statement");
+        }
+    }
+    return code == QT_OK ? qt_columns_finish(&s->out, out, err) : code;
+}
+
+static void close_stream(void *self)
+{
+    struct parsed_stream *s = self;
+    qt_rows_close(&s->rows);
+    qt_columns_free(&s->out);
+    qt_grammar_free(&s->grammar);
+    qt_bytes_free(&s->work);
+    free(s);
+}
+
+int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct ArrowArrayStream *out,
+                    struct qt_error *err)
+{
+    struct parsed_stream *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory");
+    qt_words_init(&s->words);
+    qt_keywords_init(&s->keywords);
+    qt_grammar_init(&s->grammar, &s->words);
+    s->in = in;
+    s->only_values = only_values;
+    struct qt_stream_source source = {specs, N_COLUMNS, next, close_stream, s};
+    int code = qt_columns_init(&s->out, specs, N_COLUMNS);
+    if (code == QT_OK)
+        code = qt_stream_make(out, &source, err);
+    if (code != QT_OK) {
+        qt_columns_free(&s->out);
+        free(s);
+    }
+    return code;
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workload on a terminal: 80 columns, the first few of each list, what was not parsed above all numbers."""
+
+import io
+from pathlib import Path
+
+from querytape.analyze import show_tape_summary, summarise_tape
+from querytape.analyze.render.workload_terminal import MAX_ROWS, not_parsed
+from rich.console import Console
+
+from tests.analyze.workload.test_workload import buy, event
+from tests.helpers.tapes import make_tape
+
+
+def shown(path: Path) -> str:
+    """Return the summary of a tape as text."""
+    out = io.StringIO()
+    show_tape_summary(summarise_tape(path), Console(file=out, width=80), 3)
+    return out.getvalue()
+
+
+def test_a_page_of_eighty_columns(tmp_path: Path) -> None:
+    """Every section is there, none is longer than its first rows, no line is wider."""
+    events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
+    events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
+    events += [event(4, f"SELECT {'name, ' * 30} b FROM customer WHERE id = {n}") for n in range(12)]
+    events += [
+        event(5, text) for text in ("BEGIN", "DELETE FROM line WHERE o = 1", "DELETE FROM stock WHERE id = 1", "COMMIT")
+    ]
+    events += [event(6, f"SELECT a FROM t WHERE column_{n} = 1 AND [bold]") for n in range(2)]
+    text = shown(make_tape(tmp_path / "t.tape", events))
+    for title in (
+        "Columns, by",
+        "Transactions, by",
+        "in both orders",
+        "(N+1)",
+        "without an end",
+        "not committed",
+        "same answer",
+    ):
+        assert title in text
+    assert max(len(line) for line in text.splitlines()) <= 80
+    columns = text[text.index("Columns, by") : text.index("Transactions, by")]
+    assert columns.count("\n") == MAX_ROWS + 3
+    assert "2 digests (2 events, 2.00ms) could not be parsed" in text[: text.index("Classes")].replace("\n", " ")
+
+
+def test_nothing_to_say(tmp_path: Path) -> None:
+    """A tape without columns and transactions has no section."""
+    path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
+    assert "Columns, by" not in shown(path)
+    assert not_parsed(summarise_tape(path).workload) is None

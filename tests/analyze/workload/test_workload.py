@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workload of small tapes: every list of it, from statements that plainly make it so."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import summarise_tape
+from querytape.analyze.database import WORKLOAD
+from querytape.native.bindings.statements import Normalizer
+from querytape.schemas import CLASSES
+
+from tests.helpers.tapes import MS, make_tape
+
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def event(session: int, statement: str, **more: Any) -> dict[str, Any]:
+    """Return an event of 1 ms with the digest and class that a capture would give it."""
+    found = Normalizer().normalize(statement.encode())
+    return {
+        "session": session,
+        "statement": statement,
+        "digest": found.digest,
+        "class": CLASSES[found.class_],
+        "duration_ns": MS,
+        "user": "app",
+        "db": "shop",
+        "errno": 0,
+        **more,
+    }
+
+
+def workload(path: Path, events: Sequence[dict[str, Any]]) -> Rows:
+    """Return the workload of a tape of these events."""
+    return summarise_tape(make_tape(path / "w.tape", events)).workload
+
+
+def digest(statement: str) -> str:
+    """Return a statement's digest."""
+    return Normalizer().normalize(statement.encode()).digest
+
+
+def buy(session: int, number: int, end: str = "COMMIT") -> list[dict[str, Any]]:
+    """Return a transaction: a locking read, lines, an update."""
+    texts = ["BEGIN", f"SELECT qty FROM stock WHERE id = {number} FOR UPDATE"]
+    texts += [f"INSERT INTO line (o, p) VALUES ({number}, {n})" for n in range(1 + number % 3)]
+    texts += [f"UPDATE stock SET qty = qty - 1 WHERE id = {number}", end]
+    return [event(session, text) for text in texts if text]
+
+
+def test_all_lists_are_there(tmp_path: Path) -> None:
+    """Of the smallest tape, too."""
+    assert list(workload(tmp_path, [event(1, "SELECT 1")])) == list(WORKLOAD)
+
+
+def test_parsed_other_and_failed_are_counted(tmp_path: Path) -> None:
+    """What could not be parsed is counted with its events and time, and listed."""
+    texts = ["SELECT a FROM t WHERE b = 1", "COMMIT", "SELECT a b c FROM t", "SELECT a b c FROM t"]
+    found = workload(tmp_path, [event(1, text) for text in texts])
+    assert {row["what"]: (row["digests"], row["events"], row["duration_ns"]) for row in found["parsed"]} == {
+        "parsed": (1, 1, MS),
+        "other": (1, 1, MS),
+        "failed": (1, 2, 2 * MS),
+    }
+    assert [row["digest"] for row in found["not_parsed"]] == [digest("SELECT a b c FROM t")]
+    assert [row["digest"] for row in found["usage"]] == [digest("SELECT a FROM t WHERE b = 1")]
+
+
+def test_columns_by_role_add_up(tmp_path: Path) -> None:
+    """Events and time of all digests that use a column in a role; in an expression or not."""
+    texts = [
+        "SELECT 1 FROM t WHERE a = 1",
+        "SELECT 2 FROM t WHERE a = 1 AND b > 1",
+        "SELECT 3, 4 FROM t WHERE ABS(a) = 1",
+    ]
+    found = workload(tmp_path, [event(1, text) for text in texts])
+    rows = {(row["column_name"], row["role"]): row for row in found["columns"]}
+    assert rows["a", "filter"]["digests"] == 3
+    assert rows["a", "filter"]["wrapped"] == 1
+    assert rows["a", "filter"]["duration_ns"] == 3 * MS
+    assert rows["b", "range"]["events"] == 1
+
+
+def test_signatures(tmp_path: Path) -> None:
+    """One signature however often a statement came in a row; how they ended, the order of locks, what ran in between."""
+    events = [*buy(1, 1), *buy(2, 2), *buy(1, 3, "ROLLBACK"), event(2, "SELECT 1")]
+    events += [
+        event(3, text)
+        for text in ("BEGIN", "UPDATE line SET p = 1 WHERE o = 1", "UPDATE stock SET qty = 1 WHERE id = 1", "COMMIT")
+    ]
+    found = workload(tmp_path, events)
+    first, second = found["signatures"]
+    assert (first["transactions"], first["committed"], first["rolled_back"]) == (3, 2, 1)
+    assert [step["digest"] for step in first["statements"]] == [
+        digest("SELECT qty FROM stock WHERE id = 1 FOR UPDATE"),
+        digest("INSERT INTO line (o, p) VALUES (1, 1)"),
+        digest("UPDATE stock SET qty = qty - 1 WHERE id = 1"),
+    ]
+    assert [step["times"] for step in first["statements"]] == [1, 2, 1]
+    assert first["duration_ns"] == (2 * 3 + 2 + 3 + 1) * MS
+    assert first["locks"] == ["stock", "line"]
+    assert second["locks"] == ["line", "stock"]
+    assert found["lock_orders"] == [{"table_a": "line", "table_b": "stock", "a_first": 1, "b_first": 3}]
+
+
+def test_autocommit_off_begins_transactions(tmp_path: Path) -> None:
+    """Without a BEGIN as well; settings are not part of a signature."""
+    texts = [
+        "SET autocommit = 0",
+        "UPDATE t SET a = 1 WHERE id = 1",
+        "COMMIT",
+        "UPDATE t SET a = 1 WHERE id = 2",
+        "SET NAMES utf8",
+        "COMMIT",
+    ]
+    (row,) = workload(tmp_path, [event(1, text) for text in texts])["signatures"]
+    assert (row["transactions"], len(row["statements"])) == (2, 1)
+
+
+@pytest.mark.parametrize(("times", "texts", "loops"), [(10, 10, 1), (9, 9, 0), (12, 1, 0), (30, 30, 1)])
+def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
+    """Ten or more with other literals, behind another read; not fewer, not the same text again."""
+    outer = [event(1, "SELECT id FROM orders WHERE day = 1")]
+    inner = [event(1, f"SELECT name FROM customer WHERE id = {n % texts}") for n in range(times)]
+    found = workload(tmp_path, [*outer, *inner, event(1, "SELECT 1")])["n_plus_one"]
+    assert len(found) == loops
+    if loops:
+        assert (found[0]["statements"], found[0]["longest"], found[0]["duration_ns"]) == (times, times, times * MS)
+        assert found[0]["behind"] == digest("SELECT id FROM orders WHERE day = 1")
+
+
+def test_no_loop_behind_a_write_or_over_sessions(tmp_path: Path) -> None:
+    """A batch behind a write, and reads of many sessions, are no loops."""
+    reads = [f"SELECT name FROM customer WHERE id = {n}" for n in range(12)]
+    one = [event(1, "UPDATE t SET a = 1"), *(event(1, text) for text in reads)]
+    many = [event(n + 2, text) for n, text in enumerate(["SELECT id FROM orders", *reads])]
+    assert workload(tmp_path, [*one, *many])["n_plus_one"] == []
+
+
+def test_open_transactions_and_what_was_not_committed(tmp_path: Path) -> None:
+    """Left open when the session quit; the end of the tape is another thing; rolled back writes are counted."""
+    events = [*buy(1, 1, ""), {"session": 1, "command": "quit"}]
+    events += [*buy(2, 2, ""), *buy(3, 3, "ROLLBACK"), *buy(4, 4)]
+    events += [
+        event(5, "UPDATE never SET a = 1"),
+        *(event(6, text) for text in ("BEGIN", "UPDATE lost SET a = 1", "ROLLBACK")),
+    ]
+    found = workload(tmp_path, events)
+    ends = {row["ended"]: row for row in found["open_transactions"]}
+    assert {name: row["transactions"] for name, row in ends.items()} == {"left open": 1, "tape ended": 1}
+    rows = {row["digest"]: row for row in found["not_committed"]}
+    assert found["not_committed"][0]["digest"] == digest("UPDATE lost SET a = 1")
+    stock = rows[digest("UPDATE stock SET qty = qty - 1 WHERE id = 1")]
+    assert [stock[n] for n in ("events", "committed", "rolled_back", "deadlock", "left_open", "not_known")] == [
+        4,
+        1,
+        1,
+        0,
+        1,
+        1,
+    ]
+    assert digest("UPDATE never SET a = 1") not in rows
+
+
+def test_a_deadlocks_victim(tmp_path: Path) -> None:
+    """Its transaction ends there."""
+    events = buy(1, 1, "")
+    events[-1]["errno"] = 1213
+    (row,) = workload(tmp_path, events)["signatures"]
+    assert (row["deadlocks"], row["rolled_back"]) == (1, 1)
+
+
+def test_constant_reads(tmp_path: Path) -> None:
+    """The same text with the same answer: by checksum where it is known, else by rows; not where either changed."""
+
+    def read(text: str, rows: int | None, checksum: str | None = None) -> dict[str, Any]:
+        return event(1, text, rows_sent=rows, checksum=checksum)
+
+    events = [read("SELECT a FROM summed", 1, "text:1:1")] * 3
+    events += [read("SELECT a FROM counted", 2)] * 4
+    events += [read("SELECT a FROM changed", 1, "text:1:1"), read("SELECT a FROM changed", 1, "text:2:2")]
+    events += [read("SELECT a FROM grown", 1), read("SELECT a FROM grown", 2)]
+    events += [read("SELECT a FROM unknown", None)] * 2
+    events += [read("SELECT NOW() FROM clock", 1)] * 2 + [read("SELECT a FROM locked FOR UPDATE", 1)] * 2
+    found = workload(tmp_path, events)["constant_reads"]
+    assert [(row["normalized"].split()[3], row["repeats"], row["by_checksum"], row["saved_ns"]) for row in found] == [
+        ("counted", 3, False, 3 * MS),
+        ("summed", 2, True, 2 * MS),
+    ]

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The grammar: tables with their access, columns by role, joins; what is not understood says so."""
+
+import duckdb
+import pytest
+from querytape.common.duck import open_database
+from querytape.native.bindings.grammar import parse_statements
+
+# Statement -> what is read from it: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
+READ = {
+    "SELECT a FROM t WHERE b = 1 AND c > 2 ORDER BY d DESC": "read t; t.b filter =; t.c range >; t.d order desc",
+    "SELECT a FROM t WHERE 1 = b AND 2 < c": "read t; t.b filter =; t.c range >",
+    "SELECT p.x FROM p JOIN r ON p.id = r.p_id": "read p; read r; p.id join =; p.id = r.p_id; r.p_id join =",
+    "SELECT 1 FROM a x, a y WHERE x.i = y.j": "read a x; read a y; a.i join =; a.i = a.j; a.j join =",
+    "SELECT 1 FROM t WHERE i = j": "read t; t.i filter = ~; t.j filter = ~",
+    "SELECT 1 FROM t WHERE DATE(d) = '2020-01-01' AND e + 1 < 5": "read t; t.d filter = ~; t.e range < ~",
+    "SELECT 1 FROM t WHERE a = 1 OR NOT b = 2": "read t; t.a filter = |; t.b filter = |",
+    "SELECT 1 FROM t WHERE a IN (1, 2) AND b NOT IN (3) AND c BETWEEN 1 AND 2 AND d LIKE 'x%' AND e IS NULL AND f": (
+        "read t; t.a filter in; t.b range not in; t.c range between; t.d range like; t.e filter is null;"
+        " t.f filter expression"
+    ),
+    "SELECT 1 FROM t WHERE (a, b) IN ((1, 2), (3, 4)) AND (c = 1 AND (d > 2))": (
+        "read t; t.a filter in; t.b filter in; t.c filter =; t.d range >"
+    ),
+    "SELECT YEAR(d) AS y, s, COUNT(*) n FROM t GROUP BY y, s HAVING n > 3 ORDER BY n, 2": "read t; t.s group; t.s order asc",
+    "SELECT 1 FROM t JOIN u USING (a, b)": (
+        "read t; read u; t.a join =; t.a = u.a; u.a join =; t.b join =; t.b = u.b; u.b join ="
+    ),
+    "SELECT 1 FROM t WHERE a = (SELECT MAX(b) FROM u WHERE u.i = t.i AND j = 1)": (
+        "read t; read u; t.a filter =; u.i join =; u.i = t.i; t.i join =; u.j filter ="
+    ),
+    "SELECT 1 FROM (SELECT a FROM t WHERE b = 1) d WHERE d.a = 2": "read t; t.b filter =",
+    "WITH c AS (SELECT a FROM t WHERE b = 1) SELECT 1 FROM c JOIN u ON c.a = u.a": "read t; read u; t.b filter =; u.a join =",
+    "SELECT a FROM t UNION SELECT b FROM u ORDER BY a": "read t; read u",
+    "SELECT 1 FROM `db`.`order` o WHERE o.`group` = 1 FOR UPDATE": "lock db.order o; db.order.group filter =",
+    "SELECT 1 FROM t, u WHERE a = 1": "read t; read u; ?.a filter =",
+    "UPDATE t SET a = a + 1, b = 2 WHERE c = 5 LIMIT 1": "write t; t.a set; t.b set; t.c filter =",
+    "UPDATE t JOIN u ON t.i = u.i SET t.a = u.b WHERE u.c IN (1)": (
+        "write t; read u; t.i join =; t.i = u.i; u.i join =; t.a set; u.c filter in"
+    ),
+    "DELETE FROM t WHERE a < NOW() - INTERVAL 1 DAY": "write t; t.a range <",
+    "DELETE a FROM t a JOIN u b ON a.i = b.i WHERE b.x = 1": (
+        "write t a; read u b; t.i join =; t.i = u.i; u.i join =; u.x filter ="
+    ),
+    "INSERT INTO t (a, b) VALUES (1, NOW()), (2, DEFAULT) ON DUPLICATE KEY UPDATE b = VALUES(b)": (
+        "write t; t.a set; t.b set; t.b set"
+    ),
+    "INSERT INTO t SELECT u.a FROM u JOIN v ON u.i = v.i ON DUPLICATE KEY UPDATE a = 1": (
+        "write t; read u; read v; u.i join =; u.i = v.i; v.i join =; t.a set"
+    ),
+    "EXPLAIN FORMAT=JSON SELECT 1 FROM t WHERE a = 1": "read t; t.a filter =",
+    "SELECT 1 FROM t WHERE MATCH (a, b) AGAINST ('x' IN BOOLEAN MODE)": "read t; t.a filter match; t.b filter match",
+    "SELECT TRIM(BOTH 'x' FROM s), CAST(a AS DECIMAL(10, 2)), GROUP_CONCAT(b ORDER BY c SEPARATOR ';') FROM t": "read t",
+    "SELECT ROW_NUMBER() OVER (PARTITION BY a ORDER BY b) FROM t FORCE INDEX (k) WHERE c->'$.x' = 1": (
+        "read t; t.c filter = ~"
+    ),
+    "INSERT INTO t (a) VALUES (1); SELECT 1 FROM u WHERE b = 2": "write t; t.a set; read u; u.b filter =",
+}
+OTHER = ["COMMIT", "SET NAMES utf8mb4", "SHOW TABLES", "CREATE TABLE t (a INT)", "CALL p(1)", "", "USE shop"]
+FAILED = [
+    "SELECT",
+    "SELECT FROM t",
+    "SELECT a FROM t WHERE",
+    "UPDATE t",
+    "SELECT (1",
+    "SELECT 'x",
+    "SELECT a b c FROM t",
+]
+
+
+def parts(statements: list[str], *, only_values: bool = False) -> list[list[tuple[object, ...]]]:
+    """Return the rows of each statement."""
+    with open_database(large_arrow=True) as reading, duckdb.connect() as con:
+        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB)")
+        reading.executemany("INSERT INTO s VALUES (?, ?)", [[i, s.encode()] for i, s in enumerate(statements)])
+        stream = parse_statements(reading.sql("FROM s ORDER BY id"), only_values=only_values)
+        con.register("parsed", stream)
+        rows = con.execute("FROM parsed").fetchall()
+        stream.close()
+    return [[row[1:] for row in rows if row[0] == i] for i in range(len(statements))]
+
+
+def shown(rows: list[tuple[object, ...]]) -> str:
+    """Return rows in the short form of READ."""
+    texts = []
+    for what, table, name, role, op, table2, name2, plain, all_rows, *_ in rows:
+        if what == "table":
+            texts.append(" ".join(str(x) for x in (role, table, name) if x))
+        elif what == "column":
+            marks = ["~"] * (not plain) + ["|"] * (not all_rows)
+            texts.append(" ".join(str(x) for x in (f"{table or '?'}.{name}", role, op, *marks) if x))
+        elif what == "join":
+            texts.append(f"{table}.{name} {op} {table2}.{name2}")
+    return "; ".join(texts)
+
+
+def test_tables_columns_and_joins() -> None:
+    """Each role, in each kind of statement."""
+    for statement, rows in zip(READ, parts(list(READ)), strict=True):
+        assert rows[0][0] == "parsed", statement
+        found, wanted = shown(rows).split("; "), READ[statement].split("; ")
+        assert sorted(found) == sorted(wanted), statement
+
+
+def test_other_and_failed() -> None:
+    """What has no columns by role, and what is not understood: nothing else is said of either."""
+    assert [[row[0] for row in rows] for rows in parts(OTHER)] == [["other"]] * len(OTHER)
+    assert [[row[0] for row in rows] for rows in parts(FAILED)] == [["failed"]] * len(FAILED)
+
+
+def test_normalised_texts_are_read_as_well() -> None:
+    """The text of a digest, where the tape has no whole sample."""
+    (rows,) = parts(["select a from t where b in (?+) and c = ? limit ?, ?"])
+    assert shown(rows) == "read t; t.b filter in; t.c filter ="
+
+
+def test_every_cut_is_survived() -> None:
+    """A statement cut anywhere is parsed or not; nothing hangs."""
+    cuts = [statement[:n] for statement in READ for n in range(len(statement))]
+    assert all(rows[0][0] in ("parsed", "other", "failed") for rows in parts(cuts))
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "SELECT " + "((SELECT 1) + " * 400, "SELECT " + "NOT " * 9000 + "1", "CASE " * 999]
+)
+def test_depth_has_an_end(text: str) -> None:
+    """Deep texts are given up, in a time that grows with their length."""
+    assert parts([text])[0][0][0] in ("failed", "parsed", "other")
