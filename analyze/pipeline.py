@@ -154,12 +154,14 @@ def _view_samples(database: AnalysisDatabase, report: Report) -> None:
 
 
 def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
-    """Return {digest: {class, text, sample}} of the tape; samples only where they may be shown."""
+    """Return {digest: {class, text, tape_ns, sample}} of the tape; samples only where they may be shown."""
     sample = "sample" if report.settings.samples else "NULL::BLOB"
-    rows = database.con.execute(f"SELECT digest, class, normalized, {sample} FROM {report.tape.source('digests')}")
+    rows = database.con.execute(
+        f"SELECT digest, class, normalized, duration_ns, {sample} FROM {report.tape.source('digests')}"
+    )
     return {
-        digest: {"class": statement_class, "text": text, "sample": blob}
-        for digest, statement_class, text, blob in rows.fetchall()
+        digest: {"class": statement_class, "text": text, "tape_ns": duration_ns, "sample": blob}
+        for digest, statement_class, text, duration_ns, blob in rows.fetchall()
     }
 
 
@@ -177,7 +179,7 @@ def merge_digests(
     """Return one row a digest with both sides, its pairs and its verdict; what cost or gained most comes first."""
     digests: dict[str, Row] = {}
     for row in report.answers["digests"]:
-        text = texts.get(row["digest"], {"class": row["class"], "text": "", "sample": None})
+        text = texts.get(row["digest"], {"class": row["class"], "text": "", "tape_ns": None, "sample": None})
         entry = digests.setdefault(row["digest"], {"digest": row["digest"], **text, "a": None, "b": None, "pair": None})
         entry[row["run"]] = row
     for row in report.answers["pairs"]:

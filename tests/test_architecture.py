@@ -32,6 +32,7 @@ LAYERS = {
         ("findings",),
         ("plans_report",),
         ("pipeline", "workload", "tape_summary", "sweep", "gates", "lint"),
+        ("answer",),
         ("render",),
         ("library",),
         ("",),

@@ -4,7 +4,7 @@
 from typing import NamedTuple
 
 from ...common.text import printable
-from ...common.units import count, duration
+from ...common.units import count, duration, plural
 from ..database import Row
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
@@ -55,21 +55,25 @@ def headline(report: Report) -> Headline | None:
 
 
 def _against(report: Report) -> list[str]:
-    """Return what speaks against B, each in a few words."""
-    reasons = []
-    if n := report.count(SLOWER):
-        reasons.append(f"{count(n)} of {count(len(report.digests))} digests {'is' if n == 1 else 'are'} slower")
-    if n := sum(1 for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]):
-        reasons.append(f"{count(n)} {'has' if n == 1 else 'have'} new errors")
+    """Return what speaks against B, each in a few words: what breaks, what returns something else, what is slower."""
+    broken = [entry["new_errors"] for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]]
     different = {row["digest"] for row in unexplained(report) if row["kind"] != "warnings"}
-    if different:
-        reasons.append(f"{count(len(different))} {'returns' if len(different) == 1 else 'return'} different results")
+    counts = (
+        (len(broken), ("has", "have"), f"new errors ({plural(sum(broken), 'event')})"),
+        (len(different), ("returns", "return"), "different results"),
+        (report.count(SLOWER), ("is", "are"), "slower"),
+    )
+    reasons = [f"{n:,} {verbs[n != 1]} {what}" for n, verbs, what in counts if n]
+    if reasons:
+        number, _, rest = reasons[0].partition(" ")
+        reasons[0] = f"{number} of {plural(len(report.digests), 'digest')} {rest}"
     return reasons
 
 
 def _worst(report: Report) -> str:
     """Return a sentence on the most urgent digest, "" where no digest is slower or has new errors."""
-    entry = next((entry for entry in report.digests if entry["verdict"] in (SLOWER, ERRORS)), None)
+    found = (e for e in report.digests if e["verdict"] == SLOWER or (e["verdict"] == ERRORS and e["new_errors"]))
+    entry = next(found, None)
     if entry is None:
         return ""
     lost = f", {duration(entry['pair']['lost_ns'])} lost" if entry["verdict"] == SLOWER and entry["pair"] else ""

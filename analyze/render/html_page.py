@@ -6,6 +6,8 @@ from typing import Any
 from markupsafe import Markup
 
 from ...common.version import __version__
+from ..answer.parts import parts_of, question, share
+from ..answer.to_do import to_do
 from ..findings.baseline import baseline
 from ..findings.causes import reason_text
 from ..findings.errors import NEW_ERRORS
@@ -32,6 +34,10 @@ def as_html(report: Report) -> str:
         report=report,
         version=__version__,
         headline=headline(report),
+        question=question(report) if report.compares else None,
+        parts=parts_of(report) if report.compares else [],
+        tasks=to_do(report) if report.compares else [],
+        share=share,
         words=WORDS,
         reason=reason_text,
         errors=error_rows(report, 300),

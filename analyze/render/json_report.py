@@ -5,6 +5,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ..answer.parts import parts_of, question
+from ..answer.to_do import to_do
 from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.headline import headline
@@ -28,6 +30,7 @@ def as_dict(report: Report) -> dict[str, Any]:
             for run in (*report.a, *report.b)
         ],
         "headline": answer._asdict() if answer else None,
+        **(answer_dict(report) if answer else {"question": None, "parts": None, "to_do": None}),
         "verdicts": {word: report.count(word) for word in words} if report.compares else None,
         "margin": {"ratio": report.settings.margin.ratio, "ns": report.settings.margin.ns},
         "trust": [finding._asdict() for finding in report.trust],
@@ -38,6 +41,12 @@ def as_dict(report: Report) -> dict[str, Any]:
         "digests": [_digest(entry, report.settings.samples) for entry in report.digests],
         **{name: rows for name, rows in report.answers.items() if name not in ("digests", "pairs")},
     }
+
+
+def answer_dict(report: Report) -> dict[str, Any]:
+    """Return the question, the three parts of the answer, and what is to be done."""
+    tasks = [{**asdict(task), "events": task.events, "text": task.said()} for task in to_do(report)]
+    return {"question": question(report), "parts": [asdict(part) for part in parts_of(report)], "to_do": tasks}
 
 
 def servers_dict(servers: Servers) -> dict[str, Any]:

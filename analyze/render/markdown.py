@@ -3,6 +3,8 @@
 
 from ...common.text import printable
 from ...common.units import count, duration
+from ..answer.parts import parts_of, question
+from ..answer.to_do import to_do
 from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.headline import headline
@@ -12,6 +14,7 @@ from .error_rows import error_rows
 from .totals import totals
 
 MAX_ROWS = 20
+TASK_TEXTS = 3
 MAX_DIFFERENCES = 12
 TEXT_SHOWN = 140
 
@@ -26,7 +29,7 @@ def as_markdown(report: Report) -> str:
         )
     lines += _servers(report)
     if answer := headline(report):
-        lines += ["", f"**{_text(answer.sentence)}**"]
+        lines += ["", _text(question(report)), "", f"**{_text(answer.sentence)}**", *_parts(report), *_to_do(report)]
     lines.append("")
     lines += [f"- {finding.severity}: {_text(finding.text)}" for finding in report.trust]
     lines += [f"- {observation.run.upper()} {_text(observation.text)}" for observation in report.over_time]
@@ -48,6 +51,22 @@ def _servers(report: Report) -> list[str]:
     ]
     shown = [row for row in rows if row]
     return ["", "**The servers differ:**", "", *shown] if shown else []
+
+
+def _parts(report: Report) -> list[str]:
+    """Return what breaks, what returns something else and what is slower, each with its shares."""
+    rows = [f"- **{part.name}**: {part.said() if part.events else 'nothing'}" for part in parts_of(report)]
+    return ["", *rows]
+
+
+def _to_do(report: Report) -> list[str]:
+    """Return what is to be done, by cause, each with its first statements."""
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    lines = []
+    for task in to_do(report)[:MAX_ROWS]:
+        shown = [_code(printable(texts.get(digest) or "", TEXT_SHOWN)) for digest in list(task.digests)[:TASK_TEXTS]]
+        lines += [f"1. {_text(task.said())}", *(f"   - `{text}`" for text in shown)]
+    return ["", "## What to do", "", *lines] if lines else []
 
 
 def _digests(report: Report) -> list[str]:

@@ -8,11 +8,11 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
 from ..findings.baseline import baseline
-from ..findings.headline import NO, UNKNOWN, YES, headline
 from ..findings.measuring_points import describe
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+from .answer_text import show_answer
 from .error_rows import show_errors
 from .explanations_text import show_explanations
 from .servers_text import show_servers
@@ -20,7 +20,6 @@ from .text_table import StatementList, new_table, print_title
 from .totals import totals
 
 COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
-ANSWER_COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
 SEVERITY_COLOURS = {Severity.PROBLEM: "red", Severity.WARNING: "yellow", Severity.INFORMATION: "dim"}
 # The totals of one screen; the other outputs have all.
 SHOWN_TOTALS = (
@@ -40,7 +39,8 @@ def show_report(report: Report, console: Console, top: int = 10) -> None:
     """Print a report with at most `top` rows of each list."""
     _runs(report, console)
     show_servers(report.servers, console)
-    _headline(report, console)
+    show_answer(report, console)
+    _counts(report, console)
     _findings(report, console)
     _rounds(report, console)
     _totals(report, console)
@@ -67,11 +67,10 @@ def _safe(value: object, most: int | None = None) -> str:
     return escape(printable(str(value), most))
 
 
-def _headline(report: Report, console: Console) -> None:
-    answer = headline(report)
-    if answer is None:
+def _counts(report: Report, console: Console) -> None:
+    """Print how many digests got each verdict."""
+    if not report.compares:
         return
-    console.print(f"\n[bold {ANSWER_COLOURS[answer.answer]}]{_safe(answer.sentence)}[/]")
     counts = [
         f"[{COLOURS[word]}]{n} {word}[/]" if word in COLOURS else f"{n} {word}"
         for word in WORDS

@@ -22,7 +22,7 @@ def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
         "a": {"total_ns": total_ns},
         "b": None,
         "pair": None,
-        "new_errors": len(why),
+        "new_errors": 3 if why else 0,
         "failed_on_both": 0,
     }
 
@@ -55,7 +55,9 @@ def test_errors_and_results_are_counted(empty: Report) -> None:
     ]
     answer = headline(empty)
     assert answer is not None
-    assert answer.sentence == "No: 1 has new errors, 1 returns different results. Worst: select ? (3 new errors)."
+    assert answer.sentence == (
+        "No: 1 of 2 digests has new errors (3 events), 1 returns different results. Worst: select ? (3 new errors)."
+    )
 
 
 def answered(report: Report) -> Headline:

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Divide what speaks against B into three parts, each with its share of the traffic and of the time."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from ...common.text import printable
+from ...common.units import duration, plural
+from ..database import Row
+from ..findings.errors import NEW_ERRORS, by_digest
+from ..model import Report
+from ..verdicts.verdict import SLOWER
+
+BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
+PARTS = (BREAKS, ELSE, SLOW)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One part: how many digests and events, and which shares of all events and of all time they are.
+
+    `explained`: how many of the events have a reason for which two servers that are both right may differ. `lost_ns`:
+    what B takes longer. `time_share` is None where no times are known.
+    """
+
+    name: str
+    digests: int
+    events: int
+    events_share: float
+    time_share: float | None
+    explained: int = 0
+    lost_ns: int = 0
+
+    def said(self) -> str:
+        """Return it in a few words."""
+        words = [f"{plural(self.digests, 'digest')}, {plural(self.events, 'event')}"]
+        words.append(f"{share(self.events_share)} of the traffic")
+        if self.time_share is not None:
+            words.append(f"{share(self.time_share)} of the time")
+        if self.explained:
+            words.append(f"{self.explained:,} of the events with a known reason")
+        if self.lost_ns:
+            words.append(f"{duration(self.lost_ns)} {'lost' if self.lost_ns > 0 else 'gained in sum'}")
+        return ", ".join(words)
+
+
+def question(report: Report) -> str:
+    """Return what is answered, with the names of both servers."""
+    a, b = (_server(letter, rounds[0].info.get("target") or {}) for letter, rounds in report.sides.items())
+    return f"May this traffic move from {a} to {b}?"
+
+
+def _server(letter: str, target: dict[str, Any]) -> str:
+    said = ", ".join(printable(str(target[key]), 60) for key in ("name", "version") if target.get(key))
+    return f"{letter.upper()} ({said})" if said else letter.upper()
+
+
+def share(part: float) -> str:
+    """Return a share in words: what there is at all is never 0 %."""
+    if not part:
+        return "0 %"
+    return "less than 0.1 %" if part < 0.001 else f"{100 * part:.1f} %"
+
+
+def events_of(report: Report) -> dict[str, Counter[str]]:
+    """Return {part: events by digest}."""
+    slower = Counter({entry["digest"]: times_sent(entry) for entry in report.digests if entry["verdict"] == SLOWER})
+    other: Counter[str] = Counter()
+    for row in other_results(report):
+        other[row["digest"]] += row["events"]
+    return {BREAKS: by_digest(report.answers["errors"], *NEW_ERRORS), ELSE: other, SLOW: slower}
+
+
+def other_results(report: Report) -> list[Row]:
+    """Return the rows of results.sql that are another answer; another number of warnings is none."""
+    return [row for row in report.answers["results"] if row["kind"] != "warnings"]
+
+
+def parts_of(report: Report) -> list[Part]:
+    """Return the three parts, in this order; those that are empty, too."""
+    entries = {entry["digest"]: entry for entry in report.digests}
+    all_events = sum(times_sent(entry) for entry in report.digests)
+    all_time = sum(time_of(report, entry) for entry in report.digests)
+    known = sum(row["events"] for row in other_results(report) if row["known"] is not None)
+    parts = []
+    for name, events in events_of(report).items():
+        lost = (
+            sum((entries[d]["pair"] or {}).get("lost_ns") or 0 for d in events if d in entries) if name == SLOW else 0
+        )
+        time = sum(time_share(report, entries[d], n) for d, n in events.items() if d in entries)
+        parts.append(
+            Part(
+                name,
+                len(events),
+                events.total(),
+                min(1.0, events.total() / all_events) if all_events else 0.0,
+                min(1.0, time / all_time) if all_time else None,
+                known if name == ELSE else 0,
+                lost,
+            )
+        )
+    return parts
+
+
+def times_sent(entry: Row) -> int:
+    """Return how often a digest was sent, to the side that got it more often."""
+    return max(int((entry[letter] or {}).get("n") or 0) for letter in ("a", "b"))
+
+
+def time_of(report: Report, entry: Row) -> float:
+    """Return a digest's time: on the tape where the tape has times, else of the side where it took more."""
+    if knows_times(report):
+        return float(entry["tape_ns"] or 0)
+    return float(max(int((entry[letter] or {}).get("total_ns") or 0) for letter in ("a", "b")))
+
+
+def time_share(report: Report, entry: Row, events: int) -> float:
+    """Return the time of so many of a digest's events."""
+    sent = times_sent(entry)
+    return time_of(report, entry) * min(1.0, events / sent) if sent else 0.0
+
+
+def knows_times(report: Report) -> bool:
+    """Whether the tape has durations."""
+    return any(entry["tape_ns"] for entry in report.digests)

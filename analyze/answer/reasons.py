@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say what to do about results that differ, by the reason that is known for them, or by how they differ."""
+
+from ..database import Row
+
+# By `known` of results.sql.
+REMEDIES = {
+    "asks the time": "nothing, if it is to be so; --now original of the replay takes it out",
+    "random": "nothing, if it is to be so",
+    "asks about its session or server": "nothing, if the application does not depend on it",
+    "asks about the server": "nothing, if the application does not depend on it",
+    "LIMIT without ORDER BY": "add ORDER BY: which rows come is up to the server",
+}
+# By `kind` of results.sql.
+UNKNOWN = {
+    "rows": "compare the data of both servers, then collations and sql_mode; replay --verify, report --show",
+    "data": "compare the data of both servers, then types, collations, sql_mode and time zone",
+    "order": "add ORDER BY if the order matters",
+    "affected": "compare the data of both servers; reset them between rounds (--reset)",
+}
+
+
+def remedy_of(row: Row) -> str:
+    """Return what to do about a row of results.sql."""
+    return REMEDIES.get(row["known"] or "") or UNKNOWN[row["kind"]]

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""List what is to be done before the move: cause and remedy by group, what breaks first."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...common.units import duration, plural
+from ..database import Row
+from ..findings.errors import NEW_ERRORS, ON_BOTH
+from ..findings.results import KINDS
+from ..model import Report
+from ..verdicts.verdict import SLOWER
+from .causes import Cause, cause_of, failing_rules
+from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
+from .reasons import remedy_of
+
+BOTH_SIDES = "(in A, too; production answered it)"
+REMEDY_OF_BOTH = "set up A as production is, and compare again"
+
+
+@dataclass
+class Task:
+    """One group of statements with one cause. `digests`: how many events each has, the first one first."""
+
+    part: str
+    cause: str
+    remedy: str
+    expected: bool = False  # two servers that are both right may differ so
+    lost_ns: int = 0
+    digests: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def events(self) -> int:
+        """All events of the group."""
+        return sum(self.digests.values())
+
+    def said(self) -> str:
+        """Return it as one sentence."""
+        what = {BREAKS: "error", ELSE: "other result", SLOW: "event"}[self.part]
+        each = duration(self.lost_ns / max(self.events, 1))
+        lost = f", {duration(self.lost_ns)} lost ({each} an event)" if self.part == SLOW else ""
+        counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}"
+        return f"{counts}: {self.cause}; {self.remedy}"
+
+
+def to_do(report: Report) -> list[Task]:
+    """Return the groups: what breaks, then other results, then what is slower; inside each what matters most first."""
+    tasks: dict[tuple[str, str], Task] = {}
+    for part, cause, expected, digest, events, lost_ns in _items(report):
+        task = tasks.setdefault((part, cause.text), Task(part, cause.text, cause.remedy, expected))
+        task.digests[digest] = task.digests.get(digest, 0) + events
+        task.lost_ns += lost_ns
+    for task in tasks.values():
+        if task.part == SLOW:
+            continue  # in the order of the report: what lost most comes first
+        task.digests = dict(sorted(task.digests.items(), key=lambda item: (-item[1], item[0])))
+    return sorted(tasks.values(), key=_rank)
+
+
+def _rank(task: Task) -> tuple[int, bool, int, str]:
+    weight = task.lost_ns if task.part == SLOW else task.events
+    return PARTS.index(task.part), task.expected, -weight, task.cause
+
+
+def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
+    """Yield part, cause, whether it is to be expected, digest, events and lost time."""
+    texts = {entry["digest"]: entry["text"] for entry in report.digests}
+    rules = failing_rules(report)
+    for row in report.answers["errors"]:
+        if row["what"] in NEW_ERRORS and row["digest"] is not None:
+            cause = cause_of(row["after"], texts.get(row["digest"]) or "", rules)
+            if row["what"] == ON_BOTH:
+                cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
+            yield BREAKS, cause, False, row["digest"], row["events"], 0
+    for row in other_results(report):
+        cause = Cause(row["known"] or KINDS[row["kind"]], remedy_of(row))
+        yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
+    for entry in report.digests:
+        if entry["verdict"] == SLOWER:
+            lost = int((entry["pair"] or {}).get("lost_ns") or 0)
+            yield SLOW, _why_slower(report, entry), False, entry["digest"], times_sent(entry), lost
+
+
+def _why_slower(report: Report, entry: Row) -> Cause:
+    """Return what may have made a digest slower: a difference of the servers, or of the plans."""
+    digest = entry["digest"]
+    for difference in report.servers.differences:
+        if digest in difference.changed:
+            return Cause(difference.text, "make B as A is, and compare again")
+    if changes := report.query_plans.get(digest, {"changes": []})["changes"]:
+        return Cause(f"another query plan ({changes[0]})", "see the plans of both sides; statistics, indexes, hints")
+    return Cause("nothing that differs explains it", "see their plans: querytape plans asks both servers for them")

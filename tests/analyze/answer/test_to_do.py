@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is to be done: cause and remedy by group, in the order of what matters."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from querytape.analyze import Report
+from querytape.analyze.answer.parts import BREAKS, ELSE, SLOW
+from querytape.analyze.answer.to_do import to_do
+from querytape.analyze.model import ServerDifference, Servers
+
+from .planted import DIGESTS, REPEATS, planted
+
+
+def test_what_breaks_comes_first(comparison: Report) -> None:
+    """Errors by their number of events, then other results, what has a reason last, then times: never by time alone."""
+    tasks = to_do(comparison)
+    assert [task.part for task in tasks] == [BREAKS] * 4 + [ELSE] * 2 + [SLOW]
+    said = [task.said() for task in tasks]
+    assert said[0].startswith(f"1 digest, {REPEATS} errors: ONLY_FULL_GROUP_BY; run B with A's sql_mode, or ")
+    assert said[1].startswith(f"1 digest, {REPEATS} errors: RANK is a reserved word; quote the name")
+    assert said[2].startswith(f"1 digest, {REPEATS} errors: a table is missing (in A, too; production answered it);")
+    assert said[3].startswith("1 digest, 9 errors: a lock wait that timed out;")
+    assert [task.expected for task in tasks[4:6]] == [False, True]
+    assert said[6].startswith(f"2 digests, {2 * REPEATS} events, 57.7ms lost (288us an event): nothing that differs")
+    assert list(tasks[6].digests) == [DIGESTS["slow"], DIGESTS["slower"]], "what lost most comes first"
+
+
+def test_one_cause_is_one_group(tmp_path: Path) -> None:
+    """Several digests that fail alike stand together; the one with the most events is named first."""
+    report = planted(tmp_path)
+    row = next(row for row in report.answers["errors"] if row["after"] == 1055)
+    report.answers["errors"].append({**row, "digest": DIGESTS["fine"], "after": 3065, "events": 2 * REPEATS})
+    first = to_do(report)[0]
+    assert first.said().startswith(f"2 digests, {3 * REPEATS} errors: ONLY_FULL_GROUP_BY; ")
+    assert first.digests == {DIGESTS["fine"]: 2 * REPEATS, DIGESTS["grouped"]: REPEATS}
+
+
+def test_why_something_is_slower(tmp_path: Path) -> None:
+    """A difference of the servers that concerns the statement, else another plan, else nothing that is known."""
+    report = planted(tmp_path)
+    lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", changed=(DIGESTS["slow"],))
+    report = replace(report, servers=Servers((lacks,)))
+    report.query_plans[DIGESTS["slower"]] = {"changes": ["t: ref by k -> a full scan"]}
+    slow = [task for task in to_do(report) if task.part == SLOW]
+    assert [task.cause for task in slow] == [
+        "B lacks index k on t (id)",
+        "another query plan (t: ref by k -> a full scan)",
+    ]
+    assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The answer on a terminal, in Markdown, HTML and JSON: the question first, what breaks before what is slower."""
+
+import json
+from pathlib import Path
+
+import pytest
+from querytape.analyze import Report, as_html, as_json, as_markdown, build
+
+from tests.analyze.answer.planted import planted
+from tests.helpers.reports import HOSTILE, terminal_text
+
+QUESTION = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306, 8.0.42)?"
+
+
+@pytest.fixture(scope="module")
+def comparison(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """One thing of each kind."""
+    return planted(tmp_path_factory.mktemp("planted"))
+
+
+def test_the_order_on_a_terminal(comparison: Report) -> None:
+    """Question, answer, parts, what to do, then what limits it; in 80 columns."""
+    text = terminal_text(comparison)
+    flat = " ".join(text.split())
+    order = [
+        QUESTION,
+        "No: 3 of 9 digests have new errors (209 events), 1 returns different results, 2 are slower. Worst: select a, b",
+        "breaks 4 309 34.3 %",
+        "returns something else 2 200 22.2 % 22.2 %",
+        "is slower 2 200 22.2 % 22.2 %",
+        "What to do 1. 1 digest, 100 errors: ONLY_FULL_GROUP_BY",
+        "7. 2 digests, 200 events",
+        "problem: 100 events of 1 digest failed on both sides",
+        "Totals",
+    ]
+    places = [flat.index(words) for words in order]
+    assert places == sorted(places)
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_everywhere(comparison: Report) -> None:
+    """The same question, parts and tasks in each output."""
+    page, shown, lines = as_html(comparison), json.loads(as_json(comparison)), as_markdown(comparison)
+    assert (
+        page.index('id="question"') < page.index('id="answer"') < page.index("What to do") < page.index("Statements ")
+    )
+    assert shown["question"] == QUESTION
+    assert [part["name"] for part in shown["parts"]] == ["breaks", "returns something else", "is slower"]
+    assert [task["part"] for task in shown["to_do"]] == [
+        *["breaks"] * 4,
+        *["returns something else"] * 2,
+        "is slower",
+    ]
+    assert shown["to_do"][0]["events"] == sum(shown["to_do"][0]["digests"].values()) == 100
+    plain = lines.replace("\\", "")
+    assert (
+        plain.index(QUESTION) < plain.index("**No: 3 of 9") < plain.index("**breaks**: 4 digests, 309 events, 34.3 %")
+    )
+    assert "1. 1 digest, 100 errors: RANK is a reserved word; quote the name" in plain
+
+
+def test_one_run_has_no_question(small_paths: tuple[Path, Path, Path]) -> None:
+    """Nothing is compared: no question, no parts."""
+    alone = build(small_paths[0], [small_paths[1]])
+    assert "May this traffic" not in terminal_text(alone) + as_html(alone) + as_markdown(alone)
+    shown = json.loads(as_json(alone))
+    assert (shown["question"], shown["parts"], shown["to_do"]) == (None, None, None)
+
+
+def test_names_of_servers_are_texts(tmp_path: Path) -> None:
+    """What a server calls itself comes from outside."""
+    report = planted(tmp_path, ("5.7", HOSTILE))
+    for text in (terminal_text(report), as_html(report), as_markdown(report)):
+        assert "\x1b" not in text
+        assert text == terminal_text(report) or "<script>alert(1)" not in text
