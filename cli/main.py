@@ -26,6 +26,7 @@ COMMANDS = {
     "compare": LazyCommand(
         ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them."
     ),
+    "try": LazyCommand(".commands.try_ddl:try_command", "Try an index, or other DDL, on copies of a server's data."),
     "plans": LazyCommand(
         ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape."
     ),

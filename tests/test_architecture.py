@@ -49,6 +49,7 @@ LAYERS = {
     ),
     "cli": (
         (
+            "comparison",
             "lazy_group",
             "live_lines",
             "option_sections",

@@ -1,32 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape compare`."""
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ...analyze import Report, Settings, build, join_plans
-from ...common.errors import InputError, TargetError
+from ...analyze import Settings, build
+from ...common.errors import InputError
 from ...common.files import refuse_existing
-from ...experiments.compare import ask_for_plans, complete_rounds, is_comparison, run_comparison
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
 from ...experiments.nightly import finish_night, one_night, prune
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
-from ...replay import ReplayOptions
+from ..comparison import explain_changes, options_maker, say
 from ..live_lines import LiveLines
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
-from ..replay_settings import first_ns, options_of, parse_replay_options, target_of
 from ..report_options import give, output_options, settings_of
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
 NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add")
-EXPLAINED = ("slower", "unstable")  # verdicts whose statements the servers are asked about
 
 
 @click.command(
@@ -195,39 +192,6 @@ def compare_samples(
         console(err=quiet).print(text, style="bold", markup=False)
     code = give(report, options)
     return code or (EXIT_LOST if WITHOUT_TIME in report.tape.info["quick"]["not_asked"] else 0)
-
-
-def say(text: str) -> None:
-    """Print a line before each run."""
-    click.echo(f"== {text}", err=True)
-
-
-def explain_changes(
-    report: Report, plan: ComparePlan, output: Path, make_options: Callable[..., AbstractContextManager[ReplayOptions]]
-) -> None:
-    """Ask both servers for plans of every digest that is called slower or unstable, and put them into the report."""
-    digests = [entry["digest"] for entry in report.digests if entry["verdict"] in EXPLAINED]
-    try:
-        folder = ask_for_plans(plan, output, make_options, digests)
-    except TargetError as error:
-        click.echo(f"the servers could not be asked for query plans: {error}", err=True)
-        return
-    if folder is not None:
-        join_plans(report, folder)
-
-
-def options_maker(plan: ComparePlan) -> Callable[[str, Path], AbstractContextManager[ReplayOptions]]:
-    """Return what makes the options of one run, from those of `querytape replay` in the plan."""
-
-    @contextmanager
-    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
-        options = parse_replay_options(["--target", plan.targets[side], "-o", str(path), *plan.replay])
-        if options["target_slowlog"]:
-            raise InputError("--target-slowlog: not in a comparison; its cost would be measured with the server")
-        with ExitStack() as stack:
-            yield options_of(options, target_of(options, stack), first_ns(plan.tape))
-
-    return make_options
 
 
 def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> ComparePlan:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from querytape.cli.commands.compare import options_maker, plan_of
+from querytape.cli.commands.compare import plan_of
 from querytape.common.errors import InputError
 from querytape.experiments.compare_plan import PLAN_FILE
 
@@ -40,14 +40,19 @@ def test_add_rounds(tmp_path: Path) -> None:
 
 
 def test_refusals(tmp_path: Path) -> None:
-    """No tape, a plan and a tape, a slow log that would be measured with the server."""
+    """No tape, a plan and a tape, rounds for what was no replay."""
     with pytest.raises(click.UsageError, match="expected a TAPE, --plan, or --add"):
         plan_of(None, (), tmp_path / "c", given())
     with pytest.raises(click.UsageError, match="--plan has the tape"):
         plan_of(Path("t.tape"), (), tmp_path / "c", given(plan_file=tmp_path / "p.toml"))
-    plan = plan_of(Path("t.tape"), ("--target-slowlog",), tmp_path / "c", given())
-    with (
-        pytest.raises(InputError, match="--target-slowlog: not in a comparison"),
-        options_maker(plan)("a", tmp_path / "r"),
-    ):
-        pass
+    plan_of(Path("t.tape"), (), tmp_path / "q", given()).write(make(tmp_path / "q") / PLAN_FILE)
+    text = (tmp_path / "q" / PLAN_FILE).read_text()
+    (tmp_path / "q" / PLAN_FILE).write_text('kind = "try"\nddl = ["ALTER TABLE t ADD x INT"]\n' + text)
+    with pytest.raises(InputError, match="no rounds can be added to what `try` made"):
+        plan_of(None, (), tmp_path / "q", given(add=2, targets=()))
+
+
+def make(folder: Path) -> Path:
+    """Make a folder and return it."""
+    folder.mkdir()
+    return folder

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands that compare share: options of each run, a line before it, plans of what changed."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+
+import click
+
+from ..analyze import Report, join_plans
+from ..common.errors import InputError, TargetError
+from ..experiments.compare import ask_for_plans
+from ..experiments.compare_plan import ComparePlan
+from ..replay import ReplayOptions
+from .replay_settings import first_ns, options_of, parse_replay_options, target_of
+
+MakeOptions = Callable[[str, Path], AbstractContextManager[ReplayOptions]]
+EXPLAINED = ("slower", "unstable")  # verdicts whose statements the servers are asked about
+
+
+def say(text: str) -> None:
+    """Print a line before each run."""
+    click.echo(f"== {text}", err=True)
+
+
+def options_maker(plan: ComparePlan, data: Mapping[str, Path] | None = None) -> MakeOptions:
+    """Return what makes the options of one run, from those of `querytape replay` in the plan.
+
+    `data`: of each side the data folder that a sandbox starts with.
+    """
+
+    @contextmanager
+    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
+        words = ["--target", plan.targets[side], "-o", str(path), *plan.replay]
+        options = parse_replay_options([*words, *(["--sandbox-data", str(data[side])] if data else [])])
+        if options["target_slowlog"]:
+            raise InputError("--target-slowlog: not in a comparison; its cost would be measured with the server")
+        with ExitStack() as stack:
+            yield options_of(options, target_of(options, stack), first_ns(plan.tape))
+
+    return make_options
+
+
+def explain_changes(
+    report: Report,
+    plan: ComparePlan,
+    output: Path,
+    make_options: MakeOptions,
+    verdicts: Collection[str] = EXPLAINED,
+) -> None:
+    """Ask both servers for plans of every digest that is called slower or unstable, and put them into the report."""
+    digests = [entry["digest"] for entry in report.digests if entry["verdict"] in verdicts]
+    try:
+        folder = ask_for_plans(plan, output, make_options, digests)
+    except TargetError as error:
+        click.echo(f"the servers could not be asked for query plans: {error}", err=True)
+        return
+    if folder is not None:
+        join_plans(report, folder)

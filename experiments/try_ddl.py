@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the two copies of a data folder that `querytape try` compares: as it is, and after the DDL that is tried.
+
+Both are made by a private server, and the tables that the DDL names are analyzed on both: fresh statistics are not
+taken for the index.
+"""
+
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pymysql
+
+from ..analyze import Report
+from ..common.duck import open_database
+from ..common.errors import InputError, TargetError
+from ..common.text import printable
+from ..common.units import count, duration, megabytes
+from ..native.bindings.statements import Normalizer
+from ..schemas import CLASSES, DANGERS, open_folder
+from ..servers.sandbox import Server, private_folder, start_server
+from ..servers.target import fault_text
+
+COPIES = 3  # before, after, and that of the run
+TEXT_SHOWN = 60
+ALLOWED_DANGERS = {DANGERS["none"], DANGERS["table_maintenance"]}
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Data folders of the sides a and b; what each statement took, in nanoseconds; how many bytes b has more."""
+
+    folders: dict[str, Path]
+    took: list[tuple[str, int]] = field(default_factory=list)
+    grown: int = 0
+
+
+def check_ddl(statements: Sequence[str]) -> None:
+    """Raise InputError where one is no DDL."""
+    normalizer = Normalizer()
+    for text in statements:
+        seen = normalizer.normalize(text.encode())
+        if seen.danger not in ALLOWED_DANGERS or CLASSES[seen.class_] not in ("ddl", "admin") or not seen.text:
+            raise InputError(f"--ddl: expected ALTER TABLE, CREATE INDEX, DROP INDEX or the like, found: {text}")
+
+
+def usual_schema(tape: Path) -> str | None:
+    """Return the schema in which most statements of a tape ran."""
+    with open_database() as con:
+        rows = con.execute(
+            f"SELECT db FROM {open_folder('tape', tape).source('events')} WHERE db <> '' AND statement IS NOT NULL"
+            " GROUP BY db ORDER BY count(*) DESC, db LIMIT 1"
+        ).fetchall()
+    return str(rows[0][0]) if rows else None
+
+
+@contextmanager
+def copies(
+    kind: str, data: Path, statements: Sequence[str], schema: str | None, say: Callable[[str], None]
+) -> Iterator[Copies]:
+    """Yield the copies of a stopped server's data folder; they are removed afterwards. `schema`: in which DDL runs.
+
+    Raises InputError where a statement fails or there is no room for the copies, TargetError where no server starts.
+    """
+    check_room(data)
+    place = private_folder("qt-try-")
+    try:
+        tables = sorted({name for text in statements for name in Normalizer().names(text.encode())[0]})
+        with start_server(kind, place / "a", template=data) as server:
+            analyze(server, tables, schema)
+        with start_server(kind, place / "b", template=server.datadir) as after:
+            took = [(text, _run(after, text, schema, say)) for text in statements]
+            analyze(after, tables, schema)
+        folders = {"a": server.datadir, "b": after.datadir}
+        yield Copies(folders, took, size_of(folders["b"]) - size_of(folders["a"]))
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _run(server: Server, statement: str, schema: str | None, say: Callable[[str], None]) -> int:
+    """Run a statement; return how long it took. Raises InputError where it fails."""
+    say(statement)
+    began = time.monotonic_ns()
+    try:
+        server.execute(statement, db=schema)
+    except pymysql.Error as error:
+        raise InputError(f"--ddl: {statement}: {fault_text(error)}; nothing was replayed") from error
+    return time.monotonic_ns() - began
+
+
+def analyze(server: Server, tables: Sequence[str], schema: str | None) -> None:
+    """Make fresh statistics of tables; of those that are not there, none. Raises TargetError where the server fails."""
+    for table in tables:
+        quoted = ".".join(f"`{part.strip('`').replace('`', '``')}`" for part in table.split("."))
+        try:
+            server.execute(f"ANALYZE TABLE {quoted}", db=schema)
+        except pymysql.Error as error:
+            raise TargetError(f"ANALYZE TABLE {table}: {fault_text(error)}") from error
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of the files in a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+
+
+def check_room(data: Path) -> None:
+    """Raise InputError where a data folder is none, or the copies would not fit."""
+    if not any((data / name).exists() for name in ("ibdata1", "mysql")):
+        raise InputError(f"{data}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`")
+    if any(data.glob("*.pid")):
+        raise InputError(f"{data}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one")
+    needed, free = COPIES * size_of(data), shutil.disk_usage("/tmp").free
+    if needed > free:
+        raise InputError(f"{data}: three copies of it need {megabytes(needed)}, and /tmp has {megabytes(free)} left")
+
+
+def sentences(report: Report, made: Copies) -> list[str]:
+    """Return what was tried and what came of it: reads and writes by verdict, and each write that got slower."""
+    lines = [f"tried: {printable(text)} (took {duration(ns)})" for text, ns in made.took]
+    lines[-1] += f"; the data grew by {megabytes(made.grown, 1)}"
+    kinds = {"reads": [e for e in report.digests if e["class"] == "read"]}
+    kinds["writes"] = [entry for entry in report.digests if entry["class"] == "write"]
+    for name, entries in kinds.items():
+        words = Counter(entry["verdict"] for entry in entries)
+        counted = ", ".join(f"{count(n)} {word}" for word, n in words.most_common())
+        lines.append(f"{name}: {counted or 'none on the tape'}")
+    if not any(entry["verdict"] == "faster" for entry in report.digests):
+        lines.append("nothing is faster for certain")
+    for name, entries in kinds.items():
+        for word in ("slower", "faster"):
+            lines += [
+                f"{word} {name[:-1]}: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']})"
+                for entry in entries
+                if entry["verdict"] == word
+            ]
+    return lines

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape try` on a private server: an index that helps, one that does not, DDL that fails."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from querytape.cli.commands.try_ddl import try_command
+from querytape.common.errors import InputError
+from querytape.experiments import try_ddl
+from querytape.servers.sandbox import private_folder, start_server
+
+from tests.helpers.tapes import MS, T0, make_tape
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
+
+READ, KEYED, WRITE = (f"{n:016x}" for n in range(1, 4))
+TEXTS = {
+    READ: "SELECT COUNT(*), MAX(note) FROM t WHERE customer = {n}",
+    KEYED: "SELECT note FROM t WHERE id = {n}",
+    WRITE: "INSERT INTO t VALUES ({n} + 100000, {n}, 'new', 'new')",
+}
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    """The data folder of a stopped server, with a table that lacks an index."""
+    folder = private_folder()
+    with start_server("mariadb", folder) as server:
+        server.execute("CREATE DATABASE shop")
+        server.execute(
+            "CREATE TABLE t (id INT PRIMARY KEY, customer INT, name VARCHAR(40), note VARCHAR(80))", db="shop"
+        )
+        server.execute("INSERT INTO t SELECT seq, seq % 500, 'n', MD5(seq) FROM seq_1_to_20000", db="shop")
+    yield folder / "data"
+    server.remove()
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a second of reads and writes."""
+    events: list[dict[str, Any]] = []
+    for number in range(240):
+        digest = list(TEXTS)[number % 3]
+        events.append(
+            {
+                "statement": TEXTS[digest].format(n=1 + number),
+                "digest": digest,
+                "class": "write" if digest == WRITE else "read",
+                "db": "shop",
+                "start_ns": T0 + number * 4 * MS,
+                "duration_ns": MS,
+            }
+        )
+    return make_tape(tmp_path_factory.mktemp("tape") / "t.tape", events)
+
+
+def tried(tape: Path, data: Path, folder: Path, *ddl: str, rounds: int = 1) -> Result:
+    """Run the command."""
+    words = [str(tape), "--target", "sandbox", "--sandbox-data", str(data), "-o", str(folder), "--pause", "0s"]
+    words += ["--rounds", str(rounds), "--json", str(folder.with_suffix(".json"))]
+    for text in ddl:
+        words += ["--ddl", text]
+    return CliRunner().invoke(try_command, [*words, "--", "--pace", "none"], standalone_mode=False)
+
+
+def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The read that had no index is faster, with its plans; the write has a verdict; the data stay as they were."""
+    made: list[Path] = []
+
+    def noted(prefix: str) -> Path:
+        made.append(private_folder(prefix))
+        return made[-1]
+
+    monkeypatch.setattr(try_ddl, "private_folder", noted)
+    before = sorted((path.name, path.stat().st_size) for path in (data / "shop").iterdir())
+    folder = tmp_path / "c"
+    done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_customer (customer)", rounds=2)
+    assert done.exception is None, done.exception
+    report = json.loads(folder.with_suffix(".json").read_text())
+    verdicts = {row["digest"]: row["verdict"] for row in report["digests"]}
+    assert verdicts[READ] in ("faster", "cannot tell", "unstable")
+    assert set(verdicts) == {READ, KEYED, WRITE}
+    pairs = {row["digest"]: row["pair"]["ratio"] for row in report["digests"]}
+    assert pairs[READ] < 0.7
+    assert not report["errors"]
+    lines = " ".join(done.stdout.split())
+    assert lines.startswith("tried: ALTER TABLE t ADD INDEX k_customer (customer) (took ")
+    assert "writes: 1 " in lines
+    named = [row["text"] for row in report["servers"]["differences"] if not row["folded"]]
+    assert len(named) == 1
+    assert named[0].startswith("A lacks index k_customer on t (customer)")
+    if verdicts[READ] == "faster":
+        assert "k_customer" in " ".join(report["query_plans"][READ]["changes"])
+    assert sorted((path.name, path.stat().st_size) for path in (data / "shop").iterdir()) == before
+    assert len(made) == 1
+    assert not made[0].exists(), "the copies are gone"
+
+
+def test_an_index_that_does_not_help(tape: Path, data: Path, tmp_path: Path) -> None:
+    """Nothing is faster."""
+    folder = tmp_path / "c"
+    done = tried(tape, data, folder, "ALTER TABLE t ADD INDEX k_name (name)", "ALTER TABLE t ADD INDEX k_note (note)")
+    assert done.exception is None, done.exception
+    report = json.loads(folder.with_suffix(".json").read_text())
+    pairs = {row["digest"]: row["pair"]["ratio"] for row in report["digests"]}
+    assert pairs[READ] > 0.5
+    assert len([row for row in report["servers"]["differences"] if not row["folded"]]) == 2
+
+
+def test_ddl_that_fails_ends_before_any_load(tape: Path, data: Path, tmp_path: Path) -> None:
+    """A statement that the server refuses, no DDL, and a target that is no private copy."""
+    done = tried(tape, data, tmp_path / "c", "ALTER TABLE t ADD INDEX k (customer)", "ALTER TABLE t ADD INDEX k (id)")
+    assert isinstance(done.exception, InputError)
+    assert "ADD INDEX k (id): 1061" in str(done.exception)
+    assert "nothing was replayed" in str(done.exception)
+    assert not (tmp_path / "c").exists()
+    assert "expected ALTER TABLE" in str(tried(tape, data, tmp_path / "c", "DROP DATABASE; SHUTDOWN").exception)
+    words = [str(tape), "--target", "mysql://a@h/shop", "--sandbox-data", str(data), "-o", str(tmp_path / "c")]
+    done = CliRunner().invoke(try_command, [*words, "--ddl", "DROP INDEX k ON t"], standalone_mode=False)
+    assert "DDL is tried on private copies alone" in str(done.exception)

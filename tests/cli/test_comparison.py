@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands that compare share."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.cli import comparison
+from querytape.cli.comparison import options_maker
+from querytape.common.errors import InputError
+from querytape.experiments.compare_plan import ComparePlan
+from querytape.servers.target import Target
+
+from tests.helpers.tapes import make_tape
+
+
+def test_a_slow_log_is_refused(tmp_path: Path) -> None:
+    """It would be measured with the server."""
+    plan = ComparePlan(Path("t.tape"), {"a": "mysql://a@h"}, replay=("--target-slowlog",))
+    with (
+        pytest.raises(InputError, match="--target-slowlog: not in a comparison"),
+        options_maker(plan)("a", tmp_path / "r"),
+    ):
+        pass
+
+
+def test_each_side_has_its_own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox starts with the data folder of its side, whatever the options after -- say."""
+    started = []
+
+    def start(options: dict[str, Any], stack: object) -> Target:
+        started.append(options["sandbox_data"])
+        return Target("root", "h")
+
+    monkeypatch.setattr(comparison, "target_of", start)
+    for name in ("x", "y"):
+        (tmp_path / name).mkdir()
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    plan = ComparePlan(tape, dict.fromkeys("ab", "sandbox"), replay=("--sandbox-data", str(tmp_path)))
+    make_options = options_maker(plan, {"a": tmp_path / "x", "b": tmp_path / "y"})
+    for side in "ab":
+        with make_options(side, tmp_path / "r") as options:
+            assert options.target_is_disposable
+    assert started == [tmp_path / "x", tmp_path / "y"]
