@@ -36,6 +36,7 @@ ENGINE_COUNTS = (
     "bulk_rows_expanded",
     "executed_as_query",
     "called_with_variables",
+    "several_statements",
     "sessions_reopened",
     "timeouts",
     "overload_waits",

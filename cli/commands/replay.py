@@ -127,6 +127,16 @@ def called_again(accounting: dict[str, Any]) -> list[str]:
     return [text] if n else []
 
 
+def several_statements(accounting: dict[str, Any]) -> list[str]:
+    """Return a line on the texts of several statements that the client may not have been able to send."""
+    n = accounting.get("several_statements", 0)
+    text = (
+        f"  WARNING: {counted(n, 'text')} of several statements: sent as such. The log does not say whether the client"
+        " could send such, or got a syntax error (1064) and ran nothing"
+    )
+    return [text] if n else []
+
+
 def not_overridden(info: dict[str, Any]) -> list[str]:
     """Return lines on what --now original and --insert-id original could not do."""
     plan = info["plan"]
@@ -147,6 +157,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         *refused_by_text(accounting),
         *not_overridden(info),
         *called_again(accounting),
+        *several_statements(accounting),
         f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
         f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
         f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"

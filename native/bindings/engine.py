@@ -103,6 +103,7 @@ class EngineStats:
     query_attributes_dropped: int
     bulk_rows_expanded: int
     called_with_variables: int
+    several_statements: int
     executed_as_query: int
     sessions_open: int
     sessions_opened: int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an event needs before it is due, done while its session is idle, so that it costs the event no lateness:
  *
- *   select its schema ─► set clock and next insert id, where the plan says so ─► await its turn in the order of commits
+ *   select its schema ─► allow several statements ─► set clock and next insert id, where the plan says so
+ *   ─► await its turn in the order of commits
  */
 #include "engine/prepare_event.h"
 
@@ -12,6 +13,7 @@
 #include "engine/send_command.h"
 #include "engine/commit_order.h"
 #include "engine/connection.h"
+#include "sql/split.h"
 
 /* Something that was injected lost the connection. */
 static enum qt_reason mark_lost(struct qt_session *s, const struct qt_answer *a)
@@ -67,9 +69,31 @@ static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planne
     return QT_EXECUTED;
 }
 
+/* A text of several statements, on a log that does not say whether its client could send such: as it was logged whole,
+ * it is taken to have been. Not where it failed. */
+static enum qt_reason allow_several(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    struct qt_answer a;
+    if (s->client_flags != 0 || ev->command != QT_COMMAND_QUERY || ev->len == SIZE_MAX ||
+        (ev->flags & QT_PLAN_FAILED) || !qt_holds_several(ev->statement, ev->len))
+        return QT_EXECUTED;
+    atomic_fetch_add(&s->engine->several_statements, 1);
+    if (s->backend->several)
+        return QT_EXECUTED;
+    qt_connection_set_option(&s->backend->connection, 0, &a);
+    qt_bump(&s->injected);
+    s->free_ns = qt_now();
+    if (a.lost)
+        return mark_lost(s, &a);
+    s->backend->several = a.error == 0;
+    return QT_EXECUTED;
+}
+
 enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     enum qt_reason why = select_schema(s, ev, a);
+    if (why == QT_EXECUTED)
+        why = allow_several(s, ev);
     if (why == QT_EXECUTED)
         why = set_overrides(s, ev);
     if (why == QT_EXECUTED && ev->waits != NULL)

@@ -203,6 +203,7 @@ static void forget_settings(struct qt_session *s, const char *db)
 {
     s->backend->current_db = db;
     s->backend->clock_us = QT_NONE;
+    s->backend->several = 0;
     if (s->backend->connection.names_set)
         qt_bump(&s->injected);
     if (s->engine->options.init != NULL)

@@ -121,6 +121,7 @@ struct qt_backend {
     int64_t clock_us;       /* set just now; QT_NONE = the target's own */
     int64_t thread_id;
     int32_t account; /* logged in as; -1 = the run's own */
+    int32_t several; /* the target was told to take several statements in one text */
 };
 
 /* What is of one connection alone. */
@@ -234,7 +235,7 @@ struct qt_engine {
     _Atomic int64_t settled; /* sessions connected or failed */
     _Atomic int64_t spawned, open, opened, failed, lost, drain_timeout;
     _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, not_permitted;
-    _Atomic int64_t called_with_variables;
+    _Atomic int64_t called_with_variables, several_statements;
     _Atomic int64_t order_waits, order_broken, order_wait_ns;
     _Atomic int64_t failures, overrides_failed, read_target_errors;
     _Atomic int64_t last_broken_ns; /* when a stuck wait for the order was last let go */

@@ -77,6 +77,7 @@ void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
     out->order_wait_ns = atomic_load(&e->order_wait_ns);
     out->read_target_errors = (uint64_t)atomic_load(&e->read_target_errors);
     out->called_with_variables = (uint64_t)atomic_load(&e->called_with_variables);
+    out->several_statements = (uint64_t)atomic_load(&e->several_statements);
     out->overrides_failed = (uint64_t)atomic_load(&e->overrides_failed);
     out->ended_by = atomic_load(&e->ended_by);
     out->queued_bytes = (uint64_t)atomic_load(&e->queued);

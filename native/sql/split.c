@@ -3,6 +3,7 @@
 #include "sql/split.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "sql/keywords.h"
 #include "sql/lexer.h"
@@ -119,6 +120,44 @@ int qt_split_text(struct qt_split *s, const char *sql, size_t len)
     }
     qt_split_free(&other);
     return code < 0 ? -1 : 0;
+}
+
+/* BEGIN NOT ATOMIC, CREATE PROCEDURE, IF: its semicolons may be inside. */
+static int may_have_body(const struct qt_lexer *lexer, const struct qt_token *t)
+{
+    if (t->kind != QT_T_WORD || t->keyword == QT_K_call || t->keyword == QT_K_execute)
+        return 0;
+    return hides_others(t->keyword) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
+}
+
+static int holds_several_so(struct qt_lexer *lexer)
+{
+    struct qt_token t;
+    int statements = 0, inside = 0, has_body = 0;
+    for (qt_lex(lexer, &t); t.kind != QT_T_END; qt_lex(lexer, &t)) {
+        int begins = !inside && t.kind != QT_T_SEMICOLON && !has_body;
+        inside = t.kind != QT_T_SEMICOLON;
+        statements += begins;
+        has_body = has_body || (begins && may_have_body(lexer, &t));
+    }
+    return statements > 1;
+}
+
+int qt_holds_several(const char *sql, size_t len)
+{
+    struct qt_keywords keywords;
+    struct qt_lexer lexer;
+    int several = 0, possible = 0;
+    if (memchr(sql, ';', len) == NULL)
+        return 0;
+    qt_keywords_init(&keywords);
+    for (uint8_t reading = 0; !possible && reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
+        qt_lexer_init(&lexer, &keywords, sql, len);
+        lexer.reading = reading;
+        several = holds_several_so(&lexer);
+        possible = lexer.open_quote == 0;
+    }
+    return several && possible;
 }
 
 void qt_split_free(struct qt_split *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the INSERTs and REPLACEs among the statements of one text. */
+/* Finds the statements of one text, and the INSERTs and REPLACEs among them. */
 #ifndef QT_SPLIT_H
 #define QT_SPLIT_H
 
@@ -18,5 +18,8 @@ struct qt_split {
  * statement that holds others or answers several times (BEGIN, CREATE, CALL, ...), and one that asks ROW_COUNT(). */
 int qt_split_text(struct qt_split *, const char *sql, size_t len);
 void qt_split_free(struct qt_split *);
+/* Whether the text has several statements for a server that takes several, in the first reading (the
+ * usual one first) in which every quote closes. A routine's body is one. */
+int qt_holds_several(const char *sql, size_t len);
 
 #endif

@@ -162,7 +162,40 @@ static void each_statement_has_its_id(void)
     }
     replay_run(&r);
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
-        CHECK_TEXT(r.server.entry[i].bytes, CASES[i][2]);
+        CHECK_TEXT(r.server.entry[i + 1].bytes, CASES[i][2]); /* behind the leave to send several */
+    replay_free(&r);
+}
+
+/* A client of which nothing is known may send several statements, where the text did not fail: the server is told once,
+ * and again where it has forgotten. */
+static void several_statements_are_allowed(void)
+{
+    static const struct {
+        const char *sql;
+        int command;
+        int64_t flags;
+    } EVENTS[] = {
+        {"INSERT a;", 1, 0},
+        {"INSERT a; INSERT b", 1, (int64_t)1 << 42}, /* QT_PLAN_FAILED */
+        {"INSERT a; INSERT c", 1, 0},
+        {"INSERT a; INSERT d", 1, 0},
+        {NULL, 10, 0}, /* RESET_CONNECTION */
+        {"INSERT a; INSERT e", 1, 0},
+    };
+    static const int SEEN[] = {3, 3, 0x1b, 3, 3, 0x1f, 0x1b, 3};
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, sizeof EVENTS / sizeof *EVENTS, NULL);
+    for (size_t i = 0; i < sizeof EVENTS / sizeof *EVENTS; i++)
+        replay_full_event(&r, 1, (int64_t)i + 1, 0, EVENTS[i].command, EVENTS[i].flags, NULL, EVENTS[i].sql,
+                          EVENTS[i].sql != NULL ? strlen(EVENTS[i].sql) : 0);
+    replay_run(&r);
+    for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
+        CHECK_INT(r.server.entry[i].command, SEEN[i]);
+    CHECK_INT(r.stats.several_statements, 3);
+    CHECK_INT(r.stats.injected, 2);
     replay_free(&r);
 }
 
@@ -170,6 +203,7 @@ int main(void)
 {
     RUN(think_times_are_kept);
     RUN(each_statement_has_its_id);
+    RUN(several_statements_are_allowed);
     RUN(thinking_is_not_cut);
     RUN(the_speed_changes);
     RUN(zero_comes_at_its_time);

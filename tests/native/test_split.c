@@ -43,8 +43,35 @@ static void texts_are_split(void)
         CHECK_TEXT(split(CASES[i][0], out, sizeof out), CASES[i][1]);
 }
 
+static void texts_hold_several(void)
+{
+    static const struct {
+        const char *sql;
+        int several;
+    } CASES[] = {
+        {"INSERT a; INSERT b", 1},
+        {"INSERT a;", 0},
+        {"INSERT a;;\n; -- INSERT b\n", 0},
+        {"INSERT a VALUES ('; INSERT b')", 0},
+        {"INSERT a VALUES ('\\'); INSERT b --')", 0}, /* 1 under NO_BACKSLASH_ESCAPES */
+        {"INSERT a VALUES ('\\'); INSERT b", 1},      /* possible there alone */
+        {"CALL p(); SELECT 1", 1},
+        {"BEGIN; INSERT a", 1},
+        {"BEGIN NOT ATOMIC INSERT a; INSERT b; END", 0},
+        {"/* x */ CREATE PROCEDURE p() BEGIN INSERT a; END", 0},
+        {"CREATE PROCEDURE p() BEGIN INSERT a; END; INSERT b", 0}, /* not to be told from the one before */
+        {"INSERT a; CREATE PROCEDURE p() BEGIN INSERT a; END", 1},
+        {"IF 1 THEN SELECT 1; END IF", 0},
+        {"INSERT a; 'never closed", 0},
+        {"", 0},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        CHECK_INT(qt_holds_several(CASES[i].sql, strlen(CASES[i].sql)), CASES[i].several);
+}
+
 int main(void)
 {
     RUN(texts_are_split);
+    RUN(texts_hold_several);
     return 0;
 }
