@@ -61,8 +61,10 @@ WORKLOAD = (
     "open_transactions",
     "not_committed",
     "constant_reads",
+    "hot_rows",
+    "waits",
 )
-WORKLOAD_TABLES = ("digests", "events", "transactions")
+WORKLOAD_TABLES = ("digests", "events", "transactions", "keys")
 
 Row = dict[str, Any]
 

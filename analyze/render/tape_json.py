@@ -5,14 +5,19 @@ import json
 from typing import Any
 
 from ..tape_summary import TapeDifference, TapeSummary
+from .workload_terminal import without_values
 
 CUT = ("digests", "accounts")  # the longest lists
 
 
-def tape_summary_json(summary: TapeSummary, top: int) -> str:
-    """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows."""
+def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> str:
+    """Return tape.json's keys and the rows of each analysis; the longest lists are cut to `top` rows.
+
+    `samples`: with the literal values of hot rows.
+    """
     rows = {name: rows[:top] if name in CUT else rows for name, rows in summary.answers.items()}
-    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": summary.workload})
+    workload = summary.workload if samples else without_values(summary.workload)
+    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload})
 
 
 def tape_difference_json(changed: TapeDifference, top: int) -> str:

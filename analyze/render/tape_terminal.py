@@ -16,8 +16,8 @@ MICROSECONDS = 1000  # a precision in ns: at most this is known to microseconds
 NAME_WIDTH = 18
 
 
-def show_tape_summary(summary: TapeSummary, console: Console, top: int) -> None:
-    """Print a tape's summary with at most `top` statements."""
+def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples: bool = False) -> None:
+    """Print a tape's summary with at most `top` statements; `samples`: with literal values."""
     _totals(summary, console)
     _rhythm(summary, console)
     _limits(summary, console)
@@ -25,7 +25,7 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int) -> None:
     _accounts(summary, console)
     _tables(summary, console)
     _digests(summary, console, top)
-    show_workload(summary.workload, console)
+    show_workload(summary.workload, console, samples)
 
 
 def _safe(value: object, most: int | None = None) -> str:

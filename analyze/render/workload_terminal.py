@@ -19,11 +19,19 @@ COLUMN_WIDTH = 44
 Workload = dict[str, list[Row]]
 
 
-def show_workload(workload: Workload, console: Console) -> None:
-    """Print each list that has rows."""
+def show_workload(workload: Workload, console: Console, samples: bool) -> None:
+    """Print each list that has rows; `samples`: with literal values."""
+    if not samples:
+        workload = without_values(workload)
     for name, show in SECTIONS.items():
         if workload[name]:
             show(workload[name], console)
+
+
+def without_values(workload: Workload) -> Workload:
+    """Return the workload without the literal values of statements."""
+    rows = [{name: value for name, value in row.items() if name != "value"} for row in workload["hot_rows"]]
+    return {**workload, "hot_rows": rows}
 
 
 def not_parsed(workload: Workload) -> str | None:
@@ -122,6 +130,27 @@ def _constant_reads(rows: Sequence[Row], console: Console) -> None:
         listed.add(row["digest"], [*cells, "checksum" if row["by_checksum"] else "rows only"], row["normalized"])
 
 
+def _hot_rows(rows: Sequence[Row], console: Console) -> None:
+    print_title(console, "Rows that are written or locked most often, by the values of WHERE")
+    table = new_table("table", "row", "events", "sessions", "lock time", "time", left=2)
+    for row in rows[:MAX_ROWS]:
+        which = f"{row['columns']} = {row.get('value', 'no. ' + count(row['number']))}"
+        cells = [count(row["events"]), count(row["sessions"]), duration(row["lock_ns"]), duration(row["duration_ns"])]
+        table.add_row(escape(printable(row["table_name"], 18)), escape(printable(which, 22)), *cells)
+    console.print(table)
+
+
+def _waits(rows: Sequence[Row], console: Console) -> None:
+    print_title(console, "Statements that came to rows which another transaction held")
+    listed = StatementList(console, NAME_WIDTH, 15)
+    listed.head(("times", "waited", "lock time", "longest"))
+    for row in rows[:MAX_ROWS]:
+        cells = [count(row["times"]), count(row["waited"]), duration(row["lock_ns"]), duration(row["longest_ns"])]
+        listed.add(row["digest"], cells, row["normalized"])
+        held = f"held by {row['held_by']}: {row['held_by_normalized']}"
+        console.print(f"  [dim]{escape(printable(held, TEXT_WIDTH))}[/]", no_wrap=True)
+
+
 SECTIONS: dict[str, Callable[[Sequence[Row], Console], None]] = {
     "columns": _columns,
     "signatures": _signatures,
@@ -129,5 +158,7 @@ SECTIONS: dict[str, Callable[[Sequence[Row], Console], None]] = {
     "n_plus_one": _loops,
     "open_transactions": _open,
     "not_committed": _not_committed,
+    "hot_rows": _hot_rows,
+    "waits": _waits,
     "constant_reads": _constant_reads,
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Know the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
 
-from ...common.duck import open_database
+from ...common.duck import open_database, sql_text
 from ...native.bindings.grammar import parse_statements
 from ...schemas import Folder, ddl, event_selection
 from ..database import WORKLOAD, AnalysisDatabase, Row
@@ -18,6 +18,17 @@ KEYS = """
     FROM {events}
     WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
 """
+WITH_KEYS = """
+    SELECT DISTINCT d.digest
+    FROM workload_digests AS d
+    JOIN digest_parts AS p USING (id)
+    WHERE p.what = 'table' AND p.role IN ('write', 'lock')
+    INTERSECT
+    SELECT DISTINCT d.digest
+    FROM workload_digests AS d
+    JOIN digest_parts AS p USING (id)
+    WHERE p.what = 'column' AND p.role = 'filter' AND p.op = '=' AND p.plain AND p.all_rows
+"""
 
 
 def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict[str, list[Row]]:
@@ -28,7 +39,16 @@ def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict
     database.con.execute(f"CREATE OR REPLACE TABLE found_transactions AS {ddl('transactions')}")
     database.run("workload/events")
     database.run("workload/transactions")
+    _find_keys(database, tape, memory)
+    database.run("workload/keys")
     return {name: database.query(f"workload/{name}") for name in WORKLOAD}
+
+
+def _find_keys(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
+    """Make row_keys: the values by which each event writes or locks rows."""
+    digests = [row[0] for row in database.con.execute(WITH_KEYS).fetchall()]
+    wanted = ", ".join(sql_text(digest) for digest in digests) or "NULL"
+    _parse(database, KEYS.format(events=tape.source("events"), wanted=wanted), "row_keys", memory, only_values=True)
 
 
 def _parse(database: AnalysisDatabase, query: str, table: str, memory: str, *, only_values: bool = False) -> None:

@@ -32,11 +32,13 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option("--problems", is_flag=True, help="Show only the places of the source that were not understood.")
 @click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
-def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: bool, top: int) -> None:
+@click.option("--samples", is_flag=True, help="Show literal values: of rows that are written most often.")
+def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: bool, top: int, samples: bool) -> None:
     """Show what is on a tape, and what it lacks.
 
     First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
-    transactions and the digests that took the most time.
+    transactions and the digests that took the most time; then the workload: columns by role, sequences of statements
+    in transactions, reads in loops, rows that are written most often, waits.
     """
     complete_tape(tape)
     if problems:
@@ -52,6 +54,6 @@ def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: b
         return
     summary = summarise_tape(tape)
     if as_json:
-        click.echo(tape_summary_json(summary, max(top, 100)), nl=False)
+        click.echo(tape_summary_json(summary, max(top, 100), samples), nl=False)
     else:
-        show_tape_summary(summary, console(), top)
+        show_tape_summary(summary, console(), top, samples)

@@ -7,6 +7,7 @@
  *   table    table  alias   read, lock, write  -
  *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
  *                                                          value, or parameter: which placeholder it is compared with
+ *   key      table  columns -                  -           only_values: value has their values, NULL where one is bound
  *   join     table  column  -                  =           the other one in tbl2, name2
  *
  * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
@@ -27,6 +28,8 @@ static const struct qt_column_spec specs[N_COLUMNS] = {
     {"role", 'u', 1},  {"op", 'u', 1},       {"tbl2", 'u', 1},  {"name2", 'u', 1},
     {"plain", 'b', 1}, {"all_rows", 'b', 1}, {"value", 'u', 1}, {"parameter", 'l', 1},
 };
+
+enum { MAX_KEYS = 16 };
 
 struct parsed_stream {
     struct qt_words words;
@@ -181,6 +184,63 @@ static int is_key(const struct parsed_stream *s, const struct qt_column_use *c)
            qt_table_at(&s->grammar, (size_t)c->table_at)->access != QT_A_READ;
 }
 
+/* The columns of a table that a statement gives values, in the order of their names; returns how many. */
+static size_t keys_of(const struct parsed_stream *s, size_t table, const struct qt_column_use *keys[MAX_KEYS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < qt_n_columns(&s->grammar) && n < MAX_KEYS; i++) {
+        const struct qt_column_use *c = qt_column_at(&s->grammar, i);
+        size_t at = n;
+        if (!is_key(s, c) || c->table_at != (int32_t)table)
+            continue;
+        for (; at > 0; at--) {
+            const struct qt_token *a = &keys[at - 1]->name;
+            size_t least = a->len < c->name.len ? a->len : c->name.len;
+            int order = strncasecmp(a->p, c->name.p, least);
+            if (order < 0 || (order == 0 && a->len <= c->name.len))
+                break;
+            keys[at] = keys[at - 1];
+        }
+        keys[at] = c;
+        n++;
+    }
+    return n;
+}
+
+/* One row for each table that is written or locked by values: name has the columns, value their values; NULL where one
+ * is bound to a prepared statement. */
+static int key_row(struct parsed_stream *s, int64_t id, size_t table)
+{
+    const struct qt_column_use *keys[MAX_KEYS];
+    size_t n = keys_of(s, table, keys);
+    int bound = 0;
+    if (n == 0)
+        return 0;
+    qt_col_i64(&s->out.col[C_ID], id);
+    put_text(s, C_WHAT, "key");
+    if (put_table(s, C_TBL, (int32_t)table) != 0)
+        return -1;
+    s->work.len = 0;
+    for (size_t i = 0; i < n; i++) {
+        if ((i > 0 && qt_bytes_add(&s->work, ", ", 2) != 0) || add_name(&s->work, &keys[i]->name) != 0)
+            return -1;
+        bound |= keys[i]->value == NULL;
+    }
+    qt_col_any_text(&s->out.col[C_NAME], s->work.p, s->work.len);
+    nulls(s, C_ROLE, C_ALL);
+    s->work.len = 0;
+    for (size_t i = 0; i < n && !bound; i++)
+        if ((i > 0 && qt_bytes_add(&s->work, ", ", 2) != 0) ||
+            qt_bytes_add(&s->work, keys[i]->value, (size_t)(keys[i]->value_end - keys[i]->value)) != 0)
+            return -1;
+    if (bound)
+        qt_col_null(&s->out.col[C_VALUE]);
+    else
+        qt_col_any_text(&s->out.col[C_VALUE], s->work.p, s->work.len);
+    nulls(s, C_PARAMETER, C_PARAMETER);
+    return 0;
+}
+
 static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_t len)
 {
     struct qt_grammar *g = &s->grammar;
@@ -191,16 +251,12 @@ static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_
         qt_resolve(g);
     if (!s->only_values)
         statement_row(s, id, how);
-    for (size_t i = 0; how == QT_PARSED && i < qt_n_tables(g) && !s->only_values; i++)
-        if (table_row(s, id, i) != 0)
+    for (size_t i = 0; how == QT_PARSED && i < qt_n_tables(g); i++)
+        if ((s->only_values ? key_row(s, id, i) : table_row(s, id, i)) != 0)
             return -1;
-    for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g); i++) {
-        const struct qt_column_use *c = qt_column_at(g, i);
-        if ((!s->only_values || is_key(s, c)) && column_row(s, id, c) != 0)
+    for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g) && !s->only_values; i++)
+        if (column_row(s, id, qt_column_at(g, i)) != 0 || join_row(s, id, i) != 0)
             return -1;
-        if (!s->only_values && join_row(s, id, i) != 0)
-            return -1;
-    }
     return 0;
 }
 

@@ -2,14 +2,15 @@
 """The workload on a terminal: 80 columns, the first few of each list, what was not parsed above all numbers."""
 
 import io
+import json
 from pathlib import Path
 
-from querytape.analyze import show_tape_summary, summarise_tape
+from querytape.analyze import show_tape_summary, summarise_tape, tape_summary_json
 from querytape.analyze.render.workload_terminal import MAX_ROWS, not_parsed
 from rich.console import Console
 
 from tests.analyze.workload.test_workload import buy, event
-from tests.helpers.tapes import make_tape
+from tests.helpers.tapes import MS, SECOND, make_tape
 
 
 def shown(path: Path) -> str:
@@ -28,6 +29,8 @@ def test_a_page_of_eighty_columns(tmp_path: Path) -> None:
         event(5, text) for text in ("BEGIN", "DELETE FROM line WHERE o = 1", "DELETE FROM stock WHERE id = 1", "COMMIT")
     ]
     events += [event(6, f"SELECT a FROM t WHERE column_{n} = 1 AND [bold]") for n in range(2)]
+    events += [event(n, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=n, start_ns=20 * SECOND) for n in (7, 8)]
+    events += [event(9, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=5 * MS, start_ns=20 * SECOND)]
     text = shown(make_tape(tmp_path / "t.tape", events))
     for title in (
         "Columns, by",
@@ -50,3 +53,14 @@ def test_nothing_to_say(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "t.tape", [event(1, "SELECT 1")])
     assert "Columns, by" not in shown(path)
     assert not_parsed(summarise_tape(path).workload) is None
+
+
+def test_values_are_shown_when_asked(tmp_path: Path) -> None:
+    """Literals of hot rows stand in no text and no JSON unless --samples asks for them."""
+    summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, "UPDATE t SET a = 1 WHERE id = 4711")] * 2))
+    for samples in (False, True):
+        out = io.StringIO()
+        show_tape_summary(summary, Console(file=out, width=80), 3, samples)
+        assert ("id = 4711" in out.getvalue()[out.getvalue().index("Rows that are") :]) == samples
+        (row,) = json.loads(tape_summary_json(summary, 3, samples))["workload"]["hot_rows"]
+        assert (row.get("value"), row["number"]) == ("4711" if samples else None, 1)

@@ -189,3 +189,44 @@ def test_constant_reads(tmp_path: Path) -> None:
         ("counted", 3, False, 3 * MS),
         ("summed", 2, True, 2 * MS),
     ]
+
+
+def test_hot_rows(tmp_path: Path) -> None:
+    """The same values on the same table, whatever the digest; reads that lock nothing and single events are no hot rows."""
+    texts = ["UPDATE stock SET qty = qty - 1 WHERE id = 7"] * 3 + ["SELECT qty FROM stock WHERE id = 7 FOR UPDATE"]
+    texts += ["UPDATE stock SET qty = 1 WHERE id = 8", "SELECT qty FROM stock WHERE id = 7"]
+    texts += [
+        "DELETE FROM line WHERE p = 2 AND o = 1",
+        "UPDATE line SET q = 1 WHERE o = 1 AND p = 2",
+        "UPDATE a SET b = 1 WHERE c = 1 OR d = 2",
+    ]
+    events = [event(1 + number % 2, text, lock_ns=1000) for number, text in enumerate(texts)]
+    stock, line = workload(tmp_path, events)["hot_rows"]
+    assert [stock[n] for n in ("table_name", "columns", "value")] == ["stock", "id", "7"]
+    assert [stock[n] for n in ("events", "writes", "sessions", "digests", "lock_ns")] == [4, 3, 2, 2, 4000]
+    assert [line[n] for n in ("columns", "value", "events")] == ["o, p", "1, 2", 2]
+
+
+@pytest.mark.parametrize(("lock_ns", "waits"), [(40 * MS, 1), (10, 0), (None, 1)])
+def test_waits(lock_ns: int | None, waits: int, tmp_path: Path) -> None:
+    """A statement that came to a row before the other's transaction ended; not without a lock time where that is known."""
+    one = [
+        event(1, text, lock_ns=0)
+        for text in ("BEGIN", "UPDATE stock SET qty = 1 WHERE id = 7", "UPDATE line SET q = 1 WHERE o = 2", "COMMIT")
+    ]
+    one = [
+        {**row, "start_ns": one_start, "lock_ns": None if lock_ns is None else 0}
+        for one_start, row in zip(range(0, 400 * MS, 100 * MS), one, strict=True)
+    ]
+    two = [
+        event(2, "DELETE FROM stock WHERE id = 7", start_ns=150 * MS, lock_ns=lock_ns),
+        event(3, "DELETE FROM stock WHERE id = 8", start_ns=151 * MS),
+    ]
+    late = [event(2, "DELETE FROM stock WHERE id = 7", start_ns=900 * MS, lock_ns=lock_ns)]
+    found = workload(tmp_path, sorted([*one, *two, *late], key=lambda row: (row["start_ns"], row["session"])))["waits"]
+    assert len(found) == waits
+    if waits:
+        assert found[0]["digest"] == digest("DELETE FROM stock WHERE id = 7")
+        assert found[0]["held_by"] == digest("UPDATE stock SET qty = 1 WHERE id = 7")
+        assert (found[0]["times"], found[0]["waited"], found[0]["lock_ns"]) == (1, lock_ns and 1, lock_ns)
+        assert (found[0]["signature"], found[0]["held_by_signature"] is not None) == (None, True)
