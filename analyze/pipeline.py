@@ -18,7 +18,7 @@ from .findings.query_plans import plans_of, plans_of_folder
 from .findings.results import unexplained
 from .findings.servers import compare_servers, side_of
 from .findings.telling import ordered_topics, rank_counters, rank_variables
-from .findings.trust import effects, trust
+from .findings.trust import trust
 from .findings.variables import different_variables
 from .model import Report, Settings
 from .plans_report import check_tape
@@ -69,7 +69,7 @@ def build(
         report.variables = rank_variables(report.variables, order)
         report.answers["counters"] = rank_counters(report.answers["counters"], order)
     report.servers = with_causes(report)
-    report.trust = [*trust(report), *effects(report)]
+    report.trust = trust(report)
     return report
 
 

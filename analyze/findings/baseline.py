@@ -15,5 +15,5 @@ def baseline(report: Report) -> str:
     ]
     spread = max(levels, default=1) / min(levels, default=1) - 1
     ratios = [ratio for entry in report.digests if (ratio := (entry["shift"] or {}).get("detectable"))]
-    seen = f"; half of the digests would show a difference of {median_high(ratios) - 1:.0%}" if ratios else ""
-    return f"A against A: the rounds differ by {spread:.1%}{seen}."
+    seen = f"; of half of the statements a change of {median_high(ratios) - 1:.0%} would be seen" if ratios else ""
+    return f"A's own rounds differ from each other by {spread:.1%}{seen}."

@@ -9,6 +9,7 @@ from ...common.units import count, plural
 from ..model import Finding, Report, Severity
 from ..verdicts.verdict import ERRORS
 from .errors import ON_BOTH, by_digest
+from .reasons import reason_words
 
 MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
 # Why an event is skipped although the original sent it and the user did not exclude it; docs/format.md.
@@ -79,7 +80,7 @@ def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
             elif row["status"] == "not_sent" or (row["status"] == "skipped" and row["reason"] in LOST_REASONS):
                 lost[row["reason"] or "unknown"] += row["events"]
         total = lost.total()
-        reasons = ", ".join(f"{count(n)} {reason}" for reason, n in lost.most_common(REASONS_SHOWN))
+        reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in lost.most_common(REASONS_SHOWN))
         yield (total / (executed + total) if total else 0.0), reasons, letter.upper()
 
 

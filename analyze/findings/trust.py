@@ -4,17 +4,14 @@
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from ...common.units import duration
 from ...schemas import Folder
 from ..model import Finding, Report, Severity
-from ..verdicts.verdict import FASTER, SLOWER
 from .coverage import coverage
 from .doubt import named_runs
 from .interference import interference
+from .lateness import lateness, limits_of_replayer
 from .measuring_points import describe
 
-LATE_NS = 5_000_000
-WAITED_SHARE = 0.05
 MIN_STEP_S = 0.5
 MIN_ROUNDS = 3
 # Parameters of a replay that change its load: of two runs they should be equal.
@@ -26,7 +23,7 @@ def trust(report: Report) -> list[Finding]:
     findings = [Finding(Severity.WARNING, _of_tape(warning)) for warning in report.tape.info.get("warnings", [])]
     for name, run in named_runs(report):
         findings += _of_run(name, run)
-    findings += [*coverage(report), *_lateness(report)]
+    findings += [*coverage(report), *limits_of_replayer(report), *lateness(report)]
     findings += [*_comparison(report), *interference(report)] if report.compares else _one_run(report)
     worst_first = list(Severity)
     return sorted(findings, key=lambda finding: worst_first.index(finding.severity))
@@ -49,8 +46,6 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
         yield Finding(
             Severity.PROBLEM, f"The accounting of run {name} does not balance: events of the tape are unaccounted for."
         )
-    for text in info.get("generator", {}).get("warnings", ()):
-        yield Finding(Severity.WARNING, f"Run {name}: {text}.")
     if step := clock_step_s(info.get("clock_pairs") or []):
         yield Finding(
             Severity.WARNING,
@@ -66,45 +61,6 @@ def clock_step_s(pairs: list[list[int]]) -> float | None:
     steps = [(b[1] - a[1] - (b[0] - a[0])) / 1e9 for a, b in pairwise(pairs)]
     worst = max(steps, key=abs, default=0.0)
     return worst if abs(worst) > MIN_STEP_S else None
-
-
-def _lateness(report: Report) -> Iterator[Finding]:
-    """Yield what the replayer's own lateness and sessions that waited do to the times."""
-    for letter in report.sides:
-        rows = {row["cause"]: row for row in report.answers["lateness"] if row["run"] == letter}
-        tool, session = rows.get("tool"), rows.get("session")
-        if tool and tool["p99_ns"] > LATE_NS:
-            yield Finding(
-                Severity.WARNING,
-                f"Run {letter.upper()}: the replayer itself was late by {duration(tool['p99_ns'])} at p99: its machine"
-                " was too busy. Service times hold; response times include this lateness.",
-            )
-        if session and session["events"] and session["over_1ms"] > WAITED_SHARE * session["events"]:
-            share = 100 * session["over_1ms"] / session["events"]
-            yield Finding(
-                Severity.WARNING,
-                f"Run {letter.upper()}: {share:.0f} % of the events waited for the previous answer of their session:"
-                " the target is slower than the original there. Service times hide this; see response times.",
-            )
-
-
-def effects(report: Report) -> list[Finding]:
-    """Return the tool's own lateness where it exceeds the smallest difference that was called; needs the verdicts."""
-    called = [
-        abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
-        for entry in report.digests
-        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and entry["why"].startswith("x")
-    ]
-    late = max((row["p99_ns"] for row in report.answers["lateness"] if row["cause"] == "tool"), default=0)
-    if not called or late <= min(called):
-        return []
-    return [
-        Finding(
-            Severity.INFORMATION,
-            f"The replayer's own lateness ({duration(late)} at p99) exceeds the smallest difference that is called"
-            f" ({duration(min(called))}): response times include it, service times do not.",
-        )
-    ]
 
 
 def _one_run(report: Report) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from ..findings.causes import reason_text
 from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import headline
+from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..findings.variables import value_texts
 from ..model import Report
@@ -40,6 +41,8 @@ def as_html(report: Report) -> str:
         share=share,
         words=WORDS,
         reason=reason_text,
+        reason_words=reason_words,
+        causes=CAUSES,
         errors=error_rows(report, 300),
         value_texts=value_texts,
         baseline=baseline(report) if report.rounds > 1 else None,

@@ -9,12 +9,13 @@ from ...common.units import count, duration
 from ..database import Row
 from ..findings.baseline import baseline
 from ..findings.measuring_points import describe
+from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
 from .answer_text import show_answer
 from .error_rows import show_errors
-from .explanations_text import show_explanations
+from .explanations_text import show_explanations, wrapped
 from .servers_text import show_servers
 from .text_table import StatementList, new_table, print_title
 from .totals import totals
@@ -32,6 +33,7 @@ SHOWN_TOTALS = (
     "response_p99_ns",
 )
 NAME_WIDTH, CELL_WIDTH = 22, 9
+NOT_DUE = "nothing was due (--pace none)"
 TEXT_NAME_WIDTH = 48
 
 
@@ -192,13 +194,22 @@ def _server_times(report: Report, console: Console, top: int) -> None:
 
 
 def _accounting(report: Report, console: Console) -> None:
-    """Show what became of the events, and why they were late: two lines for each run."""
+    """Show what became of the events, and why they were late: two paragraphs for each run."""
     print_title(console, "Accounting and lateness")
     for letter in report.sides:
         rows = [row for row in report.answers["accounting"] if row["run"] == letter]
-        parts = [f"{count(r['events'])} {r['status']}{f' ({reason})' if (reason := r['reason']) else ''}" for r in rows]
-        console.print(f"  {letter.upper()}: {', '.join(parts)}")
+        parts = [
+            f"{count(row['events'])} {row['status'].replace('_', ' ')}{_in_brackets(reason_words(row['reason']))}"
+            for row in rows
+        ]
         late = [row for row in report.answers["lateness"] if row["run"] == letter]
-        causes = [f"{row['cause']} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
-        text = f"late at p99: {', '.join(causes) or 'nothing'}" if late else "nothing was due (--pace none)"
-        console.print(f"[dim]     {text}[/]")
+        causes = [f"{CAUSES[row['cause']]} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
+        text = f"one in a hundred was sent late by at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
+        for line in wrapped(f"{letter.upper()}: {', '.join(parts)}", "  "):
+            console.print(_safe(line), no_wrap=True, crop=False)
+        for line in wrapped(text, "     "):
+            console.print(f"[dim]{_safe(line)}[/]", no_wrap=True, crop=False)
+
+
+def _in_brackets(text: str) -> str:
+    return f" ({text})" if text else ""

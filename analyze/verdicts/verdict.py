@@ -173,12 +173,13 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
         return Verdict(CANNOT_TELL, conditions.disturbed)
     if conditions.unseen and abs(whole.shared) > margin.log:
         ratio = exp(whole.shared)
-        return Verdict(CANNOT_TELL, f"most statements moved together, by x{ratio:.2f}: {conditions.unseen}")
+        return Verdict(CANNOT_TELL, f"most statements take {ratio:.2f} times as long: {conditions.unseen}")
     crossing = test or whole.rounds or whole.middle
     wanted = rounds_needed(conditions.rounds, MIN_EVENTS, crossing.error, crossing.shift, margin.log)
     if conditions.disturbed and test is not whole.middle and test is not whole.rounds:
         return Verdict(CANNOT_TELL, f"{conditions.disturbed}; {wanted}")
-    return Verdict(UNSTABLE, f"its interval crosses the margin; {wanted}")
+    low, high = exp(crossing.low), exp(crossing.high)
+    return Verdict(UNSTABLE, f"takes {low:.2f} to {high:.2f} times as long, too wide to call; {wanted}")
 
 
 def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, float, float]) -> Verdict:

@@ -43,13 +43,13 @@ def _lateness(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[
     usual = [level["late_p99_ns"] for level in (calibration or {}).get("levels", ()) if level["pace"] == "schedule"]
     if probe is not None and late < LATE_FACTOR * probe:
         return [
-            f"events were sent up to {late / 1e6:.1f} ms late (p99), and threads that only sleep woke as late: this"
-            " machine was busy with something else. End that, or replay from another machine"
+            f"one statement in a hundred was sent at least {late / 1e6:.1f} ms late, and threads that only sleep woke"
+            " as late: this machine was busy with something else. End that, or replay from another machine"
         ]
-    known = f"; calibration had {usual[0] / 1e6:.2f} ms" if usual and usual[0] else ""
+    known = f" (`querytape calibrate` on this machine: {usual[0] / 1e6:.2f} ms)" if usual and usual[0] else ""
     return [
-        f"the replayer itself was up to {late / 1e6:.1f} ms late (p99){known}. Put less load on this machine, or"
-        " replay from a larger one"
+        f"the replayer itself sent one statement in a hundred at least {late / 1e6:.1f} ms late{known}. Put less load"
+        " on this machine, or replay from a larger one"
     ]
 
 

@@ -23,6 +23,8 @@
       }
   };
   const ratio = (r) => (r === null || r === undefined ? "-" : "x" + r.toFixed(2));
+  const plain = (r) => (r === null || r === undefined ? "-" : r.toFixed(2));
+  const times = (r) => plain(r) + " times";
   const css = (verdict) => ({ slower: "bad", "errors changed": "bad", faster: "good", unstable: "warn" })[verdict] || "soft";
 
   charts.drawAll(data.charts);
@@ -36,7 +38,7 @@
     ["ratio", (d) => d.ratio, ratio], ["lost", (d) => d.lost, duration],
     ["errors A", (d) => side(d, "a", "errors"), count], ["errors B", (d) => side(d, "b", "errors"), count],
   ] : [
-    ["digest", (d) => d.id, null, "l"], ["statement", (d) => d.text, null, "l"], ["n", (d) => side(d, "a", "n"), count],
+    ["statement", (d) => d.text, null, "l"], ["n", (d) => side(d, "a", "n"), count],
     ["p50", (d) => side(d, "a", "p50"), duration], ["p95", (d) => side(d, "a", "p95"), duration],
     ["p99", (d) => side(d, "a", "p99"), duration], ["total", (d) => side(d, "a", "total"), duration],
     ["errors", (d) => side(d, "a", "errors"), count], ["tape p50", (d) => side(d, "a", "tape_p50"), duration],
@@ -48,11 +50,16 @@
     const line = make("tr");
     for (const [name, value, shown, where] of columns) {
       const cell = make("td", null, where);
-      if (name === "verdict" || name === "digest") {
+      cell.dataset.label = name;
+      if (name === "verdict") {
         const link = make("a", value(d)); link.href = "#d" + d.id;
         cell.append(link);
-        if (name === "verdict") { link.className = css(d.verdict); cell.append(make("br"), make("small", d.why, "soft")); }
-      } else if (name === "statement") cell.append(make("code", d.text.length > 160 ? d.text.slice(0, 157) + "..." : d.text));
+        if (name === "verdict") { cell.classList.add("verdict"); link.className = css(d.verdict); cell.append(make("br"), make("small", d.why, "soft")); }
+      } else if (name === "statement") {
+        const text = make("code", d.text.length > 160 ? d.text.slice(0, 157) + "..." : d.text), link = make("a");
+        cell.classList.add("statement");
+        if (data.compares) cell.append(text); else { link.href = "#d" + d.id; link.append(text); cell.append(link); }
+      }
       else cell.textContent = shown(value(d));
       line.append(cell);
     }
@@ -112,7 +119,7 @@
     const box = make("div", null, "wide"), whole = make("table"), top = make("tr"), inner = make("tbody"), first = make("thead");
     heads.forEach((text, i) => top.append(make("th", text, i ? null : "l")));
     first.append(top);
-    rows.forEach((cells) => { const line = make("tr"); cells.forEach((text, i) => line.append(make("td", text, i ? null : "l"))); inner.append(line); });
+    rows.forEach((cells) => { const line = make("tr"); cells.forEach((text, i) => { const cell = make("td", text, i ? null : "l"); cell.dataset.label = heads[i]; line.append(cell); }); inner.append(line); });
     whole.append(first, inner); box.append(whole);
     return box;
   };
@@ -176,14 +183,14 @@
     const parts = [], later = [], close = make("button", "close", "button close");
     close.type = "button";
     close.addEventListener("click", () => { location.hash = "digests"; });
-    const title = make("h2", d.verdict ? d.verdict : "digest " + d.id), word = make("small", d.why ? ": " + d.why : "", "soft");
+    const title = make("h2", d.verdict ? d.verdict : "Statement"), word = make("small", d.why ? ": " + d.why : "", "soft");
     title.className = css(d.verdict); title.append(word);
     parts.push(close, title, make("p", `digest ${d.id}, ${d.class}`, "sub"), make("pre", d.pretty || d.text));
     if (d.low !== null && d.high !== null)
-      parts.push(make("p", [`B takes ${ratio(d.ratio)} the time of A (90\u00a0% interval ${ratio(d.low)} to ${ratio(d.high)}).`,
-        d.detectable ? `A change of ${ratio(d.detectable)} would have been seen.` : "",
-        d.p95[0] !== null ? `p95 changed by ${ratio(d.p95[0])} to ${ratio(d.p95[1])} (95\u00a0% interval).` : "",
-        d.tail_share !== null ? `Its share of the report's change beyond p99 is ${(100 * d.tail_share).toFixed(0)}\u00a0%.` : ""].filter(Boolean).join(" ")));
+      parts.push(make("p", [`B takes ${times(d.ratio)} as long as A (90\u00a0% interval: ${plain(d.low)} to ${plain(d.high)} times).`,
+        d.detectable ? `A change to ${times(d.detectable)} as long would have been seen.` : "",
+        d.p95[0] !== null ? `The slowest 5\u00a0% begin at ${plain(d.p95[0])} to ${plain(d.p95[1])} times A's time (95\u00a0% interval).` : "",
+        d.tail_share !== null ? `Of what the slowest hundredth of all statements lost or gained, ${(100 * d.tail_share).toFixed(0)}\u00a0% is this one's.` : ""].filter(Boolean).join(" ")));
     const both = make("div", null, "two"), right = make("div");
     both.append(quantiles(d), right);
     parts.push(both);
@@ -210,6 +217,11 @@
   addEventListener("keydown", (event) => {
     if (event.key === "/" && document.activeElement.tagName !== "INPUT") { event.preventDefault(); document.getElementById("search").focus(); }
     if (event.key === "Escape" && !details.hidden) location.hash = "digests";
+  });
+  // On a narrow screen each row is a card: its cells name their columns.
+  document.querySelectorAll("table").forEach((whole) => {
+    const names = [...whole.querySelectorAll("thead th")].map((th) => th.textContent);
+    whole.querySelectorAll("tbody tr").forEach((line) => [...line.children].forEach((cell, i) => { cell.dataset.label ??= names[i] ?? ""; }));
   });
   choose();
   follow();

@@ -17,9 +17,10 @@ def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
     digests: list[Row] = [{"shift": {"detectable": value}} for value in (1.04, 1.08, 1.5, None)] + [{"shift": None}]
     report = Report(small_report.tape, [], [], answers={"rounds": rounds}, digests=digests)
     assert (
-        baseline(report) == "A against A: the rounds differ by 5.0%; half of the digests would show a difference of 8%."
+        baseline(report)
+        == "A's own rounds differ from each other by 5.0%; of half of the statements a change of 8% would be seen."
     )
     assert (
         baseline(Report(small_report.tape, [], [], answers={"rounds": rounds}))
-        == "A against A: the rounds differ by 5.0%."
+        == "A's own rounds differ from each other by 5.0%."
     )

@@ -89,7 +89,7 @@ def test_what_is_not_sent_counts(tmp_path: Path, side: str, unsent: int, expecte
     texts = [finding.text for finding in report.trust if "was not sent" in finding.text]
     assert len(texts) == (0 if not unsent else 2 if side == "both" else 1)
     if unsent == 36:
-        assert texts[0].endswith("9.0 % of what was to be sent was not sent: 36 not_prepared.")
+        assert texts[0].endswith("9.0 % of what was to be sent was not sent: 36: their PREPARE is missing or failed.")
         found = headline(report)
         assert found is not None
         assert "9.0 % of what was to be sent" in found.sentence
@@ -120,7 +120,10 @@ def test_no_stays_no_and_says_what_was_not_tried(tmp_path: Path) -> None:
     found = headline(report)
     assert found is not None
     assert found.answer == "no"
-    assert "Besides, 9.0 % of what was to be sent to B was not sent (36 not_prepared)." in found.sentence
+    assert (
+        "Besides, 9.0 % of what was to be sent to B was not sent (36: their PREPARE is missing or failed)."
+        in found.sentence
+    )
 
 
 def test_one_run_has_its_own_sentence(tmp_path: Path) -> None:

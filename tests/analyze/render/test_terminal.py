@@ -49,5 +49,5 @@ def test_rounds(small_paths: tuple[Path, Path, Path], tmp_path: Path) -> None:
     a, b = ([pair[side] for pair in runs] for side in (0, 1))
     text = terminal_text(build(small_paths[0], a, b))
     assert "Rounds; latency relative to A's first" in text
-    assert "A against A: the rounds differ by 0.0%" in text
+    assert "A's own rounds differ from each other by 0.0%" in text
     assert "a1.run (first of 2 rounds)" in " ".join(text.split())
