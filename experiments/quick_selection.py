@@ -30,6 +30,7 @@ WAITING = (
     "wait_for_executed_gtid_set",
     "wait_until_sql_thread_after_gtids",
 )
+SETTINGS = "BEGIN, COMMIT, SET and the like"  # as quick_digests.sql has it
 WITHOUT_SAMPLE = "reads of which the tape has no whole statement"
 WITHOUT_TIME = "reads for which there was no time"
 
@@ -80,9 +81,14 @@ class Questions:
         return share
 
     def as_json(self) -> dict[str, Any]:
-        """Return what is asked and what is not, for tape.json."""
+        """Return what is asked and what is not, for tape.json; `share_not_asked`: of the time, SET and COMMIT aside."""
+        asked, missed = self.asked(), [share for reason, share in self.left.items() if reason != SETTINGS]
+        missed_ns, missed_events = sum(share.tape_ns for share in missed), sum(share.events for share in missed)
+        of_time = missed_ns / max(missed_ns + asked.tape_ns, 1)
+        of_events = missed_events / max(missed_events + asked.events, 1)
         rows = {reason: vars(share) for reason, share in sorted(self.left.items(), key=lambda item: -item[1].tape_ns)}
-        return {"asked": vars(self.asked()), "not_asked": rows}
+        share = of_time if asked.tape_ns else of_events
+        return {"asked": vars(asked), "not_asked": rows, "share_not_asked": share}
 
 
 def choose(tape: Folder, stored: Collection[str]) -> Questions:

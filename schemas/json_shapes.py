@@ -32,6 +32,7 @@ SERVER = {
     "identity": "any",
     "time_zone": "text?",
 }
+ASKED = {"digests": "count", "events": "count", "tape_ns": "count"}
 SHAPES: dict[str, dict[str, Any]] = {
     "tape": {
         "format_version": "int",
@@ -53,6 +54,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "pseudonymized": "bool?",
         "carried": "count?",
         "read_in_several_ways": "count?",
+        "quick": {"?": True, "asked": ASKED, "not_asked": {"*": ASKED}, "share_not_asked": "number"},
         "warnings": [{"kind": "text", "text": "text"}],
         "known_columns": ["text"],
         "server": SERVER,

@@ -30,7 +30,7 @@ REASONS_SHOWN = 3
 
 def missing_sentences(report: Report) -> list[str]:
     """Return what keeps the answer from being yes, each in a few words: more than MAX_MISSING was not tried."""
-    sentences = []
+    sentences = _not_asked(report)
     share, reasons, side = max(_not_sent(report), default=(0.0, "", ""))
     if share > MAX_MISSING:
         sentences.append(f"{_percent(share)} of what was to be sent to {side} was not sent ({reasons})")
@@ -40,6 +40,18 @@ def missing_sentences(report: Report) -> list[str]:
     if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
         sentences.append(_unknown_text(report))
     return sentences
+
+
+def _not_asked(report: Report) -> list[str]:
+    """Return what `compare --quick` did not ask, where that is more than MAX_MISSING: its tape says so."""
+    quick = report.tape.info.get("quick") or {}
+    share = float(quick.get("share_not_asked") or 0)
+    if share <= MAX_MISSING:
+        return []
+    rows = sorted(quick.get("not_asked", {}).items(), key=lambda item: -int(item[1].get("tape_ns", 0)))
+    reasons = ", ".join(reason for reason, _ in rows[:REASONS_SHOWN])
+    known = "time" if quick.get("asked", {}).get("tape_ns") else "statements"
+    return [f"{_percent(share)} of the tape's {known} was not asked by --quick ({reasons}): a replay tells"]
 
 
 def few_failed(report: Report) -> str:

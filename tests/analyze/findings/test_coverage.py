@@ -133,3 +133,17 @@ def test_one_run_has_its_own_sentence(tmp_path: Path) -> None:
 
 
 UNSENT_ROWS = [UNSENT] * 36
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, "yes"), (0.009, "yes"), (0.3, "cannot tell")])
+def test_what_quick_mode_did_not_ask_is_no_yes(tmp_path: Path, share: float, expected: str) -> None:
+    """The reasons stand in the answer, those with most time first."""
+    rows = {"reads that lock": {"tape_ns": 1}, "writes": {"tape_ns": 9}}
+    quick = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": share}
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": f"{1:016x}"}] * EVENTS, quick=quick)
+    report = build(
+        tape, [make_run(tmp_path / "a.run", tape, [{}] * EVENTS)], [make_run(tmp_path / "b.run", tape, [{}] * EVENTS)]
+    )
+    assert answer(report) == expected
+    said = "30.0 % of the tape's time was not asked by --quick (writes, reads that lock): a replay tells"
+    assert missing_sentences(report) == ([said] if share == 0.3 else [])
