@@ -53,7 +53,7 @@ def counter_lines(report: Report) -> Iterator[str]:
         return
     yield "  Counters of the servers, for each 1,000 statements:"
     for row in rows[:MAX_COUNTERS]:
-        yield f"    {printable(row['name']):<40} {count(row['a']):>14} in A {count(row['b']):>14} in B"
+        yield f"    {printable(row['name']):<38} {count(row['a']):>12} in A {count(row['b']):>12} in B"
     if len(rows) > MAX_COUNTERS:
         yield f"    and {len(rows) - MAX_COUNTERS:,} more: --html or --json show them"
 

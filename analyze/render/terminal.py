@@ -126,8 +126,15 @@ def _digests(report: Report, console: Console, top: int) -> None:
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
     for entry in changed[:top]:
         name, cells = _compared(entry) if report.compares else _single(entry)
-        statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"))
+        whole = f"{entry['verdict']}: {entry['why']}"
+        why = wrapped(entry["why"], "  ") if entry["why"] and name != whole and not _says_why(entry) else []
+        statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"), why)
     _hidden(console, len(report.digests) - len(changed[:top]))
+
+
+def _says_why(entry: Row) -> bool:
+    """Whether the verdict in a few words has all of the reason, or there is no verdict."""
+    return not entry["verdict"] or (entry["verdict"] == ERRORS and bool(entry["new_errors"]))
 
 
 def _hidden(console: Console, rows: int) -> None:
@@ -145,6 +152,8 @@ def _compared(entry: Row) -> tuple[str, list[str]]:
     elif entry["verdict"] in (SLOWER, FASTER):
         name = f"{entry['verdict']}: {entry['why']}"
     else:
+        name = entry["verdict"]
+    if len(name) >= NAME_WIDTH:  # the reason has lines of its own
         name = entry["verdict"]
     return printable(name, NAME_WIDTH - 1), [count(b.get("n")), *times, duration(pair.get("lost_ns"))]
 

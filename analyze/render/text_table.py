@@ -37,10 +37,12 @@ class StatementList:
         """Print the line of column names."""
         self.console.print(f"[dim]{'':{self.name_width}}{self._row(cells)}[/]", no_wrap=True)
 
-    def add(self, name: str, cells: Sequence[str], text: str, style: str = "bold") -> None:
-        """Print one statement."""
+    def add(self, name: str, cells: Sequence[str], text: str, style: str = "bold", more: Sequence[str] = ()) -> None:
+        """Print one statement; the lines of `more` follow the line of its numbers."""
         shown = escape(f"{name:{self.name_width}}")
         self.console.print(f"[{style}]{shown}[/]{self._row(cells)}", no_wrap=True)
+        for line in more:
+            self.console.print(escape(line), no_wrap=True, crop=False)
         self.console.print(f"  [dim]{escape(printable(text, TEXT_WIDTH))}[/]", no_wrap=True)
 
     def _row(self, cells: Sequence[str]) -> str:

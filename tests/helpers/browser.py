@@ -62,6 +62,14 @@ class Browser:
             assert time.monotonic() < until, f"{url}: the page's script did not come to its end"
             time.sleep(0.1)
 
+    def resize(self, width: int, height: int, dark: bool = False) -> None:
+        """Show pages as a screen of this size does, in its light or dark colours."""
+        self._ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._ask("Emulation.setEmulatedMedia", features=[scheme])
+
     def run(self, script: str) -> Any:
         """Return the value of an expression, awaited where it is a promise."""
         found = self._ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)

@@ -5,7 +5,9 @@ from dataclasses import replace
 
 from querytape.analyze import Report
 from querytape.analyze.findings.telling import TOPICS, rank_variables
-from querytape.analyze.render.explanations_text import plan_lines, variable_lines
+from querytape.analyze.render.explanations_text import counter_lines, plan_lines, variable_lines
+
+from tests.helpers.reports import terminal_text
 
 SWITCHES = [f"switch_{number}=on" for number in range(30)]
 
@@ -45,3 +47,21 @@ def test_plans_name_their_statement(report: Report) -> None:
     assert lines[1] == f"    {report.digests[0]['text']}"
     assert digest[:8] not in "".join(lines)
     assert max(map(len, lines)) <= 80
+
+
+def test_counters(report: Report) -> None:
+    """Both sides, in 80 columns; those that hardly differ are not there, and the rest is counted."""
+    rows = [{"name": f"Innodb_buffer_pool_read_ahead_{n}", "a": 1e6, "b": 2e9, "weight": 7.0} for n in range(9)]
+    answers = {**report.answers, "counters": [*rows, {"name": "Sort_scan", "a": 1, "b": 1, "weight": 0.0}]}
+    lines = list(counter_lines(replace(report, answers=answers)))
+    assert max(map(len, lines)) <= 80
+    assert lines[-1] == "    and 3 more: --html or --json show them"
+    assert "Sort_scan" not in "".join(lines)
+
+
+def test_long_reasons_have_lines_of_their_own(report: Report) -> None:
+    """A verdict's reason is whole on a terminal, however long it is."""
+    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
+    digests = [{**report.digests[0], "verdict": "cannot tell", "why": why}]
+    text = terminal_text(replace(report, digests=digests))
+    assert " ".join(text.split()).count(why) >= 1

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report in a real browser: charts, search, sorting, statement details, hostile texts."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,29 @@ def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureReque
     assert found["matching"] == 0
     assert found["requests"] == 0
     assert "window.hacked" in as_json(build(tape, [run], [run]))
+
+
+PHONE = """
+(() => {
+  const all = (q) => [...document.querySelectorAll(q)], cell = document.querySelector("#digests tbody td:nth-child(4)");
+  return { wide: document.documentElement.scrollWidth, cut: all(".wide").filter((w) => w.scrollWidth > w.clientWidth + 1).length,
+    outside: all("td, li, p, h2").filter((e) => e.getBoundingClientRect().right > innerWidth + 1).length,
+    label: getComputedStyle(cell, "::before").content, why: getComputedStyle(document.querySelector("td.verdict small")).fontSize };
+})()
+"""
+
+
+def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """On 390 pixels nothing is cut off at the side, light and dark: rows are cards whose cells name their columns."""
+    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
+    digests = [{**entry, "why": why, "text": "select a_very_long_name_" * 9} for entry in report.digests]
+    rows = [{"name": "a_name_of_some_length", "a": "x" * 300, "b": None, "topic": "memory"}]
+    file = tmp_path / "page.html"
+    file.write_text(as_html(replace(report, digests=digests, variables=rows)), encoding="utf-8")
+    with browser(tmp_path, request) as chromium:
+        for dark in (False, True):
+            chromium.resize(390, 844, dark)
+            chromium.open(file.as_uri())
+            found = chromium.run(PHONE)
+            assert (found["wide"], found["cut"], found["outside"]) == (390, 0, 0)
+            assert "p50 A" in found["label"]
