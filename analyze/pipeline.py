@@ -11,6 +11,7 @@ from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests, with_causes
+from .findings.contradictions import contradiction
 from .findings.errors import ON_BOTH, by_digest
 from .findings.interference import conditions
 from .findings.over_time import observations
@@ -20,6 +21,7 @@ from .findings.servers import compare_servers, side_of
 from .findings.telling import ordered_topics, rank_counters, rank_variables
 from .findings.trust import trust
 from .findings.variables import different_variables
+from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
 from .plans_report import check_tape
 from .verdicts.columns import Columns
@@ -68,6 +70,8 @@ def build(
         order = ordered_topics(report.digests, any(True for _ in unexplained(report)))
         report.variables = rank_variables(report.variables, order)
         report.answers["counters"] = rank_counters(report.answers["counters"], order)
+    for entry in report.digests:
+        entry["note"] = contradiction(report, entry) if report.compares else None
     report.servers = with_causes(report)
     report.trust = trust(report)
     return report
@@ -119,6 +123,7 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.set_variable("errors_known", "errno" in tape_info.get("known_columns", []), "BOOLEAN")
     database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
     database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
+    database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
     database.set_variable("b", "b" if report.b else None, "VARCHAR")
     for view, table in (("tape_event", "events"), ("tape_digest", "digests")):
         database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {report.tape.source(table)}")
@@ -140,6 +145,14 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     ((last_ns,),) = database.con.execute("SELECT max(done_ns) FROM outcome").fetchall()
     report.bin_ns = max(1, -(-(last_ns or 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
     database.set_variable("bin_ns", report.bin_ns, "BIGINT")
+
+
+def sort_lost(report: Report) -> bool:
+    """Whether GROUP BY sorts on the first side and not on the second; before a single run is the tape's server."""
+    said = [str(run.info.get("target", {}).get("version") or "") for run in report.runs]
+    first, *others = said if report.b else (str(report.tape.info.get("server_version") or ""), *said)
+    before, after = tape_version(first), tape_version(others[0])
+    return before is not None and after is not None and sorts_groups(before) and not sorts_groups(after)
 
 
 def _view_samples(database: AnalysisDatabase, report: Report) -> None:

@@ -19,6 +19,7 @@ from ..replay import ReplayOptions, Watcher, replay
 from ..schemas import open_folder
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
+from .query_cache import KEPT, query_cache, set_back
 
 PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
 
@@ -61,6 +62,7 @@ def run_comparison(
     if not folder.exists():
         make_private(folder)
     plan.write(folder / PLAN_FILE)
+    set_back_caches(plan, folder, make_options, say)
     for side, name in plan.steps():
         path = folder / name
         if is_complete(path):
@@ -69,12 +71,27 @@ def run_comparison(
         say(f"{name}: {plan.targets[side]}")
         reset_targets(plan, side, path.stem)
         time.sleep(plan.pause_ns / 1e9)
-        with make_options(side, path) as options:
+        with make_options(side, path) as options, ExitStack() as stack:
+            for number, target in enumerate(filter(None, (options.target, options.reads_to))):
+                kept = folder / f"{side}{number or ''}.{KEPT}"
+                stack.enter_context(query_cache(target, plan.query_cache, kept, say))
             summary = replay(plan.tape, options, make_watcher())
         if not summary.complete:
             raise QuerytapeError(
                 f"{path}: {summary.info['partial'] or 'the accounting does not balance'}; the comparison ends here"
             )
+
+
+def set_back_caches(plan: ComparePlan, folder: Path, make_options: MakeOptions, say: Callable[[str], None]) -> None:
+    """Set query caches back that a comparison which was killed left off. Raises TargetError where that fails."""
+    for kept in sorted(folder.glob(f"[ab]*.{KEPT}")):
+        if plan.targets[kept.name[0]].startswith("sandbox"):
+            kept.unlink()  # that server is gone
+            continue
+        with make_options(kept.name[0], folder / "again.run") as options:
+            target = options.target if kept.name[1] == "." else options.reads_to
+            if target is not None:
+                set_back(target, kept, say)
 
 
 def reset_targets(plan: ComparePlan, side: str, name: str) -> None:

@@ -12,6 +12,7 @@ from ..analyze.model import Settings
 from ..replay import ReplayOptions, Watcher
 from .compare import complete_rounds, run_comparison
 from .compare_plan import ComparePlan
+from .query_cache import KEEP
 
 AnyPath = str | PathLike[str]
 
@@ -20,13 +21,15 @@ AnyPath = str | PathLike[str]
 class CompareOptions:
     """How often both sides are run. `warmup`: rounds before that are not compared. `pause_ns`: before each run.
 
-    `reset`: a shell command that is run before each run, to restore the targets' data.
+    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: of servers that
+    have one: keep, off (during each run) or flush (before it).
     """
 
     rounds: int = 5
     warmup: int = 0
     pause_ns: int = 5_000_000_000
     reset: str | None = None
+    query_cache: str = KEEP
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,15 @@ def compare(
     options = options or CompareOptions()
     sides = {"a": a, "b": b}
     targets = {side: f"mysql://{one.target.name}" for side, one in sides.items()}
-    plan = ComparePlan(Path(tape).absolute(), targets, options.rounds, options.warmup, options.pause_ns, options.reset)
+    plan = ComparePlan(
+        Path(tape).absolute(),
+        targets,
+        options.rounds,
+        options.warmup,
+        options.pause_ns,
+        options.reset,
+        query_cache=options.query_cache,
+    )
 
     def make_options(side: str, path: Path) -> AbstractContextManager[ReplayOptions]:
         return nullcontext(replace(sides[side], output=path))

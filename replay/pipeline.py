@@ -18,6 +18,7 @@ from ..servers.facts import Facts, gather
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .observe.host import Host, SshHost
+from .observe.query_cache import cache_counters
 from .observe.schema_facts import keep_schema_facts, tape_schemas
 from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
@@ -81,6 +82,10 @@ def run_plan(
 ) -> RunSummary:
     """Run a checked plan into its folder. `facts`: of the target; `hosts`: its machine and this one, where seen."""
     info = first_info(plan, options, facts, read_target)
+    reads = read_target or facts  # the server whose query cache may answer
+    if "query_cache_type" in reads.variables:
+        counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
+        info["query_cache"] = {"before": counters, "after": None}
     running = Replay(plan, options, folder, info, watcher, hosts)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
         folder.write(info)

@@ -22,6 +22,7 @@ from .checks.preflight import counted
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
 from .observe.order import order_warnings
+from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
 from .observe.saturation import warnings
 from .observe.toolkit import keep_summaries
@@ -110,12 +111,14 @@ def _finish(run: EndedRun) -> RunSummary:
         variables_changed=None,
         summaries=[],
         query_plans=0,
+        query_cache=run.info.get("query_cache"),
         problems_afterwards=[],
     )
     run.info["files"] = file_entries(folder)
     run.info["generator"]["warnings"] = order_warnings(run.info) + warnings(run.info, last_calibration())
     run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
+    run.info["query_cache"] = _try(run, "query_cache", _query_cache)
     run.info["summaries"] = _try(run, "summaries", _summaries)
     run.info["query_plans"] = _try(run, "query_plans", _query_plans)
     run.info["files"] = file_entries(folder)
@@ -192,6 +195,15 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
         return None
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     return {name: [before.get(name), after.get(name)] for name in names if name not in VOLATILE_VARIABLES}
+
+
+def _query_cache(run: EndedRun) -> dict[str, Any] | None:
+    """Return the counters of the query cache before and after the run; None of a server that has none."""
+    before = (run.info["query_cache"] or {}).get("before")
+    if before is None:
+        return None
+    reads = run.options.reads_to or run.options.target
+    return {"before": before, "after": cache_counters(reads, run.options.connect_timeout_s)}
 
 
 def _summaries(run: EndedRun) -> list[str]:

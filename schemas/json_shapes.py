@@ -105,6 +105,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "variables_changed": {"?": True, "*": ["text?"]},
         "summaries": ["text"],
         "query_plans": "count?",
+        "query_cache": {"?": True, "before": {"?": True, "*": "count"}, "after": {"?": True, "*": "count"}},
         "sampling_problem": "text?",
         "drain": {"?": True, "*": "number?"},
         "sessions": {"?": True, "*": "count"},

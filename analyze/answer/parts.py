@@ -10,7 +10,7 @@ from ...common.units import duration, plural
 from ..database import Row
 from ..findings.errors import NEW_ERRORS, by_digest
 from ..model import Report
-from ..verdicts.verdict import SLOWER
+from ..verdicts.verdict import CANNOT_TELL, SLOWER, UNSTABLE
 
 BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
 PARTS = (BREAKS, ELSE, SLOW)
@@ -21,7 +21,7 @@ class Part:
     """One part: how many digests and events, and which shares of all events and of all time they are.
 
     `explained`: how many of the events have a reason for which two servers that are both right may differ. `lost_ns`:
-    what B takes longer. `time_share` is None where no times are known.
+    what B takes longer. `time_share` is None where no times are known. `untold`: digests of which it can't be told.
     """
 
     name: str
@@ -31,9 +31,13 @@ class Part:
     time_share: float | None
     explained: int = 0
     lost_ns: int = 0
+    untold: int = 0
 
     def said(self) -> str:
         """Return it in a few words."""
+        untold = f"of {plural(self.untold, 'digest')} it can't be told" if self.untold else ""
+        if not self.events:
+            return f"nothing{' that is certain; ' if untold else ''}{untold}"
         words = [f"{plural(self.digests, 'digest')}, {plural(self.events, 'event')}"]
         words.append(f"{share(self.events_share)} of the traffic")
         if self.time_share is not None:
@@ -42,7 +46,7 @@ class Part:
             words.append(f"{self.explained:,} of the events with a known reason")
         if self.lost_ns:
             words.append(f"{duration(self.lost_ns)} {'lost' if self.lost_ns > 0 else 'gained in sum'}")
-        return ", ".join(words)
+        return "; ".join(filter(None, (", ".join(words), untold)))
 
 
 def question(report: Report) -> str:
@@ -98,6 +102,7 @@ def parts_of(report: Report) -> list[Part]:
                 min(1.0, time / all_time) if all_time else None,
                 known if name == ELSE else 0,
                 lost,
+                report.count(CANNOT_TELL) + report.count(UNSTABLE) if name == SLOW else 0,
             )
         )
     return parts

@@ -3,13 +3,19 @@
 
 from ..database import Row
 
-# By `known` of results.sql.
+# By `reason` of results.sql.
 REMEDIES = {
     "asks the time": "nothing, if it is to be so; --now original of the replay takes it out",
     "random": "nothing, if it is to be so",
     "asks about its session or server": "nothing, if the application does not depend on it",
     "asks about the server": "nothing, if the application does not depend on it",
     "LIMIT without ORDER BY": "add ORDER BY: which rows come is up to the server",
+    "GROUP BY no longer sorts": "add ORDER BY: before MySQL 8.0 GROUP BY sorted its rows, too",
+    "an earlier write to its tables failed on one side": "it follows from what breaks: see there first",
+    "ties in ORDER BY, or another collation": "add columns to ORDER BY until no two rows tie; compare collations",
+    "perhaps ties in ORDER BY under LIMIT": "add columns to ORDER BY until no two rows tie, else compare the data",
+    "rows without ORDER BY": "add ORDER BY if the order matters: it is up to the server",
+    "GROUP_CONCAT without ORDER BY": "add ORDER BY inside GROUP_CONCAT",
 }
 # By `kind` of results.sql.
 UNKNOWN = {
@@ -22,4 +28,4 @@ UNKNOWN = {
 
 def remedy_of(row: Row) -> str:
     """Return what to do about a row of results.sql."""
-    return REMEDIES.get(row["known"] or "") or UNKNOWN[row["kind"]]
+    return REMEDIES.get(row["reason"] or "") or UNKNOWN[row["kind"]]

@@ -73,7 +73,7 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
                 cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
             yield BREAKS, cause, False, row["digest"], row["events"], 0
     for row in other_results(report):
-        cause = Cause(row["known"] or KINDS[row["kind"]], remedy_of(row))
+        cause = Cause(row["reason"] or KINDS[row["kind"]], remedy_of(row))
         yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
@@ -84,6 +84,10 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
 def _why_slower(report: Report, entry: Row) -> Cause:
     """Return what may have made a digest slower: a difference of the servers, or of the plans."""
     digest = entry["digest"]
+    if entry["note"]:
+        return Cause(
+            "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
+        )
     for difference in report.servers.differences:
         if digest in difference.changed:
             return Cause(difference.text, "make B as A is, and compare again")

@@ -77,6 +77,8 @@ def _worst(report: Report) -> str:
     if entry is None:
         return ""
     lost = f", {duration(entry['pair']['lost_ns'])} lost" if entry["verdict"] == SLOWER and entry["pair"] else ""
+    if entry["note"]:
+        lost = f", {entry['note']}"
     return f" Worst: {printable(entry['text'], TEXT_SHOWN)} ({entry['why']}{lost})."
 
 

@@ -85,6 +85,11 @@ def tape_version(said: str | None) -> Version | None:
     return Version(family, tuple(int(part) for part in match.groups()))
 
 
+def sorts_groups(version: Version) -> bool:
+    """Whether GROUP BY also sorts: MariaDB's does, MySQL's did before 8.0."""
+    return version.family == "mariadb" or version.numbers < (8,)
+
+
 def applicable(source: Version | None, target: Version) -> list[Rule]:
     """Return the rules for the way from `source` (None: unknown) to `target`.
 

@@ -9,6 +9,7 @@ from ...common.units import duration
 from ..answer.parts import BREAKS, ELSE, SLOW, Part, parts_of, question, share
 from ..answer.to_do import Task, to_do
 from ..findings.headline import NO, UNKNOWN, YES, headline
+from ..findings.query_cache import cache_sentence
 from ..model import Report
 from .text_table import TEXT_WIDTH, new_table
 
@@ -22,6 +23,8 @@ def show_answer(report: Report, console: Console) -> None:
     answer = headline(report)
     if answer is None:
         return
+    if said := cache_sentence(report):
+        console.print(f"[yellow]{_safe(said)}[/]")
     console.print(f"\n[bold]{_safe(question(report))}[/]")
     console.print(f"[bold {ANSWER_COLOURS[answer.answer]}]{_safe(answer.sentence)}[/]\n")
     table = new_table("", "digests", "events", "of traffic", "of time", "lost")
@@ -40,11 +43,12 @@ def show_answer(report: Report, console: Console) -> None:
 
 def _cells(part: Part) -> list[str]:
     """Return the cells of one part; a dash for each number of an empty one."""
+    name = f"{part.name} (of {part.untold:,} it can't be told)" if part.untold else part.name
     if not part.events:
-        return [part.name, "0", "0", "-", "-", "-"]
+        return [name, "0", "0", "-", "-", "-"]
     time = "-" if part.time_share is None else share(part.time_share)
     lost = duration(part.lost_ns) if part.name == SLOW else "-"
-    return [part.name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time, lost]
+    return [name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time, lost]
 
 
 def _task(report: Report, console: Console, number: int, task: Task) -> None:

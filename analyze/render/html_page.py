@@ -13,6 +13,7 @@ from ..findings.causes import reason_text
 from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import headline
+from ..findings.query_cache import cache_sentence
 from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..findings.variables import value_texts
@@ -39,6 +40,7 @@ def as_html(report: Report) -> str:
         parts=parts_of(report) if report.compares else [],
         tasks=to_do(report) if report.compares else [],
         share=share,
+        cache=cache_sentence(report) if report.compares else None,
         words=WORDS,
         reason=reason_text,
         reason_words=reason_words,

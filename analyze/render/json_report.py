@@ -11,6 +11,7 @@ from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.headline import headline
 from ..findings.plan_json import accesses
+from ..findings.query_cache import cache_use
 from ..model import Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 
@@ -30,6 +31,7 @@ def as_dict(report: Report) -> dict[str, Any]:
             for run in (*report.a, *report.b)
         ],
         "headline": answer._asdict() if answer else None,
+        "query_cache": {letter: use._asdict() for letter, use in cache_use(report).items()},
         **(answer_dict(report) if answer else {"question": None, "parts": None, "to_do": None}),
         "verdicts": {word: report.count(word) for word in words} if report.compares else None,
         "margin": {"ratio": report.settings.margin.ratio, "ns": report.settings.margin.ns},

@@ -8,6 +8,7 @@ from ..answer.to_do import to_do
 from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.headline import headline
+from ..findings.query_cache import cache_sentence
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
 from .error_rows import error_rows
@@ -28,6 +29,8 @@ def as_markdown(report: Report) -> str:
             f"- **{letter}** {_text(run.path.name)}: {_text(target.get('name'))}, {_text(target.get('version'))}"
         )
     lines += _servers(report)
+    if said := cache_sentence(report):
+        lines += ["", f"**{_text(said)}**"]
     if answer := headline(report):
         lines += ["", _text(question(report)), "", f"**{_text(answer.sentence)}**", *_parts(report), *_to_do(report)]
     lines.append("")
@@ -55,7 +58,7 @@ def _servers(report: Report) -> list[str]:
 
 def _parts(report: Report) -> list[str]:
     """Return what breaks, what returns something else and what is slower, each with its shares."""
-    rows = [f"- **{part.name}**: {part.said() if part.events else 'nothing'}" for part in parts_of(report)]
+    rows = [f"- **{part.name}**: {part.said()}" for part in parts_of(report)]
     return ["", *rows]
 
 
@@ -81,7 +84,7 @@ def _digest_row(entry: Row) -> str:
     a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
     word = f"**{entry['verdict']}**" if entry["verdict"] in (SLOWER, ERRORS) else entry["verdict"]
     cells = [
-        f"{word}: {_text(entry['why'])}",
+        f"{word}: {_text(entry['why'])}{f'; {_text(note)}' if (note := entry['note']) else ''}",
         f"`{_code(printable(entry['text'], TEXT_SHOWN))}`",
         count(b.get("n")),
         duration(a.get("p50_ns")),

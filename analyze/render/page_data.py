@@ -65,7 +65,7 @@ def _digest(report: Report, entry: Row, number: int, drawn: dict[str, Row]) -> R
     shown: Row = {
         "id": entry["digest"],
         "verdict": entry["verdict"],
-        "why": entry["why"],
+        "why": f"{entry['why']}; {entry['note']}" if entry["note"] else entry["why"],
         "class": entry["class"],
         "text": printable(entry["text"][:MAX_TEXT]),
         "a": _side(entry["a"]),

@@ -129,6 +129,8 @@ def _digests(report: Report, console: Console, top: int) -> None:
         whole = f"{entry['verdict']}: {entry['why']}"
         why = wrapped(entry["why"], "  ") if entry["why"] and name != whole and not _says_why(entry) else []
         statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"), why)
+        if entry["note"]:
+            console.print(f"  [yellow]{_safe(entry['note'])}[/]")
     _hidden(console, len(report.digests) - len(changed[:top]))
 
 
@@ -179,7 +181,7 @@ def _results(report: Report, console: Console, top: int) -> None:
     statements.head(("events", "more rows"))
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     for row in rows[:top]:
-        reason = f" (likely reason: {row['known']})" if row["known"] else ""
+        reason = f" (likely reason: {row['reason']})" if row["reason"] else ""
         more = count(row["more_sent"]) if row["kind"] == "rows" else ""
         name = printable(f"{KINDS[row['kind']]}{reason}", TEXT_NAME_WIDTH - 1)
         statements.add(name, [count(row["events"]), more], texts.get(row["digest"]) or "")

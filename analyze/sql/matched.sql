@@ -4,7 +4,7 @@
 -- elsewhere: a_ns is NULL there.
 --   block        which of 40 equal parts of the tape's time it is in: neighbours share what the machine did then
 --   rows_known, sums_known   whether both know how many rows were sent; whether both have checksums that can be compared
---   kind         how its result differs (results.sql), with more_sent, session and seq; NULL where it does not, and of
+--   kind         how its result differs (results.sql), with more_sent, session, seq and start_ns; NULL where it does not, and of
 --                commands without a statement (pings, closes): they have no result
 -- paired_times: those of two runs, with a digest.
 -- Input: outcome, tape_event (prelude.sql).
@@ -44,7 +44,8 @@ SELECT digest, round, a_ns, b_ns, least(39, 40 * (start_ns - first_ns) // greate
     kind,
     CASE WHEN kind IS NOT NULL THEN sent_b - sent_a END AS more_sent,
     CASE WHEN kind IS NOT NULL THEN session END AS session,
-    CASE WHEN kind IS NOT NULL THEN seq END AS seq
+    CASE WHEN kind IS NOT NULL THEN seq END AS seq,
+    CASE WHEN kind IS NOT NULL THEN start_ns END AS start_ns
 FROM judged
 CROSS JOIN span;
 

@@ -14,6 +14,7 @@ from ...common.files import refuse_existing
 from ...experiments.compare import complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
 from ...experiments.nightly import finish_night, one_night, prune
+from ...experiments.query_cache import KEPT, MODES, query_cache
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
@@ -90,6 +91,12 @@ had no time for all reads.
 @click.option("--pause", type=Duration(), help="Pause before each run.  [default: 5s]")
 @click.option(
     "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
+)
+@click.option(
+    "--query-cache",
+    type=click.Choice(MODES),
+    help="Query caches of the servers (MySQL before 8.0, MariaDB): off during each run and set back after it, flush"
+    " before each run, or keep.  [default: keep]",
 )
 @click.option(
     "--plan",
@@ -183,6 +190,9 @@ def compare_samples(
         sides = {side: stack.enter_context(make_options(side, output)) for side in SIDES}
         if any(each.allow_writes or each.reads_to for each in sides.values()):
             raise click.UsageError("--allow-writes, --reads-to: not with --quick, which only reads")
+        for side, each in sides.items():
+            kept = output.with_name(f"{output.name}-{side}.{KEPT}")
+            stack.enter_context(query_cache(each.target, plan.query_cache, kept, say))
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
         result = compare_quickly(plan, output, sides, QuickOptions(within_ns / 1e9, each_ns, settings), say, LiveLines)
         report = build(result.tape, result.runs["a"], result.runs["b"], settings)
@@ -217,6 +227,7 @@ def plan_of(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
         "warmup": options["warmup"],
         "pause_ns": options["pause"],
         "reset": options["reset"],
+        "query_cache": options["query_cache"],
     }
     plan = replace(plan, **{name: value for name, value in changed.items() if value is not None})
     if is_comparison(output) and ComparePlan.read(output / PLAN_FILE) != plan:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan of a comparison as a file, and the order of its runs."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,11 @@ def test_a_plan_is_read_as_it_was_written(tmp_path: Path) -> None:
     plan = ComparePlan(Path("/t.tape"), TARGETS, 3, 1, 10**8, "./r.sh", ("--speed", "2"))
     plan.write(tmp_path / "plan.toml")
     assert ComparePlan.read(tmp_path / "plan.toml") == plan
+    for cache in ("keep", "off", "flush"):
+        replace(plan, query_cache=cache).write(tmp_path / "cache.toml")
+        assert ComparePlan.read(tmp_path / "cache.toml").query_cache == cache
+    with pytest.raises(InputError, match="query_cache: expected keep, off, flush, found 'on'"):
+        ComparePlan.checked(replace(plan, query_cache="on"))
     for text in ("tape = 1 2", 'tape = "t"', 'colour = "red"', 'tape = "t"\n[target]\na = "mysql://a@h"'):
         (tmp_path / "wrong.toml").write_text(text)
         with pytest.raises(InputError):

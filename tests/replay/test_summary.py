@@ -57,7 +57,12 @@ def test_complete() -> None:
 @pytest.mark.mariadb
 @pytest.mark.parametrize(
     ("ask", "key"),
-    [("_changed_variables", "variables_changed"), ("_summaries", "summaries"), ("_query_plans", "query_plans")],
+    [
+        ("_changed_variables", "variables_changed"),
+        ("_query_cache", "query_cache"),
+        ("_summaries", "summaries"),
+        ("_query_plans", "query_plans"),
+    ],
 )
 def test_what_fails_afterwards_loses_no_run(
     ask: str, key: str, shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

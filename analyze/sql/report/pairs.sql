@@ -5,6 +5,7 @@
 --               Nonparametric Statistics, section 3.2)
 --   median_a_ns, median_b_ns, p95_a_ns, p95_b_ns   of the paired events
 --   lost_ns     total of b less total of a
+--   longer, longer_ns, shorter, shorter_ns   how many events took longer or less in b, and by how much together
 --   tail_share  its share of the whole report's change beyond p99: of what the slowest 1 % of b cost more than those of a
 -- Input: paired_times.
 -- By hand, with the variables of prelude.sql:
@@ -30,11 +31,14 @@ WITH ranked AS (
         median(p.a_ns)::BIGINT AS median_a_ns, median(p.b_ns)::BIGINT AS median_b_ns,
         quantile_disc(p.a_ns, 0.95) AS p95_a_ns, quantile_disc(p.b_ns, 0.95) AS p95_b_ns,
         (sum(p.b_ns) - sum(p.a_ns))::BIGINT AS lost_ns,
+        count(*) FILTER (p.b_ns > p.a_ns) AS longer, coalesce(sum(p.b_ns - p.a_ns) FILTER (p.b_ns > p.a_ns), 0)::BIGINT AS longer_ns,
+        count(*) FILTER (p.b_ns < p.a_ns) AS shorter, coalesce(sum(p.a_ns - p.b_ns) FILTER (p.b_ns < p.a_ns), 0)::BIGINT AS shorter_ns,
         coalesce(sum(p.b_ns) FILTER (p.b_ns >= l.b_ns), 0) - coalesce(sum(p.a_ns) FILTER (p.a_ns >= l.a_ns), 0) AS tail_ns
     FROM paired_times AS p, limits AS l
     GROUP BY digest
 )
 SELECT digest, n, ratio, ratio_low, ratio_high, median_a_ns, median_b_ns, p95_a_ns, p95_b_ns, lost_ns,
+    longer, longer_ns, shorter, shorter_ns,
     tail_ns / nullif(sum(abs(tail_ns)) OVER (), 0) AS tail_share
 FROM bounds
 JOIN sums USING (digest)

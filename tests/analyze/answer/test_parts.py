@@ -61,4 +61,8 @@ def test_words() -> None:
     assert known.said() == (
         "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 of the events with a known reason"
     )
+    assert replace(part, untold=2).said() == f"{part.said()}; of 2 digests it can't be told"
+    nothing = Part(SLOW, 0, 0, 0.0, 0.0)
+    assert nothing.said() == "nothing"
+    assert replace(nothing, untold=1).said() == "nothing that is certain; of 1 digest it can't be told"
     assert [share(part) for part in (0.0, 0.0009, 0.001, 1.0)] == ["0 %", "less than 0.1 %", "0.1 %", "100.0 %"]

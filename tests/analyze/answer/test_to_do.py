@@ -22,6 +22,7 @@ def test_what_breaks_comes_first(comparison: Report) -> None:
     assert said[2].startswith(f"1 digest, {REPEATS} errors: a table is missing (in A, too; production answered it);")
     assert said[3].startswith("1 digest, 9 errors: a lock wait that timed out;")
     assert [task.expected for task in tasks[4:6]] == [False, True]
+    assert [task.cause for task in tasks[4:6]] == ["GROUP BY no longer sorts", "LIMIT without ORDER BY"]
     assert said[6].startswith(f"2 digests, {2 * REPEATS} events, 57.7ms lost (288us an event): nothing that differs")
     assert list(tasks[6].digests) == [DIGESTS["slow"], DIGESTS["slower"]], "what lost most comes first"
 

@@ -24,6 +24,7 @@ def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
         "pair": None,
         "new_errors": 3 if why else 0,
         "failed_on_both": 0,
+        "note": None,
     }
 
 

@@ -3,7 +3,9 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
+import pytest
 from querytape.analyze import Report, build
 from querytape.analyze.findings.results import KINDS, unexplained
 
@@ -32,3 +34,101 @@ def test_a_command_without_a_statement_has_no_result(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"{n}.run", tape, [{"rows_sent": 1}, {"rows_sent": n}]) for n in range(2)]
     assert build(tape, runs[:1]).answers["results"] == []
     assert build(tape, runs[:1], runs[1:]).answers["results"] == []
+
+
+SUM = {"a": "text:0000000000000001:0000000000000002", "order": "text:0000000000000003:0000000000000002"}
+SUM["data"] = "text:0000000000000003:0000000000000004"
+
+
+def differing(folder: Path, text: str, kind: str, versions: tuple[str, str]) -> dict[str, Any]:
+    """Return the row of results.sql of a statement that differs so between servers of two versions."""
+    tape = make_tape(folder / "t.tape", [{"statement": text, "errno": 0}] * 3)
+    runs = [
+        make_run(
+            folder / f"{letter}.run",
+            tape,
+            [{"rows_sent": 5, "checksum": SUM["a" if letter == "a" else kind]}] * 3,
+            target={"name": letter, "version": version},
+        )
+        for letter, version in zip("ab", versions, strict=True)
+    ]
+    (row,) = build(tape, runs[:1], runs[1:]).answers["results"]
+    return row
+
+
+UPGRADE, EQUAL, FROM_MARIADB = ("5.7.44", "8.0.42"), ("8.0.42", "8.0.43"), ("10.11.6-MariaDB", "8.4.3")
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "versions", "known", "reason"),
+    [
+        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "GROUP BY no longer sorts"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "GROUP BY no longer sorts"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "rows without ORDER BY"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", ("5.7.44", "10.11.6-MariaDB"), None, "rows without ORDER BY"),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a", "data", UPGRADE, None, None),
+        ("SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3", "data", UPGRADE, None, "GROUP BY no longer sorts"),
+        (
+            "SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3",
+            "data",
+            EQUAL,
+            "LIMIT without ORDER BY",
+            "LIMIT without ORDER BY",
+        ),
+        ("SELECT a FROM t GROUP BY a ORDER BY a", "order", UPGRADE, None, "ties in ORDER BY, or another collation"),
+        ("SELECT a FROM t ORDER BY b LIMIT 3", "data", EQUAL, None, "perhaps ties in ORDER BY under LIMIT"),
+        ("SELECT a FROM t ORDER BY b", "data", EQUAL, None, None),
+        ("SELECT a FROM t LIMIT 3", "data", UPGRADE, "LIMIT without ORDER BY", "LIMIT without ORDER BY"),
+        ("SELECT a FROM t", "order", EQUAL, None, "rows without ORDER BY"),
+        ("SELECT a FROM t", "data", EQUAL, None, None),
+        ("SELECT GROUP_CONCAT(a) FROM t", "data", EQUAL, None, "GROUP_CONCAT without ORDER BY"),
+        ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", "data", EQUAL, None, None),
+    ],
+)
+def test_what_explains_a_difference(
+    tmp_path: Path, text: str, kind: str, versions: tuple[str, str], known: str | None, reason: str | None
+) -> None:
+    """A lost implicit sort counts, with its reason, where A sorted and B does not; ties and missing orders are named."""
+    row = differing(tmp_path, text, kind, versions)
+    assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
+
+
+@pytest.mark.parametrize(
+    ("write", "compared", "after", "reason"),
+    [
+        ({"errno": 1062}, True, 2, True),
+        ({"errno": 1062}, False, 2, True),
+        ({"rows_affected": 7}, True, 2, True),
+        ({"errno": 1062, "place": 2}, True, 1, False),
+        ({"errno": 1062, "table": "shop.Other"}, True, 0, False),
+        ({"errno": 1062, "both": True}, True, 0, False),
+    ],
+)
+def test_an_earlier_write_that_failed_explains_other_rows(
+    tmp_path: Path, write: dict[str, Any], compared: bool, after: int, reason: bool
+) -> None:
+    """Where a write to one of its tables failed, or changed other rows, on one side, before all of its events."""
+    place = write.get("place", 0)
+    insert = {"statement": f"INSERT INTO {write.get('table', '`shop`.T')} VALUES (1)", "class": "write", "errno": 0}
+    reads = [{"statement": "SELECT a FROM t JOIN u", "errno": 0, "rows_sent": 1}] * 2
+    events: list[dict[str, Any]] = [*reads]
+    events.insert(place if place < 2 else 1, {**insert, "rows_affected": 1})
+    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
+    sides: list[list[dict[str, Any]]] = []
+    for side in range(2):
+        rows = []
+        for event in events:
+            if "INSERT" not in event["statement"]:
+                rows.append({"rows_sent": 1 + side})
+            elif side or write.get("both"):
+                failed = {"errno": write.get("errno", 0), "rows_affected": write.get("rows_affected")}
+                rows.append(failed)
+            else:
+                rows.append({"rows_affected": 1})
+        sides.append(rows)
+    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n, rows in enumerate(sides)]
+    report = build(tape, runs[:1], runs[1:]) if compared else build(tape, runs[1:])
+    row = next(row for row in report.answers["results"] if row["kind"] == "rows")
+    assert (row["events"], row["after_write"]) == (2, after)
+    assert (row["reason"] == "an earlier write to its tables failed on one side") == reason
+    assert row["known"] is None

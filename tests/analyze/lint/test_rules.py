@@ -18,6 +18,7 @@ from querytape.analyze.lint.rules import (
     applicable,
     parse_version,
     reserved_since,
+    sorts_groups,
     tape_version,
     words,
 )
@@ -50,6 +51,12 @@ def test_versions() -> None:
     for text in ("mysql", "mysql-", "postgres-16", "mysql-8.4; DROP", "8.4", ""):
         with pytest.raises(VersionError):
             parse_version(text)
+
+
+def test_who_sorts_groups() -> None:
+    """MariaDB, and MySQL before 8.0."""
+    texts = ("mysql-5.7", "mysql-8.0", "mysql-9.x", "mariadb-10.11", "mariadb-11.8")
+    assert [sorts_groups(parse_version(text)) for text in texts] == [True, False, False, True, True]
 
 
 def test_lines() -> None:

@@ -10,7 +10,7 @@ from querytape.cli.commands.compare import plan_of
 from querytape.common.errors import InputError
 from querytape.experiments.compare_plan import PLAN_FILE
 
-OPTIONS: dict[str, Any] = dict.fromkeys(("add", "plan_file", "rounds", "warmup", "pause", "reset"))
+OPTIONS: dict[str, Any] = dict.fromkeys(("add", "plan_file", "rounds", "warmup", "pause", "reset", "query_cache"))
 TARGETS = ("a=mysql://app@old/shop", "b=mysql://app@new/shop")
 
 
@@ -24,6 +24,8 @@ def test_a_plan_of_options(tmp_path: Path) -> None:
     plan = plan_of(Path("t.tape"), ("--pace", "none"), tmp_path / "c", given(rounds=3))
     assert plan.targets == {"a": "mysql://app@old/shop", "b": "mysql://app@new/shop"}
     assert (plan.rounds, plan.warmup, plan.replay) == (3, 0, ("--pace", "none"))
+    assert plan.query_cache == "keep"
+    assert plan_of(Path("t.tape"), (), tmp_path / "c", given(query_cache="off")).query_cache == "off"
 
 
 def test_add_rounds(tmp_path: Path) -> None:

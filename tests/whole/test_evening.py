@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An evening's comparison of MySQL 5.7 with 8.0: what breaks, what returns something else and why, with A's query cache on."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from querytape.cli.commands.compare import compare_command
+from querytape.servers.programs import find_program
+from querytape.servers.sandbox import Server, start_server
+
+from tests.helpers.tapes import SECOND, T0, make_tape
+
+pytestmark = [pytest.mark.mysql, pytest.mark.slow]
+
+REPEATS = 40
+STATEMENTS = {
+    "mixed": "SELECT g, name, COUNT(*) FROM t GROUP BY g",
+    "sorted": "SELECT g, COUNT(*) FROM t WHERE id < 400 GROUP BY g",
+    "reserved": "SELECT rank FROM t WHERE id = 1",
+    "write": "INSERT INTO log (word) VALUES ('much too long')",
+    "after": "SELECT COUNT(*), MAX(word) FROM log",
+    "missing": "SELECT * FROM not_there WHERE id = 1",
+    "key": "SELECT name FROM t WHERE id = 7",
+}
+DIGESTS = {name: f"{number:016x}" for number, name in enumerate(STATEMENTS, 1)}
+
+
+def prepare(server: Server) -> None:
+    """Make the data, the same on both; groups come in another order than sorted."""
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, g INT, name VARCHAR(20), `rank` INT)", db="shop")
+    server.execute("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, word VARCHAR(3))", db="shop")
+    rows = ", ".join(f"({n}, {(n * 7 + 5) % 13}, 'n{n}', {n})" for n in range(500))
+    server.execute(f"INSERT INTO t VALUES {rows}", db="shop")
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[tuple[Server, Server]]:
+    """MySQL 5.7 as it was set up years ago, and 8.0 as it comes."""
+    if any(find_program(kind) is None for kind in ("mysql-5.7", "mysql-8.0")):
+        pytest.skip("needs MySQL 5.7 and 8.0")
+    old = {"query-cache-type": "1", "query-cache-size": "16M", "sql-mode": ""}
+    with ExitStack() as stack:
+        servers = [stack.enter_context(start_server("mysql-5.7", config=old))]
+        servers.append(stack.enter_context(start_server("mysql-8.0")))
+        for server in servers:
+            prepare(server)
+        yield servers[0], servers[1]
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second of traffic that all succeeded in production."""
+    events: list[dict[str, Any]] = []
+    for number in range(REPEATS * len(STATEMENTS)):
+        name = list(STATEMENTS)[number % len(STATEMENTS)]
+        events.append(
+            {
+                "start_ns": T0 + number * SECOND // (REPEATS * len(STATEMENTS)),
+                "duration_ns": 1_000_000,
+                "statement": STATEMENTS[name],
+                "class": "write" if name == "write" else "read",
+                "digest": DIGESTS[name],
+                "db": "shop",
+                "errno": 0,
+            }
+        )
+    return make_tape(tmp_path_factory.mktemp("evening") / "t.tape", events, known_columns=["errno"])
+
+
+def compare(pair: tuple[Server, Server], tape: Path, folder: Path, *options: str) -> tuple[Result, dict[str, Any]]:
+    """Return the outcome of one comparison, and its JSON."""
+    targets = [
+        word for side, server in zip("ab", pair, strict=True) for word in ("--target", f"{side}={server.url('shop')}")
+    ]
+    words = [str(tape), *targets, "-o", str(folder / "c"), "--json", str(folder / "r.json"), "--rounds", "1"]
+    words += ["--pause", "0s", "--fail-on", "failed_on_both > 0", *options]
+    replay = ["--", "--verify", "--allow-writes", "--target-is-disposable"]
+    done = CliRunner().invoke(compare_command, [*words, *replay], standalone_mode=False, catch_exceptions=False)
+    return done, json.loads((folder / "r.json").read_text())
+
+
+def test_what_an_evening_finds(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """Each planted thing by its name, in its part; what fails on both sides holds the gate, the cache is above the answer."""
+    done, report = compare(pair, tape, tmp_path)
+    assert done.return_value == 3
+    tasks = {task["cause"]: task for task in report["to_do"]}
+    for cause, name in {
+        "ONLY_FULL_GROUP_BY": "mixed",
+        "RANK is a reserved word": "reserved",
+        "strict mode: a text too long for its column": "write",
+        "a table is missing (in A, too; production answered it)": "missing",
+        "GROUP BY no longer sorts": "sorted",
+        "an earlier write to its tables failed on one side": "after",
+    }.items():
+        assert list(tasks[cause]["digests"]) == [DIGESTS[name]], cause
+        assert tasks[cause]["events"] == REPEATS, cause
+    assert [part["digests"] for part in report["parts"][:2]] == [4, 2]
+    assert report["headline"]["answer"] == "no"
+    assert "neither side answers as production did: 40 events of 1 digest" in report["headline"]["sentence"]
+    assert {row["what"] for row in report["errors"] if row["digest"] == DIGESTS["missing"]} == {"both"}
+    use = report["query_cache"]
+    assert set(use) == {"a"}
+    assert 0.3 < use["a"]["hits"] / use["a"]["selects"] <= 1
+    flat = " ".join(done.output.split())
+    assert flat.index("of its SELECTs from its query cache") < flat.index("May this traffic move from A")
+    assert flat.index("What to do") < flat.index("Totals")
+
+
+def test_the_query_cache_is_off_where_asked(pair: tuple[Server, Server], tape: Path, tmp_path: Path) -> None:
+    """For the time of each run, and set back; the server without one is left alone."""
+    done, report = compare(pair, tape, tmp_path, "--query-cache", "off")
+    assert report["query_cache"]["a"]["hits"] == 0
+    assert "query_cache_type ON is OFF for this run" in done.stderr
+    assert pair[0].execute("SELECT @@GLOBAL.query_cache_type") == (("ON",),)
+    assert not list((tmp_path / "c").glob("*query_cache.json"))
+    assert "query cache" not in done.output.split("May this traffic")[0].replace(done.stderr, "")
