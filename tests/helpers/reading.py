@@ -14,11 +14,12 @@ from querytape.native.bindings.reader import Reader
 
 @dataclass(frozen=True)
 class Read:
-    """What was read: events and problems as dicts by column, and the reader's description."""
+    """What was read: events and problems as dicts by column, the reader's description, bytes that it did not understand."""
 
     events: list[dict[str, Any]]
     problems: list[dict[str, Any]]
     description: dict[str, Any]
+    not_understood: int
 
     @property
     def kinds(self) -> list[str]:
@@ -33,9 +34,9 @@ def read_all(reader: Reader) -> Read:
         while not reader.stats().finished:
             events += _rows(con, reader.part(1000, 1 << 20))
         problems = _rows(con, reader.problems())
-    description = reader.describe()
+    description, lost = reader.describe(), reader.stats().not_understood
     reader.close()
-    return Read(events, sorted(problems, key=lambda row: (row["file"], row["line"], row["offset"])), description)
+    return Read(events, sorted(problems, key=lambda row: (row["file"], row["line"], row["offset"])), description, lost)
 
 
 def _rows(con: duckdb.DuckDBPyConnection, stream: Any) -> list[dict[str, Any]]:

@@ -82,3 +82,15 @@ def test_the_tape(tmp_path: Path) -> None:
     info = capture_source(SOURCES["general"], [str(path)], tmp_path / "t.tape", Settings())
     assert info["counts"] == {"events": 5, "sessions": 2, "digests": 1, "problems": 0}
     assert "duration_ns" not in info["known_columns"]
+
+
+def test_lines_that_are_no_rows(tmp_path: Path) -> None:
+    """Their bytes are counted, what the server writes by itself not; one problem for each run of them."""
+    garbage = "no row\nnor this\n"
+    text = f"{MYSQL8}{MARIADB.splitlines()[0]}\n{garbage}\n{garbage}{MYSQL8}"
+    path = tmp_path / "general.log"
+    path.write_text(text)
+    log = read_all(SOURCES["general"].open([str(path)], Settings(None)))
+    assert [(row["line"], row["kind"]) for row in log.problems] == [(11, "not_understood"), (14, "not_understood")]
+    assert log.not_understood == 2 * len(garbage)
+    assert len(log.events) == 10

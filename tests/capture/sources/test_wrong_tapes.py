@@ -185,6 +185,9 @@ def test_every_word_for_a_secret(word: str) -> None:
         b'ALTER USER a IDENTIFIED BY "x\\" /* ", "hidden" */',
         b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden"',
         b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden'",
+        # Here every quote closes in both readings.
+        b'ALTER USER a IDENTIFIED BY "x\\", b IDENTIFIED BY "hidden" /* \\" " */',
+        b"ALTER USER a IDENTIFIED BY 'x\\', b IDENTIFIED BY 'hidden' /* \\' ' */",
     ],
 )
 def test_a_secret_whose_quote_a_backslash_ends(statement: bytes) -> None:
