@@ -192,7 +192,9 @@ class Server:
                     f"the end of its error log:\n{self.log_tail()}"
                 )
             try:
-                pymysql.connect(unix_socket=str(self.socket), user=self.user, connect_timeout=5).close()
+                pymysql.connect(
+                    unix_socket=str(self.socket), user=self.user, connect_timeout=5, ssl_disabled=True
+                ).close()
                 return
             except pymysql.MySQLError as error:
                 last = error

@@ -59,7 +59,8 @@ static int read_server(struct qt_reading *r, struct qt_tls_hellos *out)
     unsigned compression = take_big(r, 1);
     if (r->bad)
         return -1;
-    if (memcmp(random, retry, QT_TLS_RANDOM) == 0)
+    out->retried = memcmp(random, retry, QT_TLS_RANDOM) == 0;
+    if (out->retried)
         return 0;
     memcpy(out->server_random, random, QT_TLS_RANDOM);
     out->version = version;

@@ -11,6 +11,7 @@ enum { QT_TLS_HELLO_REQUEST = 0, QT_TLS_CLIENT_HELLO = 1, QT_TLS_SERVER_HELLO = 
 
 struct qt_tls_hellos { /* what both have agreed */
     int has_client, has_server;
+    int retried; /* the server asked for another ClientHello: TLS 1.3, whatever comes next */
     uint8_t client_random[QT_TLS_RANDOM], server_random[QT_TLS_RANDOM];
     int version, suite, mac_last;
     int other; /* compression or a truncated HMAC: what cannot be read */

@@ -70,7 +70,7 @@ int qt_tls_session_ready(struct qt_tls *t, int now)
 int qt_tls_session_can_take(struct qt_tls *t, int way, int type)
 {
     if (type == QT_TLS_CCS)
-        return t->hellos.has_server;
+        return t->hellos.has_server || t->hellos.retried;
     if (!t->way[way].ciphered && (type == QT_TLS_HANDSHAKE || type == QT_TLS_ALERT))
         return 1;
     return qt_tls_session_ready(t, 0);
@@ -138,7 +138,8 @@ static int take_hello(struct qt_tls *t, struct qt_tls_way *w, const uint8_t *p, 
     if (bad)
         t->end = QT_TLS_LOST;
     if (t->hellos.has_server && t->hellos.version == QT_TLS_13) {
-        t->way[0].ciphered = t->way[1].ciphered = 1;
+        t->way[0].ciphered = t->hellos.has_client;
+        t->way[1].ciphered = 1;
         t->way[0].messages.has_header = t->way[1].messages.has_header = 0;
     }
     return QT_OK;
@@ -150,7 +151,7 @@ static int take_clear(struct qt_tls *t, struct qt_tls_way *w, int type, const ui
     case QT_TLS_HANDSHAKE:
         return take_hello(t, w, p, n);
     case QT_TLS_CCS:
-        if (t->hellos.version != QT_TLS_13) {
+        if (t->hellos.has_server && t->hellos.version != QT_TLS_13) {
             w->ciphered = 1;
             w->messages.has_header = 0;
         }

@@ -21,6 +21,7 @@ struct qt_tls_way {
     struct qt_bytes part;     /* bytes from a record's begin on, or in which one is sought */
     int64_t first_ns, packet; /* of its first byte */
     int ciphered;             /* what comes is encrypted */
+    int waiting;              /* records of this way that wait */
     int proven;               /* a record has authenticated */
     int ended;                /* close_notify, or a fatal alert */
     int lost;                 /* behind a gap: where a record begins is sought */

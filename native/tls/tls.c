@@ -37,6 +37,7 @@ static void drop_first(struct qt_tls *t)
     if (t->first == NULL)
         t->last = &t->first;
     t->waiting -= w->n;
+    t->way[w->way].waiting--;
     qt_tls_log_give_back(t->log, w->n);
     free(w);
 }
@@ -73,6 +74,7 @@ static int wait_for_keys(struct qt_tls *t, int way, const struct qt_tls_plain *r
     *t->last = w;
     t->last = &w->next;
     t->waiting += record->n;
+    t->way[way].waiting++;
     return QT_OK;
 }
 
@@ -80,7 +82,8 @@ static int wait_for_keys(struct qt_tls *t, int way, const struct qt_tls_plain *r
 
 static int take_record(struct qt_tls *t, int way, const struct qt_tls_plain *record)
 {
-    int type = record->p[0], is_hello = type == QT_TLS_HANDSHAKE && !t->way[way].ciphered && !t->hellos.has_server;
+    int type = record->p[0];
+    int is_hello = type == QT_TLS_HANDSHAKE && !t->way[way].ciphered && t->way[way].waiting == 0;
     if (t->first != NULL && !is_hello) {
         int code = drain(t);
         if (code != QT_OK || t->end != QT_TLS_GOES_ON)
@@ -203,7 +206,9 @@ enum qt_tls_end qt_tls_end_of(const struct qt_tls *t) { return t->end; }
 void qt_tls_describe(const struct qt_tls *t, char *out, size_t size)
 {
     const struct qt_tls_hellos *h = &t->hellos;
-    snprintf(out, size, h->has_server ? "TLS 1.%d, cipher suite 0x%04X" : "", (h->version & 0xFF) - 1, h->suite);
+    out[0] = '\0';
+    if (h->has_server)
+        snprintf(out, size, "TLS 1.%d, cipher suite 0x%04X", (h->version & 0xFF) - 1, (unsigned)h->suite);
 }
 
 void qt_tls_free(struct qt_tls *t)

@@ -2,8 +2,9 @@
 """Clients whose TLS secrets go into a key log, and the certificates that their servers need."""
 
 import ssl
+import struct
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,12 +41,13 @@ def certificates() -> Iterator[dict[str, str]]:
         yield {name: str(path) for name, path in paths.items()}
 
 
-def context(keys: Path, version: str, ciphers: str = "DEFAULT@SECLEVEL=0") -> ssl.SSLContext:
+def context(keys: Path, version: str, ciphers: str = "DEFAULT@SECLEVEL=0") -> "Resuming":
     """Return a client's side of one version of TLS, which appends its secrets to a key log."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    made = Resuming(ssl.PROTOCOL_TLS_CLIENT)
     made.check_hostname, made.verify_mode = False, ssl.CERT_NONE
     made.minimum_version = made.maximum_version = getattr(ssl.TLSVersion, VERSIONS[version])
     made.set_ciphers(ciphers)
+    made.options |= 0x4  # OP_LEGACY_SERVER_CONNECT: old servers know no safe renegotiation
     made.keylog_filename = str(keys)
     return made
 
@@ -76,6 +78,16 @@ def work(con: "Connection[Any]") -> None:
     con.close()
 
 
+class Resuming(ssl.SSLContext):
+    """A client's context that goes on with an earlier session."""
+
+    earlier: ssl.SSLSession | None = None
+
+    def wrap_socket(self, *arguments: Any, **options: Any) -> ssl.SSLSocket:
+        """Resume, where there was a session."""
+        return super().wrap_socket(*arguments, **{**options, "session": self.earlier})
+
+
 def recorded(server: Server, path: Path, tls: ssl.SSLContext | None = None) -> Path:
     """Record the workload above, and return the capture file."""
     with Relay(server.port) as relay:
@@ -86,6 +98,41 @@ def recorded(server: Server, path: Path, tls: ssl.SSLContext | None = None) -> P
 def read(path: Path, keys: Path | None = None) -> Read:
     """Read a capture file with a key log."""
     return read_all(open_packets([path], keylog=str(keys) if keys else None))
+
+
+def frames(path: Path) -> list[bytes]:
+    """Return the records of a capture file: a header of 16 bytes, and the packet."""
+    data, found = path.read_bytes()[24:], []
+    while data:
+        size = 16 + struct.unpack("<I", data[8:12])[0]
+        found.append(data[:size])
+        data = data[size:]
+    return found
+
+
+def write_frames(path: Path, like: Path, kept: Sequence[bytes]) -> Path:
+    """Write some records of another capture file."""
+    path.write_bytes(like.read_bytes()[:24] + b"".join(kept))
+    return path
+
+
+def pcapng(path: Path, like: Path, keys: Path, endian: str = "<") -> Path:
+    """Write a capture file as pcapng, with a key log inside, as `editcap --inject-secrets` does."""
+
+    def block(kind: int, body: bytes) -> bytes:
+        body += bytes(-len(body) % 4)
+        return struct.pack(endian + "II", kind, 12 + len(body)) + body + struct.pack(endian + "I", 12 + len(body))
+
+    secrets = keys.read_bytes()
+    out = block(0x0A0D0D0A, struct.pack(endian + "IHHq", 0x1A2B3C4D, 1, 0, -1))
+    out += block(1, struct.pack(endian + "HHI", 1, 0, 0)) + block(5, bytes(12))
+    out += block(10, struct.pack(endian + "II", 0x544C534B, len(secrets)) + secrets)
+    for frame in frames(like):
+        seconds, fraction, kept, sent = struct.unpack("<IIII", frame[:16])
+        when = seconds * 1_000_000 + fraction
+        out += block(6, struct.pack(endian + "IIIII", 0, when >> 32, when & 0xFFFFFFFF, kept, sent) + frame[16:])
+    path.write_bytes(out)
+    return path
 
 
 def told(found: Read) -> list[dict[str, Any]]:

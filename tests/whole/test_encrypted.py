@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """TLS that real servers and clients speak, read with the clients' key logs: the same as what is said in plain."""
 
+import os
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,19 @@ from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
 from ..conftest import skip_loudly
-from ..helpers.encrypted import certificates, connect, context, read, recorded, told, work
+from ..helpers.dialogue import CLIENT, SERVER
+from ..helpers.encrypted import (
+    certificates,
+    connect,
+    context,
+    frames,
+    pcapng,
+    read,
+    recorded,
+    told,
+    work,
+    write_frames,
+)
 from ..helpers.reading import Read
 from ..helpers.relay import Relay
 
@@ -76,6 +90,72 @@ def test_every_cipher_suite_of_tls_12(tls_server: Server, plain: Read, tmp_path:
     assert_same(read(relay.write(tmp_path / "tls.pcap"), keys), plain)
 
 
+@pytest.mark.parametrize("suite", ["AES128-SHA", "ECDHE-RSA-AES128-SHA256", "ECDHE-RSA-AES256-SHA384"])
+def test_cbc_with_the_mac_inside(tls_server: Server, plain: Read, tmp_path: Path, suite: str) -> None:
+    """CBC as it was before encrypt-then-MAC."""
+    keys = tmp_path / "keys"
+    tls = context(keys, "1.2", f"{suite}:@SECLEVEL=0")
+    tls.options |= 0x80000  # OP_NO_ENCRYPT_THEN_MAC
+    assert_same(read(recorded(tls_server, tmp_path / "tls.pcap", tls), keys), plain)
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_resumed_sessions(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
+    """The second connection goes on with the first one's session; each has lines of its own in the key log."""
+    keys = tmp_path / "keys"
+    tls = context(keys, version)
+    with Relay(tls_server.port) as relay:
+        first: Any = connect(relay.port, tls)
+        with first.cursor() as cursor:
+            cursor.execute("DO 0")
+        tls.earlier = first._sock.session
+        second: Any = connect(relay.port, tls)
+        assert second._sock.session_reused
+        work(second)
+        first.close()
+    found = read(relay.write(tmp_path / "tls.pcap"), keys)
+    assert found.problems == []
+    assert found.description["decrypted"] == 2
+    last = max(event["session"] for event in found.events)
+    assert [e["checksum"] for e in found.events if e["session"] == last] == [e["checksum"] for e in plain.events]
+
+
+@pytest.mark.parametrize("endian", ["<", ">"])
+def test_keys_inside_a_pcapng_file(tls_server: Server, plain: Read, tmp_path: Path, endian: str) -> None:
+    """A Decryption Secrets Block of either byte order needs no key log."""
+    keys = tmp_path / "keys"
+    path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, "1.3"))
+    assert_same(read(pcapng(tmp_path / "tls.pcapng", path, keys, endian)), plain)
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize("way", [CLIENT, SERVER])
+def test_a_gap_hits_its_commands_only(tls_server: Server, tmp_path: Path, version: str, way: int) -> None:
+    """A segment in the middle of a long statement or result is missing: that is named, and what follows is whole."""
+    keys = tmp_path / "keys"
+    with Relay(tls_server.port) as relay:
+        con = connect(relay.port, context(keys, version))
+        with con.cursor() as cursor:
+            cursor.execute(f"SELECT '{'y' * 200_000}'")
+            for n in range(150):
+                cursor.execute(f"SELECT {n}")
+        con.close()
+    path = relay.write(tmp_path / "tls.pcap")
+    packets = frames(path)
+    places = slice(16 + 36, 16 + 38) if way == CLIENT else slice(16 + 34, 16 + 36)  # of the port
+    long = [at for at, one in enumerate(packets) if one[places] == b"\x0c\xea" and len(one) > 10_000]
+    lost = long[len(long) // 2]
+    found = read(write_frames(tmp_path / "gap.pcap", path, packets[:lost] + packets[lost + 1 :]), keys)
+    counts = found.description
+    assert "lost_packets" in found.kinds
+    assert (counts["gaps"], counts["decrypted"], counts["decrypted_in_part"]) == (1, 1, 0)
+    asked = {event["statement"]: event for event in found.events if event["command"] == "query"}
+    late = [asked[f"SELECT {n}".encode()] for n in range(80, 150)]
+    if way == SERVER:  # behind a gap of the client, answers that came before it was given up have no command
+        assert {(event["errno"], event["rows_sent"]) for event in late} == {(0, 1)}
+    assert found.events[-1]["command"] == "quit"
+
+
 def test_without_keys_it_is_counted(tls_server: Server, tmp_path: Path) -> None:
     """A connection whose secrets are not in the key log is counted, and why."""
     keys, others = tmp_path / "keys", tmp_path / "others"
@@ -98,3 +178,55 @@ def test_wrong_keys_are_named(tls_server: Server, tmp_path: Path, version: str) 
     assert found.kinds == ["wrong_keys"]
     assert (found.description["encrypted"], found.description["tls_wrong_keys"]) == (1, 1)
     assert "5555" not in str(found)
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
+    """It asks clients without its first key exchange for another ClientHello."""
+    server, keys = server_factory("mysql-9"), tmp_path / "keys"
+    plain = read(recorded(server, tmp_path / "plain.pcap"))
+    assert_same(read(recorded(server, tmp_path / "tls.pcap", context(keys, version)), keys), plain)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_old_versions_of_tls(server_factory: Any, tmp_path: Path) -> None:
+    """MySQL 5.7 with TLS 1.0, whose records hang together, and 1.1."""
+    with certificates() as config:
+        rsa = Path(config["ssl-key"]).with_name("rsa.key")
+        command = ["openssl", "rsa", "-traditional", "-in", config["ssl-key"], "-out", str(rsa)]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        rsa.chmod(0o644)
+        server = server_factory("mysql-5.7", {**config, "ssl-key": str(rsa), "ssl-ca": config["ssl-cert"]})
+        plain = read(recorded(server, tmp_path / "plain.pcap"))
+        for version in ("1.0", "1.1"):
+            for suite in ("AES128-SHA", "DHE-RSA-AES256-SHA"):
+                keys = tmp_path / f"keys-{version}-{suite}"
+                path = recorded(server, tmp_path / "tls.pcap", context(keys, version, f"{suite}:@SECLEVEL=0"))
+                assert_same(read(path, keys), plain)
+
+
+@pytest.fixture(scope="module")
+def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that makes clients of OpenSSL write key logs."""
+    library = tmp_path_factory.mktemp("preload") / "keylog.so"
+    source = Path(__file__).parents[1] / "helpers" / "keylog_preload.c"
+    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True, timeout=60)
+    return library
+
+
+def test_compression_inside_tls(tls_server: Server, preload: Path, tmp_path: Path) -> None:
+    """The mariadb program, compressing: in plain and in TLS the same."""
+    statements = "SELECT 1; SELECT REPEAT('x', 100000); DO 1; SELECT 'two';"
+    keys = tmp_path / "keys"
+    found = []
+    for tls in ("--skip-ssl", "--ssl"):
+        with Relay(tls_server.port) as relay:
+            command = ["mariadb", "--no-defaults", "--protocol=tcp", "-h127.0.0.1", f"-P{relay.port}", "-uroot", "-N"]
+            given = {**os.environ, "LD_PRELOAD": str(preload), "SSLKEYLOGFILE": str(keys)}
+            subprocess.run(
+                [*command, "--compress", tls, "-e", statements], env=given, check=True, capture_output=True, timeout=60
+            )
+        found.append(read(relay.write(tmp_path / f"{tls}.pcap"), keys if tls == "--ssl" else None))
+    assert len(found[0].events) > 5
+    assert_same(found[1], found[0])
