@@ -18,6 +18,7 @@ pairs ?= 200
 damages ?= 500
 kills ?= 200
 comparisons ?= 20
+workers ?= 2
 
 .PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench soak volume verdicts neighbours docs wheel clean
 
@@ -54,12 +55,12 @@ servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers
 demo: setup ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
 
-test: setup ## all tests, those against real servers included
+test: setup ## all tests, those against real servers included, by 2 processes (workers=1, args=tests/capture)
 	@$(MAKE) --no-print-directory servers || \
 		printf '\n!!! MySQL 8.0 or 5.7 could not be fetched: the tests against it will be skipped.\n\n'
 	@command -v chromium >/dev/null || scripts/setup-system browser || \
 		printf '\n!!! no Chromium: the report is not opened in a browser.\n\n'
-	@$(bin)/python -m pytest $(args)
+	@$(bin)/python -m pytest -n $(workers) --dist loadfile $(args)
 	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
 		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \
 	else printf '\n!!! no clang: the parsers were not tried on broken input (apt-get install clang)\n\n'; fi

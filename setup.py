@@ -58,6 +58,7 @@ setup(
             "jsonschema>=4.20",
             "types-jsonschema",
             "pytest>=8",
+            "pytest-xdist>=3.6,<4",
             "ruff>=0.9",
             "clang-format==23.1.5",
             "mypy>=1.11",

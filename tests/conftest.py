@@ -6,6 +6,7 @@ A test that needs what this machine lacks is skipped, and the end of the run say
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from querytape.servers.sandbox import Server, start_server
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
-MISSING = pytest.StashKey[dict[str, int]]()
+NOT_TESTED = "not tested: "
 
 ServerFactory = Callable[..., Server]
 
@@ -29,15 +30,16 @@ def _signals() -> None:
 
 
 def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:
-    """Skip the test and remember why, for the last lines of the run."""
-    missing = request.config.stash.setdefault(MISSING, {})
-    missing[sentence] = missing.get(sentence, 0) + 1
-    pytest.skip(sentence)
+    """Skip the test; the last lines of the run say so again."""
+    pytest.skip(NOT_TESTED + sentence)
 
 
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Name everything that was missing, so that a green run can't hide it."""
-    for sentence, count in config.stash.get(MISSING, {}).items():
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Name everything that was missing, so that a green run can't hide it; the reports come from all workers."""
+    reports = terminalreporter.stats.get("skipped", [])
+    reasons = [report.longrepr[2] for report in reports if isinstance(report.longrepr, tuple)]
+    for reason, count in Counter(reason for reason in reasons if NOT_TESTED in reason).items():
+        sentence = reason.partition(NOT_TESTED)[2]
         terminalreporter.write_line(f"!!! NOT TESTED ({count}): {sentence}", red=True, bold=True)
 
 
