@@ -12,8 +12,8 @@ from ..source import Settings, SourceKind, sniff_pattern
 from .duck_rows import START, number, open_json, text
 
 LINE = rb'^\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us")'
-# The length of the first record, less than 16 MiB, then what it is: a query, an execution or a prepare.
-BINARY = re.compile(rb"[\s\S]{3}\0{5}[\0\x10\x11]")
+# The length of the first record, less than 16 MiB, then what it is: a query, an execution, a prepare, or metadata.
+BINARY = re.compile(rb"[\s\S]{3}\0{5}[\0\x10-\x12]")
 VALUES = {
     "when_ns": f"{number('starttime_timestamp_us')} * 1000",
     "stamp": str(START),

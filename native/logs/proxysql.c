@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ProxySQL's events log in its binary format (1). A record:
  *
- *   u64 length · u8 event (0 query, 16 execute, 17 prepare) · lenenc thread · lenenc strings user, schema, client
+ *   u64 length · u8 event (0 query, 16 execute, 17 prepare, 18 about the log itself) · lenenc thread · lenenc strings user, schema, client
  *   ("address:port") ·
  *   lenenc hostgroup [· lenenc string server, unless it is none] · lenenc start, end in microseconds ·
  *   [lenenc statement id, of execute and prepare] · [lenenc affected rows [· last insert id] · rows sent] ·
  *   lenenc digest ·
- *   lenenc string query · [parameters]
+ *   lenenc string query · [parameters: proxysql_params.c]
  *
  * No version says which of the fields in brackets a release writes, and for queries the length counts a byte that is
  * not there. So each layout is tried, and taken where its end is where the length says. Source: ProxySQL's
@@ -17,9 +17,10 @@
 
 #include "base/error.h"
 #include "base/reading.h"
+#include "logs/proxysql_params.h"
 #include "reader/log.h"
 
-enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, SHORTEST = 16, HEAD = 4 << 10 };
+enum { QUERY = 0, EXECUTE = 16, PREPARE = 17, METADATA = 18, SHORTEST = 16, HEAD = 4 << 10 };
 #define MAX_LENGTH (UINT64_C(1) << 33) /* of a record: its query, and the parameters of an execution */
 #define NO_HOSTGROUP UINT64_C(0xFFFFFFFFFFFFFFFF)
 #define EARLIEST UINT64_C(1262304000000000) /* 2010 */
@@ -29,13 +30,14 @@ struct qt_proxysql {
     struct qt_log log;
     int counts;    /* layout of the record before: 3 = affected, last insert id, rows; 2 = without the id; 0 = none */
     uint64_t skip; /* bytes left of a record that was larger than an event may be */
+    struct qt_bytes params;
 };
 
 struct row {
     int event;
     uint64_t thread, start_us, end_us, stmt, affected, insert_id, rows;
     int counts;
-    struct qt_span user, schema, client, query;
+    struct qt_span user, schema, client, query, params;
     size_t size; /* of the record, length included */
     int cut;     /* its query goes on behind what is in the buffer */
 };
@@ -83,14 +85,17 @@ static int with_layout(struct qt_reading r, uint64_t length, int counts, struct 
         out->rows = qt_take_lenenc(&r);
     qt_take_lenenc(&r);
     uint64_t query = take_query(&r, out), used = (uint64_t)(r.p - begin) + query - out->query.len;
-    unsigned uncounted = out->event == QUERY;
-    if (r.bad || (!prepared && out->event != QUERY) || out->start_us < EARLIEST || out->start_us > LATEST ||
-        out->end_us < out->start_us || out->end_us > LATEST || !is_text(out->user) || !is_text(out->schema) ||
+    unsigned uncounted = !prepared;
+    int timed = out->start_us >= EARLIEST && out->start_us <= LATEST && out->end_us >= out->start_us &&
+                out->end_us <= LATEST;
+    if (r.bad || (!timed && out->event != METADATA) || !is_text(out->user) || !is_text(out->schema) ||
         !is_text(out->client))
         return 0;
     if (used != length && used + uncounted != length && !(out->event == EXECUTE && used < length))
         return 0;
     out->size = 8 + (size_t)(out->event == EXECUTE ? length : used);
+    if (used < length && length - used <= qt_left(&r) && !out->cut)
+        out->params = (struct qt_span){(const char *)r.p, (size_t)(length - used)};
     return 1;
 }
 
@@ -117,7 +122,7 @@ static int record_at(struct qt_proxysql *s, struct row *out, int *code, struct q
     struct qt_log *l = &s->log;
     struct qt_reading r = qt_reading(l->buffer + l->begin, l->end - l->begin);
     uint64_t length = qt_take_int(&r, 8), event = qt_take_int(&r, 1);
-    if (r.bad || length < SHORTEST || length > MAX_LENGTH || (event != QUERY && event != EXECUTE && event != PREPARE))
+    if (r.bad || length < SHORTEST || length > MAX_LENGTH || (event != QUERY && (event < EXECUTE || event > METADATA)))
         return 0;
     uint64_t want[] = {HEAD, length};
     for (int i = length <= HEAD; i < 2; i++) {
@@ -141,6 +146,26 @@ static struct qt_span without_port(struct qt_span client)
         if (client.p[i - 1] == ':')
             return (struct qt_span){client.p, i - 1};
     return client;
+}
+
+/* Which statement an execution is of, and its values; where they are needed but not known, it is not replayable. */
+static int set_prepared(struct qt_proxysql *s, const struct row *row, struct qt_event_row *e)
+{
+    uint64_t count = 0;
+    if (row->event == QUERY || (e->flags & QT_F_REDACTED))
+        return 0;
+    if (row->event == PREPARE) {
+        e->stmt = (int64_t)(row->stmt & INT64_MAX);
+        return 0;
+    }
+    qt_bytes_clear(&s->params, HEAD);
+    int known = qt_proxysql_params(row->params, &s->params, &count);
+    if (known > 0 && count > 0) {
+        e->stmt = (int64_t)(row->stmt & INT64_MAX);
+        e->params = (struct qt_span){s->params.p, s->params.len};
+        e->flags &= ~QT_F_PLACEHOLDER;
+    }
+    return known < 0 ? -1 : 0;
 }
 
 static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *error)
@@ -169,6 +194,8 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     e.file = s->log.file;
     e.offset = (int64_t)s->log.offset;
     qt_event_set_statement(&e, (struct qt_span){row->query.p != NULL ? row->query.p : "", row->query.len}, &what);
+    if (set_prepared(s, row, &e) != 0)
+        return -1;
     if (row->cut) {
         e.flags |= QT_F_TRUNCATED;
         qt_log_add_cut_problem(&s->log, e.statement);
@@ -235,14 +262,19 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             return code;
         if (found == 0)
             continue; /* at the next record, or the end */
-        if (tell(s, &row, error) != 0)
+        if (row.event != METADATA && tell(s, &row, error) != 0)
             return qt_fail(error, QT_ENOMEM, "out of memory");
         consume(s, row.size);
     }
     return QT_OK;
 }
 
-static void close_log(struct qt_reader *reader) { qt_log_close(&((struct qt_proxysql *)reader)->log); }
+static void close_log(struct qt_reader *reader)
+{
+    struct qt_proxysql *s = (struct qt_proxysql *)reader;
+    qt_bytes_free(&s->params);
+    qt_log_close(&s->log);
+}
 
 static const struct qt_reader_kind kind = {read_batch, NULL, close_log, NULL};
 

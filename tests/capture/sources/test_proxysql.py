@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
+from querytape.schemas import FLAGS
 
 from tests.helpers.reading import tape_of
 
@@ -92,6 +93,58 @@ def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
     assert rows[1][4] == 70_008
     assert b"secret" not in found[4][1]
     assert info["problems"] == {"not_understood": 2}
+
+
+def values(*given: tuple[int, bytes | None]) -> bytes:
+    """Return the parameters of an execution as ProxySQL 2.7.3 and later writes them: (type, text or None for NULL)."""
+    bits = sum(1 << n for n, (_, text) in enumerate(given) if text is None)
+    bitmap = bits.to_bytes((len(given) + 7) // 8, "little")
+    return number(len(given)) + bitmap + b"".join(struct.pack("<H", t) + string(text or b"") for t, text in given)
+
+
+def clock(year: int, month: int, day: int, hour: int, minute: int, second: int, micro: int) -> bytes:
+    """Return the client library's MYSQL_TIME in hex digits."""
+    raw = struct.pack("<6IQB7x", year, month, day, hour, minute, second, micro, 0)
+    return b"0x" + raw.hex().encode()
+
+
+def test_values_of_executions(tmp_path: Path) -> None:
+    """Each value is on the tape as the client had sent it; the record about the log itself is no event."""
+    at = 1718000000000000
+    given = values(
+        (8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (5, b"0.500000"), (3, None),
+        (246, b"1.50"), (1, b"-1"), (10, clock(2026, 1, 2, 0, 0, 0, 0)), (254, b"0x"),
+    )  # fmt: skip
+    head = bytes([18]) + number(0) + string(b'{"version":"3.0.2"}') + string(b"") + string(b"") + number(2**64 - 1)
+    head += bytes(6) + string(b"")
+    path = tmp_path / "queries.log"
+    path.write_bytes(
+        struct.pack("<Q", len(head) + 1) + head
+        + record(17, 7, at, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)")
+        + record(16, 7, at + 10, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=given)
+        + record(16, 7, at + 20, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=number(0))
+        + record(16, 7, at + 30, b"INSERT INTO t VALUES (?,?,?,?,?,?,?,?,?)", params=values((77, b"unknown")))
+        + record(16, 7, at + 40, b"COMMIT", params=number(0))
+    )  # fmt: skip
+    assert detect_source(str(path), SOURCES.values()).name == "proxysql"
+    _, info = tape_of("proxysql", path, tmp_path)
+    assert info["problems"] == {}
+    with duckdb.connect() as con:
+        rows = con.execute(
+            f"SELECT command, stmt, params, flags & {FLAGS['placeholder']} != 0"
+            f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
+        ).fetchall()
+    types = struct.pack("<9H", 8, 253, 12, 5, 3, 246, 1, 10, 254)
+    expected = (
+        b"E" + bytes([9, 0, 1, 0, 0, 0, 16, 0, 1]) + types + struct.pack("<q", -7) + b"\4it's"
+        + b"\x0b" + struct.pack("<HBBBBBI", 2026, 11, 22, 10, 0, 1, 5) + struct.pack("<d", 0.5) + b"\0041.50"
+        + b"\xff" + b"\4" + struct.pack("<HBB", 2026, 1, 2) + b"\0"
+    )  # fmt: skip
+    assert rows[0][:2] == ("prepare", 7)
+    assert rows[1][:3] == ("execute", 7, expected)
+    assert rows[1][3] is False
+    assert [(row[0], row[1], row[2], row[3]) for row in rows[2:4]] == [("execute", None, None, True)] * 2
+    assert rows[4] == ("execute", None, None, False)
 
 
 def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
