@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ProxySQL's events log in its binary format (1). A record:
  *
- *   u64 length · u8 event (0 query, 16 execute, 17 prepare, 18 about the log itself) · lenenc thread · lenenc strings user, schema, client
- *   ("address:port") ·
+ *   u64 length · u8 event (0 query, 16 execute, 17 prepare, 18 about the log itself) · lenenc thread ·
+ *   lenenc strings user, schema, client ("address:port") ·
  *   lenenc hostgroup [· lenenc string server, unless it is none] · lenenc start, end in microseconds ·
  *   [lenenc statement id, of execute and prepare] · [lenenc affected rows [· last insert id] · rows sent] ·
  *   lenenc digest ·

@@ -6,8 +6,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,21 +52,33 @@ def tape_of(tmp_path: Path, seconds: int = 6) -> Path:
     return make_tape(tmp_path / "t.tape", events)
 
 
-@contextmanager
-def during_replay(after_s: float, act: Callable[[], Any]) -> Iterator[None]:
-    """Do something in the middle of the block."""
-    timer = threading.Timer(after_s, act)
-    timer.start()
-    yield
-    timer.join()
+class During(Watcher):
+    """Does something in the middle of a run: so long after its first event was due, however long it took to begin."""
+
+    def __init__(self, after_s: float, act: Callable[[], Any]) -> None:
+        self._after_s = after_s
+        self._act = act
+        self._timer: threading.Timer | None = None
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Set the timer at the first tick after zero."""
+        if self._timer is None and tick.at_ns >= 0:
+            self._timer = threading.Timer(max(0, self._after_s - tick.at_ns / SECOND), self._act)
+            self._timer.start()
+
+    def join(self) -> None:
+        """Wait until it was done."""
+        assert self._timer is not None
+        self._timer.join()
 
 
 def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], **more: Any) -> RunSummary:
     """Replay while something happens; it has to end within the bound, with an accounting that balances."""
     tape = tape_of(tmp_path)
     began = time.monotonic()
-    with during_replay(after_s, act):
-        summary = replay(tape, options(server, tmp_path / "a.run", drain_ns=5 * SECOND, **more))
+    during = During(after_s, act)
+    summary = replay(tape, options(server, tmp_path / "a.run", drain_ns=5 * SECOND, **more), during)
+    during.join()
     assert time.monotonic() - began < BOUND_S
     executed, filtered, skipped, not_sent = accounting(summary)
     assert executed + not_sent == SESSIONS * EVENTS
@@ -77,7 +88,7 @@ def run(server: Server, tmp_path: Path, after_s: float, act: Callable[[], Any], 
 
 def test_the_target_is_killed(target: Server, tmp_path: Path) -> None:
     """kill -9: every session is lost, the rest is not sent, and the run says that the target is gone."""
-    summary = run(target, tmp_path, 3, lambda: os.kill(target.pid, signal.SIGKILL))
+    summary = run(target, tmp_path, 2, lambda: os.kill(target.pid, signal.SIGKILL))
     assert "the target was lost" in summary.info["partial"]
     assert summary.info["sessions"]["lost"] == SESSIONS
 
@@ -97,9 +108,10 @@ def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
     given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, failures=Failures(on_lost="reopen"))
     socket = parse_target(f"mysql://root@/shop?socket={target.socket}", environ={})
     began = time.monotonic()
-    with during_replay(3, restart):
-        summary = replay(tape, dataclasses.replace(given, target=socket))
-        over.set()
+    during = During(2, restart)
+    summary = replay(tape, dataclasses.replace(given, target=socket), during)
+    over.set()
+    during.join()
     assert time.monotonic() - began < BOUND_S
     executed, _, _, not_sent = accounting(summary)
     assert executed + not_sent == SESSIONS * EVENTS
@@ -116,7 +128,7 @@ def test_the_target_pauses(target: Server, tmp_path: Path) -> None:
         time.sleep(5)
         os.kill(target.pid, signal.SIGCONT)
 
-    summary = run(target, tmp_path, 2.5, pause)
+    summary = run(target, tmp_path, 1.5, pause)
     assert summary.info["partial"] is None
     assert accounting(summary)[0] == SESSIONS * EVENTS
     late = [row[0] for row in outcomes(summary.path, "sent_ns - due_ns")]
@@ -154,7 +166,7 @@ def test_the_connection_limit_is_hit(target: Server, tmp_path: Path) -> None:
 
 def test_a_table_is_dropped(target: Server, tmp_path: Path) -> None:
     """From then on statements fail with 1146, and everything is sent all the same."""
-    summary = run(target, tmp_path, 3, lambda: target.execute("DROP TABLE shop.t"))
+    summary = run(target, tmp_path, 2, lambda: target.execute("DROP TABLE shop.t"))
     assert accounting(summary)[0] == SESSIONS * EVENTS
     assert summary.info["partial"] is None
     assert set(summary.errors) == {1146}
