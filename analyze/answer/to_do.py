@@ -37,8 +37,11 @@ class Task:
     def said(self) -> str:
         """Return it as one sentence."""
         what = {BREAKS: "error", ELSE: "other result", SLOW: "event"}[self.part]
-        each = duration(self.lost_ns / max(self.events, 1))
-        lost = f", {duration(self.lost_ns)} lost ({each} an event)" if self.part == SLOW else ""
+        lost = ""
+        if self.part == SLOW and self.lost_ns < 0:
+            lost = f", {duration(-self.lost_ns)} gained in sum"
+        elif self.part == SLOW:
+            lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} an event)"
         counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}"
         return f"{counts}: {self.cause}; {self.remedy}"
 

@@ -129,8 +129,8 @@ def _digests(report: Report, console: Console, top: int) -> None:
         whole = f"{entry['verdict']}: {entry['why']}"
         why = wrapped(entry["why"], "  ") if entry["why"] and name != whole and not _says_why(entry) else []
         statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"), why)
-        if entry["note"]:
-            console.print(f"  [yellow]{_safe(entry['note'])}[/]")
+        for line in wrapped(entry["note"], "  ") if entry["note"] else []:
+            console.print(f"[yellow]{_safe(line)}[/]", no_wrap=True)
     _hidden(console, len(report.digests) - len(changed[:top]))
 
 

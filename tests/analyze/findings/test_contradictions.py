@@ -51,6 +51,7 @@ def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
     for text in (flat, as_html(report), as_markdown(report).replace("\\", "")):
         assert entry["note"] in text
     assert json.loads(as_json(report))["digests"][0]["note"] == entry["note"]
+    assert "1 digest, 200 events, 1.14s gained in sum: most events take longer" in flat
 
 
 def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
