@@ -47,6 +47,8 @@ TAPE_COMMANDS = (
     "lint {tape} --to mysql-8.4",
     "plans {tape} --target a={url} --target b={url} -o {new}",
     "compare {tape} --target a={url} --target b={url} --rounds 1 --pause 0s -o {new} -- --pace none",
+    "compare {tape} --target a={url} --target b={url} --quick --within 1s -o {new}",
+    "try {tape} --target sandbox --sandbox-data / --ddl DROP_TABLE_t -o {new}",
 )
 RUN_COMMANDS = (
     "report {whole} {run} {run2}",
@@ -82,8 +84,9 @@ def url() -> Iterator[str]:
 
 
 def command_line(text: str, names: dict[str, str]) -> list[str]:
-    """Return the arguments of a command; FROM_x is a statement."""
-    return [word.replace("FROM_", "FROM ").format(**names) for word in text.split()]
+    """Return the arguments of a command; FROM_x is a statement, and so is DROP_TABLE_t."""
+    statements = {"DROP_TABLE_t": "DROP TABLE t"}
+    return [statements.get(word, word.replace("FROM_", "FROM ")).format(**names) for word in text.split()]
 
 
 def leaves(parent: click.Group, name: str = "") -> Iterator[str]:

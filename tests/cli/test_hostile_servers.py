@@ -57,6 +57,7 @@ COMMANDS = {
     "replay": "replay {tape} --target {url} -o {new}",
     "sweep": "sweep {tape} --target {url} --sessions 1 --each 100ms -o {new}",
     "compare": "compare {tape} --target a={url} --target b={url} --rounds 1 --pause 0s -o {new}",
+    "compare --quick": "compare {tape} --target a={url} --target b={url} --quick -o {new}",
     "capture server": "capture server {url} --duration 1s --restore-file {file} -o {new}",
     "capture server --restore": "capture server {url} --restore --restore-file {file}",
     "capture --source": "capture slowlog {log} --source {url} -o {new}",
