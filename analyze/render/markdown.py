@@ -11,7 +11,7 @@ from ..findings.headline import headline
 from ..findings.query_cache import cache_sentence
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
-from .error_rows import error_rows
+from .error_rows import apart, error_rows
 from .totals import totals
 
 MAX_ROWS = 20
@@ -77,15 +77,19 @@ def _digests(report: Report) -> list[str]:
     if not shown:
         return ["", "Every statement is the same."]
     lines = ["", "## Statements that changed, or may have", "", "| verdict | statement | n | p50 A | p50 B | lost |"]
-    return [*lines, "|---|---|--:|--:|--:|--:|", *map(_digest_row, shown)]
+    return [
+        *lines,
+        "|---|---|--:|--:|--:|--:|",
+        *map(_digest_row, shown, apart([entry["text"] for entry in shown], TEXT_SHOWN)),
+    ]
 
 
-def _digest_row(entry: Row) -> str:
+def _digest_row(entry: Row, text: str) -> str:
     a, b, pair = entry["a"] or {}, entry["b"] or {}, entry["pair"] or {}
     word = f"**{entry['verdict']}**" if entry["verdict"] in (SLOWER, ERRORS) else entry["verdict"]
     cells = [
         f"{word}: {_text(entry['why'])}{f'; {_text(note)}' if (note := entry['note']) else ''}",
-        f"`{_code(printable(entry['text'], TEXT_SHOWN))}`",
+        f"`{_code(text)}`",
         count(b.get("n")),
         duration(a.get("p50_ns")),
         duration(b.get("p50_ns")),

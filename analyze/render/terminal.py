@@ -14,10 +14,10 @@ from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
 from .answer_text import show_answer
-from .error_rows import show_errors
+from .error_rows import apart, show_errors
 from .explanations_text import show_explanations, wrapped
 from .servers_text import show_servers
-from .text_table import StatementList, new_table, print_title
+from .text_table import TEXT_WIDTH, StatementList, new_table, print_title
 from .totals import totals
 
 COLOURS = {SLOWER: "red", ERRORS: "red", FASTER: "green", UNSTABLE: "yellow", CANNOT_TELL: "dim"}
@@ -124,11 +124,12 @@ def _digests(report: Report, console: Console, top: int) -> None:
         console.print(f"[dim]The tape's times were taken {describe(report.tape.info)}: for information.[/]")
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
-    for entry in changed[:top]:
+    texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)
+    for entry, text in zip(changed[:top], texts, strict=True):
         name, cells = _compared(entry) if report.compares else _single(entry)
         whole = f"{entry['verdict']}: {entry['why']}"
         why = wrapped(entry["why"], "  ") if entry["why"] and name != whole and not _says_why(entry) else []
-        statements.add(name, cells, entry["text"], COLOURS.get(entry["verdict"], "bold"), why)
+        statements.add(name, cells, text, COLOURS.get(entry["verdict"], "bold"), why)
         for line in wrapped(entry["note"], "  ") if entry["note"] else []:
             console.print(f"[yellow]{_safe(line)}[/]", no_wrap=True)
     _hidden(console, len(report.digests) - len(changed[:top]))

@@ -57,5 +57,5 @@ def _overload(info: dict[str, Any]) -> list[str]:
     waits, drops = info["accounting"]["overload_waits"], info["accounting"]["overload_drops"]
     if not waits and not drops:
         return []
-    effect = f"{drops:,} events were dropped" if drops else f"the feeder waited {waits:,} times"
+    effect = f"{drops:,} events were dropped" if drops else f"reading the tape waited {waits:,} times"
     return [f"the queue was full while events were overdue: {effect}. Raise --queue-memory, or lower the speed"]

@@ -9,6 +9,8 @@ from querytape.analyze import Report, as_html, as_markdown
 from querytape.analyze.render.error_rows import apart, error_rows, show_errors
 from rich.console import Console
 
+from tests.helpers.reports import terminal_text
+
 LONG = "select c1, c2, c3, c4, c5, c6, c7, c8, c9 from a_table_with_a_name_of_some_length where " * 3
 
 
@@ -66,3 +68,11 @@ def test_apart() -> None:
     first, second = apart(["x" * 80 + "1", "x" * 80 + "2"], 60)
     assert (first[-1], second[-1]) == ("1", "2")
     assert len(first) <= 60
+
+
+def test_statements_that_changed_are_told_apart(report: Report) -> None:
+    """So are those of the list of statements, on a terminal and in Markdown."""
+    changed = [{**entry, "verdict": "unstable"} for entry in failing(report).digests[:3]]
+    report = replace(report, digests=changed)
+    for text in (terminal_text(report), as_markdown(report)):
+        assert all(f"x{n} = ?" in text for n in range(3))

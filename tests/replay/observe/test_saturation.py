@@ -36,7 +36,7 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
         ),
         ({"lateness": {"tool_p99_ns": 4_000_000, "probe_p99_ns": 3_000_000}}, "busy with something else"),
         ({"lateness": {"tool_p99_ns": 4_000_000}, "parameters": {"pace": "none"}}, None),
-        ({"accounting": {"overload_waits": 3}}, "the feeder waited 3 times"),
+        ({"accounting": {"overload_waits": 3}}, "reading the tape waited 3 times"),
         ({"accounting": {"overload_drops": 4}}, "4 events were dropped"),
     ],
 )
