@@ -13,11 +13,15 @@ NS_PER_HOUR = 3.6e12
 
 @dataclass
 class TapeSummary:
-    """A tape and the rows of each analysis of it, by name: of database.INSPECT, and of database.WORKLOAD."""
+    """A tape and the rows of each analysis of it, by name: of database.INSPECT, and of database.WORKLOAD.
+
+    `indexes`: what workload.indexes.index_report says of a server's, where one was asked.
+    """
 
     tape: Folder
     answers: dict[str, list[Row]]
     workload: dict[str, list[Row]]
+    indexes: Row | None = None
 
 
 @dataclass

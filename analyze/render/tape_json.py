@@ -17,7 +17,8 @@ def tape_summary_json(summary: TapeSummary, top: int, samples: bool = False) -> 
     """
     rows = {name: rows[:top] if name in CUT else rows for name, rows in summary.answers.items()}
     workload = summary.workload if samples else without_values(summary.workload)
-    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload})
+    indexes = {} if summary.indexes is None else {"indexes": summary.indexes}
+    return _text({"path": str(summary.tape.path), **summary.tape.info, **rows, "workload": workload, **indexes})
 
 
 def tape_difference_json(changed: TapeDifference, top: int) -> str:

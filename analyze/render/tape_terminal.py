@@ -9,7 +9,7 @@ from ...common.units import average, count, duration, percent, whole_percents
 from ..findings.measuring_points import describe
 from ..tape_summary import TapeDifference, TapeSummary
 from .text_table import StatementList, new_table, print_title
-from .workload_terminal import not_parsed, show_workload
+from .workload_terminal import not_parsed, show_unused_indexes, show_workload
 
 MAX_ROWS = 8
 MICROSECONDS = 1000  # a precision in ns: at most this is known to microseconds
@@ -26,6 +26,9 @@ def show_tape_summary(summary: TapeSummary, console: Console, top: int, samples:
     _tables(summary, console)
     _digests(summary, console, top)
     show_workload(summary.workload, console, samples)
+    if summary.indexes is not None:
+        (totals,) = summary.answers["totals"]
+        show_unused_indexes(summary.indexes, (totals["last_ns"] - totals["first_ns"]) / 1e9, console)
 
 
 def _safe(value: object, most: int | None = None) -> str:

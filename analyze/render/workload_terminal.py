@@ -28,6 +28,29 @@ def show_workload(workload: Workload, console: Console, samples: bool) -> None:
             show(workload[name], console)
 
 
+def show_unused_indexes(use: Row, seconds: float, console: Console) -> None:
+    """Print the indexes that nothing used (of index_report), and what is not known; `seconds`: of the tape."""
+    rows = use["unused"]
+    print_title(console, f"Indexes that nothing used: {count(len(rows))} of {count(use['asked'])}")
+    since = "an unknown time" if use["uptime_s"] is None else duration(use["uptime_s"] * 1e9)
+    counted = (
+        f"{use['basis']} counted none either; the server runs for {since}" if use["basis"] else "uses were not counted"
+    )
+    console.print(f"  no statement of this tape ({seconds:,.1f} s) names their first column; {counted}")
+    for text in use["unknown"]:
+        console.print(f"  [yellow]not known:[/] {escape(printable(text))}")
+    table = new_table("index", "columns", "needed for", left=3)
+    for row in rows[: 2 * MAX_ROWS]:
+        name = f"{row['schema']}.{row['table']}.{row['name']}"
+        needed = [
+            word for word, holds in (("uniqueness", row["unique"]), ("a foreign key", row["foreign_key"])) if holds
+        ]
+        columns = ", ".join(column or "(expression)" for column in row["columns"])
+        table.add_row(escape(printable(name, 36)), escape(printable(columns, 24)), ", ".join(needed))
+    if rows:
+        console.print(table)
+
+
 def without_values(workload: Workload) -> Workload:
     """Return the workload without the literal values of statements."""
     rows = [{name: value for name, value in row.items() if name != "value"} for row in workload["hot_rows"]]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape inspect`."""
 
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -13,8 +15,11 @@ from ...analyze import (
     tape_difference_json,
     tape_summary_json,
 )
+from ...analyze.workload.indexes import index_report
+from ...common.errors import InputError
 from ...schemas import open_folder
 from ..output import complete_tape, console, show_problems
+from ..server_options import login_options, server_of
 
 
 @click.command(
@@ -24,6 +29,7 @@ Examples:
   querytape inspect shop.tape
   querytape inspect shop.tape --problems
   querytape inspect november.tape --against october.tape
+  querytape inspect shop.tape --source mysql://app@prod/
   querytape inspect shop.tape --json | jq .counts
 """,
 )
@@ -33,13 +39,30 @@ Examples:
 @click.option("--problems", is_flag=True, help="Show only the places of the source that were not understood.")
 @click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
 @click.option("--samples", is_flag=True, help="Show literal values: of rows that are written most often.")
-def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: bool, top: int, samples: bool) -> None:
+@click.option(
+    "--source",
+    metavar="URL",
+    help="Ask this server, mysql://USER@HOST/, for its indexes: those that no statement of the tape could use.",
+)
+@login_options
+def inspect_command(
+    tape: Path,
+    against: Path | None,
+    as_json: bool,
+    problems: bool,
+    top: int,
+    samples: bool,
+    source: str | None,
+    **login: Any,
+) -> None:
     """Show what is on a tape, and what it lacks.
 
     First the source, the period of time and everything that is known to be missing; then sessions, classes, tables,
     transactions and the digests that took the most time; then the workload: columns by role, sequences of statements
     in transactions, reads in loops, rows that are written most often, waits.
     """
+    if source is not None and (problems or against is not None):
+        raise InputError("--source goes with neither --problems nor --against")
     complete_tape(tape)
     if problems:
         show_problems(open_folder("tape", tape))
@@ -52,8 +75,18 @@ def inspect_command(tape: Path, against: Path | None, as_json: bool, problems: b
         else:
             show_tape_difference(changed, console(), top)
         return
+    use = None if source is None else _asked(source, login)
     summary = summarise_tape(tape)
+    if use is not None:
+        summary.indexes = index_report(summary.answers, summary.workload, use)
     if as_json:
         click.echo(tape_summary_json(summary, max(top, 100), samples), nl=False)
     else:
         show_tape_summary(summary, console(), top, samples)
+
+
+def _asked(source: str, login: dict[str, Any]) -> dict[str, Any]:
+    """Return what the server says of its indexes."""
+    from ...servers.index_use import ask_index_use
+
+    return asdict(ask_index_use(server_of(source, login, what="--source")))

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.inspect_tape import inspect_command
+from querytape.common.errors import InputError
+from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import make_tape
 
@@ -29,3 +31,23 @@ def test_against_and_problems(tape: Path) -> None:
     """Against itself nothing changed; without problems nothing is printed."""
     assert CliRunner().invoke(inspect_command, [str(tape), "--against", str(tape)]).exit_code == 0
     assert CliRunner().invoke(inspect_command, [str(tape), "--problems"]).stdout == ""
+
+
+@pytest.mark.mysql
+def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> None:
+    """Indexes that no statement of the tape could use stand in text and JSON; --problems does not go with it."""
+    mysql80.execute("CREATE DATABASE inspected")
+    mysql80.execute("CREATE TABLE inspected.t (id INT PRIMARY KEY, a INT, b INT, KEY k_a (a), KEY k_b (b))")
+    events = [{"statement": "SELECT id FROM t WHERE a = 1", "duration_ns": 1000, "user": "app", "db": "inspected"}]
+    path = str(make_tape(tmp_path / "i.tape", events))
+    text = CliRunner().invoke(inspect_command, [path, "--source", mysql80.url()])
+    assert text.exception is None
+    assert max(len(line) for line in text.stdout.splitlines()) <= 80
+    assert "Indexes that nothing used: 1 of 2" in text.stdout
+    assert "inspected.t.k_b" in text.stdout
+    found = json.loads(CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--json"]).stdout)[
+        "indexes"
+    ]
+    assert [row["name"] for row in found["unused"]] == ["k_b"]
+    with pytest.raises(InputError):
+        CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--problems"], catch_exceptions=False)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which indexes no digest of a tape could use."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import summarise_tape
+from querytape.analyze.workload.indexes import index_report, unused_indexes
+
+from tests.analyze.workload.test_workload import event
+from tests.helpers.tapes import make_tape
+
+
+def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: Any) -> dict[str, Any]:
+    """Return an index as a server tells it."""
+    row = {
+        "schema": "shop",
+        "table": table,
+        "name": "k",
+        "columns": list(columns),
+        "unique": False,
+        "foreign_key": False,
+    }
+    return {**row, "uses": uses, **more}
+
+
+@pytest.mark.parametrize(
+    ("found", "unused"),
+    [
+        (index("free"), True),
+        (index("free", uses=None), True),
+        (index("free", uses=3), False),
+        (index("A"), False),
+        (index("b", "a"), True),
+        (index("grouped"), False),
+        (index("sorted"), False),
+        (index("wrapped"), False),
+        (index("joined", table="U"), False),
+        (index("a", table="other"), True),
+        (index("somewhere", table="other"), False),
+        (index("b", table="t"), True),
+        (index(None), False),
+    ],
+)
+def test_first_columns_decide(found: dict[str, Any], unused: bool, tmp_path: Path) -> None:
+    """Any role but SET, in an expression too; where the table is not known, any table's; counted uses save an index."""
+    texts = [
+        "SELECT grouped FROM t WHERE a = 1 AND ABS(wrapped) = 2 GROUP BY grouped ORDER BY sorted",
+        "SELECT 1 FROM shop.t JOIN `u` ON t.a = u.joined WHERE somewhere > 1",
+        "UPDATE t SET b = 1 WHERE a = 2",
+    ]
+    workload = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, text) for text in texts])).workload
+    assert bool(unused_indexes(workload, [found])) == unused
+
+
+def test_only_schemas_of_the_tape(tmp_path: Path) -> None:
+    """Those of its sessions, and those that its statements name; what could not be parsed is not known."""
+    texts = ["SELECT 1 FROM other.t WHERE a = 1", "SELECT a b c FROM t"]
+    summary = summarise_tape(make_tape(tmp_path / "t.tape", [event(1, text) for text in texts]))
+    indexes = [index("free", schema=name) for name in ("Shop", "other", "elsewhere")]
+    use = {"basis": None, "uptime_s": None, "unknown": ["x"], "indexes": indexes}
+    report = index_report(summary.answers, summary.workload, use)
+    assert [row["schema"] for row in report["unused"]] == ["Shop", "other"]
+    assert (report["asked"], len(report["unknown"])) == (2, 2)

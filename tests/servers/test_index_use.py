@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Indexes of real servers, and what counted their uses."""
+
+from collections.abc import Callable
+
+import pytest
+from querytape.servers.index_use import IndexUse, ask_index_use
+from querytape.servers.sandbox import Server
+from querytape.servers.target import parse_target
+
+TABLE = (
+    "CREATE TABLE {db}.t (id INT PRIMARY KEY, used INT, unused INT, u INT, parent INT, KEY k_used (used), KEY k_unused (unused, used),"
+    " UNIQUE KEY k_unique (u), KEY k_parent (parent), FOREIGN KEY (parent) REFERENCES {db}.t (id))"
+)
+
+
+def asked(server: Server, db: str) -> tuple[IndexUse, dict[str, dict[str, object]]]:
+    """Make a table, use one of its indexes, and return what the server says of them."""
+    server.execute(f"CREATE DATABASE {db}")
+    server.execute(TABLE.format(db=db))
+    server.execute(f"INSERT INTO {db}.t VALUES (1, 1, 1, 1, NULL), (2, 2, 2, 2, 1)")
+    server.execute(f"SELECT * FROM {db}.t FORCE INDEX (k_used) WHERE used = 2")
+    use = ask_index_use(parse_target(server.url()))
+    return use, {index["name"]: index for index in use.indexes if index["schema"] == db}
+
+
+def check(indexes: dict[str, dict[str, object]]) -> None:
+    """Columns, uniqueness, foreign keys; primary keys are left out."""
+    assert set(indexes) == {"k_used", "k_unused", "k_unique", "k_parent"}
+    assert indexes["k_unused"]["columns"] == ["unused", "used"]
+    assert [name for name in sorted(indexes) if indexes[name]["unique"]] == ["k_unique"]
+    assert [name for name in sorted(indexes) if indexes[name]["foreign_key"]] == ["k_parent"]
+
+
+@pytest.mark.mysql
+def test_mysql_counts_by_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
+    """It is on by default; not on the servers of our tests."""
+    use, indexes = asked(mysql80_factory({"performance_schema": "ON"}), "index_use")
+    check(indexes)
+    assert indexes["k_used"]["uses"]
+    assert indexes["k_unused"]["uses"] == 0
+    assert (use.basis, use.unknown) == ("the performance schema", [])
+    assert use.uptime_s is not None
+
+
+@pytest.mark.mariadb
+def test_mariadb_counts_with_userstat(mariadb_factory: Callable[..., Server]) -> None:
+    """Where it was switched on; since when is not known. Without it nothing is known of uses."""
+    server = mariadb_factory({"userstat": "1"})
+    use, indexes = asked(server, "index_use")
+    check(indexes)
+    assert indexes["k_used"]["uses"]
+    assert indexes["k_unused"]["uses"] == 0
+    assert use.basis == "userstat"
+    assert any("since when" in text for text in use.unknown)
+    server.execute("SET GLOBAL userstat = 0")
+    use = ask_index_use(parse_target(server.url()))
+    assert use.basis is None
+    assert {index["uses"] for index in use.indexes} == {None}
+    assert any("neither" in text for text in use.unknown)
