@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
+from querytape.capture import SOURCES, Settings, capture_source
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
 from ..conftest import skip_loudly
-from ..helpers.dialogue import CLIENT, SERVER
+from ..helpers.dialogue import CLIENT, SERVER, SSL
 from ..helpers.encrypted import (
     certificates,
     connect,
@@ -76,6 +78,29 @@ def test_the_same_as_in_plain(tls_server: Server, plain: Read, tmp_path: Path, v
     keys = tmp_path / "keys"
     path = recorded(tls_server, tmp_path / "tls.pcap", context(keys, version))
     assert_same(read(path, keys), plain)
+
+
+def test_tapes_are_equal(tls_server: Server, tmp_path: Path) -> None:
+    """The tape's sessions and digests are equal, too, but for ports, times and what they say of TLS."""
+    keys = tmp_path / "keys"
+    for name, tls in (("plain", None), ("tls", context(keys, "1.3"))):
+        path = recorded(tls_server, tmp_path / f"{name}.pcap", tls)
+        extra = {"keylog": str(keys)} if tls else {}
+        info = capture_source(SOURCES["packets"], [str(path)], tmp_path / name, Settings(extra=extra))
+        assert info["warnings"] == []
+    found = []
+    with duckdb.connect() as con:
+        for name in ("plain", "tls"):
+            sessions = con.execute(
+                "SELECT * EXCLUDE (thread_id, port, connect_ns, first_ns, last_ns, encrypted, attributes)"
+                f" REPLACE (client_flags & ~{SSL} AS client_flags) FROM '{tmp_path / name}/sessions.parquet'"
+            ).fetchall()
+            digests = con.execute(
+                f"SELECT digest, class, events FROM '{tmp_path / name}/digests.parquet' ORDER BY digest"
+            ).fetchall()
+            found.append((sessions, digests))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == 1
 
 
 @pytest.mark.parametrize("suite", SUITES_12)

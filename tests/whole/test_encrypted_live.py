@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TLS on the loopback, recorded by the command line while the key log grows; and what the command line says of keys."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.servers.sandbox import Server
+
+from ..helpers.encrypted import connect, context, frames, recorded, write_frames
+from ..helpers.live import may_capture, wait_until_it_listens
+
+MARKED = "SELECT /* live */ {}"
+
+
+@pytest.fixture(name="may_capture")
+def _may_capture(request: pytest.FixtureRequest) -> None:
+    """Skips where this user may not listen on an interface."""
+    may_capture(request)
+
+
+def capture(*words: object) -> "subprocess.Popen[str]":
+    """Start `querytape capture packets`."""
+    command = [sys.executable, "-m", "querytape", "capture", "packets", *map(str, words)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def statements(tape: Path) -> list[str]:
+    """Return the marked statements of a tape."""
+    with duckdb.connect() as con:
+        rows = con.execute(
+            f"SELECT statement::VARCHAR FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
+            " ORDER BY session, seq"
+        ).fetchall()
+    return [str(row[0]) for row in rows]
+
+
+@pytest.mark.usefixtures("may_capture")
+@pytest.mark.parametrize("late", [False, True])
+def test_a_key_log_that_grows(mysql80: Server, tmp_path: Path, late: bool) -> None:
+    """The secrets are written as connections are made, or when all of them have ended already."""
+    keys, written, tape = tmp_path / "keys", tmp_path / "written", tmp_path / "live.tape"
+    keys.touch()
+    process = capture("--interface", "lo", "--port", mysql80.port, "--keylog", keys, "-o", tape)
+    try:
+        wait_until_it_listens(process)
+        for number, version in enumerate(("1.2", "1.3")):
+            con: Any = connect(mysql80.port, context(written if late else keys, version))
+            with con.cursor() as cursor:
+                cursor.execute(MARKED.format(number))
+            con.close()
+        if late:
+            with keys.open("ab") as file:
+                file.write(written.read_bytes())
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, said = process.communicate(timeout=60)
+    assert process.returncode == 0, said
+    assert sorted(statements(tape)) == [MARKED.format(0), MARKED.format(1)]
+    assert f"2 connections decrypted with keys of {keys}" in out
+    info = json.loads((tape / "tape.json").read_text())
+    assert info["warnings"] == []
+    with duckdb.connect() as con:
+        assert con.execute(f"SELECT DISTINCT encrypted FROM '{tape}/sessions.parquet'").fetchall() == [(True,)]
+
+
+@pytest.fixture(name="conversation")
+def _conversation(mysql80: Server, tmp_path: Path) -> tuple[Path, Path]:
+    """A capture file of TLS 1.3, and its key log."""
+    keys = tmp_path / "keys"
+    return recorded(mysql80, tmp_path / "tls.pcap", context(keys, "1.3")), keys
+
+
+def test_no_key_is_ever_written(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """No secret of the key log, as text or bytes, is in any file of the tape or in what is printed."""
+    path, keys = conversation
+    process = capture(path, "--keylog", keys, "-o", tmp_path / "t.tape", "--problems")
+    said = "".join(process.communicate(timeout=60))
+    assert process.returncode == 0, said
+    assert "1 connections decrypted" in said
+    secrets = [line.split()[2] for line in keys.read_text().splitlines() if not line.startswith("#")]
+    assert len(secrets) >= 4
+    everything = said.encode() + b"".join(one.read_bytes() for one in (tmp_path / "t.tape").rglob("*") if one.is_file())
+    for secret in secrets:
+        assert secret.encode() not in everything
+        assert bytes.fromhex(secret) not in everything
+
+
+def test_what_is_said_without_keys(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """The sentence names the port that was asked for; other keys are counted as missing."""
+    path, _ = conversation
+    (tmp_path / "other").write_text(f"CLIENT_RANDOM {'a' * 64} {'b' * 96}\n")
+    for words in ([], ["--keylog", tmp_path / "other"]):
+        process = capture(path, "--port", 3307, "--port", 3306, *words, "-o", tmp_path / "t.tape")
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 1
+        assert "1 of 1 connections are encrypted (--port 3307 --port 3306" in said
+        assert ("1 without keys" in said) == bool(words)
+
+
+def test_files_that_are_no_key_logs(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """A sentence with the file's name for each: a folder, a pipe, a device, a binary file, one that is not there."""
+    path, _ = conversation
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "binary").write_bytes(bytes(range(256)) * 5000)
+    for name in (tmp_path, tmp_path / "fifo", Path("/dev/zero"), tmp_path / "binary", tmp_path / "nowhere"):
+        process = capture(path, "--keylog", name, "-o", tmp_path / "t.tape")
+        said = process.communicate(timeout=60)[1]
+        assert process.returncode == 1, said
+        assert f"--keylog {name}: " in said
+        assert not (tmp_path / "t.tape").exists()
+
+
+def test_joined_in_the_middle_it_is_counted_as_encrypted(conversation: tuple[Path, Path], tmp_path: Path) -> None:
+    """Without its handshake a TLS connection is told from a plain one, and no event is made up."""
+    path, keys = conversation
+    packets = frames(path)
+    small = [one for one in packets if one[16 + 36 : 16 + 38] == b"\x0c\xea" and len(one) < 16 + 54 + 300]
+    process = capture(
+        write_frames(tmp_path / "late.pcap", path, small[-4:]), "--keylog", keys, "-o", tmp_path / "t.tape"
+    )
+    said = process.communicate(timeout=60)[1]
+    assert "1 of 1 connections are encrypted" in said
+    assert process.returncode == 1
