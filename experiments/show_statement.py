@@ -23,14 +23,15 @@ class ShownStatement:
     """One execution: why this one, what it said, and what came of it on the tape and in each run.
 
     `event` has the columns of event_texts.sql; `outcomes` is {side or "tape": (errno, message, rows)}, without those
-    where it was not executed. `counts`: executions of the digest on the tape, and how many failed, by side.
+    where it was not executed. `counts`: executions of the digest on the tape, and how many failed, by side; None =
+    unknown.
     """
 
     why: str
     normalized: str
     event: dict[str, Any]
     outcomes: dict[str, tuple[int, str | None, int | None]]
-    counts: dict[str, int]
+    counts: dict[str, int | None]
 
 
 def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: str) -> ShownStatement:

@@ -10,6 +10,7 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count
 from ..database import Row
+from ..findings.plan_classes import UNKNOWN
 from ..findings.telling import COUNTER_WEIGHT
 from ..findings.variables import value_texts
 from ..model import Report
@@ -34,7 +35,8 @@ def plan_lines(report: Report) -> Iterator[str]:
     changed = [
         (entry, changes)
         for entry in report.digests
-        if (changes := report.query_plans.get(entry["digest"], {"changes": []})["changes"])
+        if (plan := report.query_plans.get(entry["digest"])) and (changes := plan["changes"])
+        if plan.get("class") != UNKNOWN
     ]
     if changed:
         yield "  Query plans that differ:"

@@ -13,6 +13,7 @@ from ..findings.causes import reason_text
 from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.headline import headline
+from ..findings.plan_classes import UNKNOWN
 from ..findings.query_cache import cache_sentence
 from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
@@ -44,6 +45,7 @@ def as_html(report: Report) -> str:
         words=WORDS,
         reason=reason_text,
         reason_words=reason_words,
+        unknown_plan=UNKNOWN,
         causes=CAUSES,
         errors=error_rows(report, 300),
         value_texts=value_texts,

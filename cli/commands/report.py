@@ -75,7 +75,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
 def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
     """Return what is said of one execution of a digest, and its statement with its values."""
     event, counts = shown.event, shown.counts
-    failed = ", ".join(f"{name if name == 'tape' else name.upper()} {count(counts[name])}" for name in ("tape", *sides))
+    named = {"tape": "tape", **{side: side.upper() for side in sides}}
+    failed = ", ".join(f"{name} {_known(counts[side])}" for side, name in named.items())
     lines = [
         f"digest {event['digest']}: {printable(shown.normalized, 200)}",
         f"{count(counts['executions'])} executions on the tape; failed: {failed}",
@@ -93,6 +94,10 @@ def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
             said = "no error" + (f", {count(rows)} rows" if rows is not None else "")
         lines.append(f"{name}: {said}")
     return [*lines, "", f"{printable_lines(event['text'])};"]
+
+
+def _known(n: int | None) -> str:
+    return "unknown" if n is None else count(n)
 
 
 def sides_of(paths: tuple[Path, ...]) -> tuple[Path, list[Path], list[Path]]:

@@ -7,7 +7,8 @@ WITH mine AS (
     WHERE digest = getvariable('shown_digest') AND command IN ('query', 'execute', 'bulk_execute')
 ), sides AS (
     SELECT m.session, m.seq, any_value(m.start_ns) AS start_ns, any_value(m.duration_ns) AS duration_ns,
-        coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'tape'), false) AS tape_failed,
+        bool_or(s.errno <> 0) FILTER (s.side = 'tape') AS tape_knows, -- NULL = the tape does not know
+        coalesce(tape_knows, false) AS tape_failed,
         coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'a'), false) AS a_failed,
         coalesce(bool_or(s.errno <> 0) FILTER (s.side = 'b'), false) AS b_failed,
         coalesce(bool_or(s.errno IS NOT NULL) FILTER (s.side <> 'tape'), false) AS executed
@@ -18,7 +19,7 @@ WITH mine AS (
 SELECT session, seq,
     CASE WHEN b_failed AND NOT a_failed THEN 'failed in B and not in A' WHEN b_failed THEN 'failed in B'
         WHEN a_failed THEN 'failed in A' WHEN tape_failed THEN 'failed on the tape' ELSE 'nothing failed: this took longest' END AS why,
-    count(*) OVER () AS executions_count, sum(tape_failed::INTEGER) OVER () AS tape_count, sum(a_failed::INTEGER) OVER () AS a_count,
+    count(*) OVER () AS executions_count, sum(tape_knows::INTEGER) OVER () AS tape_count, sum(a_failed::INTEGER) OVER () AS a_count,
     sum(b_failed::INTEGER) OVER () AS b_count
 FROM sides
 ORDER BY NOT (b_failed AND NOT a_failed), NOT b_failed, NOT a_failed, NOT tape_failed, NOT executed,

@@ -47,3 +47,12 @@ def test_which_digest(folder: Path, digest: str, said: str) -> None:
     """One that is not there, is several, or is none."""
     with pytest.raises(InputError, match=said):
         show_statement(folder / "t.tape", {}, digest)
+
+
+def test_what_the_tape_does_not_know(tmp_path: Path) -> None:
+    """A tape without error numbers did not see 0 failures: it does not know."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1 FROM t", "digest": D1}])
+    run = make_run(tmp_path / "a.run", tape, [{"errno": 1146, "error": "no such table"}])
+    shown = show_statement(tape, {"a": [run]}, D1)
+    assert shown.counts == {"executions": 1, "tape": None, "a": 1, "b": 0}
+    assert shown.why == "failed in A"
