@@ -167,13 +167,17 @@ def _view_samples(database: AnalysisDatabase, report: Report) -> None:
 
 
 def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
-    """Return {digest: {class, text, tape_ns, sample}} of the tape; samples only where they may be shown."""
+    """Return {digest: {class, text, tape_ns, sample}} of the tape; samples only where they may be shown.
+
+    A tape of samples (compare --quick) says what time their digests took on the tape that they are of.
+    """
+    sampled = (report.tape.info.get("quick") or {}).get("tape_ns", {})
     sample = "sample" if report.settings.samples else "NULL::BLOB"
     rows = database.con.execute(
         f"SELECT digest, class, normalized, duration_ns, {sample} FROM {report.tape.source('digests')}"
     )
     return {
-        digest: {"class": statement_class, "text": text, "tape_ns": duration_ns, "sample": blob}
+        digest: {"class": statement_class, "text": text, "tape_ns": sampled.get(digest, duration_ns), "sample": blob}
         for digest, statement_class, text, duration_ns, blob in rows.fetchall()
     }
 

@@ -88,7 +88,8 @@ class Questions:
         of_events = missed_events / max(missed_events + asked.events, 1)
         rows = {reason: vars(share) for reason, share in sorted(self.left.items(), key=lambda item: -item[1].tape_ns)}
         share = of_time if asked.tape_ns else of_events
-        return {"asked": vars(asked), "not_asked": rows, "share_not_asked": share}
+        times = {digest: self.sizes[digest][1] for digest in self.digests if asked.tape_ns}
+        return {"asked": vars(asked), "not_asked": rows, "share_not_asked": share, "tape_ns": times}
 
 
 def choose(tape: Folder, stored: Collection[str]) -> Questions:

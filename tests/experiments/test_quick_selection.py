@@ -57,6 +57,7 @@ def test_reads_alone_are_asked(tmp_path: Path) -> None:
     assert all(share.events == 2 * share.digests for share in questions.left.values())
     found = questions.as_json()
     assert found["share_not_asked"] == (len(kinds) - 4 - 2) / (len(kinds) - 2), "COMMIT and SET aside"
+    assert set(found["tape_ns"].values()) == {2000}
     assert found["asked"] == {"digests": 4, "events": 8, "tape_ns": 8000}
     first, second = sentences(found)
     share = 100 * len(ASKED) / len(kinds)

@@ -139,11 +139,12 @@ UNSENT_ROWS = [UNSENT] * 36
 def test_what_quick_mode_did_not_ask_is_no_yes(tmp_path: Path, share: float, expected: str) -> None:
     """The reasons stand in the answer, those with most time first."""
     rows = {"reads that lock": {"tape_ns": 1}, "writes": {"tape_ns": 9}}
-    quick = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": share}
+    quick = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": share, "tape_ns": {f"{1:016x}": 77}}
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": f"{1:016x}"}] * EVENTS, quick=quick)
     report = build(
         tape, [make_run(tmp_path / "a.run", tape, [{}] * EVENTS)], [make_run(tmp_path / "b.run", tape, [{}] * EVENTS)]
     )
     assert answer(report) == expected
+    assert report.digests[0]["tape_ns"] == 77, "of the whole tape, not of the samples"
     said = "30.0 % of the tape's time was not asked by --quick (writes, reads that lock): a replay tells"
     assert missing_sentences(report) == ([said] if share == 0.3 else [])
