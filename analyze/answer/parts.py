@@ -85,14 +85,15 @@ def parts_of(report: Report) -> list[Part]:
     """Return the three parts, in this order; those that are empty, too."""
     entries = {entry["digest"]: entry for entry in report.digests}
     all_events = sum(times_sent(entry) for entry in report.digests)
-    all_time = sum(time_of(report, entry) for entry in report.digests)
+    on_tape = any(entry["tape_ns"] for entry in report.digests)
+    all_time = sum(time_of(entry, on_tape) for entry in report.digests)
     known = sum(row["events"] for row in other_results(report) if row["known"] is not None)
     parts = []
     for name, events in events_of(report).items():
         lost = (
             sum((entries[d]["pair"] or {}).get("lost_ns") or 0 for d in events if d in entries) if name == SLOW else 0
         )
-        time = sum(time_share(report, entries[d], n) for d, n in events.items() if d in entries)
+        time = sum(time_share(entries[d], n, on_tape) for d, n in events.items() if d in entries)
         parts.append(
             Part(
                 name,
@@ -113,19 +114,14 @@ def times_sent(entry: Row) -> int:
     return max(int((entry[letter] or {}).get("n") or 0) for letter in ("a", "b"))
 
 
-def time_of(report: Report, entry: Row) -> float:
+def time_of(entry: Row, on_tape: bool) -> float:
     """Return a digest's time: on the tape where the tape has times, else of the side where it took more."""
-    if knows_times(report):
+    if on_tape:
         return float(entry["tape_ns"] or 0)
     return float(max(int((entry[letter] or {}).get("total_ns") or 0) for letter in ("a", "b")))
 
 
-def time_share(report: Report, entry: Row, events: int) -> float:
+def time_share(entry: Row, events: int, on_tape: bool) -> float:
     """Return the time of so many of a digest's events."""
     sent = times_sent(entry)
-    return time_of(report, entry) * min(1.0, events / sent) if sent else 0.0
-
-
-def knows_times(report: Report) -> bool:
-    """Whether the tape has durations."""
-    return any(entry["tape_ns"] for entry in report.digests)
+    return time_of(entry, on_tape) * min(1.0, events / sent) if sent else 0.0
