@@ -95,3 +95,22 @@ def test_a_reset_knows_the_run(tmp_path: Path) -> None:
     reset_targets(replace(plan, reset=None), "b", "b1")
     with pytest.raises(QuerytapeError, match="--reset ended with 7 before a1: exit 7"):
         reset_targets(replace(plan, reset="exit 7"), "a", "a1")
+
+
+def test_both_servers_run_while_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sandbox ends with the options that started it: both are asked for plans before that."""
+    running: set[str] = set()
+    asked: list[set[str]] = []
+
+    @contextmanager
+    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
+        running.add(side)
+        yield ReplayOptions(Target(side, socket="/s"), path)
+        running.remove(side)
+
+    monkeypatch.setattr(compare, "ask_plans", lambda *given: asked.append(set(running)))
+    plan = ComparePlan(tmp_path / "t.tape", dict.fromkeys("ab", "sandbox"))
+    assert compare.ask_for_plans(plan, tmp_path, make_options, ["0" * 16]) == tmp_path / "plans"
+    assert asked == [{"a", "b"}]
+    assert not running
+    assert compare.ask_for_plans(plan, tmp_path, make_options, []) is None
