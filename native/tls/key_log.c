@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "tls/record.h"
 
 enum { MAX_CONNECTIONS = 1 << 21, LOOK_AGAIN_NS = 20000000 };
 #define MAX_WAITING ((uint64_t)64 << 20)
@@ -25,6 +26,7 @@ struct qt_tls_log {
     int64_t looked_ns;
     uint64_t good, bad, waiting;
     char buffer[1 << 16];
+    uint8_t scratch[QT_TLS_RECORD_MAX];
 };
 
 struct qt_tls_log *qt_tls_log_new(void)
@@ -265,6 +267,8 @@ int qt_tls_log_may_wait(struct qt_tls_log *log, size_t more)
 }
 
 void qt_tls_log_give_back(struct qt_tls_log *log, size_t bytes) { log->waiting -= bytes; }
+
+uint8_t *qt_tls_log_scratch(struct qt_tls_log *log) { return log->scratch; }
 
 void qt_tls_log_count(const struct qt_tls_log *log, struct qt_tls_log_counts *out)
 {

@@ -46,6 +46,8 @@ const struct qt_tls_secrets *qt_tls_log_find(struct qt_tls_log *, const uint8_t 
  * off. */
 int qt_tls_log_may_wait(struct qt_tls_log *, size_t more);
 void qt_tls_log_give_back(struct qt_tls_log *, size_t bytes);
+/* QT_TLS_RECORD_MAX bytes for what is decrypted, one record of one connection at a time; cleansed with the log. */
+uint8_t *qt_tls_log_scratch(struct qt_tls_log *);
 void qt_tls_log_count(const struct qt_tls_log *, struct qt_tls_log_counts *out);
 
 #endif

@@ -43,7 +43,7 @@ struct qt_tls {
     struct qt_tls_waiting *first, **last; /* `last`: where the next one is put */
     size_t waiting;                       /* bytes of theirs */
     uint64_t tried;                       /* bytes decrypted in vain while a record was sought */
-    uint8_t plain[QT_TLS_RECORD_MAX];
+    uint8_t *plain;                       /* the log's scratch: what was decrypted last */
 };
 
 #endif

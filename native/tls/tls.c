@@ -23,6 +23,7 @@ struct qt_tls *qt_tls_new(struct qt_tls_log *log, const struct qt_tls_sink *sink
     if (t == NULL)
         return NULL;
     t->log = log;
+    t->plain = qt_tls_log_scratch(log);
     t->sink = *sink;
     t->last = &t->first;
     return t;

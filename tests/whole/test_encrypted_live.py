@@ -44,20 +44,22 @@ def statements(tape: Path) -> list[str]:
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("late", [False, True])
 def test_a_key_log_that_grows(mysql80: Server, tmp_path: Path, late: bool) -> None:
-    """The secrets are written as connections are made, or when all of them have ended already."""
+    """The secrets are written as connections are made, or at last before they end."""
     keys, written, tape = tmp_path / "keys", tmp_path / "written", tmp_path / "live.tape"
     keys.touch()
     process = capture("--interface", "lo", "--port", mysql80.port, "--keylog", keys, "-o", tape)
     try:
         wait_until_it_listens(process)
+        connections: list[Any] = []
         for number, version in enumerate(("1.2", "1.3")):
-            con: Any = connect(mysql80.port, context(written if late else keys, version))
-            with con.cursor() as cursor:
+            connections.append(connect(mysql80.port, context(written if late else keys, version)))
+            with connections[-1].cursor() as cursor:
                 cursor.execute(MARKED.format(number))
-            con.close()
         if late:
             with keys.open("ab") as file:
                 file.write(written.read_bytes())
+        for con in connections:
+            con.close()
     finally:
         process.send_signal(signal.SIGINT)
         out, said = process.communicate(timeout=60)
