@@ -93,7 +93,6 @@ static void in_list(struct qt_grammar *g, const struct qt_side *left, int not)
 {
     struct qt_side s;
     size_t from = qt_n_columns(g);
-    int constant = 1;
     if (qt_query_ahead(g)) {
         struct qt_place at = qt_here(g);
         qt_operands(g, &s); /* a query in parentheses, or a list that begins with one */
@@ -103,10 +102,9 @@ static void in_list(struct qt_grammar *g, const struct qt_side *left, int not)
             goto done;
     }
     qt_need_kind(g, QT_T_OPEN);
-    do {
+    do
         g->expression(g, &s);
-        constant &= s.kind == QT_SIDE_CONST;
-    } while (!g->bad && qt_take_kind(g, QT_T_COMMA));
+    while (!g->bad && qt_take_kind(g, QT_T_COMMA));
     qt_need_kind(g, QT_T_CLOSE);
 done:
     if (!g->filtering || g->bad)
