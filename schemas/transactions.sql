@@ -21,12 +21,12 @@ WITH marked AS (
             END AS locks
     FROM tape_events
     WHERE executes(command) AND (rolled_back(errno) OR begins OR ends OR commits_before OR auto IS NOT NULL OR locks IS NOT NULL)
-), known AS ( -- the session's state before and behind each of them
+), known AS ( -- the session's state before and behind each of them: the last that says it, as a running maximum
     SELECT *,
-        last_value(auto IGNORE NULLS) OVER before AS auto_before,
-        coalesce(last_value(locks IGNORE NULLS) OVER before, false) AS locked_before,
-        coalesce(last_value(auto IGNORE NULLS) OVER so_far, true) AS auto_now,
-        coalesce(last_value(locks IGNORE NULLS) OVER so_far, false) AS locked
+        max(2 * seq + auto::INTEGER) OVER before % 2 = 1 AS auto_before,
+        coalesce(max(2 * seq + locks::INTEGER) OVER before % 2 = 1, false) AS locked_before,
+        coalesce(max(2 * seq + auto::INTEGER) OVER so_far % 2 = 1, true) AS auto_now,
+        coalesce(max(2 * seq + locks::INTEGER) OVER so_far % 2 = 1, false) AS locked
     FROM marked
     WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
         so_far AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)

@@ -20,14 +20,15 @@ WITH marked AS (
         executes AND (undoes OR has_action(actions, 'commit') OR has_action(actions, 'implicit_commit')) AS plainly_ends
     FROM tape_events
 ), manual AS (
-    SELECT *, NOT coalesce(last_value(turned IGNORE NULLS) OVER before, true) AS by_hand,
+    -- Running maxima and sums: last_value IGNORE NULLS and count FILTER take a time that grows with the square of a session.
+    SELECT *, coalesce(max(2 * seq + turned::INTEGER) OVER before % 2 = 0, false) AS by_hand,
         plainly_ends OR (by_hand AND executes AND coalesce(turned, false)) AS ends
     FROM marked
     WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
 ), counted AS ( -- COMMIT AND CHAIN is of the transaction that it ends
     SELECT *, (begins AND NOT ends) OR (by_hand AND executes AND class IN ('read', 'write') AND NOT ends) AS opens,
-        count(*) FILTER (begins AND NOT ends) OVER (PARTITION BY session ORDER BY seq)
-            + coalesce(count(*) FILTER (ends) OVER before, 0) AS number,
+        sum((begins AND NOT ends)::INTEGER) OVER (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
+            + coalesce(sum(ends::INTEGER) OVER before, 0) AS number,
         coalesce(lag(begins AND ends) OVER (PARTITION BY session ORDER BY seq), false) AS chained
     FROM manual
     WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
