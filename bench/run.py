@@ -25,7 +25,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="pairs after the warm-up (default 7)")
     parser.add_argument("--only", default="", help="names with commas: parser,replay")
     options = parser.parse_args()
-    names = [path.stem.removeprefix("bench_") for path in sorted(HERE.glob("bench_*.py"))]
+    names = [path.stem.removeprefix("bench_").replace("_", "-") for path in sorted(HERE.glob("bench_*.py"))]
     selected = options.only.split(",") if options.only else names
     unknown = set(selected) - set(names)
     if unknown:
@@ -37,7 +37,7 @@ def main() -> int:
 
 def run_bench(name: str, rounds: int) -> bool:
     """Run one file's pairs; False where one failed. A missing program is reported and is no failure."""
-    module = importlib.import_module(f".bench_{name}", __package__)
+    module = importlib.import_module(f".bench_{name.replace('-', '_')}", __package__)
     results = []
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qt-bench-")))
