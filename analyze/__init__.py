@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..common.lazy import lazy_attributes
 
 if TYPE_CHECKING:
+    from .findings.causes import may_be_slower
     from .gates import FAILED_GATE, check_gate, failed, gate_help, gate_values
     from .lint.check import LintResult, lint_tape
     from .model import Report, Settings
@@ -61,6 +62,7 @@ else:
             "gate_values": ".gates:gate_values",
             "lint_json": ".render.lint_report:lint_json",
             "lint_tape": ".lint.check:lint_tape",
+            "may_be_slower": ".findings.causes:may_be_slower",
             "measure_level": ".sweep:measure_level",
             "show_lint": ".render.lint_report:show_lint",
             "show_report": ".render.terminal:show_report",
@@ -99,6 +101,7 @@ __all__ = [
     "join_plans",
     "lint_json",
     "lint_tape",
+    "may_be_slower",
     "measure_level",
     "plans_json",
     "plans_markdown",

@@ -39,7 +39,8 @@ class ServerDifference:
 
     `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's. `folded`: it comes with the
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
-    `changed`: digests among them whose verdict or results changed.
+    `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
+    told by their times.
     """
 
     kind: str
@@ -52,6 +53,7 @@ class ServerDifference:
     digests: int = 0
     tape_ns: int = 0
     changed: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..analyze import Report, join_plans
+from ..analyze import Report, join_plans, may_be_slower
 from ..common.errors import InputError, TargetError
 from ..experiments.compare import ask_for_plans
 from ..experiments.compare_plan import ComparePlan
@@ -48,8 +48,8 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Ask both servers for plans of every digest that is called slower or unstable, and put them into the report."""
-    digests = [entry["digest"] for entry in report.digests if entry["verdict"] in verdicts]
+    """Ask both servers for plans of every digest that is called slower or unstable, or may be slower; report them."""
+    digests = [e["digest"] for e in report.digests if e["verdict"] in verdicts or may_be_slower(report, e)]
     try:
         folder = ask_for_plans(plan, output, make_options, digests)
     except TargetError as error:

@@ -6,21 +6,29 @@ from dataclasses import dataclass, field
 
 from ...common.units import duration, plural
 from ..database import Row
+from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.results import KINDS
-from ..model import Report
+from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import Cause, cause_of, failing_rules
 from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
 from .reasons import remedy_of
 
 BOTH_SIDES = "(in A, too; production answered it)"
+AS_A = "make B as A is, and compare again"
+# Reasons of other results behind which another column may stand, and what of a column may make other results.
+BY_DATA = frozenset({None, "ties in ORDER BY, or another collation"})
+OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 
 
 @dataclass
 class Task:
-    """One group of statements with one cause. `digests`: how many events each has, the first one first."""
+    """One group of statements with one cause. `digests`: how many events each has, the first one first.
+
+    `untold`: they take longer, but it can't be told by their times whether the cause is B.
+    """
 
     part: str
     cause: str
@@ -28,6 +36,7 @@ class Task:
     expected: bool = False  # two servers that are both right may differ so
     lost_ns: int = 0
     digests: dict[str, int] = field(default_factory=dict)
+    untold: bool = False
 
     @property
     def events(self) -> int:
@@ -43,16 +52,22 @@ class Task:
         elif self.part == SLOW:
             lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} an event)"
         counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}"
+        if self.untold:
+            counts += ", by their times it can't be told whether B is slower"
         return f"{counts}: {self.cause}; {self.remedy}"
 
 
 def to_do(report: Report) -> list[Task]:
     """Return the groups: what breaks, then other results, then what is slower; inside each what matters most first."""
-    tasks: dict[tuple[str, str], Task] = {}
+    tasks: dict[tuple[str, str, bool], Task] = {}
     for part, cause, expected, digest, events, lost_ns in _items(report):
-        task = tasks.setdefault((part, cause.text), Task(part, cause.text, cause.remedy, expected))
+        task = tasks.setdefault((part, cause.text, False), Task(part, cause.text, cause.remedy, expected))
         task.digests[digest] = task.digests.get(digest, 0) + events
         task.lost_ns += lost_ns
+    for cause, entry in _perhaps_slower(report):
+        task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
+        task.digests[entry["digest"]] = times_sent(entry)
+        task.lost_ns += int(entry["pair"]["lost_ns"])
     for task in tasks.values():
         if task.part == SLOW:
             continue  # in the order of the report: what lost most comes first
@@ -60,9 +75,9 @@ def to_do(report: Report) -> list[Task]:
     return sorted(tasks.values(), key=_rank)
 
 
-def _rank(task: Task) -> tuple[int, bool, int, str]:
+def _rank(task: Task) -> tuple[int, bool, bool, int, str]:
     weight = task.lost_ns if task.part == SLOW else task.events
-    return PARTS.index(task.part), task.expected, -weight, task.cause
+    return PARTS.index(task.part), task.untold, task.expected, -weight, task.cause
 
 
 def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
@@ -77,6 +92,8 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
             yield BREAKS, cause, False, row["digest"], row["events"], 0
     for row in other_results(report):
         cause = Cause(row["reason"] or KINDS[row["kind"]], remedy_of(row))
+        if row["reason"] in BY_DATA and (difference := _other_column(report, row["digest"])):
+            cause = Cause(f"{KINDS[row['kind']]}: {difference.text}", AS_A)
         yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
@@ -84,16 +101,34 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
             yield SLOW, _why_slower(report, entry), False, entry["digest"], times_sent(entry), lost
 
 
+def _other_column(report: Report, digest: str) -> ServerDifference | None:
+    """Return a column that a digest names and that is not the same on both servers."""
+    found = (each for each in differences_of(report, digest) if each.kind == "column")
+    return next((each for each in found if each.name.rpartition(" ")[2] in OF_DATA), None)
+
+
+def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:
+    """Yield what may be slower where a difference of servers or plans explains it."""
+    for entry in report.digests:
+        if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry["digest"])):
+            yield cause, entry
+
+
 def _why_slower(report: Report, entry: Row) -> Cause:
     """Return what may have made a digest slower: a difference of the servers, or of the plans."""
-    digest = entry["digest"]
     if entry["note"]:
         return Cause(
             "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
         )
-    for difference in report.servers.differences:
-        if digest in difference.changed:
-            return Cause(difference.text, "make B as A is, and compare again")
+    return _difference_as_cause(report, entry["digest"]) or Cause(
+        "nothing that differs explains it", "see their plans: querytape plans asks both servers for them"
+    )
+
+
+def _difference_as_cause(report: Report, digest: str) -> Cause | None:
+    """Return the difference of the servers, or of the plans, that concerns a digest."""
+    if difference := next(differences_of(report, digest), None):
+        return Cause(difference.text, AS_A)
     if changes := report.query_plans.get(digest, {"changes": []})["changes"]:
         return Cause(f"another query plan ({changes[0]})", "see the plans of both sides; statistics, indexes, hints")
-    return Cause("nothing that differs explains it", "see their plans: querytape plans asks both servers for them")
+    return None

@@ -2,11 +2,12 @@
 """Join what differs between the servers with the statements that changed: which may be the cause of which."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 
-from ..database import AnalysisDatabase
+from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers
-from ..verdicts.verdict import ERRORS, SLOWER, UNSTABLE
+from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .plan_json import accesses, steps
 from .results import unexplained
 
@@ -25,6 +26,7 @@ DOING = {
     "column": ("names it", "name it"),
     "table": ("reads or writes it", "read or write it"),
 }
+ON_IT = ("is on it", "are on it")
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
 _SORTS = re.compile(r"\b(order|group) by\b", re.I)
 
@@ -40,25 +42,45 @@ def bare(table: str) -> str:
     return table.replace("`", "").rpartition(".")[2].lower()
 
 
+def may_be_slower(report: Report, entry: Row) -> bool:
+    """Whether a digest took longer in B, beyond the margin, and can't be judged by its times."""
+    margin, pair = report.settings.margin, entry.get("pair") or {}
+    ratio = (entry.get("shift") or {}).get("ratio") or pair.get("ratio")
+    if entry["verdict"] not in (CANNOT_TELL, UNSTABLE) or not ratio:
+        return False
+    return bool(ratio > 1 + margin.ratio and (pair.get("lost_ns") or 0) > margin.ns)
+
+
 def with_causes(report: Report) -> Servers:
     """Return the servers' differences with the changed digests that each may explain; those that explain some first."""
     different = {row["digest"] for row in unexplained(report)}
-    changed = {
-        entry["digest"]: report.tables.get(entry["digest"], frozenset())
-        for entry in report.digests
-        if entry["verdict"] in CHANGED or entry["digest"] in different
-    }
-    stepping = {step: {digest for digest in changed if does(report, digest, step)} for step in set(BY_STEP.values())}
+    certain, untold = set(), set()
+    for entry in report.digests:
+        if entry["verdict"] in CHANGED or entry["digest"] in different:
+            certain.add(entry["digest"])
+        elif may_be_slower(report, entry):
+            untold.add(entry["digest"])
+    tables = {digest: report.tables.get(digest, frozenset()) for digest in certain | untold}
+    stepping = {step: {digest for digest in tables if does(report, digest, step)} for step in set(BY_STEP.values())}
 
     def explained(difference: ServerDifference) -> ServerDifference:
         if difference.kind == "setting":
             found = stepping.get(BY_STEP.get(difference.name, ""), set())
         else:
-            found = {digest for digest, names in changed.items() if concerns(report, difference, digest, names)}
-        return replace(difference, changed=tuple(sorted(found)))
+            found = {digest for digest, names in tables.items() if concerns(report, difference, digest, names)}
+        return replace(difference, changed=tuple(sorted(found & certain)), untold=tuple(sorted(found & untold)))
 
     rows = [explained(difference) for difference in report.servers.differences]
-    return replace(report.servers, differences=tuple(sorted(rows, key=lambda row: (row.folded, not row.changed))))
+    return replace(report.servers, differences=tuple(sorted(rows, key=_telling)))
+
+
+def _telling(row: ServerDifference) -> tuple[bool, bool, bool]:
+    return row.folded, not row.changed, not row.untold
+
+
+def differences_of(report: Report, digest: str) -> Iterator[ServerDifference]:
+    """Yield the differences of the servers that may explain what a digest does in B, most telling first."""
+    return (each for each in report.servers.differences if digest in each.changed or digest in each.untold)
 
 
 def concerns(report: Report, difference: ServerDifference, digest: str, tables: frozenset[str]) -> bool:
@@ -98,10 +120,9 @@ def does(report: Report, digest: str, step: str) -> bool:
 
 def reason_text(difference: ServerDifference) -> str:
     """Return a difference as a sentence, with how many changed statements it may explain."""
-    if not difference.changed:
-        return difference.text
-    n = len(difference.changed)
-    one, more = DOING.get(difference.kind, ("is on it", "are on it"))
-    return (
-        f"{difference.text}: {n:,} {f'statement that changed {one}' if n == 1 else f'statements that changed {more}'}"
-    )
+    said = [
+        f"{n:,} statement{'' if n == 1 else 's'} that {what} {DOING.get(difference.kind, ON_IT)[n != 1]}"
+        for n, what in ((len(difference.changed), "changed"), (len(difference.untold), "may be slower"))
+        if n
+    ]
+    return f"{difference.text}: {'; '.join(said)}" if said else difference.text

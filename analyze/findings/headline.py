@@ -8,6 +8,7 @@ from ...common.units import count, duration, plural
 from ..database import Row
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
+from .causes import differences_of
 from .coverage import few_failed, missing_sentences
 from .doubt import doubt
 from .results import unexplained
@@ -89,7 +90,9 @@ def _untold(report: Report) -> str:
     if entry is None or entry["pair"]["lost_ns"] < report.settings.margin.ns:
         return ""
     text, lost = printable(entry["text"], TEXT_SHOWN), duration(entry["pair"]["lost_ns"])
-    return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']})."
+    cause = next(differences_of(report, entry["digest"]), None)
+    perhaps = f"; but {cause.text}" if cause else ""
+    return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']}{perhaps})."
 
 
 def _time(entry: Row) -> int:

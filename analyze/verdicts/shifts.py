@@ -43,6 +43,7 @@ RESAMPLES = 400
 RUN_NOISE, RUN_DRIFT = 0.02, 0.15
 UNSEEN_FACTOR = 2.0
 MIN_SHARING = 5  # digests
+MIN_SHARING_UNSEEN = 3  # where what other programs did can't be told
 Margins = tuple[float, float]  # down, up
 NONE = np.zeros(1)
 
@@ -216,7 +217,7 @@ def _margins(blocks: Columns, margin: float, seen: bool) -> tuple[Margins, float
     centres = sorted(
         (float(np.median(rows["shift"].astype(np.float64))), float(rows["n"].sum())) for _, rows in by_digest(blocks)
     )
-    if len(centres) < MIN_SHARING:
+    if len(centres) < (MIN_SHARING if seen else MIN_SHARING_UNSEEN):
         return (margin, margin), 0.0
     upto = np.cumsum([n for _, n in centres])
     common = centres[int(np.searchsorted(upto, upto[-1] / 2))][0]

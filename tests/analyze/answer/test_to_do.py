@@ -49,3 +49,30 @@ def test_why_something_is_slower(tmp_path: Path) -> None:
         "another query plan (t: ref by k -> a full scan)",
     ]
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
+
+
+def test_what_its_times_cannot_judge_is_named_last(tmp_path: Path) -> None:
+    """With the cause that concerns it; where nothing does, it is not listed."""
+    report = planted(tmp_path)
+    for entry in report.digests:
+        if entry["digest"] in (DIGESTS["slow"], DIGESTS["slower"]):
+            entry["verdict"] = "cannot tell"
+    lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", untold=(DIGESTS["slow"],))
+    tasks = to_do(replace(report, servers=Servers((lacks,))))
+    assert [task.cause for task in tasks if task.untold] == ["B lacks index k on t (id)"]
+    assert tasks[-1].untold
+    assert (
+        "by their times it can't be told whether B is slower: B lacks index k on t (id); make B as A"
+        in tasks[-1].said()
+    )
+
+
+def test_other_results_by_another_column(tmp_path: Path) -> None:
+    """A column that a statement names and whose collation differs is the cause of its other results; its default is none."""
+    report = planted(tmp_path)
+    row = next(row for row in report.answers["results"] if row["known"] is None)
+    row["reason"] = None
+    for fact, found in (("collation", True), ("default", False)):
+        other = ServerDifference("column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"],))
+        causes = [task.cause for task in to_do(replace(report, servers=Servers((other,)))) if task.part == ELSE]
+        assert any("column t.g" in cause for cause in causes) == found

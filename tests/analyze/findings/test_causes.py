@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from querytape.analyze.findings.causes import does, reason_text, with_causes
+from querytape.analyze.findings.causes import does, may_be_slower, reason_text, with_causes
 from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.schemas import Folder
 
@@ -35,6 +35,22 @@ def test_what_explains_a_change_comes_first() -> None:
     assert [(each.text, each.changed) for each in found] == [("i", ("slow",)), ("s", ("sorting",)), ("t", ())]
     assert reason_text(found[0]) == "i: 1 statement that changed uses it"
     assert reason_text(found[2]) == "t"
+
+
+def test_what_may_be_slower_has_its_cause_too() -> None:
+    """A digest that its times can't judge, beyond the margin; not one inside it, nor one that lost next to nothing."""
+    rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("index", "o.k", "i", table="o"))
+    made = report(servers=Servers(rows))
+    beyond = {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    for less in ({}, {"shift": {"ratio": 1.05}}, {"pair": {"lost_ns": 1000}}, {"shift": None, "pair": None}):
+        made.digests[0] |= beyond | less
+        found = with_causes(made).differences
+        assert [(each.text, each.changed, each.untold) for each in found if each.untold] == (
+            [] if less else [("i", (), ("slow",))]
+        )
+        assert may_be_slower(made, made.digests[0]) == (not less)
+    made.digests[0] |= beyond
+    assert reason_text(with_causes(made).differences[0]) == "i: 1 statement that may be slower uses it"
 
 
 def test_an_index_that_no_plan_uses_explains_nothing() -> None:

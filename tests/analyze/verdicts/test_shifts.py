@@ -55,6 +55,15 @@ def test_a_stall_is_excluded() -> None:
         assert shift.tail is None
 
 
+def test_what_a_full_machine_may_have_done_to_few_digests() -> None:
+    """Where others can't be told from the servers, what three digests share counts as theirs; two say nothing of it."""
+    for digests, doubted in ((3, True), (2, False)):
+        for shift in measure(blocks(0.7, digests), NO_TAILS, 0.1, seen=False).values():
+            assert shift.middle is not None
+            assert (shift.middle.p_above > 0.5) == doubted
+        assert all(shift.shared == 0 for shift in measure(blocks(0.7, digests), NO_TAILS, 0.1).values())
+
+
 def test_a_drift_of_one_round_is_the_machines() -> None:
     """What all digests share, up to 15 %, widens the margin to that side; more is taken for real."""
     drifted = next(iter(measure(blocks(0.12), NO_TAILS, 0.1).values())).middle
