@@ -17,6 +17,7 @@ from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
+from .open_sessions import Told, describe_state, tell_reader
 from .source import Settings, SourceKind, TapeWarning
 from .tape_writer import Source, Stop, new_tape, open_storage, record
 
@@ -31,6 +32,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     reader = open_reader(kind, ordered, settings)
     stop = Stop(reader)
     try:
+        told = tell_reader(reader, settings.open_sessions, ordered) if settings.open_sessions else None
         watch = watcher(kind, settings, reader, path, total_bytes(ordered))
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
@@ -40,21 +42,34 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 check_events(kind, ordered, reader.stats(), info, path, settings)
                 info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
-                warnings += judged(con, path, info, settings)
+                warnings += judged(con, path, info, settings, told)
                 con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings)
     finally:
         reader.close()
 
 
-def judged(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any], settings: Settings) -> list[TapeWarning]:
-    """Let the settings judge the events: complete the tape's JSON, and return the warnings."""
-    if settings.judge is None:
+def judged(
+    con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any], settings: Settings, told: Told | None
+) -> list[TapeWarning]:
+    """Let the settings judge the events, and say what is known of sessions that were open before.
+
+    Completes the tape's JSON, and returns the warnings.
+    """
+    if settings.judge is None and told is None:
         return []
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
-    more, warnings = settings.judge(con)
+    warnings: list[TapeWarning] = []
+    if told is not None:
+        first_ns = con.execute("SELECT min(start_ns) FROM events").fetchall()[0][0]
+        more, notes, warnings = describe_state(con, told, info.get("server"), first_ns)
+        info.update(more)
+        info["notes"] = [*info.get("notes", []), *notes]
+    if settings.judge is not None:
+        more, lacking = settings.judge(con)
+        info.update(more)
+        warnings += lacking
     con.execute("DROP VIEW events")
-    info.update(more)
     return warnings
 
 

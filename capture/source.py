@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ..native.bindings.reader import Reader, ReaderStats
+from ..servers.open_sessions import OpenSessions
 
 if TYPE_CHECKING:
     import duckdb
@@ -36,7 +37,8 @@ class Settings:
     `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
     `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
     server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
-    is finished: it returns more entries of tape.json, and warnings.
+    is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server had
+    when it was asked.
     """
 
     timezone_ns: int | None = None
@@ -45,6 +47,7 @@ class Settings:
     watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)
     not_threads: tuple[int, ...] = ()
     judge: "Callable[[duckdb.DuckDBPyConnection], tuple[dict[str, Any], list[TapeWarning]]] | None" = None
+    open_sessions: OpenSessions | None = None
 
 
 def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:

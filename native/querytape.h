@@ -193,6 +193,25 @@ void qt_reader_describe(struct qt_reader *, char *out, size_t room);
 void qt_reader_stop(struct qt_reader *);
 void qt_reader_close(struct qt_reader *);
 
+/* Sessions that were open before a capture begins, as their server describes them (reader/open_sessions.c). Texts are
+ * copied; NULL = not known. */
+struct qt_open_sessions;
+struct qt_open_session_facts {
+    int64_t thread_id;                    /* greater than that of the session before */
+    const char *host;                     /* the client's address; NULL = whatever it is */
+    const char *user, *db, *charset;      /* charset: as in the tape's sessions */
+    int32_t port;                         /* the client's; 0 = not known */
+    int32_t reading;                      /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
+};
+struct qt_open_sessions *qt_open_sessions_new(void); /* NULL when out of memory */
+int qt_open_sessions_add(struct qt_open_sessions *, const struct qt_open_session_facts *);
+/* Of the session added last: a prepared statement by the server's id, or one that sets what the session had (-1). */
+int qt_open_sessions_add_statement(struct qt_open_sessions *, int64_t id, const char *text, size_t len);
+void qt_open_sessions_free(struct qt_open_sessions *);
+/* Before the first part: the reader's from now on. Sessions of the input that are among them begin with their
+ * statements, flagged QT_F_CARRIED. */
+void qt_reader_set_open_sessions(struct qt_reader *, struct qt_open_sessions *);
+
 /* A file, FIFO or stdin ("-") as a stream of bytes, whatever it is packed in (.gz, .zst, .xz). It is opened once: what
  * was looked at is read again from memory. */
 struct qt_input;

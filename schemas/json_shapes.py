@@ -53,6 +53,13 @@ SHAPES: dict[str, dict[str, Any]] = {
         "problems": {"*": "count"},
         "pseudonymized": "bool?",
         "carried": "count?",
+        "open_sessions": {
+            "?": True,
+            **dict.fromkeys(("sessions", "found", "carried", "prepared"), "count"),
+            "asked": "text",
+            "not_restored": {"*": "count"},
+            "not_shown": ["text"],
+        },
         "read_in_several_ways": "count?",
         "quick": {
             "?": True,

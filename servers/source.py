@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .facts import Rows, gather, query_or_none
+from .open_sessions import OpenSessions, ask_open_sessions
 from .target import Target, parse_target
 
 # New and old names of the same query; the first that the server knows is taken.
@@ -47,6 +48,13 @@ def describe_target(target: Target) -> dict[str, Any]:
         "gtid": gtid or None,
         "at": taken.isoformat(timespec="microseconds"),
     }
+
+
+def describe_with_sessions(target: Target) -> tuple[dict[str, Any], OpenSessions]:
+    """Return what describe_target does, and the sessions that are open. Raises TargetError."""
+    described = describe_target(target)
+    with closing(target.connect()) as con:
+        return described, ask_open_sessions(con, described["variables"])
 
 
 def server_time(rows: Rows | None) -> datetime:

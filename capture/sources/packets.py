@@ -124,9 +124,9 @@ def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
     if description.get("cut_segments"):
         text = f"{description['cut_segments']:,} packets were cut by the snapshot length: capture with tcpdump -s 0"
         warnings.append({"kind": "snaplen", "text": text})
-    if description.get("joined_midway"):
+    if unknown := description.get("joined_midway", 0) - description.get("known_midway", 0):
         text = (
-            f"{description['joined_midway']:,} connections were open before the capture began: what was prepared or set"
+            f"{unknown:,} connections were open before the capture began: what was prepared or set"
             " in them before is not on the tape"
         )
         warnings.append({"kind": "joined_midway", "text": text})

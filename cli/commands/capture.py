@@ -16,6 +16,7 @@ from ..server_options import ASK_PASSWORD
 
 if TYPE_CHECKING:
     from ...capture.source import Option, SourceKind
+    from ...servers.open_sessions import OpenSessions
 
 
 LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
@@ -136,9 +137,10 @@ def run_capture(
 
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
-    server = describe_source(source, ask_password) if source else None
+    server, open_sessions = describe_source(source, ask_password) if source else (None, None)
     with CaptureProgress() as progress:
-        tape = capture(names, output, kind.name, Settings(log_timezone, server, extra, progress.update))
+        settings = Settings(log_timezone, server, extra, progress.update, open_sessions=open_sessions)
+        tape = capture(names, output, kind.name, settings)
     info = tape.info
     say_tape(output, info)
     if info["counts"]["problems"] and show:
@@ -166,11 +168,12 @@ def command_of(kind: "SourceKind") -> click.Command:
     )
 
 
-def describe_source(url: str, ask_password: bool) -> dict[str, Any]:
-    """Return what a server says of itself, for tape.json. Raises TargetError where it can't be reached."""
-    from ...servers.source import describe_server
+def describe_source(url: str, ask_password: bool) -> "tuple[dict[str, Any], OpenSessions]":
+    """Return what a server says of itself, for tape.json, and its open sessions. Raises TargetError."""
+    from ...servers.source import describe_with_sessions
+    from ...servers.target import parse_target
 
-    described = describe_server(url, ask_password=ask_password)
+    described, sessions = describe_with_sessions(parse_target(url, ask_password=ask_password, what="--source"))
     if not described.get("identity"):
         raise RefusedError(f"--source {url}: the server did not tell its identity; leave out --source")
-    return described
+    return described, sessions

@@ -4,7 +4,7 @@
 from typing import Any
 
 from ...common.errors import NativeFault
-from .._querytape import ffi
+from .._querytape import ffi, lib
 
 
 def text_of(chars: Any) -> str:
@@ -16,3 +16,11 @@ def check(code: int, error: Any) -> None:
     """Raise NativeFault unless `code` is QT_OK."""
     if code:
         raise NativeFault(code, text_of(error.message))
+
+
+def check_code(code: int) -> None:
+    """Raise unless `code` is QT_OK, for functions that give no message. Raises MemoryError, NativeFault."""
+    if code == lib.QT_ENOMEM:
+        raise MemoryError
+    if code:
+        raise NativeFault(code, "invalid argument")

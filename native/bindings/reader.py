@@ -9,6 +9,7 @@ from typing import Any
 
 from .._querytape import ffi, lib
 from .errors import check
+from .open_sessions import KnownSessions
 from .streams import Stream
 
 DESCRIPTION_BYTES = 64 << 10
@@ -50,6 +51,10 @@ class Reader:
         self._reader = open_reader(error)
         if self._reader == ffi.NULL:
             check(error.code, error)
+
+    def know_sessions(self, known: KnownSessions) -> None:
+        """Take over sessions that were open before; before the first part."""
+        known.give_to(self._reader)
 
     def part(self, max_rows: int, max_bytes: int) -> Stream:
         """Return the next events sorted by start, as a stream of about so many rows or bytes of statements.

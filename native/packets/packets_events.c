@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "packets/insert_ids.h"
+#include "protocol/decoder.h"
+#include "reader/carried_rows.h"
 
 static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
 {
@@ -52,6 +54,36 @@ static int set_insert_ids(struct qt_packets *s, struct qt_event_row *out, const 
     return QT_OK;
 }
 
+/* A connection that was open before: is it one that the server named? */
+static int on_midway(void *self, void *connection, struct qt_decoder *d, struct qt_span host, int32_t port)
+{
+    struct qt_packets *s = self;
+    struct qt_tcp_owner *owner = connection;
+    struct qt_open_session *open = qt_open_sessions_find_client(s->reader.open, host, port);
+    if (open == NULL || qt_decoder_know(d, open->thread_id, open->user, open->db) != QT_OK)
+        return 0;
+    for (const struct qt_open_statement *it = open->statements; it != NULL; it = it->next)
+        if (it->id >= 0 && qt_decoder_know_statement(d, (uint32_t)it->id, it->text, it->params) != QT_OK)
+            return 0;
+    owner->open = open;
+    s->known_midway++;
+    return 1;
+}
+
+/* Before the first event of such a connection: what brings a new one into its state. */
+static int add_carried(struct qt_packets *s, struct qt_tcp_owner *owner, const struct qt_event_row *first)
+{
+    const struct qt_open_session *open = owner->open;
+    struct qt_event_row like = *first;
+    owner->open_told = 1;
+    like.seq = owner->seq;
+    like.start_ns = first->start_ns - first->request_ns;
+    like.db = open->db; /* the event may have changed it */
+    int code = qt_carried_rows_add(&s->reader, s->normalizer, open, 1, &like, NULL);
+    owner->seq = like.seq;
+    return code;
+}
+
 static int on_event(void *self, void *connection, const struct qt_decoded_event *e)
 {
     struct qt_packets *s = self;
@@ -60,7 +92,6 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
     struct qt_statement what;
     struct qt_error error;
     out.session = session_of(s, owner);
-    out.seq = ++owner->seq;
     out.thread_id = (intptr_t)owner->mine > 0 ? (intptr_t)owner->mine - 1 : -1;
     out.command = e->command;
     times(&out, e);
@@ -81,6 +112,12 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
     out.flags = e->flags;
     if (e->checksum[0] != '\0')
         out.checksum = (struct qt_span){e->checksum, strlen(e->checksum)};
+    if (owner->open != NULL && !owner->open_told) {
+        int code = add_carried(s, owner, &out);
+        if (code != QT_OK)
+            return code;
+    }
+    out.seq = ++owner->seq;
     if (e->statement.p != NULL) {
         int code = qt_normalize(s->normalizer, e->statement.p, e->statement.len, &what, &error);
         if (code != QT_OK)
@@ -134,7 +171,7 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
         .db = w->db,
         .port = w->port,
         .client_flags = w->client_flags,
-        .charset = w->charset,
+        .charset = w->charset.p == NULL && owner->open != NULL ? owner->open->charset : w->charset,
         .attributes = w->attributes,
         .open_at_start = w->connect_seen ? 0 : w->open_at_start,
         .open_at_end = w->quit_seen ? 0 : -1,
@@ -154,5 +191,5 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
 
 struct qt_decoder_sink qt_packets_sink(struct qt_packets *s)
 {
-    return (struct qt_decoder_sink){s, on_event, on_session, on_problem};
+    return (struct qt_decoder_sink){s, on_midway, on_event, on_session, on_problem};
 }

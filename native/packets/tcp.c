@@ -151,7 +151,7 @@ static struct qt_tcp_connection *begin(struct qt_tcp *t, uint64_t hash, const st
 /* Makes the decoder of a connection, or of the next one with the same addresses. */
 static int open_decoder(struct qt_tcp *t, struct qt_tcp_connection *c, int midway)
 {
-    c->owner = (struct qt_tcp_owner){0, 0, NULL, 0};
+    c->owner = (struct qt_tcp_owner){0};
     memset(c->way, 0, sizeof c->way);
     c->decoder = new_decoder(t, c, midway);
     if (c->decoder == NULL)

@@ -25,6 +25,8 @@ struct qt_tcp_owner {
     int64_t session, seq; /* 0 when the connection is new */
     void *mine;
     int tls_counted;
+    const struct qt_open_session *open; /* what its server says of it; NULL = nothing */
+    int open_told;
 };
 
 #endif

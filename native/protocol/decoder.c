@@ -67,6 +67,31 @@ void qt_decoder_free(struct qt_decoder *d)
     free(d);
 }
 
+/* ---- what somebody else knows ---- */
+
+int qt_decoder_know(struct qt_decoder *d, int64_t thread_id, struct qt_span user, struct qt_span db)
+{
+    d->thread_id = thread_id;
+    d->has_user = user.p != NULL;
+    d->has_db = db.p != NULL;
+    int bad = qt_bytes_set(&d->user, user) | qt_bytes_set(&d->login_user, user) | qt_bytes_set(&d->db, db) |
+              qt_bytes_set(&d->login_db, db);
+    return bad ? QT_ENOMEM : QT_OK;
+}
+
+int qt_decoder_know_statement(struct qt_decoder *d, uint32_t id, struct qt_span text, uint16_t params)
+{
+    struct qt_stmt *s = qt_stmt_new(d);
+    if (s == NULL)
+        return QT_ENOMEM;
+    s->id = id;
+    s->answered = 1;
+    s->params = params;
+    int bad = qt_bytes_set(&s->text, text);
+    qt_stmt_drop(s); /* ours of its three owners */
+    return bad ? QT_ENOMEM : QT_OK;
+}
+
 /* ---- finding back ---- */
 
 static int is_command(uint8_t byte) { return byte <= COM_LAST || byte == COM_STMT_BULK_EXECUTE; }
@@ -122,6 +147,9 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
     d->phase = PHASE_COMMAND;
     if (d->options.joined_midway && !d->midway_said) {
         d->midway_said = 1;
+        struct qt_span host = {d->host, strlen(d->host)};
+        if (d->sink.midway != NULL && d->sink.midway(d->sink.self, d->options.connection, d, host, d->port))
+            return 1;
         qt_decoder_problem(d, 0, "joined_midway",
                            "the connection's login in the capture: account, schema and prepared texts are not known",
                            NULL, 0);

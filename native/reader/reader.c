@@ -36,11 +36,18 @@ void qt_reader_release(struct qt_reader *r)
     qt_event_batch_free(&r->batch);
     qt_problems_free(&r->problems);
     qt_session_facts_free(&r->facts);
+    qt_open_sessions_free(r->open);
     if (r->ready && r->next.release != NULL)
         r->next.release(&r->next);
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
     r->has_lock = 0;
+}
+
+void qt_reader_set_open_sessions(struct qt_reader *r, struct qt_open_sessions *open)
+{
+    qt_open_sessions_free(r->open);
+    r->open = open;
 }
 
 /* One batch, from the input to Arrow. Without a row: out->release is NULL. */

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions that were open before a capture: told to the reader with their state; and what the tape says of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..native.bindings.inputs import STDIN
+from ..native.bindings.open_sessions import KnownSessions
+from ..native.bindings.reader import Reader
+from ..schemas.codes import FLAGS
+from ..servers.open_sessions import OpenSessions
+from .session_state import State, count_not_restored, state_of
+from .source import TapeWarning
+
+# Of the sessions that are on the tape: whose state is in events that are carried.
+CARRIED = (
+    f"SELECT count(DISTINCT session), count(*), count(*) FILTER (command = 'prepare')"
+    f" FROM events WHERE flags & {FLAGS['carried']} <> 0"
+)
+REASONS = {
+    "no_text": "prepared statements whose text the server does not show whole",
+    "large_variable": "user variables that are too large together",
+    "no_room": "prepared statements that the server had no room to show, of any session",
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What was told to a reader. `refused`: why nothing was, '' = it was."""
+
+    sessions: int
+    not_restored: Mapping[str, int]
+    not_shown: Sequence[str]
+    refused: str = ""
+
+
+def tell_reader(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Told:
+    """Give the sessions of a server to a reader, before its first part."""
+    if refused := server_is_another(known, files):
+        return Told(0, {}, (), refused)
+    states = [state_of(one, known.global_variables) for one in known.sessions]
+    native = KnownSessions()
+    try:
+        for one, state in zip(known.sessions, states, strict=True):
+            charset = None if one.collation is None else str(one.collation)
+            native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, state.reading)
+            for id_, text in state.statements:
+                native.add_statement(id_, text)
+        reader.know_sessions(native)
+    finally:
+        native.close()
+    return Told(len(states), all_not_restored(states, known), tuple(known.not_shown))
+
+
+def all_not_restored(states: Sequence[State], known: OpenSessions) -> dict[str, int]:
+    """Return what cannot be restored, as counts by reason."""
+    counts = count_not_restored(states)
+    return counts | ({"no_room": known.lost} if known.lost else {})
+
+
+def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
+    """Return why the server's sessions cannot be those of the files: it was started after the last was written."""
+    times = [Path(name).stat().st_mtime for name in files if name != STDIN and Path(name).is_file()]
+    if known.started_s is None or not times or known.started_s <= max(times):
+        return ""
+    return "the server was started after these files were written: sessions that were open before are not known"
+
+
+def describe_state(
+    con: duckdb.DuckDBPyConnection, told: Told, server: Mapping[str, Any] | None, first_ns: int | None
+) -> tuple[dict[str, Any], list[str], list[TapeWarning]]:
+    """Return `open_sessions` of tape.json, sentences for the summary, and warnings. `con` has view `events`."""
+    if told.refused:
+        return {}, [], [{"kind": "open_sessions", "text": told.refused}]
+    found, carried, prepared = con.execute(CARRIED).fetchall()[0]
+    after = is_after(server, first_ns)
+    info = {
+        "sessions": told.sessions,
+        "found": found,
+        "carried": carried,
+        "prepared": prepared,
+        "asked": "after" if after else "before",
+        "not_restored": dict(told.not_restored),
+        "not_shown": list(told.not_shown),
+    }
+    notes = []
+    if told.sessions:
+        notes.append(
+            f"{told.sessions:,} sessions were open on the source; {found:,} of them are on the tape with statements that"
+            f" restore their state ({carried:,}, of them {prepared:,} prepared statements)"
+        )
+    if after and carried:
+        notes.append("their state was asked after the traffic: what it changed meanwhile counts as set from the start")
+    if told.not_shown and told.sessions:
+        notes.append(f"of sessions that were open before this server does not show {', '.join(told.not_shown)}")
+    lacking = [f"{n:,} {REASONS[reason]}" for reason, n in told.not_restored.items() if n]
+    warnings = [{"kind": "open_sessions", "text": f"not restored: {'; '.join(lacking)}"}] if lacking else []
+    return {"open_sessions": info}, notes, warnings
+
+
+def is_after(server: Mapping[str, Any] | None, first_ns: int | None) -> bool:
+    """Whether a server described itself after the tape's first event."""
+    try:
+        asked = datetime.fromisoformat(str((server or {}).get("at"))).timestamp()
+    except ValueError:
+        return True
+    return first_ns is not None and asked * 1e9 > first_ns
