@@ -13,6 +13,7 @@ from ..native.bindings.inputs import STDIN
 from ..native.bindings.open_sessions import KnownSessions
 from ..native.bindings.reader import Reader
 from ..schemas.codes import FLAGS
+from ..servers.open_sessions import PREPARED_STATEMENTS as PREPARED
 from ..servers.open_sessions import OpenSessions
 from .session_state import State, count_not_restored, state_of
 from .source import TapeWarning
@@ -72,13 +73,17 @@ def server_is_another(known: OpenSessions, files: Sequence[str]) -> str:
 
 
 def describe_state(
-    con: duckdb.DuckDBPyConnection, told: Told, server: Mapping[str, Any] | None, first_ns: int | None
+    con: duckdb.DuckDBPyConnection, told: Told, tape: Mapping[str, Any], first_ns: int | None
 ) -> tuple[dict[str, Any], list[str], list[TapeWarning]]:
-    """Return `open_sessions` of tape.json, sentences for the summary, and warnings. `con` has view `events`."""
+    """Return `open_sessions` of tape.json, sentences for the summary, and warnings.
+
+    `con` has view `events`; `tape`: the tape's JSON so far.
+    """
     if told.refused:
         return {}, [], [{"kind": "open_sessions", "text": told.refused}]
     found, carried, prepared = con.execute(CARRIED).fetchall()[0]
-    after = is_after(server, first_ns)
+    found = max(found, tape.get("input", {}).get("known_midway", 0))  # packets: those without any state, too
+    after = is_after(tape.get("server"), first_ns)
     info = {
         "sessions": told.sessions,
         "found": found,
@@ -91,14 +96,16 @@ def describe_state(
     notes = []
     if told.sessions:
         notes.append(
-            f"{told.sessions:,} sessions were open on the source; {found:,} of them are on the tape with statements that"
-            f" restore their state ({carried:,}, of them {prepared:,} prepared statements)"
+            f"{told.sessions:,} sessions were open on the source; {found:,} of them are on the tape, with {carried:,}"
+            f" statements that restore their state (of them {prepared:,} prepared statements)"
         )
     if after and carried:
-        notes.append("their state was asked after the traffic: what it changed meanwhile counts as set from the start")
+        notes.append("their state was asked after the traffic: what it changed in between counts as set from the start")
     if told.not_shown and told.sessions:
         notes.append(f"of sessions that were open before this server does not show {', '.join(told.not_shown)}")
     lacking = [f"{n:,} {REASONS[reason]}" for reason, n in told.not_restored.items() if n]
+    if PREPARED in told.not_shown and tape.get("source") == "packets" and found:
+        lacking.append(f"what {found:,} sessions had prepared: the server does not show it (performance_schema)")
     warnings = [{"kind": "open_sessions", "text": f"not restored: {'; '.join(lacking)}"}] if lacking else []
     return {"open_sessions": info}, notes, warnings
 

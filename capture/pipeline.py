@@ -62,7 +62,7 @@ def judged(
     warnings: list[TapeWarning] = []
     if told is not None:
         first_ns = con.execute("SELECT min(start_ns) FROM events").fetchall()[0][0]
-        more, notes, warnings = describe_state(con, told, info.get("server"), first_ns)
+        more, notes, warnings = describe_state(con, told, info, first_ns)
         info.update(more)
         info["notes"] = [*info.get("notes", []), *notes]
     if settings.judge is not None:

@@ -76,7 +76,7 @@ def settings(variables: Mapping[str, str], global_variables: Mapping[str, str]) 
 
 
 def character_sets(variables: Mapping[str, str]) -> Iterator[str]:
-    """Yield a SET where client, connection and results have different sets: the collation itself goes with the login."""
+    """Yield a SET where client, connection and results differ: the collation itself goes with the login."""
     names = [variables.get(f"character_set_{way}") for way in ("client", "connection", "results")]
     client, connection, results = names
     collation = variables.get("collation_connection", "")

@@ -37,8 +37,8 @@ class Settings:
     `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
     `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
     server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
-    is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server had
-    when it was asked.
+    is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server
+    had when it was asked.
     """
 
     timezone_ns: int | None = None

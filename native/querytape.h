@@ -197,11 +197,11 @@ void qt_reader_close(struct qt_reader *);
  * copied; NULL = not known. */
 struct qt_open_sessions;
 struct qt_open_session_facts {
-    int64_t thread_id;                    /* greater than that of the session before */
-    const char *host;                     /* the client's address; NULL = whatever it is */
-    const char *user, *db, *charset;      /* charset: as in the tape's sessions */
-    int32_t port;                         /* the client's; 0 = not known */
-    int32_t reading;                      /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
+    int64_t thread_id;               /* greater than that of the session before */
+    const char *host;                /* the client's address; NULL = whatever it is */
+    const char *user, *db, *charset; /* charset: as in the tape's sessions */
+    int32_t port;                    /* the client's; 0 = not known */
+    int32_t reading;                 /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
 };
 struct qt_open_sessions *qt_open_sessions_new(void); /* NULL when out of memory */
 int qt_open_sessions_add(struct qt_open_sessions *, const struct qt_open_session_facts *);

@@ -15,7 +15,7 @@ FLAGS = {
     "clock_guessed": 1 << 10,  # its own time line was not believable; its neighbours' was taken
     "killed": 1 << 11,  # the server says that it was killed
     "unbound": 1 << 12,  # of a prepared statement whose PREPARE or parameters are not known: not replayable
-    "carried": 1 << 13,  # from before the stretch that a tape was cut to, at whose begin it now is: its session's state
+    "carried": 1 << 13,  # from before the tape begins: its session's state
 }
 DANGER_SHIFT = 16
 

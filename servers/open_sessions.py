@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask a server for the sessions that are open and for their state, as far as it shows that; docs/capture.md has a table.
+"""Ask a server for the sessions that are open and their state, as far as it shows that; docs/capture.md has a table.
 
 Nothing is changed on the server. What it does not show is None or absent, never a default.
 """
@@ -22,13 +22,15 @@ SHOWN_BYTES = 1024
 LARGEST_CHARACTER = 4
 NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})
 
+PREPARED_STATEMENTS = "prepared statements"  # of `not_shown`
 CHARSETS = ("character_set_client", "character_set_connection", "character_set_results", "collation_connection")
 # What is set again where a session has another value than the server's global one. In this order.
 RESTORED = (
     "sql_mode", "time_zone", "transaction_isolation", "tx_isolation", "transaction_read_only", "foreign_key_checks",
-    "unique_checks", "group_concat_max_len", "sql_select_limit", "sql_safe_updates", "sql_auto_is_null", "lc_time_names",
-    "default_week_format", "div_precision_increment", "auto_increment_increment", "auto_increment_offset", "max_execution_time",
-    "innodb_lock_wait_timeout", "lock_wait_timeout", "optimizer_switch", "autocommit",
+    "unique_checks", "group_concat_max_len", "sql_select_limit", "sql_safe_updates", "sql_auto_is_null",
+    "lc_time_names", "default_week_format", "div_precision_increment", "auto_increment_increment",
+    "auto_increment_offset", "max_execution_time", "innodb_lock_wait_timeout", "lock_wait_timeout", "optimizer_switch",
+    "autocommit",
 )  # fmt: skip
 
 PROCESSES = "SELECT ID, USER, HOST, DB, COMMAND FROM information_schema.PROCESSLIST"
@@ -76,7 +78,7 @@ class PreparedText:
 class OpenSession:
     """One client's session as the server shows it now. `variables` and `user_variables`: None = it does not show them.
 
-    `address`, `port`: the client's; None = not known, or a unix socket. `collation`: the id of its collation_connection.
+    `address`, `port`: the client's; None = not known, or a unix socket. `collation`: the id of collation_connection.
     """
 
     thread_id: int
@@ -124,7 +126,7 @@ def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str
     answers = {
         "variables and character sets": variables,
         "user variables": user_variables,
-        "prepared statements": prepared,
+        PREPARED_STATEMENTS: prepared,
     }
     found = with_addresses(sessions, sockets)
     found = with_variables(found, variables, query_or_none(con, IDS, 2) if variables else None)

@@ -25,7 +25,7 @@ class KnownSessions:
         charset: str | None = None,
         reading: int = 0,
     ) -> None:
-        """Add a session; thread ids ascend. `host`: its client's address, None = any. `reading`: how it reads quotes."""
+        """Add a session; thread ids ascend. `host`: its client's address, None = any. `reading`: of quotes."""
         texts = [
             ffi.NULL if text is None else ffi.new("char[]", text.encode("utf-8", "replace"))
             for text in (host, user, db, charset)

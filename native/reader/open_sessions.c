@@ -36,10 +36,7 @@ static int copy(struct qt_span *out, const char *text, size_t len)
     return 0;
 }
 
-static int copy_text(struct qt_span *out, const char *text)
-{
-    return copy(out, text, text != NULL ? strlen(text) : 0);
-}
+static int copy_text(struct qt_span *out, const char *text) { return copy(out, text, text != NULL ? strlen(text) : 0); }
 
 static void free_session(struct qt_open_session *s)
 {

@@ -37,7 +37,7 @@ struct qt_reader {
     struct qt_event_batch batch; /* of the parsing thread */
     struct qt_problems problems;
     struct qt_session_facts facts;
-    struct qt_open_sessions *open; /* owned; NULL = none is known */
+    struct qt_open_sessions *open;  /* owned; NULL = none is known */
     uint64_t part_rows, part_bytes; /* bounds of a batch */
     unsigned parts;                 /* made so far, up to 4 */
 

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pool whose connections were open before the capture: with --source packets have their state, and replay."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from querytape.replay import replay
+from querytape.servers.sandbox import Server
+
+from tests.helpers.binary_client import Prepared
+from tests.helpers.whole import accounting, options, query
+
+from ..conftest import ServerFactory
+from ..helpers.live import may_capture, wait_until_it_listens
+
+POOL, ROUNDS = 50, 4
+INSERT, SELECT = "INSERT INTO t (n, c) VALUES (?, ?)", "SELECT n FROM t WHERE n = ? AND c <> '?'"
+READ, WRITE = 'SELECT "n", @tenant, @@time_zone FROM t WHERE n = {}', "UPDATE t SET c = 'y' WHERE n = {}"
+STATE = "SET sql_mode = 'ANSI_QUOTES', time_zone = '+03:00', @tenant = {}, @name = 'it''s'"
+
+
+@pytest.fixture(name="may_capture")
+def _may_capture(request: pytest.FixtureRequest) -> None:
+    """Skips where this user may not listen on an interface."""
+    may_capture(request)
+
+
+def make_schema(server: Server) -> None:
+    """Make the schema of the pool."""
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.t (id INT AUTO_INCREMENT PRIMARY KEY, n INT, c VARCHAR(20))")
+    server.execute("CREATE USER pool@'%' IDENTIFIED BY ''")
+    server.execute("GRANT ALL ON *.* TO pool@'%'")
+
+
+class Pool:
+    """Connections with a state, and two statements prepared on each."""
+
+    def __init__(self, server: Server) -> None:
+        self.clients: list[tuple[Any, Prepared, Prepared]] = []
+        for number in range(POOL):
+            con = pymysql.connect(
+                host="127.0.0.1",
+                port=server.port,
+                user="pool",
+                database="shop",
+                charset="utf8mb4",
+                autocommit=True,
+                ssl_disabled=True,
+            )
+            with con.cursor() as cursor:
+                cursor.execute(STATE.format(number))
+            self.clients.append((con, Prepared(con, INSERT), Prepared(con, SELECT)))
+
+    def work(self) -> None:
+        """Half of it on what was prepared before."""
+        for turn in range(ROUNDS):
+            for number, (con, insert, select) in enumerate(self.clients):
+                insert.execute(number, f"x{turn}")
+                select.execute(number)
+                with con.cursor() as cursor:
+                    cursor.execute(READ.format(number))
+                    cursor.execute(WRITE.format(number))
+
+    def close(self) -> None:
+        """End it."""
+        for con, *_ in self.clients:
+            con.close()
+
+
+def record(server: Server, tape: Path, pool: Pool) -> tuple[dict[str, Any], str, int]:
+    """Record the pool's work by packets; return tape.json, what the command said, and its exit code."""
+    words = ["packets", "--interface", "lo", "--port", str(server.port), "--source", server.url(), "-o", str(tape)]
+    command = [sys.executable, "-m", "querytape", "capture", *words]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        wait_until_it_listens(process)
+        pool.work()
+        time.sleep(1.0)
+    finally:
+        process.send_signal(signal.SIGINT)
+        said = "".join(process.communicate(timeout=60))
+    return json.loads((tape / "tape.json").read_text()), said, process.returncode
+
+
+def logged(server: Server) -> Counter[tuple[str, str]]:
+    """Return the commands that the target's general log has of the pool's accounts, without constants."""
+    rows = server.execute(
+        "SELECT command_type, CONVERT(argument USING utf8mb4) FROM mysql.general_log"
+        " WHERE command_type IN ('Query', 'Execute')"
+        """ AND argument REGEXP '^(INSERT INTO t |SELECT n FROM t |SELECT "n"|UPDATE t )'"""
+    )
+    return Counter((str(kind), str(text).split()[0]) for kind, text in rows)
+
+
+@pytest.mark.usefixtures("may_capture")
+@pytest.mark.mariadb
+@pytest.mark.mysql
+@pytest.mark.parametrize("name", ["mysql80", "mariadb"])
+def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """All of its work replays, that of statements prepared before included; the target's own log has it."""
+    source = server_factory(name, {"performance-schema": "ON"})
+    target = server_factory(name, {"general-log": "ON", "log-output": "TABLE"})
+    make_schema(source)
+    make_schema(target)
+    pool = Pool(source)
+    info, said, code = record(source, tmp_path / "pool.tape", pool)
+    before, done = pool.clients, POOL * ROUNDS
+    assert (info["warnings"], code) == ([], 0), said
+    assert info["open_sessions"] | {"carried": 0} == {
+        "sessions": POOL,
+        "found": POOL,
+        "carried": 0,
+        "prepared": 2 * POOL,
+        "asked": "before",
+        "not_restored": {},
+        "not_shown": ["variables and character sets"] if name == "mariadb" else [],
+    }
+    assert f"{POOL} sessions were open on the source; {POOL} of them are on the tape" in said
+    ids = query(f"SELECT thread_id, \"user\", open_at_start FROM '{tmp_path}/pool.tape/sessions.parquet'")
+    assert sorted(ids) == sorted((con.thread_id(), "pool", True) for con, *_ in before)
+    pool.close()
+    summary = replay(tmp_path / "pool.tape", options(target, tmp_path / "pool.run", speed=None))
+    carried = info["open_sessions"]["carried"]
+    assert accounting(summary) == (4 * done + carried, 0, 0, 0)
+    columns = "n, c, COUNT(*)"
+    rows = f"SELECT {columns} FROM shop.t GROUP BY n, c ORDER BY n, c"
+    assert target.execute(rows) == source.execute(rows)
+    seen = logged(target)
+    assert dict(seen) == {
+        ("Execute", "INSERT"): done,
+        ("Execute", "SELECT"): done,
+        ("Query", "SELECT"): done,
+        ("Query", "UPDATE"): done,
+    }
+    errors = query(f"SELECT count(*) FROM '{tmp_path}/pool.run/outcomes/*.parquet' WHERE errno <> 0")
+    # MariaDB does not show the sql_mode: "n" is a text there, which is no error.
+    assert errors == [(0,)]
+
+
+@pytest.mark.usefixtures("may_capture")
+@pytest.mark.mariadb
+def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_path: Path) -> None:
+    """performance_schema is off, as MariaDB has it: accounts are known, executions are not, and that is said."""
+    source = server_factory("mariadb", {"performance-schema": "OFF"})
+    make_schema(source)
+    pool = Pool(source)
+    info, said, _ = record(source, tmp_path / "pool.tape", pool)
+    pool.close()
+    (warning,) = [one["text"] for one in info["warnings"] if one["kind"] == "open_sessions"]
+    assert f"what {POOL} sessions had prepared" in warning
+    assert f"partial tape: {warning}" in said
+    users = query(f"SELECT DISTINCT \"user\" FROM '{tmp_path}/pool.tape/sessions.parquet'")
+    assert users == [("pool",)]
