@@ -89,7 +89,7 @@ def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutan
     """Return every mutant of some rooms, those of listed.toml first. `only`: of files with this in their path."""
     found = [mutant for mutant in listed(checkout) if mutant.room in rooms and only in mutant.path]
     for name in rooms:
-        for pattern in ROOMS[name].files if name in ROOMS else ():
+        for pattern in (one for part in ROOMS.get(name, ()) for one in part.files):
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
                 if path.name != "__init__.py" and only in inside:

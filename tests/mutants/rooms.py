@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rooms whose tests have to notice a fault: what is mutated in each, and which tests are asked.
 
-A file is asked about by the tests of its own name first, then by the room's others; none of them starts a server.
+A file is asked about by the tests of its own name first, then by its part's others; none of them starts a server.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,74 +12,111 @@ MIN_KILLED = 0.85
 
 
 @dataclass(frozen=True)
-class Room:
+class Part:
     """Patterns of files, and folders or files of tests; `native:` names C tests (`make PART=...` in tests/native)."""
 
     files: tuple[str, ...]
     tests: tuple[str, ...]
 
 
+SOURCES = "tests/capture/sources"
+LARGE = "tests/capture/test_any_size.py::test_large_statements_are_whole_however_they_are_packed"
 ROOMS = {
-    "schemas": Room(("schemas/*.py",), ("tests/schemas",)),
-    "native parsers and protocol": Room(
-        (
-            "native/slowlog/*.c",
-            "native/logs/*.c",
-            "native/packets/*.c",
-            "native/protocol/*.c",
-            "native/reader/*.c",
+    "schemas": (Part(("schemas/*.py",), ("tests/schemas",)),),
+    "native parsers and protocol": (
+        Part(
+            ("native/slowlog/*.c",),
+            (
+                f"{SOURCES}/test_slowlog.py",
+                f"{SOURCES}/test_wrong_tapes.py",
+                "tests/native/bindings/test_parsers.py",
+                "tests/native/bindings/test_reader.py",
+                f"{LARGE}[slow]",
+            ),
         ),
-        (
-            "tests/capture/sources/test_packets_protocol.py",
-            "tests/capture/sources",
-            "tests/native/bindings",
-            "tests/capture/test_any_size.py",
-            "native:event_rows",
+        Part(
+            ("native/logs/*.c",),
+            (
+                f"{SOURCES}/test_general_log.py",
+                f"{SOURCES}/test_server_audit.py",
+                f"{SOURCES}/test_binlog.py",
+                f"{SOURCES}/test_proxysql.py",
+                f"{SOURCES}/test_wrong_tapes.py",
+                "tests/native/bindings/test_parsers.py",
+                f"{LARGE}[general]",
+                f"{LARGE}[binlog]",
+            ),
         ),
-    ),
-    "engine order": Room(
-        (
-            "native/engine/commit_order.c",
-            "native/engine/pace.c",
-            "native/engine/prepare_event.c",
-            "native/engine/read_split.c",
-            "replay/plan/commit_order.py",
-            "replay/plan/catalog.py",
-            "replay/plan/sql/commit_order.sql",
+        Part(
+            ("native/packets/*.c",),
+            (
+                f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_packets_protocol.py",
+                f"{SOURCES}/test_wrong_tapes.py",
+                "tests/native/bindings",
+            ),
         ),
-        (
-            "tests/replay/plan/test_commit_order.py",
-            "tests/replay/plan/test_catalog.py",
-            "native:engine",
+        Part(
+            ("native/protocol/*.c",),
+            (f"{SOURCES}/test_packets_protocol.py", f"{SOURCES}/test_packets.py", f"{SOURCES}/test_wrong_tapes.py"),
         ),
-    ),
-    "replay plan and accounting": Room(
-        (
-            "replay/plan/*.py",
-            "replay/plan/sql/*.sql",
-            "replay/observe/accounting.py",
-            "replay/observe/sql/accounting.sql",
-            "replay/checks/preflight.py",
-            "replay/summary.py",
-        ),
-        (
-            "tests/replay/plan/test_make_plan.py",
-            "tests/replay/plan/test_selection.py",
-            "tests/replay/plan/test_split.py",
-            "tests/replay/plan/test_database.py",
-        ),
-    ),
-    "verdicts": Room(
-        ("analyze/verdicts/*.py", "analyze/sql/report/*.sql", "analyze/sql/*.sql"),
-        (
-            "tests/analyze/test_golden.py",
-            "tests/analyze/test_answers.py",
-            "tests/analyze/test_answers_edges.py",
-            "tests/analyze/test_pipeline.py",
-            "tests/analyze/verdicts",
+        Part(
+            ("native/reader/*.c",),
+            (
+                "tests/native/bindings/test_reader.py",
+                "tests/native/bindings/test_inputs.py",
+                SOURCES,
+                "tests/native/bindings",
+                "tests/capture/test_any_size.py",
+            ),
         ),
     ),
-    "gates": Room(("analyze/gates.py",), ("tests/analyze/test_gates.py",)),
+    "engine order": (
+        Part(
+            (
+                "native/engine/commit_order.c",
+                "native/engine/pace.c",
+                "native/engine/prepare_event.c",
+                "native/engine/read_split.c",
+            ),
+            ("native:engine",),
+        ),
+        Part(
+            ("replay/plan/commit_order.py", "replay/plan/catalog.py", "replay/plan/sql/commit_order.sql"),
+            ("tests/replay/plan/test_commit_order.py", "tests/replay/plan/test_catalog.py"),
+        ),
+    ),
+    "replay plan and accounting": (
+        Part(
+            ("replay/plan/*.py", "replay/plan/sql/*.sql"),
+            (
+                "tests/replay/plan/test_make_plan.py",
+                "tests/replay/plan/test_selection.py",
+                "tests/replay/plan/test_split.py",
+                "tests/replay/plan/test_database.py",
+            ),
+        ),
+        Part(
+            ("replay/observe/accounting.py", "replay/observe/sql/accounting.sql"),
+            ("tests/replay/observe/test_accounting.py",),
+        ),
+        Part(("replay/checks/preflight.py",), ("tests/replay/checks/test_preflight.py",)),
+        Part(("replay/summary.py",), ("tests/replay/test_summary.py",)),
+    ),
+    "verdicts": (
+        Part(("analyze/verdicts/*.py",), ("tests/analyze/verdicts", "tests/analyze/test_golden.py")),
+        Part(
+            ("analyze/sql/report/*.sql", "analyze/sql/*.sql"),
+            (
+                "tests/analyze/test_golden.py",
+                "tests/analyze/test_answers.py",
+                "tests/analyze/test_answers_edges.py",
+                "tests/analyze/test_pipeline.py",
+                "tests/analyze/test_sweep.py",
+            ),
+        ),
+    ),
+    "gates": (Part(("analyze/gates.py",), ("tests/analyze/test_gates.py",)),),
 }
 ELSEWHERE = "elsewhere"  # files of no room: mutants of listed.toml alone
 # Much time for little: what they look at is looked at by others of their room, too.
@@ -95,24 +133,39 @@ LEFT_OUT = (
 
 def room_of(path: str) -> str | None:
     """Return the first room that has a file; None where none has it."""
-    for name, room in ROOMS.items():
-        if any(Path(path).match(pattern) and Path(path).parent == Path(pattern).parent for pattern in room.files):
-            return name
+    return next((name for name, parts in ROOMS.items() if _part_of(path, parts)), None)
+
+
+def _part_of(path: str, parts: Iterable[Part]) -> Part | None:
+    for part in parts:
+        if any(Path(path).match(pattern) and Path(path).parent == Path(pattern).parent for pattern in part.files):
+            return part
     return None
 
 
 def asked(path: str, checkout: Path) -> tuple[list[str], list[str]]:
-    """Return which tests are asked about a file: those of its own name first, and then the room's others."""
-    room = ROOMS[room_of(path) or ""]
-    folder, stem = Path(path).parent, Path(path).stem
-    if path.endswith(".sql"):
-        folder = folder.parent
-    tests = checkout / "tests" / ("capture/sources" if folder.parts[0] == "native" else folder)
-    own = [str(found.relative_to(checkout)) for found in sorted(tests.glob(f"test_{stem}*.py"))]
+    """Return which tests are asked about a file: those of its own name first, and then its part's others."""
+    part = _part_of(path, (part for parts in ROOMS.values() for part in parts))
+    assert part is not None
+    own = _of_its_name(Path(path), checkout)
     others = []
-    for entry in room.tests:
+    for entry in part.tests:
         where = checkout / entry
-        found = sorted(where.glob("test_*.py")) if where.is_dir() else [where] if where.exists() else []
-        others += [entry] if entry.startswith("native:") else [str(one.relative_to(checkout)) for one in found]
+        found = sorted(where.glob("test_*.py")) if where.is_dir() else []
+        others += [str(one.relative_to(checkout)) for one in found] or [entry]
     rest = [name for name in dict.fromkeys(others) if name not in own]
     return (own, rest) if own else (rest[:1], rest[1:])
+
+
+def _of_its_name(path: Path, checkout: Path) -> list[str]:
+    """Return the tests that have a file's name; of a parser in several files those of the first word."""
+    native, name = path.parts[0] == "native", "engine_" * (path.parts[1] == "engine") + path.stem
+    if native and (checkout / f"tests/native/test_{name}.c").exists():
+        return [f"native:{name}"]
+    folder = SOURCES if native else Path("tests") / (path.parent.parent if path.suffix == ".sql" else path.parent)
+    words = path.stem.split("_")
+    shortest = 1 if path.parts[:2] in (("native", "slowlog"), ("native", "logs")) else len(words)
+    for count in range(len(words), shortest - 1, -1):
+        if found := sorted((checkout / folder).glob(f"test_{'_'.join(words[:count])}*.py")):
+            return [str(one.relative_to(checkout)) for one in found]
+    return []

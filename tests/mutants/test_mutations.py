@@ -60,11 +60,15 @@ def test_the_listed_mutants_fit_the_code() -> None:
 
 def test_each_room_has_files_and_tests() -> None:
     """Patterns of rooms find something; a file's own tests are asked first; survivors have a reason."""
-    for name, room in ROOMS.items():
-        for pattern in room.files:
+    for name, parts in ROOMS.items():
+        for test in (one for part in parts for one in part.tests):
+            assert test.startswith("native:") or (CHECKOUT / test.split("::")[0]).exists(), (name, test)
+        for pattern in (one for part in parts for one in part.files):
             found = [path for path in CHECKOUT.glob(pattern) if path.name != "__init__.py"]
             assert found, (name, pattern)
             assert room_of(str(found[0].relative_to(CHECKOUT))) is not None
     assert asked("replay/plan/pacing.py", CHECKOUT)[0] == ["tests/replay/plan/test_pacing.py"]
+    assert asked("native/slowlog/slowlog_header.c", CHECKOUT)[0] == ["tests/capture/sources/test_slowlog.py"]
+    assert asked("native/engine/pace.c", CHECKOUT) == (["native:engine_pace"], ["native:engine"])
     assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_protocol.py"]
     assert all(reason.strip() for reason in survivors().values())

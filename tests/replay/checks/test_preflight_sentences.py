@@ -1,0 +1,348 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pre-flight word for word: every finding with its severity, its numbers and what it says to do; none besides."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.checks.machine import Machine
+from querytape.replay.checks.preflight import Finding, check, check_read_target, check_tape, listed, unknown_overrides
+from querytape.replay.options import Permissions
+from querytape.replay.plan.overrides import Account, Overrides
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.schemas import Folder
+from querytape.servers.facts import Facts
+from querytape.servers.target import Target
+
+TARGET = Target("app", "db2", "10.0.0.2", db="shop")
+FACTS = Facts(
+    "8.0.36",
+    identity="B",
+    variables={"max_connections": "151"},
+    schemas=frozenset({"shop"}),
+    connected=3,
+    others={},
+    replicas=0,
+    event_scheduler=False,
+    may=(),
+    collations={},
+)
+MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=65530, ports=28232)
+WELL = ["info: target app@db2:3306/shop: 8.0.36", "info: the target has no other connections"]
+KNOWN_SOURCE = {"server": {"identity": "A"}}
+READER = (
+    "CREATE USER reader@'%' IDENTIFIED BY '...'; GRANT SELECT, SHOW VIEW ON *.* TO reader@'%': replay as that one where"
+    " the target must not change"
+)
+
+
+def plan(**given: Any) -> Plan:
+    """Return a small plan; keyword arguments replace its fields."""
+    info = {"finished": True, "warnings": [], "server": None, **given.pop("info", {})}
+    overrides = Overrides(accounts={name: Account(name) for name in given.pop("accounts", ())})
+    rules = Rules(allow_writes=given.pop("writes", False), overrides=overrides)
+    fields = {"peak_sessions": 10, "planned": 100, "schemas": {"shop": 100}, **given}
+    return Plan(Folder("tape", Path("t.tape"), info), rules, Path("spill"), **fields)
+
+
+def as_lines(findings: list[Finding]) -> list[str]:
+    """Return findings as lines."""
+    return [f"{finding.severity}: {finding.text}" for finding in findings]
+
+
+def lines(**given: Any) -> list[str]:
+    """Check a small plan; `facts` and `machine` are replacements of their fields."""
+    facts, machine = replace(FACTS, **given.pop("facts", {})), replace(MACHINE, **given.pop("machine", {}))
+    target, allowed = given.pop("target", TARGET), given.pop("allowed", Permissions())
+    return as_lines(check(plan(**given), target, facts, machine, allowed))
+
+
+SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
+    ({}, []),
+    (
+        {"disordered": 2, "order_notes": ["a note", "another"]},
+        [
+            "warning: times run backwards in 2 sessions: their order is kept, those times are moved up",
+            "warning: --order commit: a note",
+            "warning: --order commit: another",
+        ],
+    ),
+    (
+        {"info": {"finished": False, "warnings": [{"kind": "hole", "text": "a hole"}, {"text": "b"}, {"kind": "x"}]}},
+        [
+            "refuse: the tape is partial: a hole; add --partial-ok to replay it",
+            "refuse: the tape is partial: b; add --partial-ok to replay it",
+            "refuse: the tape is partial: ?; add --partial-ok to replay it",
+            "refuse: the tape is partial: its capture was killed before the end; add --partial-ok to replay it",
+        ],
+    ),
+    (
+        {"info": {"finished": False, "warnings": "none"}, "allowed": Permissions(partial_ok=True)},
+        ["warning: the tape is partial: its capture was killed before the end"],
+    ),
+    (
+        {"info": {"warnings": [{"kind": "query_sampled", "text": "1 of 10"}, {"kind": "query_sampled"}]}},
+        [
+            "refuse: the tape is for analysis only, with inspect and report: 1 of 10",
+            "refuse: the tape is for analysis only, with inspect and report: ?",
+        ],
+    ),
+    (
+        {"ids_unknown": 1, "now_uncertain": 1234},
+        [f"warning: {text}" for text in unknown_overrides(1, 1234)],
+    ),
+    (
+        {"info": {"server": {"identity": "B"}}},
+        [
+            "refuse: this is the tape's source (B): choose another target. A copy of it needs an identity of its own:"
+            " remove auto.cnf from its data folder and restart it"
+        ],
+    ),
+    ({"info": {"server": {"identity": None}}, "facts": {"identity": None}}, []),
+    ({"info": {"server": {"identity": ""}}, "facts": {"identity": ""}}, []),
+    ({"info": KNOWN_SOURCE, "writes": True}, []),
+    (
+        {"info": KNOWN_SOURCE, "writes": True, "facts": {"identity": None}},
+        [
+            "refuse: --allow-writes changes the target's data, and this tape does not say which server it came from:"
+            " add --target-is-disposable if this target's data may be lost"
+        ],
+    ),
+    (
+        {"writes": True},
+        [
+            "refuse: --allow-writes changes the target's data, and this tape does not say which server it came from:"
+            " add --target-is-disposable if this target's data may be lost"
+        ],
+    ),
+    ({"writes": True, "allowed": Permissions(target_is_disposable=True)}, []),
+    (
+        {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": 1, "variables": {"read_only": "ON"}}},
+        [
+            "refuse: the target has 1 replica, which would get every write: detach them, or replay against a server"
+            " without any",
+            "warning: the target is read_only: writes will fail unless the account may do more",
+        ],
+    ),
+    (
+        {"info": KNOWN_SOURCE, "writes": True, "facts": {"replicas": None}},
+        ["warning: whether the target has replicas could not be seen: the account lacks REPLICATION SLAVE and PROCESS"],
+    ),
+    ({"facts": {"variables": {"read_only": "ON"}}}, []),
+    (
+        {"facts": {"replicas": 2, "event_scheduler": True}},
+        [
+            "info: the target has 2 replicas",
+            "info: the target's event scheduler is on: its events run during the replay",
+        ],
+    ),
+    ({"facts": {"replicas": None, "event_scheduler": None}}, []),
+    ({"facts": {"may": None}}, [f"info: what 'app' may do on the target could not be seen. {READER}"]),
+    (
+        {"facts": {"may": ("INSERT", "FILE")}},
+        [f"info: only reads are sent, in read-only sessions; 'app' itself could write (INSERT, FILE). {READER}"],
+    ),
+    ({"users": {"a": 1}}, []),
+    ({"users": {"a": 1, "b": 2}, "accounts": ("b", "a")}, []),
+    (
+        {"users": {"b": 2, "a": 1, "c": 1}, "accounts": ("c", "z", "y")},
+        [
+            "warning: users of the tape without an account: a, b: they are replayed as 'app'",
+            "warning: accounts are given for users that are not on the tape: y, z",
+        ],
+    ),
+    (
+        {
+            "collations_unknown": [
+                (248, None, 1),
+                (249, "gb18030", 1000),
+                (255, "utf8mb4", 2),
+                (7, None, 3),
+                (8, "x", 1),
+            ]
+        },
+        [
+            "warning: 1 session logged in with the collation 248 (gb18030_chinese_ci), which the target does not know:"
+            " they have the default of its character set there, and texts may compare and sort otherwise",
+            "warning: 1,000 sessions logged in with the collation 249 (gb18030_bin), which the target does not know:"
+            " they have the default of gb18030 there, and texts may compare and sort otherwise",
+            "warning: 2 sessions logged in with the collation 255 (utf8mb4_0900_ai_ci), which the target does not know:"
+            " they have the default of utf8mb4 there, and texts may compare and sort otherwise",
+            "warning: 3 sessions logged in with the collation 7 (of an unknown character set), which the target does"
+            " not know: they have the default of its character set there, and texts may compare and sort otherwise",
+            "warning: 1 session logged in with the collation 8 (of x), which the target does not know: they have the"
+            " default of x there, and texts may compare and sort otherwise",
+        ],
+    ),
+    (
+        {"facts": {"collations": None}, "collations_unknown": [(8, "x", 1)]},
+        ["warning: the target does not list its collations: sessions have those of their character set"],
+    ),
+    ({"facts": {"collations": None}}, []),
+    ({"schemas": {"SYS": 1, "shop": 1}, "facts": {"variables": {"lower_case_table_names": "2"}}}, []),
+    (
+        {
+            "target": replace(TARGET, db="Shop"),
+            "schemas": {"Shop": 90, "sys": 4, "old": 1, "older": 5},
+        },
+        [
+            "refuse: the schema 'Shop' of --target is not on the target, or 'app' may not see it: restore it, or GRANT"
+            " access",
+            "warning: schemas of the tape are not on the target, or 'app' may not see them: Shop (90 events), older (5"
+            " events), old (1 event): 96 events will not be sent",
+        ],
+    ),
+    (
+        {"schemas": {"old": 1, "older": 5}, "planned": 200},
+        [
+            "refuse: schemas of the tape are not on the target, or 'app' may not see them: older (5 events), old (1"
+            " event): restore them there, or GRANT access"
+        ],
+    ),
+    (
+        {"schemas": {"shop": 0, "older": 100}},
+        [
+            "refuse: schemas of the tape are not on the target, or 'app' may not see them: older (100 events): restore"
+            " them there, or GRANT access"
+        ],
+    ),
+    ({"target": replace(TARGET, db=None)}, []),
+    ({"schemas": {}}, []),
+    (
+        {"peak_sessions": 1200, "facts": {"connected": 1001, "variables": {"max_connections": "2000"}}, "machine": {}},
+        [
+            "refuse: the replay needs 1,200 connections at once, 1,001 are in use, and the target's max_connections is"
+            " 2,000: SET GLOBAL max_connections = 2211",
+            "refuse: the replay needs 1,264 open files, this account may have 1,024: ulimit -n 1264",
+        ],
+    ),
+    (
+        {"peak_sessions": 1100, "facts": {"variables": {"max_user_connections": "1100"}}, "machine": {"files": None}},
+        [
+            "refuse: the replay needs 1,101 connections of 'app', and the target's max_user_connections is 1,100: raise"
+            " it there"
+        ],
+    ),
+    (
+        {
+            "peak_sessions": 5000,
+            "facts": {"variables": {}},
+            "machine": {"files": None, "mappings": 9000, "ports": 4000},
+        },
+        [
+            "refuse: the replay needs 5,032 threads, and ulimit -u allows 4,096: raise it",
+            "refuse: the replay needs about 10,000 memory mappings, and vm.max_map_count is 9,000: sysctl -w"
+            " vm.max_map_count=20000",
+            "refuse: the replay needs 5,000 local ports at once, and there are 4,000: widen net.ipv4.ip_local_port_range,"
+            " or replay through a unix socket",
+        ],
+    ),
+    (
+        {
+            "peak_sessions": 5000,
+            "facts": {"variables": {}},
+            "machine": {"files": None, "threads": None, "mappings": None, "ports": None},
+        },
+        [],
+    ),
+]
+
+
+@pytest.mark.parametrize(("given", "wanted"), SENTENCES, ids=[str(n) for n in range(len(SENTENCES))])
+def test_every_sentence(given: dict[str, Any], wanted: list[str]) -> None:
+    """What is found besides the target and its neighbours: these sentences in this order, and no other."""
+    assert [line for line in lines(**given) if line not in WELL and "target app@" not in line] == wanted
+
+
+@pytest.mark.parametrize(
+    ("facts", "wanted"),
+    [
+        ({}, "info: target app@db2:3306/shop: 8.0.36"),
+        ({"version_comment": "Source", "hostname": "h"}, "info: target app@db2:3306/shop: 8.0.36 (Source) on h"),
+    ],
+)
+def test_the_target_is_introduced_first(facts: dict[str, Any], wanted: str) -> None:
+    """Its name, its version and what it calls itself."""
+    assert lines(facts=facts)[0] == wanted
+
+
+OTHERS = {f"u{n}@h": n for n in range(1, 8)}
+
+
+@pytest.mark.parametrize(
+    ("others", "writes", "wanted"),
+    [
+        ({}, False, "info: the target has no other connections"),
+        (None, True, "warning: other connections to the target could not be seen: the account lacks PROCESS"),
+        ({"a@h": 1}, False, "info: 1 other connection on the target: a@h (1)"),
+        (
+            OTHERS,
+            True,
+            "warning: 28 other connections on the target: u7@h (7), u6@h (6), u5@h (5), u4@h (4), u3@h (3) and 2 more",
+        ),
+    ],
+)
+def test_neighbours(others: dict[str, int] | None, writes: bool, wanted: str) -> None:
+    """Who else is connected, the most first: a warning where data may change."""
+    assert lines(facts={"others": others}, writes=writes, info=KNOWN_SOURCE)[1] == wanted
+
+
+def test_a_unix_socket_needs_no_ports() -> None:
+    """Ports are counted for TCP alone."""
+    assert len(lines(machine={"ports": 9})) == len(WELL) + 1
+    assert len(lines(machine={"ports": 9}, target=replace(TARGET, socket="/s"))) == len(WELL)
+
+
+def test_the_read_target() -> None:
+    """It is introduced; itself, a source, a lack of schemas or connections refuse it."""
+    reads = Target("ro", "db3", "10.0.0.3", db="x")
+    facts = replace(FACTS, identity="C", variables={"max_connections": "12"})
+    given = plan(info={"server": {"identity": "C"}})
+    assert as_lines(check_read_target(given, reads, facts, FACTS)) == [
+        "info: reads outside transactions go to ro@db3:3306/x: 8.0.36",
+        "refuse: this is the tape's source (C): choose another target. A copy of it needs an identity of its own:"
+        " remove auto.cnf from its data folder and restart it",
+        "refuse: the schema 'x' of --target is not on the target, or 'ro' may not see it: restore it, or GRANT access",
+        "refuse: the replay needs 10 connections at once, 3 are in use, and the target's max_connections is 12: SET"
+        " GLOBAL max_connections = 23",
+    ]
+    twice = check_read_target(plan(), TARGET, FACTS, FACTS)
+    assert as_lines(twice)[1:] == [
+        "refuse: --reads-to is the target itself: name another server, or leave it out",
+    ]
+    nameless = replace(FACTS, identity=None)
+    assert len(check_read_target(plan(), TARGET, nameless, nameless)) == 1
+
+
+def test_the_tape_alone() -> None:
+    """What the tape says against a replay is known before any work."""
+    assert check_tape({"finished": True}, Permissions()) == []
+    assert [f.severity for f in check_tape({}, Permissions())] == ["refuse"]
+    assert [f.severity for f in check_tape({}, Permissions(partial_ok=True))] == ["warning"]
+
+
+def test_what_overrides_cannot_know() -> None:
+    """One sentence each, with its number."""
+    assert unknown_overrides(0, 0) == []
+    ids = (
+        "--insert-id original: the tape does not know the ids of {}: the target generates its own, and rows of several"
+        " sessions may swap theirs. Packets and binary logs know them; a slow log only with a binary log in statement"
+        " format"
+    )
+    seconds = (
+        "--now original: {} arrived in one second and were answered in another: the first is taken, the server may have"
+        " used a later one (now_uncertain)"
+    )
+    assert unknown_overrides(1, 0) == [ids.format("1 INSERT")]
+    assert unknown_overrides(0, 1) == [seconds.format("1 statement")]
+    assert unknown_overrides(2000, 3) == [ids.format("2,000 INSERTs"), seconds.format("3 statements")]
+
+
+@pytest.mark.parametrize(
+    ("count", "wanted"),
+    [(0, ""), (1, "n0"), (5, "n0, n1, n2, n3, n4"), (6, "n0, n1, n2, n3, n4 and 1 more")],
+)
+def test_long_lists_are_cut(count: int, wanted: str) -> None:
+    """Five names, and how many more."""
+    assert listed([f"n{n}" for n in range(count)]) == wanted
