@@ -9,9 +9,10 @@ import pytest
 from querytape.replay.checks.machine import Machine
 from querytape.replay.checks.preflight import Finding, check, check_read_target, check_tape, listed, unknown_overrides
 from querytape.replay.options import Permissions
-from querytape.replay.plan.overrides import Account, Overrides
+from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
+from querytape.servers.accounts import Account
 from querytape.servers.facts import Facts
 from querytape.servers.target import Target
 
