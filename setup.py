@@ -54,7 +54,10 @@ setup(
         "vl-convert-python>=1.7,<2",
     ],
     extras_require={
+        "rds": ["boto3>=1.34"],
         "dev": [
+            "boto3>=1.34",
+            "moto[server]>=5.1,<6",
             "jsonschema>=4.20",
             "types-jsonschema",
             "pytest>=8",
@@ -67,7 +70,7 @@ setup(
             "setuptools>=77",
             "zstandard",
             "mutmut==3.8.1",
-        ]
+        ],
     },
     cffi_modules=["native/build_ffi.py:ffi"],
     entry_points={"console_scripts": ["querytape = querytape.__main__:main"]},

@@ -51,7 +51,8 @@ def lost_sentence(info: dict[str, Any]) -> str:
     parts = [f"{n:,} {LOSSES[kind]}" for kind, n in places.items() if n]
     if skipped := info.get("not_understood_bytes", 0):
         parts.append(f"{skipped:,} bytes were passed over")
-    return "; ".join(parts) if any(places.values()) else ""
+    lost = [str(text) for text in info.get("lost") or ()]
+    return "; ".join([*parts, *lost]) if lost or any(places.values()) else ""
 
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:

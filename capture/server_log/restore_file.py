@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from ...common.errors import InputError
-from .settings import BEGIN, CONTROL, HOLD, Change
+from .settings import BEGIN, CONTROL, HOLD, RESET, Change
+
+RDS = "rds"  # the method of a capture that changed a parameter group
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,8 @@ class RestoreFile:
     `method`: how the log is read. `first_id`: sessions with a larger id connected after the capture began; `last_id`:
     with a larger one, after its settings were back, 0 = they are not yet. `already`: sessions whose long_query_time
     was the capture's before it began. `started`: when the server was. `held`: whether the changes of role HOLD are
-    made.
+    made. `group`: the parameter group that was changed, where it is a managed server's; `method` is rds then, and
+    `server` its instance.
     """
 
     server: str
@@ -40,6 +43,7 @@ class RestoreFile:
     already: tuple[int, ...] = ()
     started: int = 0
     held: bool = False
+    group: str = ""
 
     def of(self, *roles: str) -> tuple[Change, ...]:
         """Return the changes of these roles, in the order of setting."""
@@ -57,13 +61,11 @@ def pending_sentence(path: Path) -> str | None:
     if not os.path.lexists(path):
         return None
     try:
-        server = f" {read_restore_file(path).server}"
+        saved = read_restore_file(path)
+        what = f"{'rds' if saved.method == RDS else 'server'} {saved.server}"
     except InputError:
-        server = " URL"
-    return (
-        f"{path}: an earlier capture of this server was not restored: run `querytape capture server{server} --restore`"
-        " first"
-    )
+        what = "server URL"
+    return f"{path}: an earlier capture of this server was not restored: run `querytape capture {what} --restore` first"
 
 
 def write_restore_file(path: Path, saved: RestoreFile) -> None:
@@ -111,7 +113,7 @@ def read_restore_file(path: Path) -> RestoreFile:
         values = json.loads(path.read_text(encoding="utf-8"))
         changes = tuple(_change(change) for change in values.pop("changes"))
         saved = RestoreFile(changes=changes, **{**values, "already": tuple(map(int, values.get("already", ())))})
-        texts = (saved.server, saved.identity, saved.at, saved.method, saved.log_file or "")
+        texts = (saved.server, saved.identity, saved.at, saved.method, saved.log_file or "", saved.group)
         if not all(isinstance(text, str) for text in texts) or any(
             type(n) is not int for n in (saved.first_id, saved.last_id, saved.started)
         ):
@@ -128,6 +130,6 @@ def _change(values: Mapping[str, Any]) -> Change:
     change = Change(**values)
     if not all(isinstance(text, str) for text in values.values()) or not change.name.replace("_", "a").isalnum():
         raise ValueError(f"no change of a variable: {values}")
-    if change.role not in (BEGIN, CONTROL, HOLD):
+    if change.role not in (BEGIN, CONTROL, HOLD, RESET):
         raise ValueError(f"unknown role {change.role!r}")
     return change

@@ -39,12 +39,13 @@ SWITCHES = {"file": "slow_query_log", "table": "slow_query_log", "general": "gen
 # CONTROL is taken back only when no session carries the capture's settings any more (Percona Server's global control
 # makes sessions use the global threshold), and HOLD is also made only when the capture ends: the server's own slow
 # log, which was on, stays off as long as sessions would write every statement into it.
-BEGIN, CONTROL, HOLD = "begin", "control", "hold"
+# RESET is of a parameter group alone: what it does not set is taken back by a reset, not by a value.
+BEGIN, CONTROL, HOLD, RESET = "begin", "control", "hold", "reset"
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of a global variable, in its texts before and after; `role`: BEGIN, CONTROL or HOLD."""
+    """A change of a global variable, in its texts before and after; `role`: BEGIN, CONTROL, HOLD or RESET."""
 
     name: str
     before: str

@@ -42,11 +42,13 @@ class ReaderStats:
 class Reader:
     """An opened input: `open_reader` is called with a `struct qt_error *` and returns a `struct qt_reader *`.
 
-    Raises NativeFault where it returns NULL. `resources` are closed with the reader.
+    Raises NativeFault where it returns NULL. `resources` are closed with the reader. `at_stop` is called by stop(): it
+    ends what the input comes from, for a reader that waits for a pipe does not see that it shall stop.
     """
 
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
         self.resources = ExitStack()
+        self.at_stop: Callable[[], None] = lambda: None
         error = ffi.new("struct qt_error *")
         self._reader = open_reader(error)
         if self._reader == ffi.NULL:
@@ -125,6 +127,7 @@ class Reader:
 
     def stop(self) -> None:
         """End the input at the next event; the parts that were read ahead still come. From any thread."""
+        self.at_stop()
         lib.qt_reader_stop(self._reader)
 
     def close(self) -> None:

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Look at an instance of RDS or Aurora: its engine, cluster, parameter groups, and who else uses those."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...common.errors import InputError, TargetError
+from .cloud import Cloud, GoneError
+
+ENGINES = ("mysql", "mariadb", "aurora-mysql", "aurora")
+DEFAULT_GROUP = "default."
+
+
+@dataclass(frozen=True)
+class Group:
+    """A parameter group, of instances or of clusters. `others`: the instances beside ours that use it, too."""
+
+    name: str
+    of_cluster: bool
+    arn: str
+    others: tuple[str, ...] = ()
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it is the engine's own, shared group, which nobody can change."""
+        return self.name.startswith(DEFAULT_GROUP)
+
+    def __str__(self) -> str:
+        return f"{'cluster parameter group' if self.of_cluster else 'parameter group'} {self.name}"
+
+
+@dataclass(frozen=True)
+class Instance:
+    """An instance as RDS describes it. `groups`: its own parameter group first, then its cluster's.
+
+    `status`: how far each group's values are applied, by name: in-sync, applying, pending-reboot. `exports`: the logs
+    that go to CloudWatch Logs.
+    """
+
+    name: str
+    arn: str
+    engine: str
+    version: str
+    cluster: str | None
+    groups: tuple[Group, ...]
+    status: dict[str, str]
+    exports: tuple[str, ...]
+
+
+def look_at(cloud: Cloud, name: str) -> Instance:
+    """Return an instance of MySQL, MariaDB or Aurora MySQL.
+
+    Raises InputError where there is none of this name, or it is of another engine.
+    """
+    try:
+        described = list(cloud.pages("rds", "describe_db_instances", "DBInstances", DBInstanceIdentifier=name))
+    except GoneError as error:
+        raise InputError(
+            f"{name}: no such DB instance in this account and region{_cluster_hint(cloud, name)}"
+        ) from error
+    if not described:
+        raise InputError(f"{name}: no such DB instance in this account and region")
+    found = described[0]
+    engine = str(found.get("Engine", ""))
+    if engine not in ENGINES:
+        raise InputError(f"{name}: its engine is {engine!r}, not MySQL, MariaDB or Aurora MySQL")
+    cluster = found.get("DBClusterIdentifier") or None
+    status = {
+        str(group["DBParameterGroupName"]): str(group.get("ParameterApplyStatus") or "")
+        for group in found.get("DBParameterGroups") or ()
+    }
+    groups = [_group(cloud, group, found, name) for group in status]
+    exports = list(found.get("EnabledCloudwatchLogsExports") or ())
+    if cluster:
+        about = _cluster(cloud, str(cluster))
+        group = str(about.get("DBClusterParameterGroup") or "")
+        members = about.get("DBClusterMembers") or ()
+        if group:
+            status[group] = next(
+                (str(m.get("DBClusterParameterGroupStatus")) for m in members if m.get("DBInstanceIdentifier") == name),
+                "in-sync",
+            )
+            groups.append(_cluster_group(cloud, group, name))
+        exports += about.get("EnabledCloudwatchLogsExports") or ()
+    return Instance(
+        name,
+        str(found.get("DBInstanceArn") or name),
+        engine,
+        str(found.get("EngineVersion") or ""),
+        str(cluster) if cluster else None,
+        tuple(groups),
+        status,
+        tuple(map(str, exports)),
+    )
+
+
+def _group(cloud: Cloud, group: str, instance: dict[str, Any], name: str) -> Group:
+    """Return an instance's parameter group, with the other instances that use it."""
+    arn = _arn(cloud, "describe_db_parameter_groups", "DBParameterGroup", group)
+    others = (
+        ()
+        if group.startswith(DEFAULT_GROUP)
+        else tuple(
+            str(each.get("DBInstanceIdentifier"))
+            for each in cloud.pages("rds", "describe_db_instances", "DBInstances")
+            if each.get("DBInstanceIdentifier") != name
+            and any(used.get("DBParameterGroupName") == group for used in each.get("DBParameterGroups") or ())
+        )
+    )
+    return Group(group, False, arn, others)
+
+
+def _cluster_group(cloud: Cloud, group: str, name: str) -> Group:
+    """Return a cluster's parameter group, with the other instances of all clusters that use it."""
+    arn = _arn(cloud, "describe_db_cluster_parameter_groups", "DBClusterParameterGroup", group)
+    others = (
+        ()
+        if group.startswith(DEFAULT_GROUP)
+        else tuple(
+            str(member.get("DBInstanceIdentifier"))
+            for each in cloud.pages("rds", "describe_db_clusters", "DBClusters")
+            if each.get("DBClusterParameterGroup") == group
+            for member in each.get("DBClusterMembers") or ()
+            if member.get("DBInstanceIdentifier") != name
+        )
+    )
+    return Group(group, True, arn, others)
+
+
+def _arn(cloud: Cloud, action: str, kind: str, group: str) -> str:
+    """Return a group's ARN; its name where it is not described."""
+    try:
+        found = list(cloud.pages("rds", action, f"{kind}s", **{f"{kind}Name": group}))
+    except GoneError:
+        return group
+    return str(found[0].get(f"{kind}Arn") or group) if found else group
+
+
+def _cluster(cloud: Cloud, cluster: str) -> dict[str, Any]:
+    found = list(cloud.pages("rds", "describe_db_clusters", "DBClusters", DBClusterIdentifier=cluster))
+    if not found:
+        raise TargetError(f"{cluster}: the cluster is not described")
+    return found[0]
+
+
+def _cluster_hint(cloud: Cloud, name: str) -> str:
+    """Return that a name is a cluster's, with its instances."""
+    try:
+        members = _cluster(cloud, name).get("DBClusterMembers") or ()
+    except TargetError:
+        return ""
+    names = ", ".join(str(member.get("DBInstanceIdentifier")) for member in members)
+    return f"; it is a cluster: name one of its instances ({names})"

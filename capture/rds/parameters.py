@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan, make and take back the changes of a parameter group that let a server log everything into its slow log file."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...common.errors import RefusedError, TargetError
+from ..server_log.settings import BEGIN, RESET, Change, Left, same
+from .cloud import Cloud
+from .instance import Group, Instance, look_at
+
+# Without these there is no log of everything; MySQL's own defaults are other values.
+NEEDED = {"log_output": "FILE", "long_query_time": "0", "slow_query_log": "1"}
+# Set where the engine knows them and a change needs no reboot; the value that is meant where none is set.
+USEFUL = {
+    "log_slow_extra": ("1", "0"),
+    "log_slow_admin_statements": ("1", "0"),
+    "min_examined_row_limit": ("0", "0"),
+    "log_slow_rate_limit": ("1", "1"),
+}
+TRIES = 5
+POLL_S = 2.0
+IN_SYNC, PENDING = "in-sync", "pending-reboot"
+Parameters = dict[str, dict[str, Any]]
+
+
+def read_parameters(cloud: Cloud, group: Group) -> Parameters:
+    """Return a group's parameters by name."""
+    kind = "cluster_" if group.of_cluster else ""
+    found = cloud.pages("rds", f"describe_db_{kind}parameters", "Parameters", **_named(group))
+    return {str(parameter.get("ParameterName")): parameter for parameter in found}
+
+
+def choose_group(instance: Instance) -> Group:
+    """Return the group to change: the instance's own, whose values win over its cluster's, else the cluster's.
+
+    Raises RefusedError where all are the engine's default groups.
+    """
+    for group in instance.groups:
+        if not group.is_default:
+            return group
+    names = " and ".join(group.name for group in instance.groups) or "no parameter group"
+    raise RefusedError(
+        f"{instance.name} has {names}: default groups are shared and cannot be changed: create a parameter group"
+        f" of your own (aws rds create-db-parameter-group), give it to {instance.name} (aws rds modify-db-instance"
+        " --db-parameter-group-name), and reboot it once"
+    )
+
+
+def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -> tuple[list[Change], list[str]]:
+    """Return the changes, and notes of what cannot be had.
+
+    Raises RefusedError where a needed parameter is not in the group, cannot be changed, or only with a reboot.
+    """
+    changes, notes = [], []
+    for name, wanted in NEEDED.items():
+        if name not in parameters:
+            raise RefusedError(f"{group} has no {name}: this engine cannot log so")
+        now = parameters[name].get("ParameterValue")
+        if now is not None and (same(str(now), wanted) or wanted in str(now).upper().split(",")):
+            continue
+        if hindrance := _why_not(parameters[name]):
+            raise RefusedError(f"{group}: {name} must be {wanted} and {hindrance}")
+        changes.append(_change(name, now, wanted))
+    for name, (wanted, meant) in USEFUL.items():
+        if name not in parameters:
+            continue
+        now = parameters[name].get("ParameterValue")
+        if same(str(now if now is not None else meant), wanted):
+            continue
+        if hindrance := _why_not(parameters[name]):
+            notes.append(f"{name} stays {now or meant}: it {hindrance}")
+        else:
+            changes.append(_change(name, now, wanted))
+    return changes, notes
+
+
+def _why_not(parameter: Mapping[str, Any]) -> str:
+    """Return why a parameter cannot be changed while the server runs; empty where it can."""
+    if parameter.get("IsModifiable") is False:
+        return "cannot be changed here"
+    if str(parameter.get("ApplyType") or "dynamic") == "static":
+        return "needs a reboot, which is yours to decide: set it in the group and reboot, then capture"
+    return ""
+
+
+def _change(name: str, now: object, wanted: str) -> Change:
+    return Change(name, "", wanted, RESET) if now is None else Change(name, str(now), wanted, BEGIN)
+
+
+def apply(cloud: Cloud, group: Group, changes: Sequence[Change]) -> None:
+    """Make the changes, at once. Raises RefusedError or TargetError."""
+    _send(cloud, group, "modify", [(change.name, change.wanted) for change in changes])
+
+
+def take_back(cloud: Cloud, group: Group, changes: Sequence[Change]) -> Left:
+    """Take the changes back; return what somebody else set meanwhile, which stays, and what AWS refused."""
+    left = Left()
+    try:
+        parameters = read_parameters(cloud, group)
+    except (TargetError, RefusedError) as error:
+        return Left(refused=(f"the {group} could not be read: {error}",))
+    modify, reset = [], []
+    for change in changes:
+        now = parameters.get(change.name, {}).get("ParameterValue")
+        if now is None if change.role == RESET else now is not None and same(str(now), change.before):
+            continue
+        if now is None or not same(str(now), change.wanted):
+            text = f"{change.name} is {now!r} now, neither as before nor as querytape set it: it is left so"
+            left += Left(changed=(text,))
+        elif change.role == RESET:
+            reset.append((change.name, None))
+        else:
+            modify.append((change.name, change.before))
+    for action, values in (("modify", modify), ("reset", reset)):
+        try:
+            _send(cloud, group, action, values)
+        except (TargetError, RefusedError) as error:
+            left += Left(refused=(f"{', '.join(name for name, _ in values)}: {error}",))
+    return left
+
+
+def _send(cloud: Cloud, group: Group, action: str, values: Sequence[tuple[str, str | None]]) -> None:
+    """Modify or reset parameters of a group; a group that is busy is tried again."""
+    if not values:
+        return
+    kind = "cluster_" if group.of_cluster else ""
+    entries = [
+        {"ParameterName": name, "ApplyMethod": "immediate"} | ({} if value is None else {"ParameterValue": value})
+        for name, value in values
+    ]
+    how: dict[str, Any] = {"ResetAllParameters": False} if action == "reset" else {}
+    for attempt in range(TRIES):
+        try:
+            cloud.call("rds", f"{action}_db_{kind}parameter_group", **_named(group), Parameters=entries, **how)
+            return
+        except RefusedError:
+            raise
+        except TargetError:
+            if attempt == TRIES - 1:
+                raise
+            time.sleep(POLL_S * attempt)
+
+
+def wait_in_sync(
+    cloud: Cloud, instance: Instance, group: Group, timeout_s: float, say: Callable[[str], None], poll_s: float = POLL_S
+) -> None:
+    """Wait until the instance has the group's values: twice in a row, for AWS begins to apply them a moment later.
+
+    A group that waited for a reboot before is taken as it is. Raises TargetError when the time is over.
+    """
+    before = instance.status.get(group.name)
+    until = time.monotonic() + timeout_s
+    seen = 0
+    while seen < 2:
+        time.sleep(poll_s)
+        status = look_at(cloud, instance.name).status.get(group.name, "")
+        seen = seen + 1 if status == IN_SYNC or status == before == PENDING else 0
+        if time.monotonic() > until:
+            raise TargetError(f"{group} is {status!r} after {timeout_s:,.0f} s, not {IN_SYNC!r}: nothing was captured")
+        say(f"{group}: {status}")
+
+
+def _named(group: Group) -> dict[str, str]:
+    return {f"DB{'Cluster' if group.of_cluster else ''}ParameterGroupName": group.name}

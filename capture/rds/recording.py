@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Capture the slow log of a managed server: change its parameter group, pull the log while it is written, set back.
+
+restore file -> parameters -> in sync -> puller thread -> pipe -> slow-log reader -> tape; parameters back anyway
+"""
+
+import os
+import select
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from ...common.errors import QuerytapeError
+from ...common.signals import stop_on_signals
+from ...native.bindings.reader import Reader, ReaderStats
+from ..pipeline import capture_source
+from ..server_log.restore_file import RDS, RestoreFile, write_restore_file
+from ..server_log.settings import Left
+from ..source import Settings, TapeWarning
+from ..source_table import SOURCES
+from .cloud import Cloud
+from .cloudwatch import LATE_S, cloudwatch_log
+from .log_files import LogFiles
+from .parameters import apply, take_back, wait_in_sync
+from .plan import RdsOptions, RdsPlan
+
+PIPE_BYTES = 4096  # that much fits where select() says that something does
+JOIN_S = 30.0
+
+
+class Log(Protocol):
+    """A log that is pulled: `waits_s`: how long it is pulled after its time, for what comes late."""
+
+    holes: list[str]
+    cuts: int
+    read: dict[str, int]
+    waits_s: float
+
+    def begin(self) -> None:
+        """Pass over what the log has now."""
+
+    def pull(self) -> Iterator[str]:
+        """Yield what came since."""
+
+
+@dataclass(frozen=True)
+class RdsRecorded:
+    """A capture: the tape's JSON, and what of the parameter group was not set back."""
+
+    info: dict[str, Any]
+    left: Left
+
+
+@dataclass(eq=False)
+class Puller(threading.Thread):
+    """Writes a log into a pipe as it comes, for a time; `failed`: why it ended before. `enough` ends it at once."""
+
+    log: Log
+    out: int
+    seconds: float
+    poll_s: float
+    enough: threading.Event = field(default_factory=threading.Event)
+    failed: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__(name="pull", daemon=True)
+
+    def run(self) -> None:
+        """Pull until the time is over, and then once more; close the pipe."""
+        until = time.monotonic() + self.seconds + self.log.waits_s
+        try:
+            while not self.enough.wait(max(0.0, min(self.poll_s, until - time.monotonic()))):
+                last = time.monotonic() >= until
+                for text in self.log.pull():
+                    self._write(text.encode("utf-8", "surrogateescape"))
+                if last:
+                    return
+        except QuerytapeError as error:
+            self.failed = str(error)
+        except OSError:  # the reader has ended
+            return
+        finally:
+            os.close(self.out)
+
+    def _write(self, data: bytes) -> None:
+        """Write all into the pipe, unless the reader has ended: it may still hold the pipe open then."""
+        view = memoryview(data)
+        while view and not self.enough.is_set():
+            if select.select([], [self.out], [], 0.2)[1]:
+                view = view[os.write(self.out, view[:PIPE_BYTES]) :]
+
+
+def record_rds(
+    cloud: Cloud,
+    plan: RdsPlan,
+    options: RdsOptions,
+    output: Path,
+    server: dict[str, Any] | None = None,
+    watch: Callable[[ReaderStats, int | None], None] = lambda stats, total: None,
+) -> RdsRecorded:
+    """Capture; return the tape's JSON. The parameter group is set back whatever happens here.
+
+    Raises RefusedError where AWS refuses a change, TargetError where it does not apply it, InputError where the log
+    holds nothing.
+    """
+    log: Log = LogFiles(cloud, plan.instance.name)
+    if options.cloudwatch:
+        log = cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s))
+    log.begin()
+    settings = Settings(server=server, watch=watch, extra={"max_disk": options.max_disk})
+    left: list[Left] = []
+    with _changed(cloud, plan, options.say, left):
+        if plan.changes:
+            wait_in_sync(cloud, plan.instance, plan.group, options.sync_s, options.say)
+        info = pull_onto_tape(log, plan, options, output, settings)
+    return RdsRecorded(info, left[0] if left else Left())
+
+
+@contextmanager
+def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list[Left]) -> Iterator[None]:
+    """Keep the group changed for the block; the restore file says meanwhile what to take back."""
+    if not plan.changes:
+        yield
+        return
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    saved = RestoreFile(plan.instance.name, plan.group.arn, at, plan.changes, None, RDS, group=plan.group.name)
+    write_restore_file(plan.restore_file, saved)
+    try:
+        apply(cloud, plan.group, plan.changes)
+        yield
+    finally:
+        with stop_on_signals(lambda: None):  # this takes a moment, and half of it would be worse than waiting
+            left.append(take_back(cloud, plan.group, plan.changes))
+            for line in left[0].changed:
+                say(line)
+            if left[0].refused:
+                again = f"run `querytape capture rds {plan.instance.name} --restore` ({plan.restore_file} is kept)"
+                say(f"NOT AS BEFORE: {'; '.join(left[0].refused)}: {again}")
+            else:
+                plan.restore_file.unlink(missing_ok=True)
+                say(f"the {plan.group} is as before")
+
+
+def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> dict[str, Any]:
+    """Pull the log through a pipe into the slow-log reader; return the tape's JSON."""
+    source, sink = os.pipe()
+    puller = Puller(log, sink, options.duration_s, options.poll_s)
+
+    def open_pulled(names: Sequence[str], settings: Settings) -> Reader:
+        reader = SOURCES["slowlog"].open(names, settings)
+        reader.at_stop = puller.enough.set
+        return reader
+
+    def judge(con: duckdb.DuckDBPyConnection) -> tuple[dict[str, Any], list[TapeWarning]]:
+        puller.enough.set()
+        puller.join(JOIN_S)
+        return describe(log, plan, puller.failed)
+
+    kind = replace(SOURCES["slowlog"], live=lambda settings: True, open=open_pulled)
+    puller.start()
+    try:
+        return capture_source(kind, [f"/dev/fd/{source}"], output, replace(settings, judge=judge))
+    finally:
+        puller.enough.set()
+        os.close(source)
+
+
+def describe(log: Log, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list[TapeWarning]]:
+    """Return what tape.json says of the pulled log, and what is missing from it."""
+    lost = list(log.holes)
+    if log.cuts:
+        lost.append(f"RDS cut {log.cuts:,} lines at 1 MB: their statements are not whole")
+    if failed:
+        lost.append(f"the log could not be pulled to its end: {failed}")
+    name = plan.instance.name
+    files = [{"path": f"rds:{name}/{file}", "bytes": size, "sha256": None} for file, size in log.read.items()]
+    about = {"instance": name, "engine": plan.instance.engine, "version": plan.instance.version}
+    warnings = [{"kind": "rds_lost", "text": text} for text in lost]
+    return {"files": files, "rds": about, "lost": lost}, warnings

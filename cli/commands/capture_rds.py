@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape capture rds`: captures the slow log of a managed server through its cloud's API."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...capture.rds import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
+from ...common.errors import RefusedError
+from ...common.files import refuse_existing
+from ...common.signals import unwind_on_signals
+from ..output import EXIT_LOST, lost_sentence, say_tape
+from ..param_types import Duration, Size
+from ..progress import CaptureProgress
+from ..server_options import ASK_PASSWORD
+
+NOT_AS_BEFORE = 1  # the exit code where the parameter group is not as it was
+
+
+@click.command(
+    "rds",
+    epilog="""\b
+Examples:
+  querytape capture rds shop-1 --dry-run
+  querytape capture rds shop-1 --duration 30m -o shop.tape
+  querytape capture rds shop-1 --cloudwatch --duration 30m -o shop.tape
+  querytape capture rds shop-1 --restore                  after a kill
+
+\b
+It needs boto3 (pip install 'querytape[rds]'), which finds the credentials as
+the aws command does, and the rights rds:Describe*,
+rds:DownloadDBLogFilePortion, rds:ModifyDBParameterGroup and
+rds:ResetDBParameterGroup (of a cluster's group: ...DBClusterParameterGroup),
+logs:GetLogEvents with --cloudwatch.
+
+\b
+Exit codes: 0 success, 1 error or the parameter group is not as it was,
+2 wrong usage, 4 the tape lacks a part of the log.
+""",
+)
+@click.argument("instance", metavar="INSTANCE")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Tape to write (a new folder).")
+@click.option("--duration", type=Duration(), default="10m", show_default=True, help="How long the server logs.")
+@click.option("--poll", type=Duration(), default="5s", show_default=True, help="How often the log is pulled.")
+@click.option(
+    "--cloudwatch",
+    is_flag=True,
+    help="Read the slow log from CloudWatch Logs, to which the instance exports it, not from its log files.",
+)
+@click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the tape has this size.")
+@click.option(
+    "--dry-run", is_flag=True, help="Show the parameters that would be changed and what stays behind; change nothing."
+)
+@click.option("--restore", "restoring", is_flag=True, help="Set back the parameters that a killed capture had changed.")
+@click.option(
+    "--restore-file", type=click.Path(path_type=Path), help="File that keeps the old parameters during the capture."
+)
+@click.option(
+    "--shared-group-ok",
+    is_flag=True,
+    help="Change the parameter group although other instances use it, which then log everything, too.",
+)
+@click.option("--sync-timeout", type=Duration(), default="10m", show_default=True, help="Longest wait for in-sync.")
+@click.option("--region", metavar="NAME", help="AWS region. Default: as boto3 finds it.")
+@click.option("--profile", metavar="NAME", help="Profile of the AWS configuration. Default: as boto3 finds it.")
+@click.option(
+    "--source",
+    metavar="URL",
+    help="The instance as a MySQL server: its identity, variables and binary log position are kept on the tape.",
+)
+@click.option(*ASK_PASSWORD[0], **ASK_PASSWORD[1])
+def rds_command(instance: str, **options: Any) -> int:
+    """Capture the slow log of an instance of Amazon RDS or Aurora.
+
+    Sets its parameter group so that the slow log holds everything (slow_query_log, long_query_time 0, log_output FILE,
+    log_slow_extra where the engine knows it), waits until the instance has it, and pulls the log files while they grow
+    and turn. Then each parameter is set back: at the end, at Ctrl-C, and after an error. A file keeps the old values
+    during the capture: after a kill, --restore sets them back. Parameters that need a reboot and default parameter
+    groups are never changed.
+    """
+    cloud = Cloud(options["region"], options["profile"])
+    if options["restoring"]:
+        with unwind_on_signals():
+            for line in restore_rds(cloud, instance, options["restore_file"]):
+                click.echo(line)
+        return 0
+    limits = RdsOptions(
+        options["duration"] / 1e9,
+        options["poll"] / 1e9,
+        options["sync_timeout"] / 1e9,
+        options["max_disk"],
+        options["cloudwatch"],
+        options["shared_group_ok"],
+        options["restore_file"],
+        lambda text: click.echo(f"capture rds: {text}", err=True),
+    )
+    plan = plan_rds(cloud, instance, limits)
+    click.echo("\n".join(plan.lines()), err=True)
+    for lack in plan.refused:
+        click.echo(f"  refused: {lack}", err=True)
+    if plan.refused:
+        raise RefusedError("; ".join(plan.refused))
+    if options["dry_run"]:
+        return 0
+    if options["output"] is None:
+        raise click.UsageError("expected -o TAPE, or --dry-run")
+    refuse_existing(options["output"])
+    return run(cloud, plan, limits, options)
+
+
+def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]) -> int:
+    """Capture, and say what is on the tape and what became of the parameter group; return the exit code."""
+    server = None
+    if options["source"]:
+        from ...servers.source import describe_server
+
+        server = describe_server(options["source"], ask_password=options["ask_password"])
+    with unwind_on_signals(), CaptureProgress() as progress:
+        recorded = record_rds(cloud, plan, limits, options["output"], server, progress.update)
+    say_tape(options["output"], recorded.info)
+    if recorded.left.refused:
+        return NOT_AS_BEFORE
+    return EXIT_LOST if lost_sentence(recorded.info) else 0
