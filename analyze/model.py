@@ -81,7 +81,8 @@ class Settings:
 
     `samples`: literal values are shown. `margin`: what counts as a difference. `skip_ns`: events that were sent earlier
     than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit. `undisturbed`: no other
-    program ran on the targets' machines, so that what all statements share is the servers'.
+    program ran on the targets' machines, so that what all statements share is the servers'. `ddl`: statements that were
+    tried: B is A after them, and the report answers whether they are worth it.
     """
 
     samples: bool = False
@@ -89,6 +90,7 @@ class Settings:
     skip_ns: int = 0
     memory: str = "1500MB"
     undisturbed: bool = False
+    ddl: tuple[str, ...] = ()
 
 
 @dataclass

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Divide what speaks against B into three parts, each with its share of the traffic and of the time."""
+"""Divide what speaks against B into three parts, each with its share of the traffic and of the time.
+
+Of DDL that was tried, the parts are what got cheaper, what got dearer, what breaks and what returns something else.
+"""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -10,10 +13,14 @@ from ...common.units import duration, plural
 from ..database import Row
 from ..findings.errors import NEW_ERRORS, by_digest
 from ..model import Report
-from ..verdicts.verdict import CANNOT_TELL, SLOWER, UNSTABLE
+from ..verdicts.verdict import CANNOT_TELL, FASTER, SLOWER, UNSTABLE
 
 BREAKS, ELSE, SLOW = "breaks", "returns something else", "is slower"
 PARTS = (BREAKS, ELSE, SLOW)
+CHEAPER, DEARER_WRITES, DEARER_READS = "got cheaper", "writes that got dearer", "reads that got dearer"
+PARTS_OF_DDL = (CHEAPER, DEARER_WRITES, DEARER_READS, BREAKS, ELSE)
+OF_TIME = frozenset({SLOW, CHEAPER, DEARER_WRITES, DEARER_READS})
+DDL_SHOWN = 120
 
 
 @dataclass(frozen=True)
@@ -45,12 +52,16 @@ class Part:
         if self.explained:
             words.append(f"{self.explained:,} of the events with a known reason")
         if self.lost_ns:
-            words.append(f"{duration(self.lost_ns)} {'lost' if self.lost_ns > 0 else 'gained in sum'}")
+            gained = "saved" if self.name == CHEAPER else "gained in sum"
+            words.append(f"{duration(abs(self.lost_ns))} {'lost' if self.lost_ns > 0 else gained}")
         return "; ".join(filter(None, (", ".join(words), untold)))
 
 
 def question(report: Report) -> str:
     """Return what is answered, with the names of both servers."""
+    if report.settings.ddl:
+        said = "; ".join(printable(text, DDL_SHOWN) for text in report.settings.ddl)
+        return f"Is this DDL worth it? {said} (A: before it, B: after it)"
     a, b = (_server(letter, rounds[0].info.get("target") or {}) for letter, rounds in report.sides.items())
     return f"May this traffic move from {a} to {b}?"
 
@@ -69,11 +80,20 @@ def share(part: float) -> str:
 
 def events_of(report: Report) -> dict[str, Counter[str]]:
     """Return {part: events by digest}."""
-    slower = Counter({entry["digest"]: times_sent(entry) for entry in report.digests if entry["verdict"] == SLOWER})
+    slower = _with_verdict(report, SLOWER)
     other: Counter[str] = Counter()
     for row in other_results(report):
         other[row["digest"]] += row["events"]
-    return {BREAKS: by_digest(report.answers["errors"], *NEW_ERRORS), ELSE: other, SLOW: slower}
+    against = {BREAKS: by_digest(report.answers["errors"], *NEW_ERRORS), ELSE: other}
+    if not report.settings.ddl:
+        return {**against, SLOW: slower}
+    reads = {entry["digest"] for entry in report.digests if entry["class"] == "read"}  # a COMMIT is a write's
+    dearer = [Counter({d: n for d, n in slower.items() if (d in reads) == which}) for which in (False, True)]
+    return {CHEAPER: _with_verdict(report, FASTER), DEARER_WRITES: dearer[0], DEARER_READS: dearer[1], **against}
+
+
+def _with_verdict(report: Report, word: str) -> Counter[str]:
+    return Counter({entry["digest"]: times_sent(entry) for entry in report.digests if entry["verdict"] == word})
 
 
 def other_results(report: Report) -> list[Row]:
@@ -82,7 +102,7 @@ def other_results(report: Report) -> list[Row]:
 
 
 def parts_of(report: Report) -> list[Part]:
-    """Return the three parts, in this order; those that are empty, too."""
+    """Return PARTS, or PARTS_OF_DDL, in this order; those that are empty, too."""
     entries = {entry["digest"]: entry for entry in report.digests}
     all_events = sum(times_sent(entry) for entry in report.digests)
     on_tape = any(entry["tape_ns"] for entry in report.digests)
@@ -91,7 +111,9 @@ def parts_of(report: Report) -> list[Part]:
     parts = []
     for name, events in events_of(report).items():
         lost = (
-            sum((entries[d]["pair"] or {}).get("lost_ns") or 0 for d in events if d in entries) if name == SLOW else 0
+            sum((entries[d]["pair"] or {}).get("lost_ns") or 0 for d in events if d in entries)
+            if name in OF_TIME
+            else 0
         )
         time = sum(time_share(entries[d], n, on_tape) for d, n in events.items() if d in entries)
         parts.append(
@@ -103,7 +125,7 @@ def parts_of(report: Report) -> list[Part]:
                 min(1.0, time / all_time) if all_time else None,
                 known if name == ELSE else 0,
                 lost,
-                report.count(CANNOT_TELL) + report.count(UNSTABLE) if name == SLOW else 0,
+                report.count(CANNOT_TELL) + report.count(UNSTABLE) if name in (SLOW, CHEAPER) else 0,
             )
         )
     return parts

@@ -16,6 +16,7 @@ from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
 from .reasons import remedy_of
 
 BOTH_SIDES = "(in A, too; production answered it)"
+PRICE = "the price of the DDL: weigh it against what got cheaper"
 AS_A = "make B as A is, and compare again"
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
 BY_DATA = frozenset({None, "ties in ORDER BY, or another collation"})
@@ -98,7 +99,7 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
             lost = int((entry["pair"] or {}).get("lost_ns") or 0)
-            yield SLOW, _why_slower(report, entry), False, entry["digest"], times_sent(entry), lost
+            yield SLOW, _priced(report, _why_slower(report, entry)), False, entry["digest"], times_sent(entry), lost
 
 
 def _other_column(report: Report, digest: str) -> ServerDifference | None:
@@ -111,7 +112,12 @@ def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:
     """Yield what may be slower where a difference of servers or plans explains it."""
     for entry in report.digests:
         if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry["digest"])):
-            yield cause, entry
+            yield _priced(report, cause), entry
+
+
+def _priced(report: Report, cause: Cause) -> Cause:
+    """Return a cause with the remedy that fits where DDL was tried: B is not to be made as A was."""
+    return Cause(cause.text, PRICE) if report.settings.ddl else cause
 
 
 def _why_slower(report: Report, entry: Row) -> Cause:

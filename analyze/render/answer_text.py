@@ -6,21 +6,41 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import duration
-from ..answer.parts import BREAKS, ELSE, SLOW, Part, parts_of, question, share
+from ..answer.parts import (
+    BREAKS,
+    CHEAPER,
+    DEARER_READS,
+    DEARER_WRITES,
+    ELSE,
+    OF_TIME,
+    SLOW,
+    Part,
+    parts_of,
+    question,
+    share,
+)
 from ..answer.to_do import Task, to_do
-from ..findings.headline import NO, UNKNOWN, YES, headline
+from ..answer.worth import answer_of
+from ..findings.headline import NO, UNKNOWN, YES
 from ..findings.query_cache import cache_sentence
 from ..model import Report
 from .text_table import TEXT_WIDTH, new_table
 
 ANSWER_COLOURS = {YES: "green", NO: "red", UNKNOWN: "yellow"}
-PART_COLOURS = {BREAKS: "red", ELSE: "red", SLOW: "yellow"}
+PART_COLOURS = {
+    BREAKS: "red",
+    ELSE: "red",
+    SLOW: "yellow",
+    CHEAPER: "green",
+    DEARER_READS: "yellow",
+    DEARER_WRITES: "yellow",
+}
 MAX_TASKS = 8
 
 
 def show_answer(report: Report, console: Console) -> None:
     """Print all of it; nothing where nothing is compared."""
-    answer = headline(report)
+    answer = answer_of(report)
     if answer is None:
         return
     if said := cache_sentence(report):
@@ -47,7 +67,7 @@ def _cells(part: Part) -> list[str]:
     if not part.events:
         return [name, "0", "0", "-", "-", "-"]
     time = "-" if part.time_share is None else share(part.time_share)
-    lost = duration(part.lost_ns) if part.name == SLOW else "-"
+    lost = duration(part.lost_ns) if part.name in OF_TIME else "-"
     return [name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time, lost]
 
 

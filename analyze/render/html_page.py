@@ -6,13 +6,13 @@ from typing import Any
 from markupsafe import Markup
 
 from ...common.version import __version__
-from ..answer.parts import parts_of, question, share
+from ..answer.parts import CHEAPER, OF_TIME, parts_of, question, share
 from ..answer.to_do import to_do
+from ..answer.worth import answer_of
 from ..findings.baseline import baseline
 from ..findings.causes import reason_text
 from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
-from ..findings.headline import headline
 from ..findings.plan_classes import UNKNOWN
 from ..findings.query_cache import cache_sentence
 from ..findings.reasons import CAUSES, reason_words
@@ -36,11 +36,13 @@ def as_html(report: Report) -> str:
     return page_template("report.html.j2").render(
         report=report,
         version=__version__,
-        headline=headline(report),
+        headline=answer_of(report),
         question=question(report) if report.compares else None,
         parts=parts_of(report) if report.compares else [],
         tasks=to_do(report) if report.compares else [],
         share=share,
+        of_time=OF_TIME,
+        cheaper=CHEAPER,
         cache=cache_sentence(report) if report.compares else None,
         words=WORDS,
         reason=reason_text,

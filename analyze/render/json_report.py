@@ -7,9 +7,9 @@ from typing import Any
 
 from ..answer.parts import parts_of, question
 from ..answer.to_do import to_do
+from ..answer.worth import answer_of
 from ..database import Row
 from ..findings.causes import reason_text
-from ..findings.headline import headline
 from ..findings.plan_json import accesses
 from ..findings.query_cache import cache_use
 from ..model import Report, Servers
@@ -20,7 +20,7 @@ REPORT_VERSION = 2
 
 def as_dict(report: Report) -> dict[str, Any]:
     """Return the report as plain values."""
-    answer = headline(report)
+    answer = answer_of(report)
     words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
     return {
         "report_version": REPORT_VERSION,

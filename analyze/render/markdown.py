@@ -5,9 +5,9 @@ from ...common.text import printable
 from ...common.units import count, duration
 from ..answer.parts import parts_of, question
 from ..answer.to_do import to_do
+from ..answer.worth import answer_of
 from ..database import Row
 from ..findings.causes import reason_text
-from ..findings.headline import headline
 from ..findings.query_cache import cache_sentence
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
@@ -31,7 +31,7 @@ def as_markdown(report: Report) -> str:
     lines += _servers(report)
     if said := cache_sentence(report):
         lines += ["", f"**{_text(said)}**"]
-    if answer := headline(report):
+    if answer := answer_of(report):
         lines += ["", _text(question(report)), "", f"**{_text(answer.sentence)}**", *_parts(report), *_to_do(report)]
     lines.append("")
     lines += [f"- {finding.severity}: {_text(finding.text)}" for finding in report.trust]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape report`: compares two runs of a tape, or shows one."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -57,6 +58,8 @@ def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str
     measured in the server. The folder of a comparison (querytape compare) can be given instead of a tape and runs.
     """
     settings = settings_of(options)
+    if is_comparison(paths[0]):
+        settings = replace(settings, ddl=ComparePlan.read(paths[0] / PLAN_FILE).ddl)
     tape, a, b = sides_of(paths)
     complete_tape(tape)
     if show is not None:

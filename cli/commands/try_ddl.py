@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape try`."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def try_command(
     The tape is replayed before (A) and after (B) the DDL, A B A B ..., each time on a private server with a fresh copy
     of the same data. The verdict is on all statements: those that got faster, and the writes that got slower.
     """
-    settings = settings_of(options)
+    settings = replace(settings_of(options), ddl=tuple(options["ddl"]))
     if target != "sandbox" and not target.startswith("sandbox:"):
         raise InputError(
             f"--target {target}: DDL is tried on private copies alone: give sandbox, or sandbox:KIND, and the data"
