@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Source: audit logs as JSON: Percona's audit_log, MySQL Enterprise Audit and Percona's audit_log_filter."""
+"""Source: audit logs as JSON: Percona's audit_log, MySQL Enterprise Audit and audit_log_filter, clouds' exports."""
 
 from collections.abc import Sequence
 
+from ...native.bindings.inputs import heads
 from ...native.bindings.reader import Reader
-from ..source import Settings, SourceKind, sniff_pattern
+from ..source import Option, Settings, SourceKind, sniff_pattern
+from .cloud_exports import PRESETS, detect_preset, open_export, sniff_exports
 from .duck_rows import SECOND, number, open_json, text
 
 LINE = rb'^\s*\[?\s*\{(?:\s*"audit_record"\s*:|(?=[^\n]*"timestamp"\s*:)(?=[^\n]*"class"\s*:)(?=[^\n]*"event"\s*:))'
+HEAD = 64 << 10
 # Rows of audit_log have everything in audit_record, those of audit_log_filter in one object for each class.
 OLD, NEW = "audit_record.", ""
 NAME = f"""coalesce({text(OLD + "name")}, CASE {text("class")}
@@ -41,8 +44,20 @@ VALUES = {
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of audit logs; rows that are no client's command (table access, messages) are not read."""
+    """Return a reader of audit logs; rows that are no client's command (table access, messages) are not read.
+
+    A cloud's export is told by the first file. Raises InputError for an unknown preset.
+    """
+    preset = settings.extra.get("preset") or detect_preset(heads(names, HEAD)[0][1])
+    if preset:
+        return open_export(preset, names, settings.timezone_ns)
     return open_json(names, VALUES, f"j IS NULL OR {NAME} IS NOT NULL")
+
+
+def sniff(head: bytes) -> int:
+    """Return where the marks of an audit log or of a cloud's export are, or -1."""
+    found = sniff_pattern(LINE)(head)
+    return found if found >= 0 else sniff_exports(head)
 
 
 KIND = SourceKind(
@@ -50,13 +65,18 @@ KIND = SourceKind(
     title="an audit log in JSON",
     help="""Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).
 
-    The log has who sent what and whether it failed, to the second; one object a line, in an array or not.""",
+    The log has who sent what and whether it failed, to the second; one object a line, in an array or not. Exports of
+    Google Cloud SQL and Azure Database for MySQL are presets, which the first line tells: --preset.""",
     examples="""\
 Examples:
   querytape capture audit-json /var/lib/mysql/audit.log -o shop.tape
+  gcloud logging read 'log_id("cloudsql.googleapis.com/mysql-slow.log")' \\
+      --format=json | jq -c '.[]' >slow.json
+  querytape capture audit-json slow.json -o shop.tape
 """,
     expected="lines of JSON with audit_record, or with timestamp, class and event",
     open=open_source,
-    sniff=sniff_pattern(LINE),
+    sniff=sniff,
     local_times=False,
+    options=(Option("preset", f"A cloud's export: {', '.join(PRESETS)}. Default: as the first line shows."),),
 )

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Presets of `capture audit-json`: what Google Cloud SQL and Azure Database for MySQL export of their logs as JSON.
+
+Made after the clouds' documentation; no export of a real instance has been read.
+"""
+
+import re
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import duckdb
+
+from ...common.duck import open_database, sql_text
+from ...common.errors import InputError, NativeFault
+from ...native.bindings.inputs import Pipe, plain_file, unpack
+from ...native.bindings.parsers import Lines, open_general, open_slowlog
+from ...native.bindings.reader import Reader
+from ...schemas import FLAGS
+from .duck_rows import MEMORY_PER_ROW, MIN_MEMORY, SECOND, START, json_rows, number, open_json, text
+
+AZURE_TEXT = 2048  # Azure cuts statements there
+
+
+@dataclass(frozen=True)
+class Preset:
+    """An export. `marks`: what a line of it has. `values`, `where`: as open_json() takes them.
+
+    `parser`: of the log whose lines are the entries' texts, where the entries are no events themselves.
+    """
+
+    marks: bytes
+    values: Mapping[str, str] = field(default_factory=dict)
+    where: str = "true"
+    parser: Callable[[Sequence[str], int | None], Reader] | None = None
+
+
+def when(key: str) -> str:
+    """Return SQL for an RFC 3339 time in nanoseconds since the epoch."""
+    return f"epoch_ns(TRY_CAST(regexp_replace({text(key)}, '(Z| UTC)$', '') AS TIMESTAMP))"
+
+
+def account(key: str) -> tuple[str, str]:
+    """Return SQL for user and host of `user[user] @ host [ip]`."""
+    name, host = f"regexp_extract({text(key)}, '^([^\\[@ ]*)', 1)", f"regexp_extract({text(key)}, '@ *([^\\[ ]+)', 1)"
+    return name, f"coalesce(nullif({host}, ''), nullif(regexp_extract({text(key)}, '@.*\\[([^\\]]*)\\]', 1), ''))"
+
+
+def seconds(key: str) -> str:
+    """Return SQL for seconds, as a number or as HH:MM:SS.ffffff, in nanoseconds."""
+    clock = f"epoch_ns(TRY_CAST('1970-01-01 ' || {text(key)} AS TIMESTAMP))"
+    return f"coalesce(TRY_CAST({text(key)} AS DOUBLE) * 1e9, {clock})"
+
+
+REQUEST = "protoPayload.request."
+CHUNKS = f"coalesce({number(REQUEST + 'chunkCount')}, 1)"
+P = "properties."
+AZURE_USER, AZURE_HOST = account(P + "user_host")
+CUT = f"CASE WHEN length({text(P + 'sql_text')}) >= {AZURE_TEXT} THEN {FLAGS['truncated']} ELSE 0 END"
+
+PRESETS = {
+    "cloudsql-audit": Preset(
+        rb'"protoPayload"[^\n]*MysqlAuditEntry',
+        {
+            "when_ns": f"coalesce({when(REQUEST + 'date')}, {when('timestamp')})",
+            "stamp": str(START),
+            "precision_ns": "1000",
+            "thread_id": number(REQUEST + "threadId"),
+            "command": f"CASE {text(REQUEST + 'cmd')} WHEN 'connect' THEN 'Connect' WHEN 'disconnect' THEN 'Quit'"
+            " ELSE 'query' END",
+            "user": f"coalesce({text(REQUEST + 'user')}, {text(REQUEST + 'privUser')})",
+            "host": text(REQUEST + "ip"),
+            "db": text(REQUEST + "objects[0].db"),
+            "statement": f"CASE WHEN j IS NULL THEN encode(line) ELSE encode({text(REQUEST + 'query')}) END",
+            "errno": number(REQUEST + "errCode"),
+            "flags": f"CASE WHEN {CHUNKS} > 1 THEN {FLAGS['truncated']} ELSE 0 END",
+            "place": "place",
+        },
+        f"j IS NULL OR ({text(REQUEST + 'cmd')} IS NOT NULL AND coalesce({number(REQUEST + 'chunkIndex')}, 1) <= 1)",
+    ),
+    "cloudsql-slow": Preset(rb'"logName"[^\n]*mysql-slow\.log', parser=open_slowlog),
+    "cloudsql-general": Preset(rb'"logName"[^\n]*mysql-general\.log', parser=open_general),
+    "azure-slow": Preset(
+        rb'"category"\s*:\s*"MySqlSlowLogs"',
+        {
+            "when_ns": f"coalesce({when(P + 'start_time')}, {when('time')})",
+            "stamp": str(START),
+            "precision_ns": "1000",
+            "duration_ns": seconds(P + "query_time"),
+            "lock_ns": seconds(P + "lock_time"),
+            "thread_id": number(P + "thread_id"),
+            "command": "'query'",
+            "user": AZURE_USER,
+            "host": AZURE_HOST,
+            "db": f"nullif({text(P + 'db')}, '')",
+            "statement": f"CASE WHEN j IS NULL THEN encode(line) ELSE encode({text(P + 'sql_text')}) END",
+            "rows_sent": number(P + "rows_sent"),
+            "rows_examined": number(P + "rows_examined"),
+            "flags": CUT,
+            "place": "place",
+        },
+        f"j IS NULL OR {text(P + 'sql_text')} IS NOT NULL",
+    ),
+    "azure-audit": Preset(
+        rb'"category"\s*:\s*"MySqlAuditLogs"',
+        {
+            "when_ns": f"coalesce({when(P + 'event_time')}, {when('time')})",
+            "stamp": str(SECOND),
+            "precision_ns": "1000000000",
+            "thread_id": f"coalesce({number(P + 'thread_id')}, {number(P + 'connection_id')})",
+            "command": f"CASE {text(P + 'event_subclass')} WHEN 'CONNECT' THEN 'Connect' WHEN 'DISCONNECT' THEN 'Quit'"
+            " WHEN 'CHANGE USER' THEN 'Change user' ELSE 'query' END",
+            "user": text(P + "user"),
+            "host": f"coalesce(nullif({text(P + 'ip')}, ''), nullif({text(P + 'host')}, ''))",
+            "db": f"nullif({text(P + 'db')}, '')",
+            "statement": f"CASE WHEN j IS NULL THEN encode(line) ELSE encode({text(P + 'sql_text')}) END",
+            "errno": f"CASE WHEN {text(P + 'event_class')} = 'connection_log' THEN {number(P + 'error_code')} END",
+            "flags": CUT,
+            "place": "place",
+        },
+        f"j IS NULL OR {text(P + 'event_class')} = 'connection_log'"
+        f" OR ({text(P + 'event_class')} = 'general_log' AND {text(P + 'event_subclass')} = 'LOG')",
+    ),
+}
+
+
+def detect_preset(first: bytes) -> str | None:
+    """Return the preset whose marks a file's first lines have, None where they are of none."""
+    return next((name for name, preset in PRESETS.items() if re.search(preset.marks, first)), None)
+
+
+def sniff_exports(head: bytes) -> int:
+    """Return where the first line with the marks of an export is, or -1."""
+    found = [match.start() for preset in PRESETS.values() if (match := re.search(preset.marks, head))]
+    return min(found, default=-1)
+
+
+def open_export(name: str, names: Sequence[str], timezone_ns: int | None) -> Reader:
+    """Return a reader of exports. Raises InputError for an unknown preset, or what cannot be read."""
+    if name not in PRESETS:
+        raise InputError(f"--preset: expected one of {', '.join(PRESETS)}, found {name!r}")
+    preset = PRESETS[name]
+    if preset.parser is None:
+        return open_json(names, preset.values, preset.where)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-")))
+        log = folder / f"{name}.log"
+        try:
+            write_texts(names, log, folder)
+            reader = preset.parser([str(log)], timezone_ns)
+        except NativeFault as error:
+            raise InputError(str(error)) from error
+        except duckdb.Error as error:
+            raise InputError(f"the input cannot be read: {str(error).splitlines()[0]}") from error
+        reader.resources.push(stack.pop_all())
+        return reader
+
+
+def write_texts(names: Sequence[str], log: Path, folder: Path) -> None:
+    """Write the texts of log entries in the order of their times as the log that they were cut from.
+
+    Entries of one time keep the order of their ids, which Cloud Logging numbers. Raises NativeFault, duckdb.Error.
+    """
+    plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
+    memory = max(MIN_MEMORY, MEMORY_PER_ROW * max(map(unpack, plain))) >> 20
+    keys = ("timestamp", "insertId", "textPayload")
+    order = f"{when('timestamp')} NULLS LAST, {text('insertId')}, place"
+    lines = Lines(plain)
+    try:
+        with open_database(folder / "spill", f"{memory}MiB", large_arrow=True) as con:
+            con.register("lines", lines.stream)
+            con.execute(
+                f"COPY (SELECT rtrim({text('textPayload')}, chr(10)) FROM {json_rows(keys)}"
+                f" WHERE {text('textPayload')} IS NOT NULL ORDER BY {order}) TO {sql_text(log)}"
+                " (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01')"
+            )
+    finally:
+        lines.close()
