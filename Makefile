@@ -20,7 +20,7 @@ kills ?= 200
 comparisons ?= 20
 workers ?= 2
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench soak volume verdicts neighbours docs wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak volume verdicts neighbours docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -96,6 +96,9 @@ mutants: setup ## put faults into a copy of the code for an hour (minutes=60, ro
 
 bench: setup ## measure against the peers; only=parser,replay,... picks
 	@$(bin)/python -m querytape.bench.run --rounds $(rounds) $(if $(only),--only $(only))
+
+numbers: setup ## write docs/numbers.md and its chart from what make bench kept
+	@$(bin)/python -m querytape.bench.numbers
 
 soak: setup ## replay for an hour (minutes=60) and see that memory stays flat
 	@$(bin)/python -m querytape.bench.soak --minutes $(minutes)

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..servers.sandbox import start_server
 from .logs import write_steady_log
 from .pairs import Figures, Pair, Side
-from .replaying import capture, replay
+from .replaying import capture, lateness, replay
 
 SESSIONS = 200
 EVENTS_PER_S = 2_000
@@ -25,13 +25,8 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
 
     def run() -> Figures:
         info = replay(tape, server, "", work / "x.run", "--timer-probes", str(TIMER_PROBES))
-        late = info["lateness"]
         return {
-            "late p50 us": late["tool_p50_ns"] / 1e3,
-            "late p99 us": late["tool_p99_ns"] / 1e3,
-            "late p99 / timer_probe p99": late["tool_p99_ns"] / late["probe_p99_ns"],
-            "timer_probe p50 us": late["probe_p50_ns"] / 1e3,
-            "timer_probe p99 us": late["probe_p99_ns"] / 1e3,
+            **lateness(info["lateness"]),
             "process CPU us/event": info["generator"]["cpu_ns"] / 1e3 / info["accounting"]["executed"],
         }
 

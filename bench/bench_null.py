@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures the replayer alone, against the null server, which answers anything at once on the same machine.
 
-Throughput at --pace none, and timing, memory and start of 1,000 and 10,000 sessions next to threads that only sleep.
+Throughput at --pace none, and timing, memory and start of 100 to 10,000 sessions next to threads that only sleep.
 """
 
 from collections.abc import Iterator
@@ -13,14 +13,15 @@ import duckdb
 from ..replay.calibrate import null_server
 from ..replay.synthetic_tape import make_even_tape
 from .pairs import Figures, Pair, Side
-from .replaying import replay_url
+from .replaying import lateness, replay_url
 
 EVENTS = 300_000
 CONNECTIONS = (1, 8, 64, 512)
-SESSIONS = (1_000, 10_000)
+SESSIONS = (100, 1_000, 10_000)
 PER_SECOND = 10_000
 SECONDS = 10
 TIMER_PROBES = 32
+FEW = 100  # sessions that memory is counted from
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
@@ -30,7 +31,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
     for n in CONNECTIONS:
         yield throughput(work, url, n)
     base = work / "base"
-    make_even_tape(base, 100, 100 * SECONDS, 100)
+    make_even_tape(base, FEW, FEW * SECONDS, 100)
     few = replay_url(base, url, work / "x.run", "--connect-rate", "5000")["generator"]["rss_peak_bytes"]
     for n in SESSIONS:
         yield timing(work, url, n, few)
@@ -55,8 +56,8 @@ def throughput(work: Path, url: str, connections: int) -> Pair:
 
 
 def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
-    """How late, how large and how soon so many sessions are; `few_bytes`: the process with 100 of them."""
-    tape = work / f"timed{sessions}"
+    """How late, how large and how soon so many sessions are; `few_bytes`: the process with FEW of them."""
+    tape, more = work / f"timed{sessions}", sessions - FEW
     make_even_tape(tape, sessions, PER_SECOND * SECONDS, PER_SECOND)
     options = ("--timer-probes", str(TIMER_PROBES), "--connect-rate", "5000", "--lead", "5s", "--sample", "0s")
 
@@ -68,12 +69,8 @@ def timing(work: Path, url: str, sessions: int, few_bytes: int) -> Pair:
                 f"SELECT min(connect_ns), max(connected_ns) FROM '{work / 'x.run'}/sessions.parquet'"
             ).fetchall()[0]
         return {
-            "late p50 us": late["tool_p50_ns"] / 1e3,
-            "late p99 us": late["tool_p99_ns"] / 1e3,
-            "late p50 / timer_probe p50": late["tool_p50_ns"] / late["probe_p50_ns"],
-            "late p99 / timer_probe p99": late["tool_p99_ns"] / late["probe_p99_ns"],
-            "timer_probe p99 us": late["probe_p99_ns"] / 1e3,
-            "KB a session": (info["generator"]["rss_peak_bytes"] - few_bytes) / (sessions - 100) / 1e3,
+            **lateness(late),
+            **({"KB a session": (info["generator"]["rss_peak_bytes"] - few_bytes) / more / 1e3} if more else {}),
             "s until all are open": (ready - begun) / 1e9,
         }
 

@@ -26,18 +26,15 @@ def write_steady_log(path: Path, sessions: int, events_per_s: int, seconds: floa
     return count
 
 
-def write_mixed_log(path: Path, megabytes: int) -> int:
-    """Write a log of ordinary statements, some of many lines, of about so many megabytes; return its events."""
+def write_mixed_log(path: Path, events: int) -> None:
+    """Write a log of so many ordinary statements, some of many lines, of 97 connections."""
     rng = random.Random(2)
     statements = list(_statements(rng))
-    written = count = 0
     with path.open("w", encoding="utf-8") as log:
-        written += log.write(HEADER)
-        while written < megabytes * 1_000_000:
+        log.write(HEADER)
+        for count in range(events):
             at_s = START_S + count / 5_000
-            written += log.write(entry(at_s, count % 97 + 10, rng.random() / 200, rng.choice(statements)))
-            count += 1
-    return count
+            log.write(entry(at_s, count % 97 + 10, rng.random() / 200, rng.choice(statements)))
 
 
 def entry(end_s: float, thread_id: int, query_s: float, statement: str) -> str:

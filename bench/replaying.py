@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..servers.sandbox import Server
-from .pairs import run_program
+from .pairs import Figures, run_program
 
 
 def capture(log: Path, tape: Path) -> None:
@@ -34,3 +34,14 @@ def replay_url(tape: Path, url: str, run: Path, *options: str) -> dict[str, Any]
     if counts["executed"] + counts["filtered"] + counts["skipped"] != counts["tape_events"]:
         raise RuntimeError(f"the replay did not send everything: {counts}")
     return info
+
+
+def lateness(late: dict[str, Any]) -> Figures:
+    """Return the tool's own lateness beside that of threads that only sleep, in us, from a run.json's `lateness`."""
+    quantiles = {"p50": "p50", "p99": "p99", "p99.9": "p999"}
+    figures = {f"late {name} us": late[f"tool_{key}_ns"] / 1e3 for name, key in quantiles.items()}
+    figures |= {f"timer_probe {name} us": late[f"probe_{key}_ns"] / 1e3 for name, key in quantiles.items()}
+    return figures | {
+        f"late {name} / timer_probe {name}": late[f"tool_{key}_ns"] / late[f"probe_{key}_ns"]
+        for name, key in quantiles.items()
+    }

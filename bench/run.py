@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import re
+import subprocess
 import sys
 import tempfile
 import time
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+from .. import __version__
 from .pairs import MissingError, Pair, measure, show
 
 HERE = Path(__file__).resolve().parent
@@ -53,10 +55,16 @@ def run_bench(name: str, rounds: int) -> bool:
             return False
     if results:
         (HERE / "out").mkdir(exist_ok=True)
-        kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds}
+        kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds, "version": version()}
         kept["pairs"] = [result.as_json() for result in results]
         (HERE / "out" / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return True
+
+
+def version() -> str:
+    """Return the version that is measured, with its commit where this is a clone."""
+    told = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], capture_output=True, text=True)
+    return " ".join([__version__, *told.stdout.split()])
 
 
 def machine() -> dict[str, object]:
@@ -65,7 +73,7 @@ def machine() -> dict[str, object]:
     return {
         "cpu": match[1] if match else platform.machine(),
         "cores": os.cpu_count(),
-        "kernel": platform.release(),
+        "kernel": platform.release().partition("-")[0],
         "load": os.getloadavg()[0],
     }
 

@@ -107,12 +107,12 @@ struct qt_engine_stats {
     int64_t p95_ns;      /* service time */
     int64_t late_p99_ns; /* sent less due */
     /* Whole run, from histograms with buckets of at most 2 %. */
-    int64_t tool_p50_ns, tool_p99_ns;   /* sent less the latest of due, queued, free */
-    int64_t probe_p50_ns, probe_p99_ns; /* -1 without timer probes */
-    uint64_t drain_timeout;             /* events cut off by the end of drain_ns */
-    int64_t zero_real_ns;               /* wall clock at the run's zero; 0 before it */
-    int32_t state;                      /* enum qt_engine_state */
-    int32_t ended_by;                   /* enum qt_ended_by */
+    int64_t tool_p50_ns, tool_p99_ns, tool_p999_ns;    /* sent less the latest of due, queued, free */
+    int64_t probe_p50_ns, probe_p99_ns, probe_p999_ns; /* -1 without timer probes */
+    uint64_t drain_timeout;                            /* events cut off by the end of drain_ns */
+    int64_t zero_real_ns;                              /* wall clock at the run's zero; 0 before it */
+    int32_t state;                                     /* enum qt_engine_state */
+    int32_t ended_by;                                  /* enum qt_ended_by */
 };
 
 enum qt_engine_state {

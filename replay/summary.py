@@ -13,7 +13,7 @@ from ..common.duck import plain_reason
 from ..common.errors import NativeFault, QuerytapeError, TargetError
 from ..common.files import file_entry
 from ..common.text import printable
-from ..native.bindings.engine import EndedBy
+from ..native.bindings.engine import LATENESS, EndedBy
 from ..schemas import TABLES, Folder, check_parquet
 from ..servers.facts import query_or_none
 from ..servers.target import fault_text
@@ -99,9 +99,7 @@ def _finish(run: EndedRun) -> RunSummary:
         elapsed_ns=totals["end_ns"],
         partial=why_partial(run, accounting, sessions),
         accounting=accounting,
-        lateness={
-            name: getattr(stats, name) for name in ("tool_p50_ns", "tool_p99_ns", "probe_p50_ns", "probe_p99_ns")
-        },
+        lateness={name: getattr(stats, name) for name in LATENESS},
         generator=generator(stats, run.threads_peak, run.cpu_ns),
         clock_pairs=run.ticks.clock_pairs,
         speed_changes=run.speed.changes,

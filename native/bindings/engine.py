@@ -126,12 +126,18 @@ class EngineStats:
     late_p99_ns: int | None
     tool_p50_ns: int | None
     tool_p99_ns: int | None
+    tool_p999_ns: int | None
     probe_p50_ns: int | None
     probe_p99_ns: int | None
+    probe_p999_ns: int | None
     drain_timeout: int
     zero_real_ns: int
     state: State
     ended_by: EndedBy
+
+
+# Quantiles of the whole run's lateness, None where there is none: of the tool's own share, and of the timer probes.
+LATENESS = ("tool_p50_ns", "tool_p99_ns", "tool_p999_ns", "probe_p50_ns", "probe_p99_ns", "probe_p999_ns")
 
 
 def _text(value: str) -> Any:
@@ -231,7 +237,7 @@ class Engine:
         """Return counters; the interval's quantiles are those since the previous call."""
         s = ffi.new("struct qt_engine_stats *")
         lib.qt_engine_stats(self._open, s)
-        optional = ("p95_ns", "late_p99_ns", "tool_p50_ns", "tool_p99_ns", "probe_p50_ns", "probe_p99_ns")
+        optional = ("p95_ns", "late_p99_ns", *LATENESS)
         values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
         values["state"] = State(s.state)
         values["ended_by"] = EndedBy(s.ended_by)

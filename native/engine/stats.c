@@ -53,8 +53,10 @@ static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)
     pthread_mutex_unlock(&e->stats_lock);
     out->tool_p50_ns = qt_histogram_quantile(&e->tool, NULL, 0.5);
     out->tool_p99_ns = qt_histogram_quantile(&e->tool, NULL, 0.99);
+    out->tool_p999_ns = qt_histogram_quantile(&e->tool, NULL, 0.999);
     out->probe_p50_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.5);
     out->probe_p99_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.99);
+    out->probe_p999_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.999);
 }
 
 void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)

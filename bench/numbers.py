@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the figures of bench/out/*.json into docs/numbers.md and draws the cost of an event: `make numbers`."""
+
+import json
+import re
+import sys
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import vl_convert
+
+from .run import HERE
+
+DOCS = HERE.parent / "docs"
+BEGIN, END = "<!-- make numbers: begin -->", "<!-- make numbers: end -->"
+GROWTH = "Cost of an event as the work grows: "
+MAX_GROWTH = 1.10  # of an event's cost from the middle size to the largest
+
+
+def main() -> int:
+    """Write page and chart; 1 where no bench was run."""
+    kept = [json.loads(path.read_text(encoding="utf-8")) | {"name": path.stem} for path in sorted(out_files())]
+    if not kept:
+        print("bench/out is empty: run `make bench` first", file=sys.stderr)
+        return 1
+    parts = [bench_text(bench) for bench in kept]
+    points = [point for bench in kept for point in growth_points(bench)]
+    if points:
+        (DOCS / "growth.svg").write_text(vl_convert.vegalite_to_svg(growth_chart(points)) + "\n", encoding="utf-8")
+        parts.append("### Cost of an event as the work grows\n\n![CPU of an event at three sizes](growth.svg)\n")
+        if ways := not_linear(points):
+            parts.append(f"**Not linear within a tenth: {', '.join(ways)}.**\n")
+    page = DOCS / "numbers.md"
+    page.write_text(between(page.read_text(encoding="utf-8"), "\n".join(parts)), encoding="utf-8")
+    print(f"docs/numbers.md has the figures of {', '.join(bench['name'] for bench in kept)}")
+    return 0
+
+
+def out_files() -> list[Path]:
+    """Return what the benches kept."""
+    return list((HERE / "out").glob("*.json"))
+
+
+def between(page: str, text: str) -> str:
+    """Return the page with the text between its marks. Raises ValueError where it has no marks."""
+    before, mark, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not mark or not end:
+        raise ValueError(f"docs/numbers.md lacks {BEGIN} or {END}")
+    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
+
+
+def bench_text(bench: dict[str, Any]) -> str:
+    """Return one bench as Markdown: machine, versions, and of each pair its commands and figures with intervals."""
+    machine, name = bench["machine"], bench["name"].replace("_", "-")
+    lines = [f"### `make bench only={name}`\n"]
+    version = f"querytape {bench['version']}, " if "version" in bench else ""
+    load = f"load {machine['load']:.1f} before"
+    lines.append(
+        f"{bench['at'][:10]}; {version}{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}, {load};"
+        f" {bench['rounds']} rounds.\n"
+    )
+    return "\n".join(lines + [line for pair in bench["pairs"] for line in pair_lines(pair)])
+
+
+def pair_lines(pair: dict[str, Any]) -> list[str]:
+    """Return a pair's title, commands and table: median, and lowest to highest round in brackets."""
+    ours, peer = pair["ours"], pair["peer"]
+    lines = [f"**{pair['title']}**\n", f"- {ours['name']}: `{plain(ours['command'])}`"]
+    lines += [f"- {peer['name']}: `{plain(peer['command'])}`"] if peer else []
+    heads = ["figure", ours["name"], *([peer["name"], "ratio"] if peer else [])]
+    lines += ["", f"| {' | '.join(heads)} |", f"|---|{'--:|' * (len(heads) - 1)}"]
+    for key in ours["rounds"][0]:
+        cells = [key, spread([row[key] for row in ours["rounds"]])]
+        if peer:
+            theirs = [row[key] for row in peer["rounds"] if key in row]
+            both = zip((row[key] for row in ours["rounds"]), theirs, strict=False)
+            cells.append(spread(theirs) if theirs else "")
+            cells.append(spread([a / b for a, b in both if b]) if theirs else "")
+        lines.append(f"| {' | '.join(cells)} |")
+    return [*lines, "", *([f"{pair['note']}\n"] if pair.get("note") else [])]
+
+
+def plain(command: str) -> str:
+    """Return a command without the folders and ports of that one run."""
+    return re.sub(
+        r"127\.0\.0\.1:\d+", "127.0.0.1:PORT", re.sub(r"\S*/(?:tmp|qt-bench)[^\s/]*/(?:[^\s/]+/)*", "", command)
+    )
+
+
+def spread(values: list[float]) -> str:
+    """Return the median with the lowest and the highest value."""
+    if not values:
+        return ""
+    middle, low, high = (short(value) for value in (median(values), min(values), max(values)))
+    return middle if low == high else f"{middle} ({low} - {high})"
+
+
+def short(value: float) -> str:
+    """Return three digits of a number, more before the point."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
+def growth_points(bench: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return a point for each way and size of the bench `growth`."""
+    return [
+        {"way": pair["ours"]["name"], "events": int(key.removeprefix("us at ").replace(",", "")), "us": us}
+        for pair in bench["pairs"]
+        if pair["title"].startswith(GROWTH)
+        for key, us in pair["medians"]["ours"].items()
+        if key.startswith("us at ")
+    ]
+
+
+def not_linear(points: list[dict[str, Any]]) -> list[str]:
+    """Return the ways whose events cost over a tenth more at the largest size than at the one before."""
+    ways: dict[str, list[tuple[int, float]]] = {}
+    for point in points:
+        ways.setdefault(point["way"], []).append((point["events"], point["us"]))
+    last = {way: list(pairwise(sorted(sizes)))[-1] for way, sizes in ways.items() if len(sizes) > 1}
+    return [way for way, ((_, before), (_, after)) in last.items() if after > MAX_GROWTH * before]
+
+
+def growth_chart(points: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the Vega-Lite chart of CPU an event by events, both logarithmic, a line a way."""
+    axis = {"type": "quantitative", "scale": {"type": "log"}}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": "white",
+        "width": 480,
+        "height": 260,
+        "data": {"values": points},
+        "mark": {"type": "line", "point": True},
+        "encoding": {
+            "x": {"field": "events", "title": "events", **axis},
+            "y": {"field": "us", "title": "CPU of an event, us", **axis},
+            "color": {"field": "way", "type": "nominal", "title": "way"},
+        },
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main())
