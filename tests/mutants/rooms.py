@@ -28,6 +28,7 @@ ROOMS = {
             ("native/slowlog/*.c",),
             (
                 f"{SOURCES}/test_slowlog.py",
+                f"{SOURCES}/test_logs_golden.py",
                 f"{SOURCES}/test_wrong_tapes.py",
                 "tests/native/bindings/test_parsers.py",
                 "tests/native/bindings/test_reader.py",
@@ -37,6 +38,7 @@ ROOMS = {
         Part(
             ("native/logs/*.c",),
             (
+                f"{SOURCES}/test_logs_golden.py",
                 f"{SOURCES}/test_general_log.py",
                 f"{SOURCES}/test_server_audit.py",
                 f"{SOURCES}/test_binlog.py",
@@ -63,6 +65,7 @@ ROOMS = {
         Part(
             ("native/reader/*.c",),
             (
+                f"{SOURCES}/test_logs_golden.py",
                 "tests/native/bindings/test_reader.py",
                 "tests/native/bindings/test_inputs.py",
                 f"{SOURCES}/test_slowlog.py",
