@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ..common.units import parse_duration, parse_share, parse_size, parse_time, parse_zone
+from ..common.units import parse_duration, parse_rate, parse_share, parse_size, parse_time, parse_zone
 
 ANY_SPEED = "max"
 
@@ -59,6 +59,21 @@ class Size(click.ParamType[int]):
             return value
         try:
             return parse_size(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class PerSecond(click.ParamType[float]):
+    """`5/s` or `30/m`, as a number a second; a bare number is a second's. More than nothing."""
+
+    name = "rate"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return how many a second."""
+        if isinstance(value, float):
+            return value
+        try:
+            return parse_rate(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

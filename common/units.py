@@ -15,6 +15,7 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _BYTES_PER_MEGABYTE = 1_000_000
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)?")
 _SIZE = re.compile(r"(\d+)([kmg]?)(?:i?b)?")
+_RATE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(?:/([smh]))?")
 _ZONE = re.compile(r"([+-])(\d{2}):?(\d{2})")
 _MAX_ZONE_HOURS = 15
 
@@ -153,6 +154,14 @@ def parse_share(text: str) -> Fraction:
     if share < 0:
         raise ValueError(f"{text!r}: expected a share such as 10% or 0.1")
     return share
+
+
+def parse_rate(text: str) -> float:
+    """Return how many a second `5/s`, `30/m`, `100/h` or `5` is. Raises ValueError, for none at all as well."""
+    match = _RATE.fullmatch(text.strip())
+    if match is None or float(match[1]) == 0:
+        raise ValueError(f"{text!r}: expected a rate such as 5/s or 30/m")
+    return float(match[1]) / {"s": 1, "m": 60, "h": 3600}[match[2] or "s"]
 
 
 def parse_zone(text: str) -> int:

@@ -71,6 +71,12 @@ SHAPES: dict[str, dict[str, Any]] = {
         "warnings": [{"kind": "text", "text": "text"}],
         "known_columns": ["text"],
         "server": SERVER,
+        "renewed": {
+            "?": True,
+            "rate": "number",
+            "ended": [{"thread_id": "int", "account": "text", "at": "text"}],
+            "refused": "text?",
+        },
         "coverage": {
             "?": True,
             "basis": "text",

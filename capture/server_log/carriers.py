@@ -107,13 +107,18 @@ def end_idle(con: "Connection[Any]", found: Iterable[Carrier]) -> list[int]:
     busy = {whole(row[0]) for row in rows}
     ended = []
     for carrier in found:
-        if not carrier.idle or carrier.id in busy:
-            continue
-        try:
-            with closing(con.cursor()) as cursor:
-                cursor.execute(f"KILL CONNECTION {carrier.id}")
+        if carrier.idle and carrier.id not in busy and end_session(con, carrier.id, "--end-sessions"):
             ended.append(carrier.id)
-        except pymysql.MySQLError as error:
-            if error.args[:1] != (GONE,):
-                raise RefusedError(f"--end-sessions: session {carrier.id}: {fault_text(error)}") from error
     return ended
+
+
+def end_session(con: "Connection[Any]", id_: int, option: str) -> bool:
+    """End a session; return whether it was there. Raises RefusedError where the account may not; `option` asked."""
+    try:
+        with closing(con.cursor()) as cursor:
+            cursor.execute(f"KILL CONNECTION {id_}")
+    except pymysql.MySQLError as error:
+        if error.args[:1] != (GONE,):
+            raise RefusedError(f"{option}: session {id_}: {fault_text(error)}") from error
+        return False
+    return True

@@ -5,15 +5,19 @@ import os
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from pymysql.connections import Connection
 
 from ...common.errors import InputError, RefusedError
 from ...servers.facts import Facts
 from ...servers.target import Target
 from .notes import plan_notes
+from .renewal import renewal_notes
 from .restore_file import default_restore_file
-from .settings import HOLD, Change, plan_changes
+from .settings import GLOBAL_CONTROL, HOLD, Change, plan_changes
 
 METHODS = ("auto", "file", "table", "general")
 
@@ -24,7 +28,7 @@ class RecordOptions:
 
     `method`: one of METHODS. `restore_file`: None = one for each server, in the user's state folder. `say` is called
     once a second with how far it is. `enough`: set by another thread, it ends the recording. `begun`: set by the
-    recording when the log is on.
+    recording when the log is on. `renew_rate`: idle sessions of before that are ended in a second, at most.
     """
 
     duration_s: float = 600.0
@@ -35,6 +39,7 @@ class RecordOptions:
     say: Callable[[str], None] = field(default=lambda text: None)
     enough: threading.Event = field(default_factory=threading.Event)
     begun: threading.Event = field(default_factory=threading.Event)
+    renew_rate: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,10 @@ def check_options(options: RecordOptions) -> None:
         raise InputError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
     if options.duration_s <= 0:
         raise InputError("--duration: expected more than 0 s")
+    if options.renew_rate and options.method == "general":
+        raise InputError(
+            "--renew-idle: not needed with --read general: that log has the sessions that were open before"
+        )
 
 
 def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> LoggingPlan:
@@ -81,6 +90,12 @@ def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> Loggin
     notes = plan_notes(facts, method, changes, log_file, options.max_disk)
     restore_file = options.restore_file or default_restore_file(server_identity(target, facts))
     return LoggingPlan(facts, method, changes, log_file, notes, restore_file)
+
+
+def with_renewal(plan: LoggingPlan, con: "Connection[Any]", rate: float) -> LoggingPlan:
+    """Return the plan with what --renew-idle will do."""
+    notes = renewal_notes(con, rate, GLOBAL_CONTROL in plan.facts.variables)
+    return replace(plan, notes=(*plan.notes, *notes))
 
 
 def server_identity(target: Target, facts: Facts) -> str:

@@ -6,9 +6,9 @@ restore file -> SET GLOBAL ... -> count -> wait (time, disk, rate, Ctrl-C) -> co
 
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from .hand_back import (
 )
 from .log_tables import rows_of, table_bytes, write_rows
 from .logging_plan import LoggingPlan, RecordOptions, server_identity
+from .renewal import Renewal
 from .restore_file import (
     RestoreFile,
     default_restore_file,
@@ -41,7 +42,7 @@ from .restore_file import (
     replace_restore_file,
     write_restore_file,
 )
-from .settings import BEGIN, CONTROL, HOLD, Left, set_global
+from .settings import BEGIN, CONTROL, GLOBAL_CONTROL, HOLD, Left, set_global
 
 MIN_FREE_SHARE = 0.05
 RATE_SECONDS = 5
@@ -54,6 +55,7 @@ class Recorded:
     """A recording: the log as a file, its kind of source, why it ended, what the server counted before and after.
 
     `own`: sessions of this tool. `saved`, `span`: what settle() needs. `left`: what was not set back, in sentences.
+    `renewal`: the sessions that --renew-idle ended.
     """
 
     log: Path
@@ -66,6 +68,7 @@ class Recorded:
     saved: RestoreFile
     span: Span
     left: Left
+    renewal: Renewal = field(default_factory=Renewal)
 
 
 @dataclass
@@ -76,6 +79,7 @@ class _State:
     broke: bool = False
     before: Counted | None = None
     after: Counted | None = None
+    renewal: Renewal = field(default_factory=Renewal)
 
 
 def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: Path) -> Recorded:
@@ -91,7 +95,7 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
             log_nothing_of(each)
         skip = 0 if plan.method == "file" else rows_of(con, plan.method)
         saved = restore_file_of(target, plan, con, max(own))
-        state = _State()
+        state = _State(renewal=Renewal(options.renew_rate))
         write_restore_file(plan.restore_file, saved)
         try:
             _log(con, plan, options, own, state)
@@ -112,7 +116,8 @@ def record_log(target: Target, plan: LoggingPlan, options: RecordOptions, work: 
         with log.open("wb") as out:
             write_rows(target.connect(streams=True), plan.method, skip, out)
     kind = "general" if plan.method == "general" else "slowlog"
-    return Recorded(log, kind, state.ended, state.broke, state.before, state.after, frozenset(own), saved, span, left)
+    counts = (state.before, state.after)
+    return Recorded(log, kind, state.ended, state.broke, *counts, frozenset(own), saved, span, left, state.renewal)
 
 
 def restore_file_of(target: Target, plan: LoggingPlan, con: "Connection[Any]", first_id: int) -> RestoreFile:
@@ -136,9 +141,13 @@ def _log(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, own:
         if change.role in (BEGIN, CONTROL):
             set_global(con, change.name, change.wanted)
     state.before = count_statements(con, own)
+    renews = options.renew_rate and GLOBAL_CONTROL not in plan.facts.variables
     options.begun.set()
     try:
-        state.ended = wait(con, plan, options)
+        first_id = max(own)
+        state.ended = wait(
+            con, plan, options, lambda elapsed: state.renewal.step(con, elapsed, first_id, own) if renews else None
+        )
     finally:
         with stop_on_signals(lambda: None), suppress(pymysql.MySQLError, TargetError, OSError):
             state.after = count_statements(con, own)
@@ -169,14 +178,20 @@ def log_nothing_of(con: "Connection[Any]") -> None:
             cursor.execute(statement)
 
 
-def wait(con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions) -> str:
-    """Wait until the duration, the log's size or rate, its disk or `options.enough` ends it; return which, in words."""
+def wait(
+    con: "Connection[Any]", plan: LoggingPlan, options: RecordOptions, each_second: Callable[[float], None]
+) -> str:
+    """Wait until the duration, the log's size or rate, its disk or `options.enough` ends it; return which, in words.
+
+    `each_second` gets the seconds so far.
+    """
     began = time.monotonic()
     sizes: list[int] = []
     first = table_bytes(con, plan.method) if plan.log_file is None else 0
     while (elapsed := time.monotonic() - began) < options.duration_s:
         if options.enough.wait(min(1.0, options.duration_s - elapsed)):
             return "that is enough"
+        each_second(time.monotonic() - began)
         sizes.append(_size(con, plan) - first)
         rate = (sizes[-1] - sizes[-1 - RATE_SECONDS]) / RATE_SECONDS if len(sizes) > RATE_SECONDS else 0.0
         elapsed = time.monotonic() - began

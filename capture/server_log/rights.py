@@ -22,6 +22,7 @@ from .settings import same
 
 PROBE = "SET GLOBAL long_query_time = 'querytape'"
 ACCESS_DENIED = frozenset({1044, 1045, 1142, 1143, 1227})
+RENEW = "--renew-idle"
 MAY_KILL = frozenset({"SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN", "ALL PRIVILEGES"})
 
 
@@ -34,15 +35,16 @@ class Rights:
 
 
 def check_rights(
-    con: "Connection[Any]", facts: Facts, method: str, restore_file: Path, *, changes: bool, end_sessions: bool
+    con: "Connection[Any]", facts: Facts, method: str, restore_file: Path, *, changes: bool, end_sessions: str = ""
 ) -> Rights:
     """Return what this account lacks for a capture by `method`, and whether an earlier one waits to be restored.
 
-    `changes`: whether any setting must change.
+    `changes`: whether any setting must change. `end_sessions`: the option that ends sessions, where one was given.
     """
     account = account_name(con)
     maria = "MariaDB" in facts.version
-    needed, useful = [], []
+    needed: list[str] = []
+    useful: list[str] = []
     if pending := pending_sentence(restore_file):
         needed.append(pending)
     elif not _may_write(restore_file):
@@ -57,9 +59,11 @@ def check_rights(
         needed.append(f"{account} may not read the log's table: GRANT SELECT ON mysql.{TABLES[method]} TO {account}")
     if end_sessions and not _may_kill(facts):
         right = "CONNECTION ADMIN" if maria else "SUPER" if facts.version.startswith("5.") else "CONNECTION_ADMIN"
-        needed.append(f"--end-sessions: {account} may not end sessions: GRANT {right} ON *.* TO {account}")
+        needed.append(f"{end_sessions}: {account} may not end sessions: GRANT {right} ON *.* TO {account}")
     if gather_processes(con) is None:
-        useful.append(f"{account} sees its own sessions only: GRANT PROCESS ON *.* TO {account}")
+        (needed if end_sessions == RENEW else useful).append(
+            f"{account} sees its own sessions only: GRANT PROCESS ON *.* TO {account}"
+        )
     schema_on = same(facts.variables.get("performance_schema", "OFF"), "ON")
     if schema_on and not maria and query_or_none(con, f"{CARRYING} LIMIT 0", 2) is None:
         useful.append(

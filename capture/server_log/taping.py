@@ -19,6 +19,12 @@ from .settings import GLOBAL_CONTROL
 
 # Sessions of before the capture of which the log has statements that were too short for their own threshold.
 CHANGED = "SELECT DISTINCT thread_id FROM events WHERE thread_id <= ? AND duration_ns < ?"
+UNKNOWN = [
+    {
+        "kind": "coverage_unknown",
+        "text": "the server did not say how much it executed in that time: how much of it the log holds is unknown",
+    }
+]
 
 
 def tape_of(
@@ -36,11 +42,14 @@ def tape_of(
 
     def judge(con: duckdb.DuckDBPyConnection) -> tuple[dict[str, Any], list[TapeWarning]]:
         seen.update(sessions_changed(con, recorded, plan))
+        renewed = {"renewed": recorded.renewal.as_json()} if recorded.renewal.rate else {}
         coverage = coverage_of(con, recorded, plan)
         if coverage is None:
             text = "the server did not say how much it executed in that time: how much of it the log holds is unknown"
-            return {"coverage": None}, [{"kind": "coverage_unknown", "text": text}] if plan.method != "general" else []
-        return {"coverage": coverage.as_json()}, coverage.warnings(plan.method)
+            return {"coverage": None} | renewed, [
+                {"kind": "coverage_unknown", "text": text}
+            ] if plan.method != "general" else []
+        return {"coverage": coverage.as_json()} | renewed, coverage.warnings(plan.method)
 
     settings = Settings(server=server, watch=watch, not_threads=tuple(sorted(recorded.own)), judge=judge)
     try:
@@ -48,7 +57,7 @@ def tape_of(
     except InputError as error:
         coverage = coverage_of(None, recorded, plan)
         told = "; ".join(warning["text"] for warning in coverage.warnings(plan.method)) if coverage else ""
-        raise InputError(f"{error}{f': {told}' if told else ''}") from error
+        raise InputError(": ".join(filter(None, (str(error), told, recorded.renewal.sentence())))) from error
     return info, frozenset(seen)
 
 

@@ -23,6 +23,7 @@ from ...capture.server_log import (
     restore_server,
     settle_recorded,
     tape_of,
+    with_renewal,
 )
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
@@ -31,7 +32,7 @@ from ...servers.facts import gather
 from ...servers.source import describe_target
 from ...servers.target import Target
 from ..output import EXIT_LOST, lost_sentence, say_tape
-from ..param_types import Duration, Size
+from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
 
@@ -103,6 +104,13 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     " transactions (KILL).",
 )
 @click.option(
+    "--renew-idle",
+    type=PerSecond(),
+    metavar="RATE",
+    help="During the capture end sessions that were open before, where they are idle and outside transactions (KILL),"
+    " at this rate (5/s, 30/m), so that pools connect again and the log has them. The tape names them.",
+)
+@click.option(
     "--log-again",
     is_flag=True,
     help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
@@ -132,6 +140,7 @@ def server_command(url: str, **options: Any) -> int:
         options["method"],
         options["restore_file"],
         say_line,
+        renew_rate=options["renew_idle"] or 0.0,
     )
     check_options(limits)
     plan, rights = look(target, limits, watch)
@@ -159,8 +168,10 @@ def look(target: Target, limits: RecordOptions, watch: WatchOptions) -> tuple[Lo
             plan.method,
             plan.restore_file,
             changes=bool(plan.changes),
-            end_sessions=watch.end_sessions,
+            end_sessions="--end-sessions" if watch.end_sessions else "--renew-idle" if limits.renew_rate else "",
         )
+        if limits.renew_rate:
+            plan = with_renewal(plan, con, limits.renew_rate)
     return plan, rights
 
 
@@ -179,6 +190,8 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
                 recorded.log.unlink(missing_ok=True)
             say_tape(output, info)
             held = info.get("coverage") or {}
+            if renewed := recorded.renewal.sentence():
+                click.echo(f"  {renewed}")
             if held:
                 click.echo(f"  {held['share']:.1%} of what the server executed is in the log (by {held['basis']})")
         finally:

@@ -17,7 +17,9 @@ def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "t
     """Return what the account lacks."""
     target = parse_target(server.url().replace(f"{server.user}@", f"{user}@"))
     with closing(target.connect()) as con:
-        return check_rights(con, gather(con), method, tmp_path / "r", changes=True, end_sessions=ends)
+        return check_rights(
+            con, gather(con), method, tmp_path / "r", changes=True, end_sessions="--end-sessions" if ends else ""
+        )
 
 
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-5.7", "mysql-8.0", "mysql-9"])

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""End idle sessions that were open before a capture, so that their pool opens new ones, which the log holds.
+
+Only sessions outside transactions, and none that the server shows to hold locks: a few each second, the longest idle
+first. Replication, the event scheduler and other threads of the server are never ended.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from ...common.errors import RefusedError
+from ...servers.facts import SYSTEM_USERS, gather_processes, query_or_none, whole
+from .carriers import IN_TRANSACTION, end_session, values_by_session
+
+NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})
+INSTRUMENTS = "SELECT NAME, ENABLED FROM performance_schema.setup_instruments WHERE NAME IN ('{}', '{}')"
+METADATA, HANDLES = "wait/lock/metadata/sql/mdl", "wait/lock/table/sql/handler"
+OWNERS = "SELECT DISTINCT t.PROCESSLIST_ID FROM performance_schema.{} x JOIN performance_schema.threads t"
+# Whatever an idle session holds, of GET_LOCK, LOCK TABLES, FLUSH TABLES WITH READ LOCK or a transaction.
+METADATA_LOCKS = OWNERS.format("metadata_locks") + " ON t.THREAD_ID = x.OWNER_THREAD_ID"
+TABLE_LOCKS = (
+    OWNERS.format("table_handles")
+    + " ON t.THREAD_ID = x.OWNER_THREAD_ID WHERE x.INTERNAL_LOCK IS NOT NULL OR x.EXTERNAL_LOCK IS NOT NULL"
+)
+# MariaDB's plugin of that name.
+LOCK_INFO = "SELECT DISTINCT THREAD_ID FROM information_schema.METADATA_LOCK_INFO"
+ALL_LOCKS = ("GET_LOCK", "LOCK TABLES", "FLUSH TABLES WITH READ LOCK")
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A session that was ended, and when."""
+
+    id: int
+    who: str
+    at: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for tape.json."""
+        return {"thread_id": self.id, "account": self.who, "at": self.at}
+
+
+@dataclass(frozen=True)
+class Holders:
+    """Sessions that hold locks; `not_shown`: kinds of locks that this server does not show."""
+
+    ids: frozenset[int]
+    not_shown: tuple[str, ...]
+
+
+@dataclass
+class Renewal:
+    """How far the renewal of a pool is. `rate`: sessions a second at most; 0 = none. `ended`: so far.
+
+    `refused`: why it was given up, '' = it was not.
+    """
+
+    rate: float = 0.0
+    ended: list[Ended] = field(default_factory=list)
+    refused: str = ""
+
+    def step(self, con: "Connection[Any]", elapsed_s: float, last_id: int, own: Collection[int]) -> None:
+        """End what is due by now, of sessions up to `last_id`; where the server refuses, no more are ended."""
+        due = int(self.rate * elapsed_s) - len(self.ended)
+        if due <= 0 or self.refused:
+            return
+        try:
+            for id_, who in idle_sessions(con, last_id, own):
+                if due and end_session(con, id_, "--renew-idle"):
+                    self.ended.append(Ended(id_, who, datetime.now(UTC).isoformat(timespec="milliseconds")))
+                    due -= 1
+        except RefusedError as error:
+            self.refused = str(error)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it for tape.json."""
+        ended = [one.as_json() for one in self.ended]
+        return {"rate": self.rate, "ended": ended, "refused": self.refused or None}
+
+    def sentence(self) -> str:
+        """Return what was done, for the summary; '' where nothing was asked."""
+        if not self.rate:
+            return ""
+        text = f"--renew-idle ended {len(self.ended):,} idle sessions that were open before; their pools connect again"
+        return f"{text}; it was given up: {self.refused}" if self.refused else text
+
+
+def idle_sessions(con: "Connection[Any]", last_id: int, own: Collection[int]) -> list[tuple[int, str]]:
+    """Return `(id, account)` of sessions that may be ended, the longest idle first.
+
+    Raises RefusedError where the account cannot see sessions or transactions.
+    """
+    processes, transactions = gather_processes(con), query_or_none(con, IN_TRANSACTION)
+    if processes is None or transactions is None:
+        raise RefusedError("--renew-idle: sessions and transactions cannot be seen: the account needs PROCESS")
+    kept = {whole(row[0]) for row in transactions} | lock_holders(con).ids | set(own)
+    kept |= {id_ for id_, value in (values_by_session(con) or {}).items() if value == 0.0}  # the log has these
+    found = []
+    for row in processes:
+        id_, user, command = whole(row[0]), str(row[1]), str(row[4])
+        if id_ is None or id_ > last_id or id_ in kept or user in SYSTEM_USERS or command in NOT_CLIENTS:
+            continue
+        if command == "Sleep":
+            who = f"{user}@{str(row[2]).rsplit(':', 1)[0]}"
+            found.append((-(whole(row[5]) or 0), id_, who))
+    return [(id_, who) for _, id_, who in sorted(found)]
+
+
+def lock_holders(con: "Connection[Any]") -> Holders:
+    """Return which sessions hold locks that outlive a statement, as far as the server shows."""
+    info = query_or_none(con, LOCK_INFO)
+    if info is not None:
+        return Holders(_ids(info), ())
+    rows = query_or_none(con, INSTRUMENTS.format(METADATA, HANDLES), 2) or ()
+    on = {str(row[0]) for row in rows if str(row[1]).upper() == "YES"}
+    locks = query_or_none(con, METADATA_LOCKS) if METADATA in on else None
+    if locks is not None:
+        return Holders(_ids(locks), ())
+    tables = query_or_none(con, TABLE_LOCKS) if HANDLES in on else None
+    if tables is not None:
+        return Holders(_ids(tables), tuple(name for name in ALL_LOCKS if name != "LOCK TABLES"))
+    return Holders(frozenset(), ALL_LOCKS)
+
+
+def _ids(rows: Any) -> frozenset[int]:
+    return frozenset(id_ for row in rows if (id_ := whole(row[0])) is not None)
+
+
+def renewal_notes(con: "Connection[Any]", rate: float, global_control: bool) -> list[str]:
+    """Return what --renew-idle will do, for --dry-run."""
+    if global_control:
+        return ["--renew-idle: nothing to do: this server logs sessions that were open before, too"]
+    try:
+        own = query_or_none(con, "SELECT CONNECTION_ID()")
+        own_id = (whole(own[0][0]) or 0) if own else 0
+        found = len(idle_sessions(con, own_id, {own_id}))
+        not_shown = lock_holders(con).not_shown
+    except (RefusedError, pymysql.MySQLError) as error:
+        return [str(error)]
+    lines = [
+        f"--renew-idle: ends sessions that were open before, idle and outside transactions (KILL), {rate:g} a second at"
+        f" most: {found:,} are so now; a statement that one sends in that very moment fails"
+    ]
+    if not_shown:
+        lines.append(f"--renew-idle: this server does not show who holds {', '.join(not_shown)}: their holders may end")
+    return lines

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--renew-idle: which sessions are ended, how many a second, and which never."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pymysql
+import pytest
+from querytape.capture.server_log.renewal import Renewal, idle_sessions, lock_holders, renewal_notes
+from querytape.servers.sandbox import Server
+
+from tests.helpers.fake_server import FakeServer
+
+from ...conftest import ServerFactory
+
+ON = [("wait/lock/metadata/sql/mdl", "YES"), ("wait/lock/table/sql/handler", "YES")]
+UNKNOWN = pymysql.err.ProgrammingError(1109, "no such table")
+
+
+def pool(sessions: dict[int, float]) -> FakeServer:
+    """Return a server with sessions, none in a transaction, that shows no locks."""
+    server = FakeServer({}, sessions)
+    server.answers = [
+        ("innodb_trx", [(14,)]),
+        ("METADATA_LOCK_INFO", UNKNOWN),
+        ("setup_instruments", ON),
+        ("metadata_locks", [(15,)]),
+        ("CONNECTION_ID", [(99,)]),
+    ]
+    return server
+
+
+def test_a_few_a_second() -> None:
+    """At the rate, all seconds together; the rest stays."""
+    server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(1.5)
+    con = server.connection()
+    for elapsed, ended in ((0.5, 0), (1.0, 1), (2.0, 3), (2.1, 3), (3.0, 4)):
+        renewal.step(con, elapsed, 10, {1})
+        assert len(server.killed) == ended
+    assert server.killed == [2, 3, 4, 5]
+    assert [one["thread_id"] for one in renewal.as_json()["ended"]] == server.killed
+    assert renewal.sentence().startswith("--renew-idle ended 4 idle sessions")
+    assert Renewal().sentence() == ""
+
+
+def test_never_these() -> None:
+    """Own, busy, in a transaction, with locks, connected since, logged already, replicas and the server's own."""
+    server = pool({1: 10.0, 12: 10.0, 13: 10.0, 14: 10.0, 15: 10.0, 16: 0.0, 31: 10.0})
+    server.busy = {13}
+    others = [
+        (20, "repl", "r:1", None, "Binlog Dump", 9, ""),
+        (21, "system user", "", None, "Sleep", 9, ""),
+        (22, "event_scheduler", "localhost", None, "Daemon", 9, ""),
+        (23, "app", "web1:1", None, "Sleep", 5, ""),
+        (12, "app", "web1:1", None, "Sleep", 9, ""),
+    ]
+    rows = server.answer("SHOW PROCESSLIST", ())
+    server.answers.append(("SHOW PROCESSLIST", [row for row in rows if row[0] != 12] + others))
+    assert idle_sessions(server.connection(), 30, {1}) == [(12, "app@web1"), (23, "app@web1")]
+
+
+def test_what_a_server_shows_of_locks() -> None:
+    """MariaDB's plugin, metadata locks, table locks, or nothing; what is not shown is said."""
+    server = pool({1: 10.0})
+    assert lock_holders(server.connection()).not_shown == ()
+    server.answers[2:4] = [("setup_instruments", ON[1:]), ("table_handles", [(7,)])]
+    shown = lock_holders(server.connection())
+    assert (set(shown.ids), shown.not_shown) == ({7}, ("GET_LOCK", "FLUSH TABLES WITH READ LOCK"))
+    assert "does not show who holds GET_LOCK" in renewal_notes(server.connection(), 5.0, False)[1]
+    server.answers[2:4] = [("setup_instruments", [])]
+    assert lock_holders(server.connection()).not_shown == ("GET_LOCK", "LOCK TABLES", "FLUSH TABLES WITH READ LOCK")
+    server.answers[1] = ("METADATA_LOCK_INFO", [(8,)])
+    assert lock_holders(server.connection()).ids == {8}
+    assert "nothing to do" in renewal_notes(server.connection(), 5.0, True)[0]
+
+
+def test_refused() -> None:
+    """The capture goes on; the summary says why no session was ended."""
+    server, renewal = pool(dict.fromkeys(range(1, 11), 10.0)), Renewal(5.0)
+    server.answers.insert(0, ("KILL", pymysql.err.OperationalError(1095, "You are not owner of thread 1")))
+    for _ in range(2):
+        renewal.step(server.connection(), 1.0, 10, ())
+    assert renewal.ended == []
+    assert "given up: --renew-idle: session 1:" in renewal.sentence()
+    server.answers[:2] = [("innodb_trx", UNKNOWN)]
+    assert "needs PROCESS" in renewal_notes(server.connection(), 5.0, False)[0]
+
+
+def command(server: Server, tmp_path: Path, *options: str) -> "subprocess.CompletedProcess[str]":
+    """Run `capture server` with a state folder of its own."""
+    words = [sys.executable, "-m", "querytape", "capture", "server", server.url(), "--renew-idle", "50/s", *options]
+    environ = {**os.environ, "XDG_STATE_HOME": str(tmp_path / "state")}
+    return subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+@pytest.mark.parametrize("name", ["mysql80", "mariadb"])
+def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Idle ones end, and are named on the tape; a transaction, a locked table and (MySQL) a GET_LOCK survive."""
+    server = server_factory(name, {"performance-schema": "ON"})
+    server.execute("CREATE DATABASE d")
+    server.execute("CREATE TABLE d.t (i INT) ENGINE = InnoDB")
+    idle: list[Any] = [server.connect("d") for _ in range(4)]
+    kept = {text: server.connect("d") for text in ("BEGIN; SELECT * FROM t", "LOCK TABLES t READ")}
+    if name == "mysql80":
+        kept["SELECT GET_LOCK('a', 1)"] = server.connect("d")
+    for text, con in kept.items():
+        for part in text.split("; "):
+            ask(con, part)
+    plan = command(server, tmp_path, "--dry-run")
+    assert f"50 a second at most: {len(idle)} are so now" in plan.stderr
+    assert ("does not show who holds GET_LOCK" in plan.stderr) == (name == "mariadb")
+    assert all(alive(con) for con in idle)  # nothing was ended by the look
+    done = command(server, tmp_path, "--duration", "5s", "--partial-ok", "-o", str(tmp_path / "t.tape"))
+    assert not any(alive(con) for con in idle)
+    assert all(alive(con) for con in kept.values())
+    said = f"--renew-idle ended {len(idle)} idle sessions"
+    assert said in done.stdout + done.stderr
+    if done.returncode == 0:  # else nothing at all was logged: the servers' own statements are not on a tape
+        info = json.loads((tmp_path / "t.tape" / "tape.json").read_text())
+        ended = [one["thread_id"] for one in info["renewed"]["ended"]]
+        assert sorted(ended) == sorted(con.thread_id() for con in idle)
+
+
+def ask(con: Any, sql: str) -> None:
+    """Send a statement."""
+    with con.cursor() as cursor:
+        cursor.execute(sql)
+        cursor.fetchall()
+
+
+def alive(con: Any) -> bool:
+    """Return whether a session still answers."""
+    try:
+        ask(con, "DO 1")
+    except (pymysql.Error, OSError):
+        return False
+    return True
