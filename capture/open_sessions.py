@@ -18,6 +18,8 @@ from ..servers.open_sessions import OpenSessions
 from .session_state import State, count_not_restored, state_of
 from .source import TapeWarning
 
+KNOWN = 4  # of `reading`: it is the session's own
+
 # Of the sessions that are on the tape: whose state is in events that are carried.
 CARRIED = (
     f"SELECT count(DISTINCT session), count(*), count(*) FILTER (command = 'prepare')"
@@ -49,7 +51,8 @@ def tell_reader(reader: Reader, known: OpenSessions, files: Sequence[str]) -> To
     try:
         for one, state in zip(known.sessions, states, strict=True):
             charset = None if one.collation is None else str(one.collation)
-            native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, state.reading)
+            reading = state.reading | (KNOWN if "sql_mode" in (one.variables or {}) else 0)
+            native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, reading)
             for id_, text in state.statements:
                 native.add_statement(id_, text)
         reader.know_sessions(native)

@@ -117,13 +117,30 @@ struct qt_statement {
     uint32_t actions;   /* QT_ACTION_* */
     uint32_t flags;     /* QT_F_REDACTED, QT_F_USE, QT_F_TIMESTAMP, QT_F_SQL_PREPARE, QT_F_PLACEHOLDER */
     int32_t open_quote; /* the byte that opened a literal or comment that never ends (' " ` or *), else 0 */
+    int32_t sets_mode;  /* it may change how its session reads what follows: qt_session_mode_follow tells */
+};
+
+/* How a session has its statements read, as it has set it: which bytes are a literal depends on that. All 0 = nothing
+ * is known. What is not known is guessed here; it counts as the worse of both. */
+struct qt_session_mode {
+    uint8_t reading; /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
+    uint8_t charset; /* 1 = gbk or gb18030, 2 = big5, 3 = sjis or cp932, 0 = one in which no byte looks like a quote */
+    uint8_t known;   /* of these: 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set */
 };
 
 struct qt_normalizer;
 struct qt_normalizer *qt_normalizer_new(void); /* NULL when out of memory */
 void qt_normalizer_free(struct qt_normalizer *);
-/* Normalises one statement of `len` bytes, any at all. `out` holds until the next call with the same normaliser. */
-int qt_normalize(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement *out, struct qt_error *);
+/* Normalises one statement of `len` bytes, any at all, as a session of this mode has it read; NULL = nothing is known.
+ * `out` holds until the next call with the same normaliser. */
+int qt_normalize(struct qt_normalizer *, const struct qt_session_mode *, const char *sql, size_t len,
+                 struct qt_statement *out, struct qt_error *);
+/* The session had this text executed: takes over what it sets. `outcome`: 1 = it succeeded, 0 = that is not known, or
+ * others may have come that are not known, -1 = it failed. */
+void qt_session_mode_follow(struct qt_normalizer *, struct qt_session_mode *, const char *sql, size_t len,
+                            int32_t outcome);
+/* The session logged in with this collation's number. */
+void qt_session_mode_login(struct qt_session_mode *, int64_t collation, const char *server_version);
 /* Which tables a statement names and what it calls: names in lower case with or without their schema, each with a NUL
  * behind it; a part that is no plain identifier in its back quotes. Holds until the next call. */
 struct qt_statement_names {
@@ -132,8 +149,8 @@ struct qt_statement_names {
     const char *calls;
     size_t calls_len;
 };
-int qt_statement_names(struct qt_normalizer *, const char *sql, size_t len, struct qt_statement_names *out,
-                       struct qt_error *);
+int qt_statement_names(struct qt_normalizer *, const struct qt_session_mode *, const char *sql, size_t len,
+                       struct qt_statement_names *out, struct qt_error *);
 
 /* Writes where the placeholders of a statement are: the offsets of its first `most`, and returns how many there are.
  * `reading`: how the session reads quotes; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = by default. */
@@ -201,7 +218,7 @@ struct qt_open_session_facts {
     const char *host;                /* the client's address; NULL = whatever it is */
     const char *user, *db, *charset; /* charset: as in the tape's sessions */
     int32_t port;                    /* the client's; 0 = not known */
-    int32_t reading;                 /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
+    int32_t reading;                 /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = both are known */
 };
 struct qt_open_sessions *qt_open_sessions_new(void); /* NULL when out of memory */
 int qt_open_sessions_add(struct qt_open_sessions *, const struct qt_open_session_facts *);

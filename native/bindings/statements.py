@@ -22,6 +22,18 @@ class Statement:
     open_quote: str  # what opened a literal or comment that never ends, or ""
 
 
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """How a session has its statements read: struct qt_session_mode of native/querytape.h."""
+
+    reading: int = 0  # 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES
+    charset: int = 0  # 1 = gbk, 2 = big5, 3 = sjis
+    known: int = 0  # 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set
+
+
+MODES = tuple(Mode(reading, charset, 7) for charset in range(4) for reading in range(4))
+
+
 class Normalizer:
     """Normalises one statement after the other; one thread at a time."""
 
@@ -33,11 +45,11 @@ class Normalizer:
         self._out = ffi.new("struct qt_statement *")
         self._error = ffi.new("struct qt_error *")
 
-    def normalize(self, sql: bytes) -> Statement:
-        """Return what `sql` is; any bytes will do. Raises NativeFault where memory is short."""
+    def normalize(self, sql: bytes, mode: Mode | None = None) -> Statement:
+        """Return what `sql` is, any bytes at all; `mode` None = not known. Raises NativeFault where memory is short."""
         out = self._out
-        source = ffi.from_buffer(sql)
-        check(lib.qt_normalize(self._normalizer, source, len(sql), out, self._error), self._error)
+        source, known = ffi.from_buffer(sql), _native(mode or Mode())
+        check(lib.qt_normalize(self._normalizer, known, source, len(sql), out, self._error), self._error)
         return Statement(
             digest=f"{out.digest:016x}",
             text=bytes(ffi.buffer(out.text, out.text_len)).decode("utf-8", "backslashreplace"),
@@ -49,11 +61,18 @@ class Normalizer:
             open_quote=chr(out.open_quote) if out.open_quote else "",
         )
 
-    def names(self, sql: bytes) -> tuple[list[str], list[str]]:
+    def names(self, sql: bytes, mode: Mode | None = None) -> tuple[list[str], list[str]]:
         """Return the tables that `sql` names, and the functions and routines that it calls, as it writes them."""
         out = ffi.new("struct qt_statement_names *")
-        check(lib.qt_statement_names(self._normalizer, ffi.from_buffer(sql), len(sql), out, self._error), self._error)
+        source, known = ffi.from_buffer(sql), _native(mode or Mode())
+        check(lib.qt_statement_names(self._normalizer, known, source, len(sql), out, self._error), self._error)
         return _texts(out.tables, out.tables_len), _texts(out.calls, out.calls_len)
+
+    def follow(self, mode: Mode, sql: bytes, outcome: int = 1) -> Mode:
+        """Return the mode of a session that executed `sql`. `outcome`: 1 = it succeeded, 0 = unknown, -1 = failed."""
+        own = _native(mode)
+        lib.qt_session_mode_follow(self._normalizer, own, ffi.from_buffer(sql), len(sql), outcome)
+        return Mode(own.reading, own.charset, own.known)
 
 
 def placeholders(sql: bytes, reading: int = 0) -> list[int]:
@@ -65,6 +84,11 @@ def placeholders(sql: bytes, reading: int = 0) -> list[int]:
     offsets = ffi.new("size_t[]", most)
     found = lib.qt_placeholders(source, len(sql), reading, offsets, most)
     return [int(offset) for offset in offsets[0 : min(found, most)]]
+
+
+def _native(mode: Mode) -> Any:
+    """Return the mode as C takes it."""
+    return ffi.new("struct qt_session_mode *", (mode.reading, mode.charset, mode.known))
 
 
 def _texts(start: Any, size: int) -> list[str]:

@@ -32,8 +32,9 @@ struct qt_binlog {
     struct qt_bytes before; /* statements for the next one's session, with NULs: BEGIN, user variables */
     struct qt_bytes db;
     int has_db;
-    int64_t thread;  /* of the Query before; -1 = not known */
-    int64_t when_ns; /* SET TIMESTAMP, or the event's header: whole seconds; -1 = none yet */
+    struct qt_session_mode mode; /* as mysqlbinlog sets it for the statements that follow */
+    int64_t thread;              /* of the Query before; -1 = not known */
+    int64_t when_ns;             /* SET TIMESTAMP, or the event's header: whole seconds; -1 = none yet */
     int64_t error_code, insert_id, last_insert_id;
     uint64_t row_events, unnamed; /* unnamed: row events whose statement is not told */
     int is_rows;                  /* the event at hand is one of rows */
@@ -102,7 +103,8 @@ static int tell_one(struct qt_binlog *b, struct qt_span sql, struct qt_error *er
     struct qt_event_time m = {.duration_ns = -1, .when_ns = b->when_ns, .stamp_kind = QT_STAMP_SECOND};
     uint64_t key = b->thread >= 0 ? (uint64_t)b->thread : QT_LOG_NO_THREAD;
     int64_t at = qt_log_find_session(&b->log, key, 0, "query");
-    if (at < 0 || qt_normalize(b->log.normalizer, sql.p, sql.len, &what, error) != QT_OK)
+    const struct qt_session_mode *mode = b->body == BODY_QUERY ? &b->mode : NULL; /* a quoted text has its own */
+    if (at < 0 || qt_normalize(b->log.normalizer, mode, sql.p, sql.len, &what, error) != QT_OK)
         return -1;
     m.entry = (uint32_t)at;
     e.command = "query";
@@ -184,14 +186,9 @@ static void timestamp(struct qt_binlog *b, struct qt_span s)
 /* What mysqlbinlog adds for the client that it feeds; not a client's statement. */
 static int is_setting(struct qt_span s)
 {
-    if (starts(s, "SET @@") || starts(s, "/*!\\C"))
-        return 1;
-    size_t i = starts(s, "/*!") ? 3 : starts(s, "/*M!") ? 4 : 0;
-    if (i == 0)
-        return 0;
-    while (i < s.len && s.p[i] >= '0' && s.p[i] <= '9')
-        i++;
-    return starts(behind(s, i), " SET @@");
+    size_t i = starts(s, "/*!") ? 3 : starts(s, "/*M!") ? 4 : 0, used;
+    (void)number_at(behind(s, i), &used);
+    return starts(s, "SET @@") || starts(s, "/*!\\C") || (i > 0 && starts(behind(s, i + used), " SET @@"));
 }
 
 /* One statement up to its delimiter. */
@@ -216,7 +213,10 @@ static int statement(struct qt_binlog *b, struct qt_span s, struct qt_error *err
     } else if (starts(s, "SET @`") || starts(s, "SET @@RAND_SEED") ||
                (starts(s, "START TRANSACTION") && b->body == BODY_OTHER)) {
         return keep(&b->before, s);
-    } else if (!is_setting(s) && !(b->body == BODY_OTHER && starts(s, "ROLLBACK"))) {
+    } else if (is_setting(s)) {
+        if (s.p[0] == 'S')
+            qt_session_mode_follow(b->log.normalizer, &b->mode, s.p, s.len, 1);
+    } else if (!(b->body == BODY_OTHER && starts(s, "ROLLBACK"))) {
         return tell(b, s, error);
     }
     return 0;

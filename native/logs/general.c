@@ -3,9 +3,9 @@
  *   lines -> rows (general_row.c) -> a statement goes on until the next row -> events
  *
  * A row's time is the command's arrival; how long it took, what it returned and whether it failed are not in this log.
- * A USE, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after FLUSH
- * LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids and restarts need
- * no guess.
+ * A USE, SET, Init DB or Change user is taken to have succeeded. Rows before the first time of a file (MariaDB after
+ * FLUSH LOGS) get the first time that follows. A Connect row always begins a session, so reused thread ids and
+ * restarts need no guess.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static int banner_ends(const char *p, size_t n)
 static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
     struct qt_general_row next;
+    struct qt_session_mode mode = qt_log_find_mode(&g->log, (uint64_t)r->head.thread_id, 0);
     size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len,
            first_end = 0;
     int code = QT_OK;
@@ -81,7 +82,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
             g->ahead_len = len;
             g->ahead_argument = (size_t)(next.argument.p - p);
         }
-        code = qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
+        code = qt_normalize(g->log.normalizer, &mode, r->text.p, r->text.len, &r->statement, error);
         r->has_statement = 1;
         if (code != QT_OK || r->statement.open_quote == 0 || full)
             return code;
@@ -92,7 +93,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
             r->text = (struct qt_span){base + argument, first_end > argument ? first_end - 1 - argument : 0};
             r->unbalanced = 1;
             g->ahead_at = UINT64_MAX;
-            return qt_normalize(g->log.normalizer, r->text.p, r->text.len, &r->statement, error);
+            return qt_normalize(g->log.normalizer, &mode, r->text.p, r->text.len, &r->statement, error);
         }
         at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
     }
@@ -173,6 +174,8 @@ static int take(struct qt_general *g, const struct row *r)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)
         qt_general_follow_use(s, r->text);
+    if (r->has_statement && e.command[0] == 'q')
+        qt_log_follow_mode(&g->log, at, &r->statement, r->text, 1);
     struct qt_span shown = r->has_statement && r->statement.redacted != NULL
                                ? (struct qt_span){r->statement.redacted, r->statement.redacted_len}
                                : r->text;
@@ -210,7 +213,7 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
         g->skipping = !known;
         return;
     }
-    if (qt_normalize(g->log.normalizer, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
+    if (qt_normalize(g->log.normalizer, NULL, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
         line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     qt_log_add_problem(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
                        "a row: time, thread id, command, argument", line);

@@ -174,8 +174,9 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     struct qt_event_row e = qt_event_unknown;
     struct qt_statement what;
     int64_t at = qt_log_find_session(&s->log, row->thread, 0, names[row->event]);
-    if (at < 0 || qt_normalize(s->log.normalizer, row->query.p != NULL ? row->query.p : "", row->query.len, &what,
-                               error) != QT_OK)
+    struct qt_span text = {row->query.p != NULL ? row->query.p : "", row->query.len};
+    if (at < 0 ||
+        qt_normalize(s->log.normalizer, &s->log.sessions.entries[at].mode, text.p, text.len, &what, error) != QT_OK)
         return -1;
     e.command = names[row->event];
     e.session = s->log.sessions.entries[at].session;
@@ -193,7 +194,9 @@ static int tell(struct qt_proxysql *s, const struct row *row, struct qt_error *e
     }
     e.file = s->log.file;
     e.offset = (int64_t)s->log.offset;
-    qt_event_set_statement(&e, (struct qt_span){row->query.p != NULL ? row->query.p : "", row->query.len}, &what);
+    qt_event_set_statement(&e, text, &what);
+    if (row->event != PREPARE) /* whether it succeeded is not told */
+        qt_log_follow_mode(&s->log, at, &what, text, 0);
     if (set_prepared(s, row, &e) != 0)
         return -1;
     if (row->cut) {

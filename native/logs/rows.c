@@ -68,7 +68,7 @@ static void not_understood(struct qt_row_source *s)
     struct qt_statement as_statement;
     struct qt_span found = text(s, STATEMENT);
     qt_reader_add_not_understood(&s->log.reader, found.len);
-    if (found.p != NULL && qt_normalize(s->log.normalizer, found.p, found.len, &as_statement, NULL) == QT_OK &&
+    if (found.p != NULL && qt_normalize(s->log.normalizer, NULL, found.p, found.len, &as_statement, NULL) == QT_OK &&
         as_statement.redacted != NULL)
         found = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     int64_t place = number(s, PLACE);
@@ -140,9 +140,12 @@ static int take(struct qt_row_source *s, struct qt_error *error)
     e.seq = s->log.sessions.entries[at].seq;
     fill(s, &e);
     if (statement.p != NULL) {
-        if (qt_normalize(s->log.normalizer, statement.p, statement.len, &what, error) != QT_OK)
+        struct qt_session_mode mode = s->log.sessions.entries[at].mode;
+        if (qt_normalize(s->log.normalizer, &mode, statement.p, statement.len, &what, error) != QT_OK)
             return -1;
         qt_event_set_statement(&e, statement, &what);
+        if (strcmp(e.command, "prepare") != 0) /* who filters a log may have left others out */
+            qt_log_follow_mode(&s->log, at, &what, statement, e.errno_ > 0 ? -1 : 0);
     }
     int64_t flags = number(s, FLAGS);
     m.flags |= e.flags | (flags > 0 ? (uint32_t)flags : 0) | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);

@@ -196,10 +196,13 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.file = a->log.file;
     e.offset = (int64_t)a->log.offset;
     if (l->object.p != NULL && strcmp(e.command, "query") == 0) {
+        struct qt_session_mode mode = a->log.sessions.entries[at].mode;
         if (unescape(a, l->object) != 0 ||
-            qt_normalize(a->log.normalizer, a->text.p ? a->text.p : "", a->text.len, &what, error))
+            qt_normalize(a->log.normalizer, &mode, a->text.p ? a->text.p : "", a->text.len, &what, error))
             return -1;
-        qt_event_set_statement(&e, (struct qt_span){a->text.p ? a->text.p : "", a->text.len}, &what);
+        struct qt_span text = {a->text.p ? a->text.p : "", a->text.len};
+        qt_event_set_statement(&e, text, &what);
+        qt_log_follow_mode(&a->log, at, &what, text, l->retcode > 0 ? -1 : 0); /* the log may leave others out */
         if (a->log.line_is_cut) {
             m.flags |= QT_F_TRUNCATED;
             qt_log_add_cut_problem(&a->log, e.statement);

@@ -9,6 +9,8 @@
 #include "protocol/decoder.h"
 #include "reader/carried_rows.h"
 
+enum { NO_BACKSLASH = 1 }; /* of struct qt_session_mode */
+
 static int64_t session_of(struct qt_packets *s, struct qt_tcp_owner *owner)
 {
     if (owner->session == 0) {
@@ -81,7 +83,28 @@ static int add_carried(struct qt_packets *s, struct qt_tcp_owner *owner, const s
     like.db = open->db; /* the event may have changed it */
     int code = qt_carried_rows_add(&s->reader, s->normalizer, open, 1, &like, NULL);
     owner->seq = like.seq;
+    owner->mode = open->mode;
     return code;
+}
+
+static int is_command(const struct qt_decoded_event *e, const char *name) { return strcmp(e->command, name) == 0; }
+
+/* What the command changed in how the session's statements are read. A proxy may leave the server's word out. */
+static void follow_mode(struct qt_packets *s, struct qt_session_mode *mode, const struct qt_decoded_event *e,
+                        const struct qt_statement *what)
+{
+    if (is_command(e, "change_user") || is_command(e, "reset_connection"))
+        *mode = (struct qt_session_mode){0};
+    if (what != NULL && what->sets_mode && !is_command(e, "prepare"))
+        qt_session_mode_follow(s->normalizer, mode, e->statement.p, e->statement.len,
+                               e->errno_ == 0  ? 1
+                               : e->errno_ > 0 ? -1
+                                               : 0);
+    if (e->no_backslash < 0)
+        return;
+    int agrees = !(mode->known & NO_BACKSLASH) || (mode->reading & NO_BACKSLASH) == e->no_backslash;
+    mode->reading = (uint8_t)((mode->reading & ~NO_BACKSLASH) | e->no_backslash);
+    mode->known = (uint8_t)((mode->known & ~NO_BACKSLASH) | (agrees ? NO_BACKSLASH : 0));
 }
 
 static int on_event(void *self, void *connection, const struct qt_decoded_event *e)
@@ -119,15 +142,16 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
     }
     out.seq = ++owner->seq;
     if (e->statement.p != NULL) {
-        int code = qt_normalize(s->normalizer, e->statement.p, e->statement.len, &what, &error);
+        int code = qt_normalize(s->normalizer, &owner->mode, e->statement.p, e->statement.len, &what, &error);
         if (code != QT_OK)
             return code;
         qt_event_set_statement(&out, e->statement, &what);
         if (set_insert_ids(s, &out, e, &what) != QT_OK)
             return QT_ENOMEM;
-        if (what.redacted != NULL) /* what a redacted statement was given may be what was redacted */
-            out.params = (struct qt_span){NULL, 0};
+        if (what.redacted != NULL) /* what it was given, or what the error quotes, may be what was redacted */
+            out.params = out.error = (struct qt_span){NULL, 0};
     }
+    follow_mode(s, &owner->mode, e, e->statement.p != NULL ? &what : NULL);
     atomic_fetch_add_explicit(&s->reader.events, 1, memory_order_relaxed);
     return qt_event_batch_add(&s->reader.batch, &out, NULL) == 0 ? QT_OK : QT_ENOMEM;
 }
@@ -161,6 +185,8 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
         memcpy(s->server_version, version.p, version.len);
         s->server_version[version.len] = '\0';
     }
+    if (owner->seq == 0 && w->collation >= 0)
+        qt_session_mode_login(&owner->mode, w->collation, s->server_version);
     if (w->encrypted && !w->decrypted && owner->session == 0)
         return QT_OK; /* no event of it will be on the tape */
     struct qt_session_fact fact = {

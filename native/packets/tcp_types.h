@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "querytape.h"
+
 struct qt_tcp_counts {
     uint64_t connections, midway, open_now, evicted;
     uint64_t duplicates, early, gaps, lost_bytes, cut; /* segments; the last: shortened by the snapshot length */
@@ -27,6 +29,7 @@ struct qt_tcp_owner {
     int tls_counted;
     const struct qt_open_session *open; /* what its server says of it; NULL = nothing */
     int open_told;
+    struct qt_session_mode mode;
 };
 
 #endif

@@ -28,6 +28,7 @@ struct qt_decoded_event {
     struct qt_span error; /* the server's message; p NULL = none */
     char checksum[48];    /* "" = none; "text:A:B" or "binary:A:B": rows in order, and as a set; 16 hex digits each */
     uint32_t flags;       /* QT_F_TRUNCATED, ... */
+    int no_backslash;     /* the server's status behind it: NO_BACKSLASH_ESCAPES is on: 1, 0, -1 = unknown */
     int64_t packet;       /* number of the packet with the command's first byte, from 1 */
 };
 
@@ -38,6 +39,7 @@ struct qt_decoded_session {
     int32_t port;                       /* the client's */
     int64_t client_flags;               /* as agreed; -1 = unknown */
     struct qt_span charset, attributes; /* attributes: a JSON object */
+    int64_t collation;                  /* what charset says, as a number; -1 = unknown */
     struct qt_span server_version;
     int connect_seen, quit_seen, open_at_start; /* open_at_start: joined in mid-stream */
     int encrypted, decrypted;                   /* it went over to TLS; and something of that could be read */

@@ -94,6 +94,7 @@ struct qt_pending_command *qt_pending_push(struct qt_decoder *d, int type, const
         .warnings = -1,
         .insert_id = -1,
         .errno_ = -1,
+        .status = -1,
         .no_reply = type == COM_QUIT || type == COM_STMT_CLOSE || type == COM_STMT_SEND_LONG_DATA,
     };
     d->n_pending++;
@@ -168,6 +169,7 @@ int qt_pending_tell_session(struct qt_decoder *d)
         .port = d->port,
         .client_flags = d->has_caps ? (int64_t)d->caps : -1,
         .charset = d->charset >= 0 ? (struct qt_span){charset, strlen(charset)} : none,
+        .collation = d->charset,
         .attributes = d->has_attributes ? (struct qt_span){d->attributes.p, d->attributes.len} : none,
         .server_version = d->version.p ? (struct qt_span){d->version.p, d->version.len} : none,
         .connect_seen = d->connect_seen,
@@ -223,6 +225,7 @@ static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)
                   : c->whole  ? c->errno_
                               : -1,
         .flags = c->cut || (!c->whole && c->state == REPLY_FILE) ? QT_F_TRUNCATED : 0,
+        .no_backslash = !c->whole || c->status < 0 ? -1 : (c->status & SERVER_STATUS_NO_BACKSLASH_ESCAPES) != 0,
         .packet = c->packet,
     };
     if (d->has_user)

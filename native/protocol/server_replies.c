@@ -46,6 +46,7 @@ int qt_reply_read_ok(const struct qt_decoder *d, struct qt_pending_command *c, c
     uint64_t warnings = qt_take_int(&r, 2);
     if (r.bad)
         return -1;
+    c->status = (int)*status;
     if (p[0] == REPLY_OK) { /* the OK behind rows says 0 */
         c->affected = plus(c->affected, affected);
         if (c->ids.len >= 8)
@@ -108,6 +109,7 @@ static int take_eof(struct qt_decoder *d, struct qt_pending_command *c, const st
 {
     c->errno_ = c->errno_ > 0 ? c->errno_ : 0;
     c->warnings = piece->p[1] | piece->p[2] << 8;
+    c->status = (int)eof_status(piece);
     return go_on_or_finish(d, c, eof_status(piece));
 }
 
@@ -254,6 +256,7 @@ static int take_first(struct qt_decoder *d, struct qt_pending_command *c, const 
         return take_ok(d, c, piece);
     if (is_eof(piece)) {
         c->errno_ = 0;
+        c->status = (int)eof_status(piece);
         return go_on_or_finish(d, c, eof_status(piece));
     }
     if (byte == REPLY_EOF && d->deprecate_eof != 0 && piece->n >= 7) /* the OK that stands for an EOF: SET_OPTION */

@@ -75,6 +75,7 @@ struct qt_pending_command {
     int binary;            /* rows in the binary protocol */
     int whole;             /* the answer was read to its end */
     int64_t rows, affected, warnings, insert_id, errno_;
+    int status; /* of the server, as last seen in this answer; -1 = none was */
     uint64_t reply_bytes;
     struct qt_bytes error, schema; /* schema: that the server tells it has changed to */
     struct qt_bytes ids; /* of a query's results so far: 8 bytes each, the id that it says was generated or 0 */

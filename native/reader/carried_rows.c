@@ -14,7 +14,7 @@ int qt_carried_rows_add(struct qt_reader *r, struct qt_normalizer *normalizer, c
         number += is_prepared;
         if (is_prepared && !prepared)
             continue;
-        int code = qt_normalize(normalizer, s->text.p, s->text.len, &what, NULL);
+        int code = qt_normalize(normalizer, NULL, s->text.p, s->text.len, &what, NULL);
         if (code != QT_OK)
             return code;
         row.session = like->session;

@@ -300,6 +300,19 @@ int64_t qt_log_find_session(struct qt_log *l, uint64_t key, uint32_t account, co
     return at;
 }
 
+struct qt_session_mode qt_log_find_mode(const struct qt_log *l, uint64_t key, uint32_t account)
+{
+    const struct qt_session_entry *e = qt_sessions_look_up(&l->sessions, key);
+    int other = e != NULL && account != 0 && e->account != 0 && e->account != account;
+    return e == NULL || e->ended || other ? (struct qt_session_mode){0} : e->mode;
+}
+
+void qt_log_follow_mode(struct qt_log *l, int64_t entry, const struct qt_statement *s, struct qt_span text, int outcome)
+{
+    if (s->sets_mode)
+        qt_session_mode_follow(l->normalizer, &l->sessions.entries[entry].mode, text.p, text.len, outcome);
+}
+
 void qt_log_assign_start_times(struct qt_log *l)
 {
     struct qt_event_batch *b = &l->reader.batch;

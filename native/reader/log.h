@@ -90,6 +90,10 @@ void qt_log_trim_sessions(struct qt_log *);
 /* Index of the entry of the session that `key` means now, with seq for its next event: another account or an ended
  * session begin a new one, unless the command is change_user. -1 when out of memory. */
 int64_t qt_log_find_session(struct qt_log *, uint64_t key, uint32_t account, const char *command);
+/* How the session that `key` means now has its statements read: what it has set. */
+struct qt_session_mode qt_log_find_mode(const struct qt_log *, uint64_t key, uint32_t account);
+/* The session of this entry had `text` executed. `outcome`: as of qt_session_mode_follow. */
+void qt_log_follow_mode(struct qt_log *, int64_t entry, const struct qt_statement *, struct qt_span text, int outcome);
 /* Assigns the start times of the batch: for kinds that gave event_times. */
 void qt_log_assign_start_times(struct qt_log *);
 

@@ -76,7 +76,11 @@ int qt_open_sessions_add(struct qt_open_sessions *s, const struct qt_open_sessio
     }
     struct qt_open_session *one = &s->session[s->n];
     *one = (struct qt_open_session){.thread_id = facts->thread_id, .port = facts->port};
-    one->reading = (unsigned)facts->reading & (QT_READ_NO_BACKSLASH | QT_READ_ANSI);
+    const int modes = QT_READ_NO_BACKSLASH | QT_READ_ANSI;
+    one->mode.reading = (uint8_t)(facts->reading & modes);
+    one->mode.known = (uint8_t)(facts->reading & 4 ? modes : 0);
+    if (facts->charset != NULL)
+        qt_session_mode_login(&one->mode, strtol(facts->charset, NULL, 10), NULL);
     if (copy_text(&one->host, facts->host) | copy_text(&one->user, facts->user) | copy_text(&one->db, facts->db) |
         copy_text(&one->charset, facts->charset)) {
         free_session(one);
@@ -92,7 +96,7 @@ static uint16_t count_params(const struct qt_open_sessions *s, const struct qt_o
     struct qt_token token;
     size_t n = 0;
     qt_lexer_init(&lexer, &s->keywords, text.p, text.len);
-    lexer.reading = (uint8_t)one->reading;
+    lexer.reading = one->mode.reading;
     for (qt_lex(&lexer, &token); token.kind != QT_T_END; qt_lex(&lexer, &token))
         n += token.kind == QT_T_PARAM;
     return n < UINT16_MAX ? (uint16_t)n : UINT16_MAX;

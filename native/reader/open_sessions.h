@@ -21,7 +21,7 @@ struct qt_open_session {
     struct qt_span host; /* the client's address; p NULL = any */
     int32_t port;        /* the client's; -1 = not known */
     struct qt_span user, db, charset;
-    unsigned reading; /* QT_READ_*: how its sql_mode reads quotes */
+    struct qt_session_mode mode;
     struct qt_open_statement *statements, *last;
     int taken; /* a session of the input is it */
 };

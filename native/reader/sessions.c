@@ -63,6 +63,15 @@ static int grow(struct qt_sessions *s)
     return 0;
 }
 
+const struct qt_session_entry *qt_sessions_look_up(const struct qt_sessions *s, uint64_t key)
+{
+    uint32_t at = (uint32_t)mix(key) & (s->n_slots - 1);
+    for (; s->slots[at] != 0; at = (at + 1) & (s->n_slots - 1))
+        if (s->entries[s->slots[at] - 1].key == key)
+            return &s->entries[s->slots[at] - 1];
+    return NULL;
+}
+
 int64_t qt_sessions_find(struct qt_sessions *s, uint64_t key, uint64_t now)
 {
     uint32_t at = (uint32_t)mix(key) & (s->n_slots - 1);
@@ -96,6 +105,7 @@ void qt_sessions_begin(struct qt_sessions *s, struct qt_session_entry *entry)
     entry->session = s->next_session++;
     entry->seq = 0; /* prev_end_ns stays: one thread id is one thread, whoever uses it */
     entry->own_timestamp = 0;
+    entry->mode = (struct qt_session_mode){0};
     entry->ended = 0;
 }
 

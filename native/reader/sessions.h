@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "querytape.h"
+
 /* One thread id's present session. Entries move when the table grows: keep indexes, not pointers. */
 struct qt_session_entry {
     uint64_t key;          /* thread id, or a hash where the log has none */
@@ -17,7 +19,8 @@ struct qt_session_entry {
     uint32_t account;      /* hash of user and host, to see another client behind the same id */
     int32_t row;           /* row of its last (or next) event in the batch whose times are assigned, -1 = none */
     uint8_t own_timestamp; /* it has set its own `timestamp` */
-    uint8_t ended;         /* Quit was seen: the next use of the id is another session */
+    struct qt_session_mode mode;
+    uint8_t ended; /* Quit was seen: the next use of the id is another session */
 };
 
 struct qt_sessions {
@@ -34,6 +37,8 @@ int qt_sessions_init(struct qt_sessions *, uint32_t limit); /* 0, or -1 when out
 void qt_sessions_free(struct qt_sessions *);
 /* Index of the entry of `key` (made where there is none, with session 0), or -1 when out of memory. */
 int64_t qt_sessions_find(struct qt_sessions *, uint64_t key, uint64_t now);
+/* The entry of `key`, or NULL; holds until the next call. */
+const struct qt_session_entry *qt_sessions_look_up(const struct qt_sessions *, uint64_t key);
 /* Makes the entry mean a new session. */
 void qt_sessions_begin(struct qt_sessions *, struct qt_session_entry *);
 /* A restarted server numbers its threads from 1 again: forget them all. Not while a batch is open. */

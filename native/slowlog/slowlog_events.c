@@ -162,14 +162,22 @@ static struct qt_event_row row_of(struct qt_slowlog *s, const struct qt_slow_eve
     };
 }
 
+static uint64_t key_of(const struct qt_slow_event *e)
+{
+    return e->thread_id >= 0 ? (uint64_t)e->thread_id : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
+}
+
+static uint32_t account_of(const struct qt_slow_event *e)
+{
+    return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
+}
+
 static enum taken take_event(struct qt_slowlog *s, const struct reading *r, struct qt_error *error)
 {
     const struct qt_slow_event *e = &r->event;
     const char *command = e->is_admin ? qt_find_command(e->body) : "query";
-    uint32_t account = e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1)
-                                         : 0;
-    uint64_t key = e->thread_id >= 0 ? (uint64_t)e->thread_id
-                                     : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
+    uint32_t account = account_of(e);
+    uint64_t key = key_of(e);
     struct qt_event_time m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
     qt_slow_stamp_event(s, e, &m);
     if (qt_log_must_close(&s->log, &m, e->body.len))
@@ -191,6 +199,8 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
         qt_event_set_statement(&row, e->body, &r->statement);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
         goto no_memory;
+    if (r->has_statement) /* others of the session may not have been slow enough for the log */
+        qt_log_follow_mode(&s->log, at, &r->statement, e->body, e->errno_ > 0 ? -1 : 0);
     say_problems(s, r);
     carry(s, r);
     s->after_flush = is_flush(r, command);
@@ -258,7 +268,8 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
         r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
         if (!r->has_statement)
             return what;
-        *code = qt_normalize(s->log.normalizer, r->event.body.p, r->event.body.len, &r->statement, error);
+        struct qt_session_mode mode = qt_log_find_mode(&s->log, key_of(&r->event), account_of(&r->event));
+        *code = qt_normalize(s->log.normalizer, &mode, r->event.body.p, r->event.body.len, &r->statement, error);
         if (*code)
             return QT_SLOW_MORE;
         if (r->statement.open_quote == 0 || r->event.truncated || check_quotes)
@@ -271,7 +282,7 @@ static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
     struct qt_statement as_statement;
     struct qt_span line = first_line(s, r->used);
-    if (!s->skipping && qt_normalize(s->log.normalizer, line.p, line.len, &as_statement, NULL) == QT_OK &&
+    if (!s->skipping && qt_normalize(s->log.normalizer, NULL, line.p, line.len, &as_statement, NULL) == QT_OK &&
         as_statement.redacted != NULL)
         line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     if (!s->skipping)

@@ -177,6 +177,8 @@ static void first_word(struct qt_classifier *c, int k)
 {
     c->base = c->depth;
     c->left = k == QT_K_set;
+    if (c->sets_mode > 0 || k == QT_K_set || k == QT_K_execute)
+        c->sets_mode = c->sets_mode > 0 ? 2 : 1;
     c->name.len = 0;
     if (k == QT_K_if || k == QT_K_while || k == QT_K_loop || k == QT_K_repeat || k == QT_K_case || k == QT_K_for)
         c->compound = 1;

@@ -54,7 +54,7 @@ struct qt_lexer {
 
 /* Readings: what sql_mode changes. */
 #define QT_READ_NO_BACKSLASH 1 /* NO_BACKSLASH_ESCAPES */
-#define QT_READ_ANSI 2         /* ANSI_QUOTES: "..." is a name */
+#define QT_READ_ANSI 2         /* ANSI_QUOTES: "..." is a name; these two as in struct qt_session_mode */
 
 #define QT_SAW_BACKSLASH 1 /* between quotes */
 #define QT_SAW_DOUBLE 2    /* "..." */

@@ -20,8 +20,6 @@
 #include "sql/readings.h"
 #include "sql/secrets.h"
 
-enum { MIN_COMMENT = 6 }; /* bytes; in a shorter one is no secret */
-
 struct qt_normalizer *qt_normalizer_new(void)
 {
     struct qt_normalizer *n = calloc(1, sizeof *n);
@@ -194,7 +192,7 @@ static int is_plain(const char *p, size_t len)
 
 static void quoted(struct qt_normalizer *n, const struct qt_token *t)
 {
-    if (t->len > 2 && t->p[t->len - 1] == '`' && is_plain(t->p + 1, t->len - 2))
+    if (t->len > 2 && t->p[t->len - 1] == *t->p && is_plain(t->p + 1, t->len - 2))
         put_word(n, t->p + 1, t->len - 2, QT_K_NONE);
     else
         put_word(n, t->p, t->len, QT_K_NONE);
@@ -329,9 +327,11 @@ static void token(struct qt_normalizer *n, const struct qt_token *t)
     n->string_before = t->kind == QT_T_STRING;
 }
 
-static void begin(struct qt_normalizer *n, const char *sql, size_t len)
+static void begin(struct qt_normalizer *n, struct qt_session_mode mode, const char *sql, size_t len)
 {
     qt_lexer_init(&n->lexer, &n->keywords, sql, len);
+    n->lexer.reading = mode.reading;
+    n->lexer.charset = mode.charset;
     qt_classify_begin(&n->classifier);
     qt_text_begin(&n->text);
     n->before = QT_B_START;
@@ -343,29 +343,33 @@ static void begin(struct qt_normalizer *n, const char *sql, size_t len)
     n->plain = (struct qt_paren){0};
 }
 
-int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt_statement *out, struct qt_error *error)
+int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, const char *sql, size_t len,
+                 struct qt_statement *out, struct qt_error *error)
 {
+    struct qt_session_mode mode = known != NULL ? *known : (struct qt_session_mode){0};
     struct qt_token t;
     if (n == NULL || out == NULL || (sql == NULL && len > 0))
         return qt_fail(error, QT_EINVALID, "qt_normalize: expected a normaliser, a statement and a result, found NULL");
     if (sql == NULL)
         sql = "";
-    begin(n, sql, len);
+    begin(n, mode, sql, len);
     const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
     int secret = 0;
     for (qt_lex(&n->lexer, &t); t.kind != QT_T_END; qt_lex(&n->lexer, &t)) {
-        if (t.p - behind > MIN_COMMENT)
+        if (t.p > behind)
             secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
         behind = t.p + t.len;
         qt_classify(&n->classifier, &t);
         token(n, &t);
     }
     qt_classify_end(&n->classifier);
-    secret |= sql + len - behind > MIN_COMMENT && qt_secret_in_gap(behind, (size_t)(sql + len - behind));
+    secret |= qt_secret_in_gap(behind, (size_t)(sql + len - behind));
     secret |= (n->classifier.classes & 1u << QT_CLASS_ADMIN) && qt_secret_in_nonsense(sql, len);
     n->classifier.secret |= secret;
-    if (n->lexer.saw | n->lexer.saw_version)
-        qt_readings(&n->classifier, &n->lexer, sql, len);
+    if (n->classifier.sets_mode > 1)
+        mode.known = 0; /* in the middle of the text */
+    if (n->lexer.saw | n->lexer.saw_version | mode.charset)
+        qt_readings(&n->classifier, &n->lexer, mode, sql, len);
     out->digest = qt_text_digest(&n->text, &out->text_len);
     out->text = n->text.p;
     out->klass = n->classifier.klass;
@@ -373,25 +377,14 @@ int qt_normalize(struct qt_normalizer *n, const char *sql, size_t len, struct qt
     out->flags = n->classifier.flags;
     out->actions = n->classifier.actions;
     out->open_quote = n->lexer.open_quote;
+    out->sets_mode = n->classifier.sets_mode;
     out->redacted = NULL;
     out->redacted_len = 0;
     if (n->classifier.secret) {
-        qt_redact(&n->redacted, &n->keywords, sql, len, n->lexer.open_quote);
+        qt_redact(&n->redacted, &n->lexer, mode, sql, len);
         out->redacted = n->redacted.text;
         out->redacted_len = n->redacted.len;
         out->flags |= QT_F_REDACTED;
     }
-    return QT_OK;
-}
-
-int qt_statement_names(struct qt_normalizer *n, const char *sql, size_t len, struct qt_statement_names *out,
-                       struct qt_error *error)
-{
-    if (qt_names_read(&n->names, &n->keywords, sql, len) != 0)
-        return qt_fail(error, QT_ENOMEM, "out of memory for the names in a statement");
-    out->tables = n->names.tables.p;
-    out->tables_len = n->names.tables.len;
-    out->calls = n->names.calls.p;
-    out->calls_len = n->names.calls.len;
     return QT_OK;
 }

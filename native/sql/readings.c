@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sql/classify.h"
+#include "sql/secrets.h"
 
 /* A backslash outside of quotes is an error in every server, but \N is NULL. */
 static int is_impossible(const struct qt_token *t, const char *end)
@@ -19,25 +20,32 @@ static int is_impossible(const struct qt_token *t, const char *end)
     return t->kind == QT_T_OPERATOR && *t->p == '\\' && (t->p + 1 >= end || t->p[1] != 'N');
 }
 
-/* Returns whether there was a comment with a version in it. */
+/* Returns whether there was a comment with a version in it. `own`: in the way in which the session reads, whatever its
+ * text says. */
 static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
-                     const struct qt_lexer *how)
+                     const struct qt_lexer *how, int own)
 {
     struct qt_lexer lexer;
     struct qt_token t;
     int secret = c->secret, possible = 1;
     uint32_t flags = c->flags;
+    const char *behind = sql; /* the end of the token before: a comment, or blanks, follow */
     qt_lexer_init(&lexer, keywords, sql, len);
     lexer.reading = how->reading;
     lexer.charset = how->charset;
     lexer.skip_versions = how->skip_versions;
     qt_classify_again(c);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END && possible; qt_lex(&lexer, &t)) {
-        possible = !is_impossible(&t, sql + len);
-        if (possible)
+        possible = own || !is_impossible(&t, sql + len);
+        if (possible) {
+            c->secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
             qt_classify(c, &t);
+        }
+        behind = t.p + t.len;
     }
-    if ((how->reading | how->charset) != 0 && (!possible || (lexer.open_quote != 0 && lexer.open_quote != '*'))) {
+    if (possible)
+        c->secret |= qt_secret_in_gap(behind, (size_t)(sql + len - behind));
+    if (!own && (!possible || (lexer.open_quote != 0 && lexer.open_quote != '*'))) {
         qt_classify_drop(c);
         c->flags = flags;
         c->secret = possible ? c->secret : secret; /* the end may be missing because a log cut it */
@@ -47,12 +55,12 @@ static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords
 }
 
 static void with_and_without_versions(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql,
-                                      size_t len, unsigned reading, unsigned charset)
+                                      size_t len, struct qt_session_mode way)
 {
-    struct qt_lexer how = {.reading = (uint8_t)reading, .charset = (uint8_t)charset};
-    if (read_once(c, keywords, sql, len, &how)) {
+    struct qt_lexer how = {.reading = way.reading, .charset = way.charset};
+    if (read_once(c, keywords, sql, len, &how, 0)) {
         how.skip_versions = 1;
-        read_once(c, keywords, sql, len, &how);
+        read_once(c, keywords, sql, len, &how, 0);
     }
 }
 
@@ -65,20 +73,38 @@ static int holds_wide(const char *p, size_t len)
     return 0;
 }
 
-void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, const char *sql, size_t len)
+size_t qt_other_ways(struct qt_session_mode own, struct qt_session_mode *way)
 {
-    int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE);
+    unsigned fixed = own.known & (QT_READ_NO_BACKSLASH | QT_READ_ANSI);
+    size_t n = 0;
+    for (unsigned charset = QT_NARROW; charset < QT_WIDE_CHARSETS; charset++)
+        for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
+            if (((reading ^ own.reading) & fixed) != 0 || (own.known & QT_KNOWS_CHARSET && charset != own.charset) ||
+                (reading == own.reading && charset == own.charset))
+                continue;
+            way[n++] = (struct qt_session_mode){(uint8_t)reading, (uint8_t)charset, QT_KNOWS_ALL};
+        }
+    return n;
+}
+
+void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct qt_session_mode own, const char *sql,
+                 size_t len)
+{
+    struct qt_session_mode way[QT_MAX_WAYS];
+    int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE) || own.charset != QT_NARROW;
     int mode = ends_differ && memchr(sql, '\\', len) != NULL, wide = ends_differ && holds_wide(sql, len);
     int ansi = first->saw & QT_SAW_DOUBLE || (ends_differ && memchr(sql, '"', len) != NULL);
     if (first->saw_version) {
-        struct qt_lexer how = {.skip_versions = 1};
-        read_once(c, first->keywords, sql, len, &how);
+        struct qt_lexer how = {.reading = own.reading, .charset = own.charset, .skip_versions = 1};
+        read_once(c, first->keywords, sql, len, &how, 1);
     }
-    for (unsigned charset = QT_NARROW; charset < (wide ? QT_WIDE_CHARSETS : QT_NARROW + 1); charset++)
-        for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++)
-            if ((charset | reading) != 0 && (mode || !(reading & QT_READ_NO_BACKSLASH)) &&
-                (ansi || !(reading & QT_READ_ANSI)))
-                with_and_without_versions(c, first->keywords, sql, len, reading, charset);
+    size_t n = qt_other_ways(own, way);
+    for (size_t i = 0; i < n; i++) {
+        unsigned differs = way[i].reading ^ own.reading;
+        if ((wide || way[i].charset == own.charset) && (mode || !(differs & QT_READ_NO_BACKSLASH)) &&
+            (ansi || !(differs & QT_READ_ANSI)))
+            with_and_without_versions(c, first->keywords, sql, len, way[i]);
+    }
 }
 
 void qt_readings_all(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len)
@@ -91,5 +117,5 @@ void qt_readings_all(struct qt_classifier *c, const struct qt_keywords *keywords
         qt_classify(c, &t);
     qt_classify_end(c);
     if (lexer.saw | lexer.saw_version)
-        qt_readings(c, &lexer, sql, len);
+        qt_readings(c, &lexer, (struct qt_session_mode){0}, sql, len);
 }

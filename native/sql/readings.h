@@ -1,14 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classifies a text in every way in which a session may read it: sql_mode and character set decide where its literals
- * end, its server's version which comments are executed. The text counts as the worst of them. */
+ * end, its server's version which comments are executed. The text counts as the worst of them. What is known of the
+ * session leaves fewer ways. */
 #ifndef QT_READINGS_H
 #define QT_READINGS_H
 
+#include "querytape.h"
 #include "sql/lexer.h"
 #include "sql/state.h"
 
-/* The text was classified once, to its end, by the tokens of this lexer: reads it again in the other ways. */
-void qt_readings(struct qt_classifier *, const struct qt_lexer *, const char *sql, size_t len);
+#define QT_KNOWS_CHARSET 4 /* of qt_session_mode.known; the others are QT_READ_* */
+#define QT_KNOWS_ALL (QT_READ_NO_BACKSLASH | QT_READ_ANSI | QT_KNOWS_CHARSET)
+
+/* Each way to read quotes that the session may have, but for the first one, which is the mode's own: writes them into
+ * `way`, which has room for QT_MAX_WAYS, and returns how many there are. */
+#define QT_MAX_WAYS (QT_WIDE_CHARSETS * (QT_READ_NO_BACKSLASH + QT_READ_ANSI + 1))
+size_t qt_other_ways(struct qt_session_mode, struct qt_session_mode *way);
+/* The text was classified once, to its end, by the tokens of this lexer, which read it in the mode's own way: reads it
+ * again in the other ways. */
+void qt_readings(struct qt_classifier *, const struct qt_lexer *, struct qt_session_mode, const char *sql, size_t len);
 /* Classifies a text from its beginning, in every way. */
 void qt_readings_all(struct qt_classifier *, const struct qt_keywords *, const char *sql, size_t len);
 

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   tokens -> as they are, but for literals: '<redacted>', and comments: nothing -> at most QT_REDACTED_KEPT bytes
+ *
+ * Every way to read the text goes along with the first. Where a token of one ends elsewhere, what follows is a literal
+ * in one way and code in another: the text ends there.
  */
 #include "sql/redact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql/lexer.h"
 #include "sql/names.h"
+#include "sql/readings.h"
 
 int qt_redacted_new(struct qt_redacted *r)
 {
@@ -33,7 +36,7 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
 
 /* What is where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
 struct place {
-    int set_password; /* the statement is SET PASSWORD */
+    int set; /* the statement is SET: of a password, or of a variable whose name tells of one */
     int words;
     int previous, second;
     int assigned; /* behind = */
@@ -42,8 +45,8 @@ struct place {
 static void step(struct place *at, const struct qt_token *t)
 {
     int keyword = t->kind == QT_T_WORD ? t->keyword : QT_K_NONE;
-    if (t->kind == QT_T_WORD && ++at->words == 2)
-        at->set_password = at->previous == QT_K_set && keyword == QT_K_password;
+    if (t->kind == QT_T_WORD && ++at->words == 1)
+        at->set = keyword == QT_K_set;
     if (t->kind == QT_T_SEMICOLON)
         *at = (struct place){0};
     at->second = at->previous;
@@ -51,48 +54,83 @@ static void step(struct place *at, const struct qt_token *t)
     at->assigned = t->kind == QT_T_OPERATOR && (*t->p == '=' || *t->p == ':');
 }
 
-static int is_secret_word(const struct place *at, const struct qt_token *t)
+static int is_secret_word(const struct place *at, const struct qt_token *t, const char *end)
 {
     if (t->kind != QT_T_WORD && t->kind != QT_T_QUOTED)
         return 0;
-    if (t->keyword == QT_K_password || t->keyword == QT_K_old_password || qt_name_is(t, "random"))
+    static const char *const plain[] = {"random", "on", "off", "default", "true", "false", NULL};
+    const char *next = t->p + t->len;
+    while (next < end && *next == ' ')
+        next++;
+    if (t->keyword == QT_K_password || t->keyword == QT_K_old_password || qt_name_is_any(t, plain) ||
+        (next < end && *next == '(')) /* a function's name */
         return 0;
     int identified = at->second == QT_K_identified && at->previous == QT_K_by;
-    return identified || (at->second == QT_K_by && at->previous == QT_K_password) || (at->set_password && at->assigned);
+    return identified || (at->second == QT_K_by && at->previous == QT_K_password) || (at->set && at->assigned);
 }
 
-/* A backslash before a quote ends the literal where the session runs with NO_BACKSLASH_ESCAPES, and then what we take
- * for the text between literals is one. */
-static int is_doubtful(const struct qt_token *t)
+static int is_text(const struct qt_token *t)
 {
-    for (size_t i = 0; i + 1 < t->len; i++)
-        if (t->p[i] == '\\' && (t->p[i + 1] == '\'' || t->p[i + 1] == '"'))
-            return 1;
-    return 0;
+    int account = t->kind == QT_T_VARIABLE && t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"');
+    return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* ANSI_QUOTES or not */
 }
 
-void qt_redact(struct qt_redacted *r, const struct qt_keywords *keywords, const char *sql, size_t len, int open_quote)
+/* The lexers of the other ways, each as far as the first one. */
+struct ways {
+    struct qt_lexer lexer[QT_MAX_WAYS];
+    size_t n;
+};
+
+static void begin_ways(struct ways *w, const struct qt_lexer *first, struct qt_session_mode mode, const char *sql,
+                       size_t len)
+{
+    struct qt_session_mode way[QT_MAX_WAYS];
+    w->n = qt_other_ways(mode, way);
+    for (size_t i = 0; i < w->n; i++) {
+        qt_lexer_init(&w->lexer[i], first->keywords, sql, len);
+        w->lexer[i].reading = way[i].reading;
+        w->lexer[i].charset = way[i].charset;
+    }
+}
+
+/* Is the first one's next token where it is in every way, and no text in any that it isn't in the first? */
+static int agree(struct ways *w, const struct qt_token *t)
+{
+    struct qt_token other;
+    for (size_t i = 0; i < w->n; i++) {
+        qt_lex(&w->lexer[i], &other);
+        if (other.p != t->p || other.len != t->len || is_text(&other) != is_text(t))
+            return 0;
+    }
+    return 1;
+}
+
+void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_session_mode mode, const char *sql,
+               size_t len)
 {
     static const char hidden[] = "'<redacted>'";
     struct qt_lexer lexer;
     struct qt_token t;
     struct place place = {0};
+    struct ways ways;
     const char *behind = sql; /* the end of the token before */
-    int open = open_quote != 0 && open_quote != '*';
+    int open = first->open_quote != 0 && first->open_quote != '*';
     r->len = 0;
-    qt_lexer_init(&lexer, keywords, sql, len);
+    qt_lexer_init(&lexer, first->keywords, sql, len);
+    lexer.reading = mode.reading;
+    lexer.charset = mode.charset;
+    begin_ways(&ways, first, mode, sql, len);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END && r->len < QT_REDACTED_KEPT; qt_lex(&lexer, &t)) {
-        int account = t.kind == QT_T_VARIABLE && t.len > 1 && (t.p[1] == '\'' || t.p[1] == '"');
-        int text = t.kind == QT_T_STRING || account || (t.kind == QT_T_QUOTED && lexer.open_quote);
+        int text = is_text(&t) || (t.kind == QT_T_QUOTED && lexer.open_quote), sure = agree(&ways, &t);
         if (t.p > behind)
             append(r, " ", 1);
-        if (account)
+        if (t.kind == QT_T_VARIABLE && text)
             append(r, "@", 1);
-        if (text || t.kind == QT_T_NUMBER || is_secret_word(&place, &t))
+        if (!sure || text || t.kind == QT_T_NUMBER || is_secret_word(&place, &t, sql + len))
             append(r, hidden, sizeof hidden - 1);
         else
             append(r, t.p, t.len);
-        if (text && (open || is_doubtful(&t)))
+        if (!sure || (text && open))
             return; /* where literals begin and end is not known */
         behind = t.p + t.len;
         step(&place, &t);

@@ -5,7 +5,8 @@
 
 #include <stddef.h>
 
-#include "sql/keywords.h"
+#include "querytape.h"
+#include "sql/lexer.h"
 
 #define QT_REDACTED_KEPT ((size_t)64 << 10)
 
@@ -17,7 +18,8 @@ struct qt_redacted {
 int qt_redacted_new(struct qt_redacted *); /* 0, or -1 when out of memory */
 void qt_redacted_free(struct qt_redacted *);
 /* Writes the statement with every literal replaced by '<redacted>' and without its comments: its first QT_REDACTED_KEPT
- * bytes, for it is not to be replayed. `open_quote` as the normaliser found it. */
-void qt_redact(struct qt_redacted *, const struct qt_keywords *, const char *sql, size_t len, int open_quote);
+ * bytes, for it is not to be replayed. It ends where ways in which a session of this mode may read it part. `first`:
+ * the lexer that read it once. */
+void qt_redact(struct qt_redacted *, const struct qt_lexer *first, struct qt_session_mode, const char *sql, size_t len);
 
 #endif

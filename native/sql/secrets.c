@@ -93,6 +93,8 @@ int qt_secret_in_string(const struct qt_classifier *c, const struct qt_token *t)
            (holds(t, "password") || holds(t, "crypt("));
 }
 
+enum { MIN_COMMENT = 6 }; /* bytes; in a shorter one is no secret */
+
 /* A word, perhaps with blanks behind it, and = or : or a quote: token=abc, "pwd": "x". */
 static int holds_assignment(const char *p, const char *end, const char *word)
 {
@@ -109,6 +111,8 @@ static int holds_assignment(const char *p, const char *end, const char *word)
 int qt_secret_in_gap(const char *p, size_t n)
 {
     const char *end = p + n;
+    if (n <= MIN_COMMENT)
+        return 0;
     if (memchr(p, '=', n) != NULL || memchr(p, ':', n) != NULL)
         for (size_t i = 0; WORDS[i] != NULL; i++)
             if (holds_assignment(p, end, WORDS[i]))

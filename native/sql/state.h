@@ -63,6 +63,7 @@ struct qt_classifier {
     uint32_t actions;     /* QT_ACTION_* */
     uint32_t read_before; /* those of another reading of the same text */
     int secret;           /* carries passwords or keys */
+    uint8_t sets_mode;    /* 1 = there is a SET or EXECUTE, 2 = and something behind it */
 };
 
 #endif

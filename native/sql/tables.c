@@ -223,11 +223,10 @@ static void token(struct qt_table_reader *r)
     qt_tables_next(r);
 }
 
-int qt_names_read(struct qt_names *names, const struct qt_keywords *keywords, const char *sql, size_t len)
+int qt_names_read(struct qt_names *names, const struct qt_lexer *lexer)
 {
-    struct qt_table_reader r = {.names = names};
+    struct qt_table_reader r = {.lexer = *lexer, .names = names};
     names->tables.len = names->calls.len = 0;
-    qt_lexer_init(&r.lexer, keywords, sql, len);
     qt_tables_begin_statement(&r);
     for (qt_tables_next(&r); r.t.kind != QT_T_END && !r.bad;)
         token(&r);

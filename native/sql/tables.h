@@ -9,7 +9,7 @@
 #include "sql/table_reader.h"
 
 void qt_names_free(struct qt_names *);
-/* Reads the statement once. 0, or -1 when out of memory. */
-int qt_names_read(struct qt_names *, const struct qt_keywords *, const char *sql, size_t len);
+/* Reads the statement once, that this lexer is at the beginning of. 0, or -1 when out of memory. */
+int qt_names_read(struct qt_names *, const struct qt_lexer *);
 
 #endif

@@ -10,7 +10,7 @@
 static struct qt_statement normalize(struct qt_normalizer *n, const char *sql, size_t len)
 {
     struct qt_statement out;
-    if (qt_normalize(n, sql, len, &out, NULL) != QT_OK || out.text_len > 65536 || out.redacted_len > 65536 ||
+    if (qt_normalize(n, NULL, sql, len, &out, NULL) != QT_OK || out.text_len > 65536 || out.redacted_len > 65536 ||
         out.klass < 0 || out.klass > QT_CLASS_ADMIN || out.danger < 0 || out.danger > QT_DANGER_LOCK_TABLES)
         abort();
     return out;

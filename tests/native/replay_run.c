@@ -165,7 +165,7 @@ static int64_t actions_of(const char *sql, size_t len)
 {
     struct qt_normalizer *normalizer = qt_normalizer_new();
     struct qt_statement statement;
-    CHECK_INT(qt_normalize(normalizer, sql, sql != NULL ? len : 0, &statement, NULL), QT_OK);
+    CHECK_INT(qt_normalize(normalizer, NULL, sql, sql != NULL ? len : 0, &statement, NULL), QT_OK);
     qt_normalizer_free(normalizer);
     return statement.actions;
 }

@@ -255,7 +255,7 @@ static const struct {
 static uint32_t actions_of(const char *sql, size_t len)
 {
     struct qt_statement out;
-    int code = qt_normalize(normalizer, sql, len, &out, NULL);
+    int code = qt_normalize(normalizer, NULL, sql, len, &out, NULL);
     check(&checks, code == QT_OK, "qt_normalize returned %d", code);
     return out.actions;
 }
@@ -286,7 +286,7 @@ static void cut(void)
             struct qt_normalizer *fresh = qt_normalizer_new();
             struct qt_statement out;
             uint32_t used = actions_of(cases[i].sql, len);
-            qt_normalize(fresh, cases[i].sql, len, &out, NULL);
+            qt_normalize(fresh, NULL, cases[i].sql, len, &out, NULL);
             check(&checks, used == out.actions, "[%s] cut at %zu", cases[i].sql, len);
             qt_normalizer_free(fresh);
         }

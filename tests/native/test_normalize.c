@@ -19,7 +19,7 @@ static struct qt_statement normalize(const char *sql, size_t len)
     block = malloc(len ? len : 1);
     if (len)
         memcpy(block, sql, len);
-    int code = qt_normalize(normalizer, block, len, &out, NULL);
+    int code = qt_normalize(normalizer, NULL, block, len, &out, NULL);
     check(&checks, code == QT_OK, "qt_normalize returned %d", code);
     return out;
 }

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   SET NAMES gbk | SET CHARACTER SET gbk | SET [SESSION] character_set_client = gbk, sql_mode = 'ANSI_QUOTES'
+ *
+ * What is assigned counts where it is a plain value: modes by name or as the number of their bits, CONCAT(@@sql_mode,
+ * ',...'), a character set by name or by a collation's number. After any other value, and after an EXECUTE or a block,
+ * which may run a SET of their own, nothing of it is known. A routine gives the mode back when it ends.
+ */
+#include "querytape.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "sql/charsets.h"
+#include "sql/names.h"
+#include "sql/normal_text.h"
+#include "sql/readings.h"
+
+#define NEWEST_EVERYWHERE 50500 /* a comment for this version or older ones is executed by every server */
+
+static const char *const ANSI[] = {"ansi_quotes", "ansi", "postgresql", "oracle", "mssql", "db2", "maxdb", NULL};
+
+static const char *const OTHER_MODES[] = {"real_as_float",
+                                          "pipes_as_concat",
+                                          "ignore_space",
+                                          "not_used",
+                                          "ignore_bad_table_options",
+                                          "only_full_group_by",
+                                          "no_unsigned_subtraction",
+                                          "no_dir_in_create",
+                                          "no_key_options",
+                                          "no_table_options",
+                                          "no_field_options",
+                                          "mysql323",
+                                          "mysql40",
+                                          "no_auto_value_on_zero",
+                                          "strict_trans_tables",
+                                          "strict_all_tables",
+                                          "no_zero_in_date",
+                                          "no_zero_date",
+                                          "allow_invalid_dates",
+                                          "invalid_dates",
+                                          "error_for_division_by_zero",
+                                          "traditional",
+                                          "no_auto_create_user",
+                                          "high_not_precedence",
+                                          "no_engine_substitution",
+                                          "pad_char_to_full_length",
+                                          "empty_string_is_null",
+                                          "simultaneous_assignment",
+                                          "time_round_fractional",
+                                          "time_truncate_fractional",
+                                          NULL};
+
+/* ---- one SET ---- */
+
+struct follower {
+    struct qt_lexer lexer;
+    struct qt_token t; /* at hand */
+    struct qt_session_mode *mode;
+    uint8_t sure;      /* the text was executed */
+    uint8_t doubtful;  /* inside a comment that only some servers execute */
+    uint8_t believed;  /* the assignment at hand was made */
+    uint8_t global;    /* SET GLOBAL a, b */
+    uint8_t sets;      /* there was a SET */
+    size_t statements; /* that began */
+};
+
+/* The digits of a number or of a comment's version; -1 = there are others, or too many. */
+static int64_t digits(const char *p, const char *end)
+{
+    int64_t value = 0;
+    if (p == end || end - p > 18)
+        return -1;
+    for (; p < end; p++) {
+        if (*p < '0' || *p > '9')
+            return -1;
+        value = value * 10 + (*p - '0');
+    }
+    return value;
+}
+
+static int is_word(const struct qt_token *t, const char *name)
+{
+    return (t->kind == QT_T_WORD || t->kind == QT_T_QUOTED) && qt_name_is(t, name);
+}
+
+/* The next token that is no part of a comment. */
+static void next(struct follower *f)
+{
+    for (;;) {
+        qt_lex(&f->lexer, &f->t);
+        if (f->t.kind == QT_T_EXECUTABLE) {
+            int plain = f->t.len == 3 && f->t.p[2] == '!';
+            int64_t version = plain ? 0 : digits(f->t.p + 3, f->t.p + f->t.len);
+            f->doubtful = version < 0 || version > NEWEST_EVERYWHERE;
+        } else if (f->t.kind == QT_T_COMMENT_END) {
+            f->doubtful = 0;
+        } else if (f->t.kind != QT_T_HINT) {
+            return;
+        }
+    }
+}
+
+static int ends_value(const struct follower *f)
+{
+    return f->t.kind == QT_T_COMMA || f->t.kind == QT_T_SEMICOLON || f->t.kind == QT_T_END;
+}
+
+static void skip_value(struct follower *f)
+{
+    size_t depth = 0;
+    for (; f->t.kind != QT_T_END && f->t.kind != QT_T_SEMICOLON && (depth > 0 || f->t.kind != QT_T_COMMA); next(f)) {
+        depth += f->t.kind == QT_T_OPEN;
+        depth -= f->t.kind == QT_T_CLOSE && depth > 0;
+    }
+}
+
+static void set_charset(struct follower *f, int charset)
+{
+    f->mode->charset = charset >= 0 ? (uint8_t)charset : QT_NARROW;
+    if (charset >= 0 && f->believed)
+        f->mode->known |= QT_KNOWS_CHARSET;
+    else
+        f->mode->known &= (uint8_t)~QT_KNOWS_CHARSET;
+}
+
+static void set_reading(struct follower *f, uint8_t reading, int known)
+{
+    const uint8_t both = QT_READ_NO_BACKSLASH | QT_READ_ANSI;
+    f->mode->reading = reading;
+    f->mode->known = known && f->believed ? f->mode->known | both : f->mode->known & (uint8_t)~both;
+}
+
+/* At the value of a character set. */
+static void take_charset(struct follower *f)
+{
+    struct qt_token value = f->t;
+    int charset = -1, global = f->global;
+    if (value.kind == QT_T_NUMBER) {
+        charset = qt_charset_of_collation(digits(value.p, value.p + value.len));
+    } else if (value.kind == QT_T_WORD || value.kind == QT_T_QUOTED || value.kind == QT_T_STRING) {
+        charset = qt_charset_of_name(&value);
+    }
+    next(f);
+    if (is_word(&f->t, "collate")) {
+        next(f);
+        next(f);
+    }
+    if (!ends_value(f))
+        charset = -1;
+    skip_value(f);
+    if (!global)
+        set_charset(f, charset);
+}
+
+/* A list of modes, as in 'ANSI_QUOTES,STRICT_ALL_TABLES': adds what is in it. 0 where one is not known. */
+static int take_modes(const struct qt_token *t, uint8_t *reading)
+{
+    const char *p = t->p, *end = t->p + t->len;
+    int known = 1;
+    if (t->kind != QT_T_WORD) {
+        known = t->len > 1 && (*p == '\'' || *p == '"' || *p == '`') && end[-1] == *p;
+        p++;
+        end--;
+    }
+    while (p < end) {
+        const char *comma = memchr(p, ',', (size_t)(end - p)), *to = comma != NULL ? comma : end;
+        struct qt_token name = {.kind = QT_T_WORD, .p = p, .len = (size_t)(to - p)};
+        if (qt_name_is(&name, "no_backslash_escapes"))
+            *reading |= QT_READ_NO_BACKSLASH;
+        else if (qt_name_is_any(&name, ANSI))
+            *reading |= QT_READ_ANSI;
+        else
+            known &= name.len == 0 || qt_name_is_any(&name, OTHER_MODES);
+        p = to + 1;
+    }
+    return known;
+}
+
+/* The bits that both families have for them: ANSI_QUOTES and the modes that hold it, and NO_BACKSLASH_ESCAPES. */
+static uint8_t reading_of(int64_t bits)
+{
+    const int64_t ansi = 4 | 256 | 512 | 1024 | 2048 | 4096 | 1 << 18, no_backslash = 1 << 20;
+    return (uint8_t)((bits & ansi ? QT_READ_ANSI : 0) | (bits & no_backslash ? QT_READ_NO_BACKSLASH : 0));
+}
+
+/* @@sql_mode, @@session.sql_mode: behind it. 0 where it is something else. */
+static int is_own_mode(struct follower *f)
+{
+    if (f->t.kind != QT_T_SYSTEM)
+        return 0;
+    next(f);
+    if (is_word(&f->t, "session") || is_word(&f->t, "local")) {
+        next(f);
+        if (f->t.kind != QT_T_DOT)
+            return 0;
+        next(f);
+    }
+    int is = is_word(&f->t, "sql_mode");
+    next(f);
+    return is;
+}
+
+/* Behind CONCAT: (@@sql_mode, ',ANSI_QUOTES'). 0 where the modes are not all known. */
+static int take_concat(struct follower *f, uint8_t *reading, int *adds)
+{
+    int known = f->t.kind == QT_T_OPEN;
+    for (next(f); known && f->t.kind != QT_T_END; next(f)) {
+        if (f->t.kind == QT_T_STRING) {
+            known = take_modes(&f->t, reading);
+            next(f);
+        } else {
+            known = is_own_mode(f);
+            *adds |= known;
+        }
+        if (f->t.kind == QT_T_CLOSE) {
+            next(f);
+            return known;
+        }
+        known &= f->t.kind == QT_T_COMMA;
+    }
+    return 0;
+}
+
+/* At the value of sql_mode. */
+static void take_mode(struct follower *f)
+{
+    struct qt_session_mode before = *f->mode;
+    uint8_t reading = 0;
+    int known = 0, global = f->global, adds = 0;
+    if (f->t.kind == QT_T_NUMBER) {
+        int64_t bits = digits(f->t.p, f->t.p + f->t.len);
+        known = bits >= 0;
+        reading = known ? reading_of(bits) : 0;
+        next(f);
+    } else if (is_word(&f->t, "concat")) {
+        next(f);
+        known = take_concat(f, &reading, &adds);
+    } else if (f->t.kind == QT_T_STRING || f->t.kind == QT_T_QUOTED ||
+               (f->t.kind == QT_T_WORD && !is_word(&f->t, "default"))) {
+        known = take_modes(&f->t, &reading);
+        next(f);
+    } else if (f->t.kind == QT_T_SYSTEM) {
+        known = adds = is_own_mode(f);
+    } else if (f->t.kind == QT_T_WORD) { /* DEFAULT */
+        before.reading = 0;
+    }
+    known &= ends_value(f);
+    skip_value(f);
+    if (global)
+        return;
+    set_reading(f, (uint8_t)(reading | (adds || !known ? before.reading : 0)), known);
+    if (adds && known) /* what it did not add is as it was */
+        f->mode->known &= before.known | reading | QT_KNOWS_CHARSET;
+}
+
+/* One assignment, at its first token: behind it is a comma, or the statement's end. */
+static void take_assignment(struct follower *f)
+{
+    int one_global = 0, system = f->t.kind == QT_T_SYSTEM, outer = f->global;
+    f->believed = f->sure && !f->doubtful;
+    if (system)
+        next(f);
+    int global = is_word(&f->t, "global") || is_word(&f->t, "persist") || is_word(&f->t, "persist_only");
+    if (global || is_word(&f->t, "session") || is_word(&f->t, "local")) {
+        next(f);
+        if (system && f->t.kind == QT_T_DOT)
+            next(f);
+        one_global = system && global;
+        f->global = (uint8_t)global;
+    } else if (system) {
+        f->global = 0;
+    }
+    struct qt_token name = f->t;
+    if (!system && (is_word(&name, "names") || is_word(&name, "charset"))) {
+        next(f);
+        if (f->t.kind != QT_T_OPERATOR)
+            take_charset(f);
+    } else if (!system && is_word(&name, "character")) {
+        next(f);
+        next(f);
+        take_charset(f);
+    } else if (is_word(&name, "sql_mode") || is_word(&name, "character_set_client")) {
+        next(f);
+        if (f->t.kind == QT_T_OPERATOR)
+            next(f);
+        if (is_word(&name, "sql_mode"))
+            take_mode(f);
+        else
+            take_charset(f);
+    }
+    skip_value(f);
+    if (one_global || system)
+        f->global = (uint8_t)outer;
+}
+
+/* ---- a text of several statements ---- */
+
+static void skip_statement(struct follower *f)
+{
+    while (f->t.kind != QT_T_SEMICOLON && f->t.kind != QT_T_END)
+        next(f);
+}
+
+/* Do ways that the session may have read what was read differently? Then nobody knows what it set. */
+static int is_ambiguous(const struct follower *f, uint8_t known)
+{
+    return (f->lexer.saw & QT_SAW_BACKSLASH && !(known & QT_READ_NO_BACKSLASH)) ||
+           (f->lexer.saw & QT_SAW_WIDE && !(known & QT_KNOWS_CHARSET));
+}
+
+/* One statement, at its first word. 0 where the rest of the text is not to be read. */
+static int take_statement(struct follower *f)
+{
+    int first = f->t.keyword;
+    f->statements++;
+    if (f->t.kind == QT_T_WORD && first == QT_K_set) {
+        f->sets = 1;
+        f->global = 0;
+        next(f);
+        if (f->t.kind == QT_T_WORD && f->t.keyword == QT_K_statement) { /* of one, which is read already then */
+            skip_statement(f);
+            return 1;
+        }
+        for (take_assignment(f); f->t.kind == QT_T_COMMA;) {
+            next(f);
+            take_assignment(f);
+        }
+    } else if (first == QT_K_select || first == QT_K_insert || first == QT_K_update || first == QT_K_delete ||
+               first == QT_K_replace || first == QT_K_use || first == QT_K_commit || first == QT_K_start ||
+               first == QT_K_call) {
+        skip_statement(f);
+    } else { /* EXECUTE, a block, or what may be a routine's body */
+        return 0;
+    }
+    return 1;
+}
+
+void qt_session_mode_follow(struct qt_normalizer *n, struct qt_session_mode *mode, const char *sql, size_t len,
+                            int32_t outcome)
+{
+    struct follower f = {.mode = mode, .sure = outcome > 0};
+    struct qt_session_mode before = *mode;
+    int more = 1;
+    qt_lexer_init(&f.lexer, &n->keywords, sql, len);
+    f.lexer.charset = mode->charset;
+    f.lexer.reading = mode->reading;
+    for (next(&f); f.t.kind != QT_T_END && more; next(&f)) {
+        if (f.t.kind == QT_T_SEMICOLON)
+            continue;
+        more = take_statement(&f);
+        f.lexer.charset = mode->charset; /* the next one is read so */
+        f.lexer.reading = mode->reading;
+    }
+    int failed_alone = outcome < 0 && f.statements == 1 && more; /* nothing was set */
+    if (outcome < 0)
+        *mode = before;
+    if (!failed_alone && (outcome < 0 || !more || !f.sets || is_ambiguous(&f, before.known)))
+        mode->known = 0;
+}
