@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...common.units import duration
 from ..database import Row
 from ..model import Finding, Report, Severity
-from ..verdicts.verdict import FASTER, SLOWER
+from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER
 from .doubt import named_runs
 
 LATE_NS = 5_000_000
@@ -72,7 +72,7 @@ def _least_called(report: Report) -> int | None:
     called = [
         abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
         for entry in report.digests
-        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and entry["why"].startswith("x")
+        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and not entry["why"].startswith(OF_TAIL)
     ]
     return min(called, default=None)
 

@@ -33,6 +33,7 @@ SAME_P = 0.05
 UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
 ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does to all digests
 EVEN_SHARE = 0.5  # of the weight of the correction is the same for each digest, the rest goes by time
+OF_TAIL = "its p95"
 TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
 
 SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
@@ -144,11 +145,12 @@ def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
         wanted = rounds_needed(conditions.rounds, case.exact.pairs, 0, 1, 0)
         if not case.exact.pairs and conditions.disturbed:
             return conditions.disturbed
-        return f"{case.exact.pairs} undisturbed pairs, {MIN_PAIRS} at least can tell: {wanted}"
+        compared = {0: "not compared", 1: "compared once"}.get(case.exact.pairs, f"compared {case.exact.pairs} times")
+        return f"{compared} without disturbance, {MIN_PAIRS} times at least are needed: {wanted}"
     if events < MIN_EVENTS:
-        return f"{events} events in both; {MIN_EVENTS} are needed"
+        return f"{events} events on both sides; {MIN_EVENTS} are needed"
     if case.shift is None or case.shift.middle is None:
-        return "all events at the same time: nothing to compare over"
+        return "all events came at the same time: how times vary can't be seen"
     return None
 
 
@@ -158,11 +160,11 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
     assert whole.middle is not None
     slower, faster, same = (case.side(word) for word in (SLOWER, FASTER, SAME))
     if (up := slower and slower.middle) and p[0] <= FALSE_DISCOVERIES and _difference(pair, up) >= margin.ns:
-        return Verdict(SLOWER, f"x{exp(up.shift):.2f}", p[0])
+        return Verdict(SLOWER, times_as_long(exp(up.shift)), p[0])
     if (down := faster and faster.middle) and p[1] <= FALSE_DISCOVERIES and -_difference(pair, down) >= margin.ns:
-        return Verdict(FASTER, f"x{exp(down.shift):.2f}", p[1])
+        return Verdict(FASTER, times_as_long(exp(down.shift)), p[1])
     if slower and slower.tail and p[2] <= FALSE_DISCOVERIES and slower.tail_ns >= TAIL_NS_FACTOR * margin.ns:
-        return Verdict(SLOWER, f"p95 x{exp(slower.tail.shift):.1f}", p[2])
+        return Verdict(SLOWER, f"{OF_TAIL} {times_as_long(exp(slower.tail.shift))}", p[2])
     test = same and (same.rounds or same.middle)
     if test and same and same.middle:
         if -margin.log < test.low and test.high < margin.log:
@@ -188,16 +190,21 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
     assert exact is not None
     difference = level * (exact.ratio - 1)
     if p[0] <= FALSE_DISCOVERIES and difference >= margin.ns:
-        return Verdict(SLOWER, f"x{exact.ratio:.2f}, {exact.pairs} pairs", p[0])
+        return Verdict(SLOWER, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times", p[0])
     if p[1] <= FALSE_DISCOVERIES and -difference >= margin.ns:
-        return Verdict(FASTER, f"x{exact.ratio:.2f}, {exact.pairs} pairs", p[1])
+        return Verdict(FASTER, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times", p[1])
     if exact.p_beyond <= SAME_P:
-        return Verdict(SAME, f"within the margin, {exact.pairs} pairs")
+        return Verdict(SAME, f"within the margin, compared {exact.pairs} times")
     if level and exact.spread and abs(difference) + 2 * level * exact.spread < margin.ns:
         return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
     error = exact.spread / sqrt(exact.pairs)
     wanted = rounds_needed(conditions.rounds, exact.pairs, error, exact.shift, margin.log)
-    return Verdict(CANNOT_TELL, f"x{exact.ratio:.2f} in {exact.pairs} pairs is not certain: {wanted}")
+    return Verdict(CANNOT_TELL, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times, is not certain: {wanted}")
+
+
+def times_as_long(ratio: float) -> str:
+    """Return a ratio of times in words."""
+    return f"takes {ratio:.1f} times as long" if ratio >= 10 else f"takes {ratio:.2f} times as long"
 
 
 def _difference(pair: dict[str, Any], middle: Test) -> float:

@@ -7,9 +7,10 @@
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/transactions.sql
 WITH marked AS (
-    SELECT session, seq, start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns, class,
+    SELECT session, seq, start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns, class = 'write' AS writes,
         command IN ('query', 'execute', 'bulk_execute') AS runs,
         runs AND coalesce(errno, 0) = 0 AS executes,
+        executes AND class IN ('read', 'write') AS works,
         CASE -- of autocommit, from here on; a session begins with it on
             WHEN executes AND has_action(actions, 'autocommit_off') THEN false
             WHEN executes AND has_action(actions, 'autocommit_on') THEN true
@@ -19,32 +20,42 @@ WITH marked AS (
         executes AND has_action(actions, 'rollback') AS undoes,
         executes AND (undoes OR has_action(actions, 'commit') OR has_action(actions, 'implicit_commit')) AS plainly_ends
     FROM tape_events
-), manual AS (
+), off AS (
+    SELECT DISTINCT session FROM tape_events WHERE has_action(actions, 'autocommit_off')
+), by_hand AS ( -- sessions that turned autocommit off: what a commit ends there was begun by any read or write
     -- Running maxima and sums: last_value IGNORE NULLS and count FILTER take a time that grows with the square of a session.
-    SELECT *, coalesce(max(2 * seq + turned::INTEGER) OVER before % 2 = 0, false) AS by_hand,
-        plainly_ends OR (by_hand AND executes AND coalesce(turned, false)) AS ends
+    SELECT * EXCLUDE (executes, turned, plainly_ends), coalesce(max(2 * seq + turned::INTEGER) OVER before % 2 = 0, false) AS hand,
+        plainly_ends OR (hand AND executes AND coalesce(turned, false)) AS ends
     FROM marked
+    WHERE session IN (FROM off)
     WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
+), every AS (
+    FROM by_hand
+    UNION ALL
+    SELECT * EXCLUDE (executes, turned, plainly_ends), false, plainly_ends FROM marked WHERE session NOT IN (FROM off)
 ), counted AS ( -- COMMIT AND CHAIN is of the transaction that it ends
-    SELECT *, (begins AND NOT ends) OR (by_hand AND executes AND class IN ('read', 'write') AND NOT ends) AS opens,
-        sum((begins AND NOT ends)::INTEGER) OVER (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
-            + coalesce(sum(ends::INTEGER) OVER before, 0) AS number,
+    SELECT *, (begins OR (hand AND works)) AND NOT ends AS opens,
+        sum((begins AND NOT ends)::INTEGER) OVER so_far + sum(ends::INTEGER) OVER so_far - ends::INTEGER AS number,
         coalesce(lag(begins AND ends) OVER (PARTITION BY session ORDER BY seq), false) AS chained
-    FROM manual
-    WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
-), bounds AS (
-    SELECT session, number, min(seq) FILTER (opens OR chained) AS first_seq, min(seq) FILTER (ends) AS last_seq,
-        bool_or(undoes) AS undone
+    FROM every
+    WINDOW so_far AS (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
+), bounds AS ( -- what ends one is the last of its number; what comes before the first of one by hand is not of it
+    SELECT session, number, min(seq) AS least_seq, min(seq) FILTER (opens OR chained) AS first_seq,
+        max(seq) FILTER (ends) AS last_seq, count(*) FILTER (runs AND NOT begins AND NOT ends) AS statements,
+        max(end_ns) - min(start_ns) AS span_ns, count(*) FILTER (writes) AS writes, bool_or(undoes) AS undone
     FROM counted
     GROUP BY ALL
     HAVING first_seq <= last_seq
-), whole AS (
-    SELECT c.session, c.number, count(*) FILTER (c.runs AND NOT c.begins AND NOT c.ends) AS statements,
-        max(c.end_ns) - min(c.start_ns) AS span_ns, count(*) FILTER (c.class = 'write') AS writes,
-        any_value(b.undone) AS undone
+), later AS (
+    SELECT count(*) FILTER (c.runs AND NOT c.begins AND NOT c.ends) AS statements, max(c.end_ns) - min(c.start_ns) AS span_ns,
+        count(*) FILTER (c.writes) AS writes, any_value(b.undone) AS undone
     FROM counted AS c
-    JOIN bounds AS b ON c.session = b.session AND c.number = b.number AND c.seq BETWEEN b.first_seq AND b.last_seq
-    GROUP BY ALL
+    JOIN bounds AS b ON c.session = b.session AND c.number = b.number AND c.seq >= b.first_seq
+    WHERE b.least_seq < b.first_seq
+    GROUP BY c.session, c.number
+), whole AS (
+    SELECT statements, span_ns, writes, undone FROM bounds WHERE least_seq = first_seq
+    UNION ALL FROM later
 )
 SELECT count(*) AS transactions, count(*) FILTER (undone) AS rolled_back, count(*) FILTER (writes = 0) AS only_reading,
     quantile_disc(statements, [0.5, 0.95]) AS statements, max(statements) AS most_statements,

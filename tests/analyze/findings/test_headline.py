@@ -41,7 +41,7 @@ def test_no_names_what_is_against_it(report: Report) -> None:
     answer = headline(report)
     assert answer is not None
     assert answer.answer == "no"
-    assert answer.sentence.startswith("No: 1 of 8 digests is slower. Worst: select c5 from t5 where id = ? (x")
+    assert answer.sentence.startswith("No: 1 of 8 digests is slower. Worst: select c5 from t5 where id = ? (takes ")
     assert answer.sentence.endswith(" lost).")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from querytape.analyze import build
 from querytape.analyze.verdicts import shifts
+from querytape.analyze.verdicts.exact import Exact
 from querytape.analyze.verdicts.shifts import Shift
 from querytape.analyze.verdicts.verdict import (
     CANNOT_TELL,
@@ -132,17 +133,18 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
         ({"new_errors": 1}, "1 new error"),
         ({"new_errors": 2}, "2 new errors"),
         ({"new_errors": 1234}, "1,234 new errors"),
-        ({"events": 29}, "29 events in both; 30 are needed"),
-        ({"middle": None}, "all events at the same time: nothing to compare over"),
-        ({}, "x2.23"),
-        ({"shift": -0.8}, "x0.45"),
+        ({"events": 29}, "29 events on both sides; 30 are needed"),
+        ({"middle": None}, "all events came at the same time: how times vary can't be seen"),
+        ({}, "takes 2.23 times as long"),
+        ({"shift": -0.8}, "takes 0.45 times as long"),
+        ({"shift": 3.0}, "takes 20.1 times as long"),
         ({"shift": 0.0}, "within the margin"),
         ({"shift": 0.0, "error": 0.2}, "differs by less than 50 us"),
         (
             {"shift": 0.09, "error": 0.2, "median_ns": 10**9},
             "takes 0.73 to 1.63 times as long, too wide to call; more rounds would hardly tell",
         ),
-        ({"shift": 0.0, "tail": 1.0}, "p95 x2.7"),
+        ({"shift": 0.0, "tail": 1.0}, "its p95 takes 2.72 times as long"),
     ],
 )
 def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
@@ -152,6 +154,23 @@ def test_the_reason_in_a_few_words(given: dict[str, Any], why: str) -> None:
     shift = Shift(given.get("events", 100), True, middle, tail, None, 1e9, None)
     pair = {"median_a_ns": given.get("median_ns", 1_000_000)}
     assert judge_all([Case("x", pair, shift, given.get("new_errors", 0))], Margin())["x"].why == why
+
+
+@pytest.mark.parametrize(
+    ("few", "why"),
+    [
+        (Exact(9, 0.8, 0.1, 0.001, 1.0, 1.0), "takes 2.23 times as long, compared 9 times"),
+        (Exact(9, -0.8, 0.1, 1.0, 0.001, 1.0), "takes 0.45 times as long, compared 9 times"),
+        (Exact(9, 0.0, 0.01, 1.0, 1.0, 0.01), "within the margin, compared 9 times"),
+        (Exact(9, 0.2, 9.0, 1.0, 1.0, 1.0), "takes 1.22 times as long, compared 9 times, is not certain: more rounds"),
+        (Exact(1, 0.2, 0.0, 1.0, 1.0, 1.0), "compared once without disturbance, 5 times at least are needed: about 7"),
+        (Exact(0, 0.0, 0.0, 1.0, 1.0, 1.0), "not compared without disturbance, 5 times at least are needed: about"),
+    ],
+)
+def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
+    """In words, too: how often the statement was compared, and how many rounds would tell."""
+    case = Case("x", {"median_a_ns": 10**9}, None, 0, exact=few)
+    assert judge_all([case], Margin())["x"].why.startswith(why)
 
 
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:
