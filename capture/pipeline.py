@@ -42,7 +42,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 check_events(kind, ordered, reader.stats(), info, path, settings)
                 info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
-                warnings += judged(con, path, info, settings, told)
+                warnings += judged(con, kind, path, info, settings, told)
                 con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings)
     finally:
@@ -50,13 +50,18 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
 
 
 def judged(
-    con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any], settings: Settings, told: Told | None
+    con: duckdb.DuckDBPyConnection,
+    kind: SourceKind,
+    path: Path,
+    info: dict[str, Any],
+    settings: Settings,
+    told: Told | None,
 ) -> list[TapeWarning]:
-    """Let the settings judge the events, and say what is known of sessions that were open before.
+    """Let the settings and the kind judge the events, and say what is known of sessions that were open before.
 
     Completes the tape's JSON, and returns the warnings.
     """
-    if settings.judge is None and told is None:
+    if settings.judge is None and told is None and kind.look_for_holes is None:
         return []
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
     warnings: list[TapeWarning] = []
@@ -69,6 +74,8 @@ def judged(
         more, lacking = settings.judge(con)
         info.update(more)
         warnings += lacking
+    if kind.look_for_holes is not None:
+        warnings += kind.look_for_holes(con, info["input"])
     con.execute("DROP VIEW events")
     return warnings
 

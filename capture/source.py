@@ -75,8 +75,10 @@ class SourceKind:
     input left out. `notes` makes sentences for the summary that are no warnings.
     `measuring_point`: where durations were taken: server, proxy, wire or client. `first_time`: a
     file's first time in nanoseconds since the epoch; files are read in this order. `local_times`: the input may
-    show local times. `live`: whether the input has no end. `time_is_up` is called when a capture begins and returns
-    a function that says whether it must end.
+    show local times. `look_for_holes` makes warnings of the events, as view `events`, and a reader's description. `ask`
+    asks what --source names where that is no MySQL server: it gets the URL and --ask-password, and returns `server` of
+    tape.json, None where it is one. `live`: whether the input has no end. `time_is_up` is called when a capture begins
+    and returns a function that says whether it must end.
     """
 
     name: str
@@ -93,4 +95,6 @@ class SourceKind:
     local_times: bool = True
     options: tuple[Option, ...] = ()
     live: Callable[[Settings], bool] = field(default=lambda settings: False)
+    look_for_holes: "Callable[[duckdb.DuckDBPyConnection, Mapping[str, Any]], list[TapeWarning]] | None" = None
+    ask: Callable[[str, bool], dict[str, Any] | None] = field(default=lambda url, ask_password: None)
     time_is_up: Callable[[Settings], Callable[[], bool]] = field(default=lambda settings: lambda: False)

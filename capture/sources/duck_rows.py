@@ -38,6 +38,7 @@ COLUMNS = {
     "flags": "BIGINT",
     "place": "BIGINT",
     "error": "VARCHAR",
+    "bound": "BLOB",
 }
 SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
 MIN_MEMORY = 1 << 30

@@ -3,17 +3,57 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from ...common.errors import InputError
 from ...native.bindings.inputs import heads
 from ...native.bindings.parsers import open_proxysql
 from ...native.bindings.reader import Reader
-from ..source import Settings, SourceKind, sniff_pattern
+from ...servers.proxysql_admin import describe_proxysql
+from ...servers.target import parse_target
+from ..source import Option, Settings, SourceKind, sniff_pattern
 from .duck_rows import START, number, open_json, text
+from .proxysql_sampling import log_settings, looks_sampled, sampling
 
 LINE = rb'^\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us")'
 # The length of the first record, less than 16 MiB, then what it is: a query, an execution, a prepare, or metadata.
 BINARY = re.compile(rb"[\s\S]{3}\0{5}[\0\x10-\x12]")
+# The protocol's types by the names that ProxySQL's JSON has for them.
+TYPES = {
+    **{"DECIMAL": 0, "TINY": 1, "SHORT": 2, "LONG": 3, "FLOAT": 4, "DOUBLE": 5, "NULL": 6, "TIMESTAMP": 7},
+    **{"LONGLONG": 8, "INT24": 9, "DATE": 10, "TIME": 11, "DATETIME": 12, "YEAR": 13, "VARCHAR": 15, "BIT": 16},
+    **{"JSON": 245, "NEWDECIMAL": 246, "ENUM": 247, "SET": 248, "TINY_BLOB": 249, "MEDIUM_BLOB": 250},
+    **{"LONG_BLOB": 251, "BLOB": 252, "VAR_STRING": 253, "STRING": 254, "GEOMETRY": 255},
+}
+UNKNOWN = "ffff"  # no type: the execution is not replayed
+
+
+def lenenc(size: str) -> str:
+    """Return SQL for the hex digits of a length-encoded integer."""
+    byte = f"printf('%02x', ({size} >> (8 * i)) & 255)"
+    return (
+        f"CASE WHEN {size} < 251 THEN printf('%02x', {size})"
+        f" ELSE 'fe' || array_to_string(list_transform(range(8), lambda i: {byte}), '') END"
+    )
+
+
+def bound() -> str:
+    """Return SQL for an execution's parameters as the binary format has them, NULL where there are none.
+
+    A text in which ProxySQL has replaced bytes that are not UTF-8 is not what the client sent: its type is unknown.
+    """
+    types = ", ".join(f"'{name}': '{code:02x}00'" for name, code in TYPES.items())
+    value = "encode(coalesce(p.value, ''))"
+    kind = f"CASE WHEN contains(p.value, chr(65533)) THEN '{UNKNOWN}' ELSE map {{{types}}}[p.type] END"
+    each = f"coalesce({kind}, '{UNKNOWN}') || ({lenenc(f'octet_length({value})')}) || hex({value})"
+    given = f'from_json({text("parameters")}, \'[{{"type":"VARCHAR","value":"VARCHAR"}}]\')'
+    bits = f"repeat('00', (len({given}) + 7) // 8)"
+    listed = f"array_to_string(list_transform({given}, lambda p: {each}), '')"
+    return (
+        f"CASE WHEN {text('parameters')} IS NOT NULL THEN unhex(({lenenc(f'len({given})')}) || {bits} || {listed}) END"
+    )
+
+
 VALUES = {
     "when_ns": f"{number('starttime_timestamp_us')} * 1000",
     "stamp": str(START),
@@ -26,6 +66,8 @@ VALUES = {
     "host": f"regexp_replace({text('client')}, ':[0-9]+$', '')",
     "db": text("schemaname"),
     "statement": f"encode(coalesce({text('query')}, line))",
+    "stmt": number("client_stmt_id"),
+    "bound": bound(),
     "errno": number("errno"),
     "rows_sent": number("rows_sent"),
     "rows_affected": number("rows_affected"),
@@ -41,7 +83,15 @@ def sniff(first: bytes) -> int:
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of events logs. Raises InputError where both formats are given."""
+    """Return a reader of events logs. Raises InputError where both formats are given, or --sampled is no number."""
+    known = log_settings(settings)
+    reader = open_log(names)
+    reader.more = known
+    return reader
+
+
+def open_log(names: Sequence[str]) -> Reader:
+    """Return a reader of events logs of one format."""
     looked_at = heads(names, 16)
     binary = [name for name, first in looked_at if BINARY.match(first)]
     if not binary:
@@ -51,20 +101,31 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     return open_proxysql(names)
 
 
+def ask(url: str, ask_password: bool) -> dict[str, Any] | None:
+    """Return what ProxySQL's admin port says of its log; None where the URL is another server's."""
+    return describe_proxysql(parse_target(url, ask_password=ask_password, what="--source"))
+
+
 KIND = SourceKind(
     name="proxysql",
     title="a ProxySQL events log",
     help="""Record ProxySQL's events log, JSON (mysql-eventslog_format=2) or binary (1).
 
     The log has what clients sent to the proxy, with start and duration in microseconds as the proxy measured them; a
-    session is a client's connection.""",
+    session is a client's connection. --source may be ProxySQL's admin port: it says whether events were left out.""",
     examples="""\
 Examples:
   querytape capture proxysql queries.log.00000001 -o shop.tape
+  querytape capture proxysql queries.log.* -o shop.tape \\
+      --source mysql://admin@127.0.0.1:6032/ --ask-password
 """,
     expected="lines of JSON with starttime_timestamp_us and query, or binary records",
     open=open_source,
     sniff=sniff,
     measuring_point="proxy",
     local_times=False,
+    warnings=sampling,
+    look_for_holes=looks_sampled,
+    ask=ask,
+    options=(Option("sampled", "ProxySQL logged one event of N (mysql-eventslog_rate_limit).", "int", metavar="N"),),
 )

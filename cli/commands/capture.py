@@ -140,7 +140,10 @@ def run_capture(
 
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
-    server, open_sessions = describe_source(source, ask_password) if source else (None, None)
+    server = kind.ask(source, ask_password) if source else None
+    open_sessions = None
+    if source and server is None:
+        server, open_sessions = describe_source(source, ask_password)
     with CaptureProgress() as progress:
         settings = Settings(log_timezone, server, extra, progress.update, open_sessions=open_sessions)
         tape = capture(names, output, kind.name, settings)

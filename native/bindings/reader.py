@@ -42,12 +42,14 @@ class ReaderStats:
 class Reader:
     """An opened input: `open_reader` is called with a `struct qt_error *` and returns a `struct qt_reader *`.
 
-    Raises NativeFault where it returns NULL. `resources` are closed with the reader. `at_stop` is called by stop(): it
-    ends what the input comes from, for a reader that waits for a pipe does not see that it shall stop.
+    Raises NativeFault where it returns NULL. `resources` are closed with the reader. `more`: what its opener adds
+    to the description. `at_stop` is called by stop(): it ends what the input comes from, for a reader that waits for a
+    pipe does not see that it shall stop.
     """
 
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
         self.resources = ExitStack()
+        self.more: dict[str, Any] = {}
         self.at_stop: Callable[[], None] = lambda: None
         error = ffi.new("struct qt_error *")
         self._reader = open_reader(error)
@@ -123,7 +125,7 @@ class Reader:
         lib.qt_reader_describe(self._reader, room, DESCRIPTION_BYTES)
         description = json.loads(ffi.string(room).decode("utf-8", "replace"))
         assert isinstance(description, dict)
-        return description
+        return {**description, **self.more}
 
     def stop(self) -> None:
         """End the input at the next event; the parts that were read ahead still come. From any thread."""

@@ -9,12 +9,14 @@
  *   command, user, host, db VARCHAR          statement BLOB
  *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)
  *   error VARCHAR
+ *   bound BLOB                               an execution's values, as logs/proxysql_params.c reads them
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arrow_read.h"
 #include "base/error.h"
+#include "logs/proxysql_params.h"
 #include "reader/log.h"
 #include "reader/names.h"
 
@@ -39,16 +41,18 @@ enum {
     LOCK,
     FLAGS,
     PLACE,
-    ERROR_TEXT
+    ERROR_TEXT,
+    BOUND
 };
-static const char formats[] = "lllllUUUUZlllllllllU";
+static const char formats[] = "lllllUUUUZlllllllllUZ";
 
 struct qt_row_source {
     struct qt_log log;
     struct ArrowArrayStream stream; /* ours since qt_rows_source_open */
     struct qt_rows rows;
     int opened, ended;
-    int64_t at; /* row of the batch at hand */
+    int64_t at;            /* row of the batch at hand */
+    struct qt_bytes bound; /* values of the execution at hand */
 };
 
 static struct qt_span text(const struct qt_row_source *s, int column)
@@ -113,6 +117,29 @@ static void fill(const struct qt_row_source *s, struct qt_event_row *e)
     e->precision_ns = number(s, PRECISION) > 0 ? number(s, PRECISION) : QT_SECOND;
 }
 
+/* Which statement an execution is of, and its values where the row has them: it is replayable. 0, -1 = no memory. */
+static int set_bound(struct qt_row_source *s, struct qt_event_row *e)
+{
+    uint64_t count = 0;
+    struct qt_span block = text(s, BOUND);
+    if (strcmp(e->command, "execute") != 0) {
+        e->stmt = e->flags & QT_F_REDACTED ? -1 : e->stmt;
+        return 0;
+    }
+    int64_t stmt = e->stmt;
+    e->stmt = -1;
+    if (block.p == NULL || (e->flags & QT_F_REDACTED))
+        return 0;
+    s->bound.len = 0;
+    int known = qt_proxysql_params(block, &s->bound, &count);
+    if (known > 0 && count > 0) {
+        e->stmt = stmt;
+        e->params = (struct qt_span){s->bound.p, s->bound.len};
+        e->flags &= ~QT_F_PLACEHOLDER;
+    }
+    return known < 0 ? -1 : 0;
+}
+
 /* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
 static int take(struct qt_row_source *s, struct qt_error *error)
 {
@@ -147,6 +174,8 @@ static int take(struct qt_row_source *s, struct qt_error *error)
         if (strcmp(e.command, "prepare") != 0) /* who filters a log may have left others out */
             qt_log_follow_mode(&s->log, at, &what, statement, e.errno_ > 0 ? -1 : 0);
     }
+    if (set_bound(s, &e) != 0)
+        return -1;
     int64_t flags = number(s, FLAGS);
     m.flags |= e.flags | (flags > 0 ? (uint32_t)flags : 0) | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
     if (qt_event_batch_add(&s->log.reader.batch, &e, &m) != 0)
@@ -206,6 +235,7 @@ static void close_rows(struct qt_reader *reader)
         qt_rows_close(&s->rows);
     if (s->stream.release != NULL)
         s->stream.release(&s->stream);
+    qt_bytes_free(&s->bound);
     qt_log_close(&s->log);
 }
 

@@ -153,3 +153,83 @@ def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
     (tmp_path / "b").write_text('{"hostgroup_id":1,"starttime_timestamp_us":1,"query":"SELECT 1"}\n')
     with pytest.raises(InputError, match="mixed"):
         capture_source(SOURCES["proxysql"], [str(tmp_path / "a"), str(tmp_path / "b")], tmp_path / "t.tape", Settings())
+
+
+def json_lines(path: Path, rows: list[dict[str, object]]) -> Path:
+    """Write events as ProxySQL's JSON has them."""
+    at = 1718000000000000
+    head = {"hostgroup_id": 1, "thread_id": 7, "username": "app", "schemaname": "shop", "client": "10.0.0.5:51000"}
+    path.write_text(
+        "".join(
+            json.dumps({**head, "event": "COM_QUERY", "starttime_timestamp_us": at + 2000 * n, "duration_us": 1, **row})
+            + "\n"
+            for n, row in enumerate(rows)
+        )
+    )
+    return path
+
+
+def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
+    """The same executions in both formats have the same params; what ProxySQL replaced in JSON has none."""
+    insert = b"INSERT INTO t VALUES (?,?,?,?,?,?,?)"
+    long = "x" * 70_000
+    given = [
+        ("LONGLONG", 8, "-7"), ("VAR_STRING", 253, "0x" + b"it's".hex()), ("DATETIME", 12, clock(2026, 11, 22, 10, 0, 1, 5).decode()),
+        ("DOUBLE", 5, "0.500000"), ("NULL", 3, None), ("NEWDECIMAL", 246, "1.50"), ("VARCHAR", 15, "é" + long),
+    ]  # fmt: skip
+    shown = [{"type": name, "value": value} for name, _, value in given]
+    execute = {"event": "COM_STMT_EXECUTE", "query": insert.decode(), "client_stmt_id": 3}
+    wrong = [{"type": "VARCHAR", "value": "caf\ufffd"}] * 7
+    path = json_lines(
+        tmp_path / "j.log",
+        [
+            {"event": "COM_STMT_PREPARE", "query": insert.decode(), "client_stmt_id": 3},
+            {**execute, "parameters": shown},
+            {**execute, "parameters": wrong},
+            {**execute, "parameters": [{"type": "unknown", "value": None}] * 7},
+            execute,
+        ],
+    )
+    binary = tmp_path / "b.log"
+    packed = values(*((code, None if value is None else value.encode()) for _, code, value in given))
+    at = 1718000000000000
+    binary.write_bytes(record(17, 3, at, insert) + record(16, 3, at + 10, insert, params=packed))
+    assert tape_of("proxysql", path, tmp_path)[1]["problems"] == {}
+    tape_of("proxysql", binary, tmp_path)
+    columns = f"command, params, flags & {FLAGS['placeholder']} != 0, stmt IS NULL"
+    with duckdb.connect() as con:
+        read = {
+            name: con.execute(
+                f"SELECT {columns} FROM '{tmp_path}/{name}.tape/events/*.parquet' ORDER BY start_ns"
+            ).fetchall()
+            for name in ("j.log", "b.log")
+        }
+    mask = types_of(read["b.log"][1][1], 4)
+    assert types_of(read["j.log"][1][1], 4) == mask  # the type of a NULL is not in JSON
+    assert read["j.log"][1][2:] == (False, False)
+    assert read["j.log"][0][2:] == (True, False)
+    assert [row[1:] for row in read["j.log"][2:]] == [(None, True, True)] * 3
+
+
+def types_of(params: bytes, null: int) -> bytes:
+    """Return params without the type of one value."""
+    begin = 1 + 1 + 1 + 4 + 1 + 1 + 2 * null
+    return params[:begin] + b"??" + params[begin + 2 :]
+
+
+def test_sampled_is_said(tmp_path: Path) -> None:
+    """--sampled N, and the admin port's variable: such a tape is never replayed; 1 is no sampling."""
+    path = json_lines(tmp_path / "a.log", [{"query": "SELECT 1"}])
+    _, info = tape_of("proxysql", path, tmp_path, sampled=10)
+    assert info["warnings"] == [
+        {
+            "kind": "query_sampled",
+            "text": "ProxySQL logged one event of 10 (mysql-eventslog_rate_limit): sessions have holes",
+        }
+    ]
+    assert (
+        capture_source(SOURCES["proxysql"], [str(path)], tmp_path / "b", Settings(extra={"sampled": 1}))["warnings"]
+        == []
+    )
+    with pytest.raises(InputError, match="--sampled: expected 1 or more"):
+        capture_source(SOURCES["proxysql"], [str(path)], tmp_path / "c", Settings(extra={"sampled": 0}))

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tell what ProxySQL left out of its events log: sampled by event, by query rules, or so it looks."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import duckdb
+
+from ...common.duck import load_sql
+from ...common.errors import InputError
+from ...schemas import ACTIONS
+from ..source import Settings, TapeWarning
+
+RATE, DEFAULT = "mysql-eventslog_rate_limit", "mysql-eventslog_default_log"
+EDGE = ACTIONS["begin"] | ACTIONS["commit"] | ACTIONS["rollback"] | ACTIONS["implicit_commit"]
+MIN_SEEN = 20
+MAX_SHARE = 0.2  # of executions without their prepare, or transactions without their end, in a log that has all events
+
+
+def log_settings(settings: Settings) -> dict[str, Any]:
+    """Return what is known of what the log holds: `sampled` (one event of so many), and `rules` that choose events.
+
+    Raises InputError for a --sampled that is no number of events.
+    """
+    said = settings.extra.get("sampled")
+    if said is not None and said < 1:
+        raise InputError(f"--sampled: expected 1 or more, found {said}")
+    server = settings.server or {}
+    variables = server.get("variables") or {}
+    found: dict[str, Any] = {}
+    rate = number(variables.get(RATE))
+    if said is not None or rate is not None:
+        found["sampled"] = max(said or 1, rate or 1)
+    if RATE in variables or DEFAULT in variables:
+        default = number(variables.get(DEFAULT)) or 0
+        rules = server.get("rules") or []
+        found["default_log"] = default
+        found["rules"] = sum(1 for _, log in rules if bool(log) != bool(default))
+    return found
+
+
+def number(text: object) -> int | None:
+    """Return a variable's value as a number, None where it is none."""
+    digits = str(text if text is not None else "")
+    return int(digits) if digits.isdigit() and len(digits) < 10 else None
+
+
+def sampling(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warnings of a log that is known to lack events."""
+    found = []
+    sampled = description.get("sampled", 1)
+    if sampled > 1:
+        text = f"ProxySQL logged one event of {sampled} (mysql-eventslog_rate_limit): sessions have holes"
+        found.append({"kind": "query_sampled", "text": text})
+    rules = description.get("rules", 0)
+    if description.get("default_log") == 0:
+        text = f"ProxySQL logs only what {rules:,} query rules name (mysql-eventslog_default_log = 0)"
+        found.append({"kind": "log_rules", "text": text})
+    elif rules:
+        text = f"{rules:,} of ProxySQL's query rules keep events out of its log (log = 0)"
+        found.append({"kind": "log_rules", "text": text})
+    return found
+
+
+def looks_sampled(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warning that the events of view `events` look sampled, where nobody has said so.
+
+    Looked at are executions whose session never prepared their statement before, in sessions that began behind the
+    first tenth of the log; and transactions that are followed by another BEGIN without an end.
+    """
+    if description.get("sampled", 1) > 1:
+        return []
+    executes, unprepared, begins, unended = con.execute(
+        load_sql("querytape.capture", "holes.sql"), {"begin": ACTIONS["begin"], "edge": EDGE}
+    ).fetchall()[0]
+    parts = []
+    if executes >= MIN_SEEN and unprepared > MAX_SHARE * executes:
+        parts.append(f"{unprepared:,} of {executes:,} prepared statements were executed and never prepared")
+    if begins >= MIN_SEEN and unended > MAX_SHARE * begins:
+        parts.append(f"{unended:,} of {begins:,} transactions have no end")
+    if not parts:
+        return []
+    text = (
+        f"{' and '.join(parts)}: it looks as if ProxySQL sampled the events (mysql-eventslog_rate_limit), which leaves"
+        " no mark in its log; --sampled N says so, --source with its admin port reads it"
+    )
+    return [{"kind": "looks_sampled", "text": text}]
