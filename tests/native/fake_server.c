@@ -215,6 +215,8 @@ static void answer_prepare(struct peer *p, const char *sql)
 
 static int answer(struct peer *p, const char *packet)
 {
+    if (packet[0] == p->server->drops)
+        return 0;
     switch (packet[0]) {
     case 0x16:
         answer_prepare(p, packet + 1);

@@ -28,6 +28,7 @@ struct fake_server {
     int listen_fd, port;
     int silent;          /* never greets */
     _Atomic int refuses; /* answers every login with error 1045 */
+    _Atomic int drops;   /* this command, where it is not 0, gets no answer: the connection is closed */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t idle;

@@ -193,6 +193,38 @@ static void logins_change_inside(void)
     replay_free(&r);
 }
 
+/* A connection that is lost in what was injected: the event behind it is not sent, and not taken for sent. */
+static void what_is_injected_may_lose_it(void)
+{
+    static const struct {
+        int drops;
+        struct planned event;
+    } CASES[] = {
+        {2, {.db = "other", .sql = "a", .len = 1}},
+        {3, {.clock_us = 5, .sql = "a", .len = 1}},
+        {3, {.insert_id = 5, .sql = "a", .len = 1}},
+        {0x1b, {.sql = "INSERT a; INSERT b", .len = 18}},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct planned e = CASES[i].event;
+        struct replay r;
+        replay_init(&r);
+        r.options.pace = QT_PACE_NONE;
+        r.server.drops = CASES[i].drops;
+        replay_session(&r, 1, 0, 2, NULL);
+        e.session = e.seq = e.command = 1;
+        replay_put(&r, &e);
+        event(&r, 1, 2, "b");
+        replay_run(&r);
+        CHECK_TEXT(replay_find(&r, 1, 1)->reason, "connection_lost");
+        CHECK_INT(replay_count(&r, "not_sent", "connection_lost"), 2);
+        CHECK_INT(r.stats.sessions_lost, 1);
+        CHECK_INT(r.stats.injected, 1);
+        CHECK_INT(fake_count(&r.server, 3, e.sql), 0);
+        replay_free(&r);
+    }
+}
+
 int main(void)
 {
     RUN(sessions_are_reopened);
@@ -203,5 +235,6 @@ int main(void)
     RUN(overload_has_a_policy);
     RUN(kill_is_mapped);
     RUN(logins_change_inside);
+    RUN(what_is_injected_may_lose_it);
     return 0;
 }

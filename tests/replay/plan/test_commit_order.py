@@ -63,6 +63,13 @@ def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
     assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, f"{min(a, b)}:1 {max(a, b)}:1", None]
 
 
+def test_the_engine_knows_how_many_places_there_are(tmp_path: Path) -> None:
+    """Three for each table of the tape, for all tables and for the unknown ones."""
+    events = [event(1, 0, 1, "update a set x = 1"), event(1, 2, 3, "select * from a join b")]
+    plan = planned(tmp_path, events, ORDERED, catalog=CATALOG)
+    assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (FIRST + 2), int)
+
+
 def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
     """Its COMMIT is one commit on each of its tables; its statements are none, and what it only read neither."""
     found = waits(
