@@ -116,6 +116,7 @@ ROOMS = {
             ("analyze/sql/report/*.sql", "analyze/sql/*.sql"),
             (
                 "tests/analyze/test_golden.py",
+                "tests/analyze/test_golden_varied.py",
                 "tests/analyze/test_answers.py",
                 "tests/analyze/test_answers_edges.py",
                 "tests/analyze/test_pipeline.py",

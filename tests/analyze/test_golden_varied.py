@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every analysis of two rounds a side of a run in which much differs, against answers that were looked at.
+
+What test_golden.py's small tape has not: many ratios a digest, ties, each side's errors, rows, warnings and checksums,
+events that were not sent on one side, each cause of lateness, stalls of several sessions, waits for other commits.
+QT_GOLDEN=write writes golden_varied.json again: look at what changed before it is committed.
+"""
+
+import hashlib
+import json
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import Report, build
+from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
+from querytape.analyze.pipeline import prepare
+
+from tests.analyze.test_golden import plain
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import MS, T0, make_tape
+
+GOLDEN = Path(__file__).parent / "golden_varied.json"
+EVENTS, SESSIONS, DIGESTS = 900, 6, 7
+TEXTS = ("SELECT a FROM t", "SELECT b FROM u", "UPDATE t SET a = 1", "INSERT INTO u VALUES (1)", "DELETE FROM t", "BEGIN", "COMMIT")  # fmt: skip
+KINDS = ("read", "read", "write", "write", "write", "transaction", "transaction")
+ERRORS = {1205: "Lock wait timeout", 1213: "Deadlock found", 1062: "Duplicate entry '7'"}
+
+
+def tape_events() -> list[dict[str, Any]]:
+    """Return events of sessions in an odd order, with what the original server said of them."""
+    chance = random.Random(11)
+    found: list[dict[str, Any]] = []
+    for number in range(EVENTS):
+        kind = chance.choice((0, 0, 0, 1, 1, 2, 3, 4, 5, 6))
+        found.append(
+            {
+                "session": 1 + chance.randrange(SESSIONS),
+                "start_ns": T0 + number * 10 * MS + chance.randrange(5 * MS),
+                "duration_ns": int(MS * 1.5**kind * chance.lognormvariate(0, 0.4)),
+                "statement": TEXTS[kind],
+                "digest": f"{kind:016x}",
+                "class": KINDS[kind],
+                "user": ("app", "batch", "root")[kind % 3],
+                "db": ("shop", "crm")[kind % 2],
+                "rows_sent": kind + 1 if kind < 2 else 0,
+                "rows_affected": 0 if kind < 2 else kind % 3,
+                "warnings": number % 50 == 0,
+                "errno": 1062 if kind == 3 and number % 9 == 0 else 0,
+                "checksum": f"{number % 5:08x}" if kind < 2 else None,
+            }
+        )
+    return found
+
+
+def outcome(event: dict[str, Any], side: int, number: int, chance: random.Random) -> dict[str, Any]:
+    """Return what became of an event on a side, 0 or 1."""
+    kind, due = int(event["digest"], 16), event["start_ns"] - T0
+    row: dict[str, Any] = {"session": event["session"]}
+    if chance.random() < 0.01 * (1 + side):
+        return row | {"status": "not_sent", "reason": ("stopped", "connection_lost", "not_prepared")[number % 3]}
+    if number % 83 == 7:
+        return row | {"status": "filtered", "reason": "write"}
+    queued = due + (3 * MS if number % 97 == 5 else -MS)
+    free = due + (8 * MS if number % 61 == 9 + side else -2 * MS)
+    sent = max(due, queued, free) + chance.randrange(50_000)
+    took = max(int(MS * 1.5**kind * (1 + 0.3 * side * (kind == 2)) * chance.lognormvariate(0, 0.5)), 1000)
+    if 400 <= number < 404 + 4 * side or (number in (700, 701, 800) and side):
+        took += 1_300 * MS
+    row |= {"due_ns": due, "queued_ns": queued, "free_ns": free, "sent_ns": sent, "first_ns": sent + took // 2}
+    row |= {
+        "rows_sent": event["rows_sent"],
+        "rows_affected": event["rows_affected"],
+        "warnings": int(event["warnings"]),
+    }
+    row |= {"checksum": event["checksum"], "bytes_received": 100 * kind, "errno": event["errno"]}
+    row["done_ns"] = sent + took
+    row["order_ns"] = 2 * MS if number % 41 == 0 else None
+    if number % 71 == 3 * side + 2:
+        row |= {"rows_sent": row["rows_sent"] + 1 + side}
+    if number % 73 == 5 * side + 1:
+        row |= {"rows_affected": row["rows_affected"] + 1}
+    if number % 79 == 2 * side + 3 and row["checksum"]:
+        row |= {"checksum": "ffffffff"}
+    if number % 67 == 4 * side:
+        row |= {"warnings": row["warnings"] + 2}
+    if number % 37 == side + 1:
+        errno = sorted(ERRORS)[(number + side * (number % 2)) % 3]
+        row |= {"errno": errno, "error": ERRORS[errno], "rows_sent": None, "checksum": None}
+    elif row["errno"]:
+        row |= {"error": ERRORS[row["errno"]]}
+    if number == 500 + side:
+        row |= {"done_ns": None, "errno": None}
+    return row
+
+
+def shortened(rows: Any) -> Any:
+    """Return a long table as every 25th of its rows, and a hash of them all."""
+    if len(rows) <= 80:
+        return rows
+    return {"sha256": hashlib.sha256(json.dumps(rows).encode()).hexdigest(), "every_25th": rows[::25]}
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The runs compared; read it, change nothing."""
+    folder = tmp_path_factory.mktemp("varied")
+    events = tape_events()
+    tape = make_tape(folder / "t.tape", events, known_columns=["errno", "rows_sent"], measuring_point="server")
+    runs: list[list[Path]] = [[], []]
+    for side in (0, 1):
+        for turn in (0, 1):
+            chance = random.Random(100 * side + turn)
+            rows = [outcome(event, side, number, chance) for number, event in enumerate(events)]
+            name = f"{'ab'[side]}{turn}.run"
+            sessions = {"opened": SESSIONS, "opened_ahead": 1, "failed": side, "lost": turn, "in_transaction_at_end": 0}
+            runs[side].append(make_run(folder / name, tape, rows, sessions=sessions))
+    return build(tape, *runs)
+
+
+def test_golden(varied: Report) -> None:
+    """Each analysis gives what it gave."""
+    database = open_analysis()
+    prepare(database, varied)
+    found = {name: database.query(f"report/{name}") for name in (*DETAILS, *VERDICTS)}
+    database.close()
+    found.update(varied.answers)
+    got = {name: shortened(rows) for name, rows in json.loads(json.dumps(plain(found), default=str)).items()}
+    if os.environ.get("QT_GOLDEN") == "write":
+        GOLDEN.write_text(json.dumps(got, indent=0) + "\n")
+    wanted = json.loads(GOLDEN.read_text())
+    assert set(got) == set(wanted)
+    for name, rows in wanted.items():
+        assert got[name] == rows, name
