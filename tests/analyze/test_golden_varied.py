@@ -117,7 +117,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
             name = f"{'ab'[side]}{turn}.run"
             sessions = {"opened": SESSIONS, "opened_ahead": 1, "failed": side, "lost": turn, "in_transaction_at_end": 0}
             runs[side].append(make_run(folder / name, tape, rows, sessions=sessions))
-    return build(tape, *runs)
+    return build(tape, runs[0], runs[1])
 
 
 def test_golden(varied: Report) -> None:
