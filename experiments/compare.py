@@ -82,14 +82,22 @@ def run_comparison(
             )
 
 
-def set_back_caches(plan: ComparePlan, folder: Path, make_options: MakeOptions, say: Callable[[str], None]) -> None:
-    """Set query caches back that a comparison which was killed left off. Raises TargetError where that fails."""
-    for kept in sorted(folder.glob(f"[ab]*.{KEPT}")):
-        if plan.targets[kept.name[0]].startswith("sandbox"):
+def set_back_caches(
+    plan: ComparePlan, folder: Path, make_options: MakeOptions, say: Callable[[str], None], prefix: str = ""
+) -> None:
+    """Set query caches back that a comparison which was killed left off. Raises TargetError where that fails.
+
+    `prefix`: of the names of its files, where they are not in a folder of its own (--quick).
+    """
+    for kept in sorted(path for path in folder.glob("*") if path.name.startswith(prefix)):
+        side = kept.name.removeprefix(prefix)
+        if side[:1] not in SIDES or not side.endswith(f".{KEPT}"):
+            continue
+        if plan.targets[side[0]].startswith("sandbox"):
             kept.unlink()  # that server is gone
             continue
-        with make_options(kept.name[0], folder / "again.run") as options:
-            target = options.target if kept.name[1] == "." else options.reads_to
+        with make_options(side[0], folder / "again.run") as options:
+            target = options.target if side[1] == "." else options.reads_to
             if target is not None:
                 set_back(target, kept, say)
 

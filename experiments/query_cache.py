@@ -60,12 +60,18 @@ def set_back(target: Target, kept: Path, say: Callable[[str], None]) -> None:
     if not kept.exists():
         return
     try:
-        before = json.loads(kept.read_text(encoding="utf-8"))["query_cache_type"]
+        said = json.loads(kept.read_text(encoding="utf-8"))
+        before, name = said["query_cache_type"], said["target"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise TargetError(f"{kept}: not what --query-cache off keeps: {error}") from error
     if before not in TYPES:
         raise TargetError(f"{kept}: not what --query-cache off keeps")
     statement = f"SET GLOBAL query_cache_type = {before}"
+    if name != target.name:
+        by_hand = f"do it by hand: {statement}; then remove {kept}"
+        raise TargetError(
+            f"{printable(str(name), 100)}: its query cache is still off; {target.name} is another server; {by_hand}"
+        )
     try:
         with closing(target.connect()) as con:
             _change(con, statement, target, OFF)
@@ -73,7 +79,7 @@ def set_back(target: Target, kept: Path, say: Callable[[str], None]) -> None:
                 raise TargetError("it did not take it")
     except TargetError as error:
         raise TargetError(
-            f"{target.name}: its query cache is still off: {error}; do it by hand: {statement}"
+            f"{target.name}: its query cache is still off: {error}; do it by hand: {statement}; then remove {kept}"
         ) from error
     kept.unlink()
     say(f"{target.name}: query_cache_type is {before} again")

@@ -11,9 +11,9 @@ import click
 from ...analyze import Settings, build
 from ...common.errors import InputError
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison, set_back_caches
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
-from ...experiments.nightly import finish_night, one_night, prune
+from ...experiments.nightly import finish_night, left_off, one_night, prune
 from ...experiments.query_cache import KEPT, MODES, query_cache
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
@@ -149,12 +149,25 @@ def run_night(
 ) -> int:
     """Compare into a new folder of today; remove the oldest ones once that is complete. Return the exit code."""
     with one_night(folder) as night:
+        set_back_nights(folder, tape, replay_options, options)
         options["json_file"] = options["json_file"] or night / "report.json"
         code = compare(tape, replay_options, night, options)
         finish_night(night, code)
         for path in prune(folder, keep):
             click.echo(f"removed {path}: {keep} newer nights are complete", err=True)
     return code
+
+
+def set_back_nights(folder: Path, tape: Path | None, replay_options: tuple[str, ...], options: dict[str, Any]) -> None:
+    """Set query caches back that earlier nights left off when they were killed, and say so.
+
+    A night's own plan says how to reach its servers; --quick has none before its end, then this night's does.
+    """
+    for night, place, prefix in left_off(folder):
+        say(f"{night.name} was killed while a query cache was off ({place})")
+        kept = is_comparison(night)
+        plan = ComparePlan.read(night / PLAN_FILE) if kept else plan_of(tape, replay_options, night / "again", options)
+        set_back_caches(plan, place, options_maker(plan), say, prefix)
 
 
 def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> int:
@@ -182,10 +195,11 @@ def compare_samples(
     if wrong := [name for name in NOT_QUICK if options[name] is not None]:
         raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
     plan = plan_of(tape, replay_options, output, options)
+    make_options = options_maker(plan)
+    set_back_caches(plan, output.absolute().parent, make_options, say, f"{output.name}-")
     refuse_existing(output)
     complete_tape(plan.tape)
     options["html"] = options["html"] or output / "report.html"
-    make_options = options_maker(plan)
     with ExitStack() as stack:
         sides = {side: stack.enter_context(make_options(side, output)) for side in SIDES}
         if any(each.allow_writes or each.reads_to for each in sides.values()):

@@ -99,7 +99,7 @@ def test_what_was_killed_is_set_back_later(tmp_path: Path) -> None:
     """The file of a killed comparison is enough; where it can't be set back, the file stays and the error has the words."""
     kept = tmp_path / "a.query_cache.json"
     set_back(Server("OFF"), kept, lambda text: None)  # type: ignore[arg-type]
-    kept.write_text('{"query_cache_type": "DEMAND"}')
+    kept.write_text('{"query_cache_type": "DEMAND", "target": "db:3306"}')
     refusing: Any = Server("OFF", refuses="SET GLOBAL")
     with pytest.raises(TargetError, match=r"still off: .*1227.*do it by hand: SET GLOBAL query_cache_type = DEMAND"):
         set_back(refusing, kept, lambda text: None)
@@ -108,7 +108,18 @@ def test_what_was_killed_is_set_back_later(tmp_path: Path) -> None:
     set_back(server, kept, lambda text: None)
     assert server.kind == "DEMAND"
     assert not kept.exists()
-    for wrong in ("", "{}", "[]", '{"query_cache_type": "1; DROP TABLE t"}'):
+    kept.write_text('{"query_cache_type": "DEMAND", "target": "other:3306"}')
+    with pytest.raises(
+        TargetError, match=r"other:3306: its query cache is still off; db:3306 is another server; do it by"
+    ):
+        set_back(server, kept, lambda text: None)
+    for wrong in (
+        "",
+        "{}",
+        "[]",
+        '{"query_cache_type": "ON"}',
+        '{"query_cache_type": "1; DROP TABLE t", "target": "db:3306"}',
+    ):
         kept.write_text(wrong)
         with pytest.raises(TargetError, match="not what --query-cache off keeps"):
             set_back(server, kept, lambda text: None)
