@@ -91,7 +91,7 @@ def _untold(report: Report) -> str:
         return ""
     text, lost = printable(entry["text"], TEXT_SHOWN), duration(entry["pair"]["lost_ns"])
     cause = next(differences_of(report, entry["digest"]), None)
-    perhaps = f"; but {cause.text}" if cause else ""
+    perhaps = f"; perhaps because {cause.text}" if cause else ""
     return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']}{perhaps})."
 
 

@@ -30,7 +30,9 @@ SETTINGS = (
     "SET SESSION information_schema_stats_expiry = 0",
     "SET SESSION max_execution_time = 20000",
     "SET SESSION max_statement_time = 20",
+    "SET SESSION sort_buffer_size = 1048576",  # a server that sorts with less can't sort these lists (error 1038)
 )
+BACK = "SET SESSION sort_buffer_size = DEFAULT"  # it counts for query plans
 
 
 class Fact(NamedTuple):
@@ -208,27 +210,34 @@ def keep_schema_facts(
 
 def collect(server: "Connection[Any]", schemas: Mapping[str, str]) -> Iterator[Fact]:
     """Yield the facts of the tape's schemas, and as `problem` what could not be learned."""
-    for statement in SETTINGS:
-        with suppress(pymysql.Error), server.cursor() as cursor:
-            cursor.execute(statement)
+    _set(server, *SETTINGS)
     there = dict(list(schemas.items())[:MAX_SCHEMAS])
     if len(schemas) > MAX_SCHEMAS:
         yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were looked at")
     yield from _default_collations(server)
-    for source in SOURCES if there else ():
+    for number, source in enumerate(SOURCES if there else ()):
         try:
             yield from _facts(server, source, there)
         except (pymysql.Error, OSError, TypeError, ValueError, LookupError) as error:
             if not source.optional:
-                yield problem(f"{source.place}: {fault_text(error)}")
+                yield problem(f"{source.place}: {fault_text(error)}", source.kind)
             if not server.open:
-                yield problem("the connection was lost: what follows was not looked at")
+                for kind in dict.fromkeys(left.kind for left in SOURCES[number:]):
+                    yield problem("the connection was lost: what follows was not looked at", kind)
                 return
+    _set(server, BACK)
 
 
-def problem(text: str) -> Fact:
-    """Return a sentence on what is not known as a row of its own."""
-    return Fact("problem", "", "", text[:MAX_VALUE], {})
+def _set(server: "Connection[Any]", *statements: str) -> None:
+    """Change what a server lets be changed of this session."""
+    for statement in statements:
+        with suppress(pymysql.Error, OSError), server.cursor() as cursor:
+            cursor.execute(statement)
+
+
+def problem(text: str, kind: str | None = None) -> Fact:
+    """Return a sentence on what is not known as a row of its own. `kind`: of the objects of which some are unknown."""
+    return Fact("problem", "", "", text[:MAX_VALUE], {"unknown": kind} if kind else {})
 
 
 def _default_collations(server: "Connection[Any]") -> Iterator[Fact]:
@@ -257,7 +266,7 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
         )
         rows: Sequence[Sequence[Any]] = cursor.fetchall()
     if len(rows) > MAX_ROWS:
-        yield problem(f"{source.place}: only the first {MAX_ROWS:,} rows were looked at")
+        yield problem(f"{source.place}: only the first {MAX_ROWS:,} rows were looked at", source.kind)
     tape_names: dict[str, list[str]] = {}
     for name, there in schemas.items():
         tape_names.setdefault(there.lower(), []).append(name)

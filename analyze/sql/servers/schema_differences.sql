@@ -38,7 +38,11 @@ WITH objects AS (
     FROM schema_fact WHERE kind NOT IN ('problem', 'charset')
     GROUP BY ALL
 ),
-counts AS (SELECT run, kind, count(*) AS n FROM objects GROUP BY ALL),
+-- Of what a server did not tell, or not wholly, nothing is lacking.
+unknown AS (
+    SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind
+    FROM schema_fact WHERE kind = 'problem'
+),
 pairs AS (
     SELECT coalesce(a.kind, b.kind) AS kind, coalesce(a.db, b.db) AS db, coalesce(a.tbl, b.tbl) AS tbl,
         coalesce(a.name, b.name) AS name, coalesce(a.shown_db, b.shown_db) AS shown_db,
@@ -54,6 +58,7 @@ lacking AS (
     SELECT p.*, CASE WHEN a IS NULL THEN 'a_lacks' ELSE 'b_lacks' END AS what
     FROM pairs AS p
     WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule')
+        AND NOT EXISTS (FROM unknown AS u WHERE u.kind = p.kind AND u.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END)
         AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))

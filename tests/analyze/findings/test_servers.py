@@ -165,6 +165,22 @@ def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -
     )
 
 
+def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -> None:
+    """Indexes that could not be read are said to be unknown; a table that the server does not list is lacking."""
+    rows = [("schema", "", ""), ("table", "orders", ""), ("table", "users", ""), ("index", "orders", "k_user")]
+    told = [f"('{kind}', 'shop', '{tbl}', '{name}', '{{}}')" for kind, tbl, name in rows]
+    refused = "('problem', '', '', 'STATISTICS: 1038 Out of sort memory', '{\"unknown\": \"index\"}')"
+    for hostile in ("", ", ('problem', '', '', 'x', '{')"):
+        a, b = (
+            f"(FROM (VALUES {', '.join(some)}{hostile}) AS v(kind, db, tbl, name, facts))"
+            for some in (told, [told[0], told[1], refused])
+        )
+        for sides, lacking in (((a, b), "B"), ((b, a), "A")):
+            found = compare_servers(database, *(Side({}, side) for side in sides))
+            assert texts(found) == [f"{lacking} lacks the table users"]
+            assert "1038" in (found.problem or "")
+
+
 @pytest.mark.parametrize("facts", ["{", "[]", "[" * 100_000, None])
 def test_hostile_facts_are_none(facts: Any) -> None:
     """What is no object has no facts."""
