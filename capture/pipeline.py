@@ -5,19 +5,21 @@ names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> 
 """
 
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from ..common.errors import InputError, NativeFault
+from ..common.files import hold
 from ..common.signals import stop_on_signals
 from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
 from .open_sessions import Told, describe_state, tell_reader
+from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
 from .tape_writer import Source, Stop, new_tape, open_storage, record
 
@@ -27,21 +29,23 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
 
     Raises InputError where a file cannot be read, `path` exists, or there is no event (no tape is left then).
     """
-    check_files(names)
+    check_files(names, follow=settings.follow is not None)
     ordered = order_by_time([as_input(name) for name in names], kind.first_time)
     reader = open_reader(kind, ordered, settings)
     stop = Stop(reader)
     try:
         told = tell_reader(reader, settings.open_sessions, ordered) if settings.open_sessions else None
-        watch = watcher(kind, settings, reader, path, total_bytes(ordered))
+        endless = settings.endless is not None or kind.live(settings)
+        watch = watcher(kind, settings, reader, path, None if endless else total_bytes(ordered))
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
             new_tape(path)
-            with open_storage(path, threads=1) as con:
+            with hold(path), open_storage(path, threads=1) as con:
                 info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path, settings)
                 info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
-                warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=kind.live(settings))]
+                warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
+                warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
                 warnings += judged(con, kind, path, info, settings, told)
                 con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings)
@@ -80,8 +84,11 @@ def judged(
     return warnings
 
 
-def check_files(names: Sequence[str]) -> None:
-    """Raise InputError unless every name is a readable, non-empty file (or one single "-")."""
+def check_files(names: Sequence[str], *, follow: bool = False) -> None:
+    """Raise InputError unless every name is a readable, non-empty file (or one single "-").
+
+    `follow`: one that is empty will grow.
+    """
     if len(set(names)) != len(names):
         raise InputError("the same file is named twice: its events would be on the tape twice")
     for name in names:
@@ -90,7 +97,7 @@ def check_files(names: Sequence[str]) -> None:
             continue
         if not path.exists():
             raise InputError(f"{name}: no such file")
-        if path.is_file() and path.stat().st_size == 0:
+        if path.is_file() and path.stat().st_size == 0 and not follow:
             raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
 
 
@@ -172,6 +179,18 @@ def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats
         f"{what}: not {kind.title}, or one without events: expected {expected}, found none in"
         f" {stats.bytes_parsed:,} bytes (no tape was written)"
     )
+
+
+def truncation_warnings(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warning that a followed log was truncated and nothing says what had been written until then."""
+    n = description.get("truncations_without_copy", 0)
+    if not n:
+        return []
+    text = (
+        f"the log was truncated {n:,} times and no copy of it was found next to it: what was written just before may be"
+        " missing"
+    )
+    return [{"kind": "truncated_log", "text": text}]
 
 
 def stop_warnings(info: dict[str, Any], *, live: bool) -> list[TapeWarning]:

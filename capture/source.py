@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..native.bindings.parsers import Follow
 from ..native.bindings.reader import Reader, ReaderStats
 from ..servers.open_sessions import OpenSessions
 
@@ -30,6 +31,23 @@ class Option:
     metavar: str | None = None
 
 
+PART_EVERY_NS = 5_000_000_000
+
+
+@dataclass(frozen=True)
+class Endless:
+    """How a capture without an end publishes: a part at latest every `part_every_ns`.
+
+    `keep_ns`: parts whose events are older than this are dropped, None = never. `follow`: the last file is followed by
+    its name as it grows; else the source is live. `from_end`: what that file holds already is passed over.
+    """
+
+    part_every_ns: int = PART_EVERY_NS
+    keep_ns: int | None = None
+    follow: bool = True
+    from_end: bool = False
+
+
 @dataclass(frozen=True)
 class Settings:
     """How to capture. `timezone_ns`: offset of local times from UTC, None = as the input shows it.
@@ -38,7 +56,7 @@ class Settings:
     `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
     server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
     is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server
-    had when it was asked.
+    had when it was asked. `endless`: of a log that is followed, or a live source.
     """
 
     timezone_ns: int | None = None
@@ -48,6 +66,14 @@ class Settings:
     not_threads: tuple[int, ...] = ()
     judge: "Callable[[duckdb.DuckDBPyConnection], tuple[dict[str, Any], list[TapeWarning]]] | None" = None
     open_sessions: OpenSessions | None = None
+    endless: Endless | None = None
+
+    @property
+    def follow(self) -> Follow | None:
+        """How the native reader follows the last file; None where it does not."""
+        if self.endless is None or not self.endless.follow:
+            return None
+        return Follow(self.endless.part_every_ns / 1e9, self.endless.from_end)
 
 
 def sniff_pattern(pattern: bytes) -> Callable[[bytes], int]:
@@ -78,7 +104,7 @@ class SourceKind:
     show local times. `look_for_holes` makes warnings of the events, as view `events`, and a reader's description. `ask`
     asks what --source names where that is no MySQL server: it gets the URL and --ask-password, and returns `server` of
     tape.json, None where it is one. `live`: whether the input has no end. `time_is_up` is called when a capture begins
-    and returns a function that says whether it must end.
+    and returns a function that says whether it must end. `follows`: whether a growing file of it can be followed.
     """
 
     name: str
@@ -97,4 +123,5 @@ class SourceKind:
     live: Callable[[Settings], bool] = field(default=lambda settings: False)
     look_for_holes: "Callable[[duckdb.DuckDBPyConnection, Mapping[str, Any]], list[TapeWarning]] | None" = None
     ask: Callable[[str, bool], dict[str, Any] | None] = field(default=lambda url, ask_password: None)
+    follows: bool = False
     time_is_up: Callable[[Settings], Callable[[], bool]] = field(default=lambda settings: lambda: False)

@@ -25,6 +25,7 @@ from ..common.version import __version__
 from ..native.bindings.reader import Reader, ReaderStats
 from ..native.bindings.streams import Stream
 from ..schemas import FORMAT_VERSION, select_list
+from .publishing import Publisher
 from .source import Settings, SourceKind
 
 # A part is one file: the most that a kill can lose.
@@ -84,26 +85,35 @@ def record(
     """
     info = start_info(source)
     write_json(path / "tape.json", info)
-    hashes = FileHashes(source.files)
+    settings = source.settings
+    # What grows has no hash.
+    followed = source.files[-1] if settings.follow is not None else None
+    hashes = FileHashes(source.files if followed is None else source.files[:-1])
     hashes.start()
+    publisher = Publisher(path, info, settings.endless, followed)
     # A part is written as it comes, and a row of any size must pass: DuckDB's own bound. What sorts comes afterwards.
     con.execute("RESET memory_limit")
     for number in count():
-        part = path / "events" / f"part-{number:05d}.parquet"
-        rows = _write_watched(con, reader, part, watch, stop, source.settings.not_threads)
-        if rows:
-            info["parts"].append(part_entry(con, path, part))
-            info["largest_event"] = reader.stats().largest
-            write_json(path / "tape.json", info)
-        write_rows(con, reader.problems(), path / "problems" / part.name)
+        part = path / "events" / (f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number))
+        rows = _write_watched(con, reader, part, watch, stop, settings.not_threads)
+        problems = write_rows(con, reader.problems(), path / "problems" / part.name)
         write_rows(con, reader.sessions(), path / "facts" / part.name)
+        publisher.publish(part_entry(con, path, part) if rows else None, problems, reader)
         if reader.stats().finished:
             break
     info["files"] = hashes.ended(give_up=stop.was_asked)
+    if followed is not None:
+        info["files"] += publisher.files(reader)[len(source.files) - 1 :]
+    info.pop("published", None)
     info["not_understood_bytes"] = reader.stats().not_understood
     info["stopped"] = stop.was_asked
-    info.update(end_info(reader, source.settings))
+    info.update(end_info(reader, settings))
     return info
+
+
+def endless_name(number: int) -> str:
+    """Return the name of a part, so that their order is that of the names however many there are."""
+    return f"part-{number:010d}.parquet"
 
 
 class Stop:
@@ -167,17 +177,19 @@ def write_part(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path, not_
         stream.close()
 
 
-def write_rows(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path) -> None:
-    """Write a stream of problems or session facts as one file, where it has any row."""
+def write_rows(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path) -> int:
+    """Write a stream of problems or session facts as one file, where it has any row; return how many."""
     con.register("incoming", stream)
     try:
         con.execute("CREATE OR REPLACE TEMP TABLE arrived AS FROM incoming")
     finally:
         con.unregister("incoming")
         stream.close()
-    if con.execute("SELECT count(*) FROM arrived").fetchall()[0][0]:
+    rows = int(con.execute("SELECT count(*) FROM arrived").fetchall()[0][0])
+    if rows:
         write_parquet(con, "FROM arrived", final)
     con.execute("DROP TABLE arrived")
+    return rows
 
 
 def part_entry(con: duckdb.DuckDBPyConnection, tape: Path, part: Path) -> dict[str, Any]:

@@ -17,7 +17,8 @@ MEGABYTE = 1_000_000
 class CaptureProgress:
     """Shows bytes, MB/s, events and the time left; a context manager."""
 
-    def __init__(self) -> None:
+    def __init__(self, line_every_s: float = 1) -> None:
+        self._line_every_s = line_every_s
         self._terminal = sys.stderr.isatty()
         self._bar: Progress | None = None
         self._task: Any = None
@@ -44,7 +45,7 @@ class CaptureProgress:
             self._bar.update(self._task, completed=stats.bytes_read, events=f"{stats.events:,}")
             return
         now = time.monotonic()
-        if now - self._last_line >= 1:
+        if now - self._last_line >= self._line_every_s:
             self._last_line = now
             click.echo(line(stats.bytes_read, total, stats.events, now - self._start), err=True)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make private folders, and write files whole or not at all: a kill leaves no half file."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -135,6 +136,34 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
     with publish(path) as temporary:
         text = json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
         temporary.write_text(LONE_SURROGATE.sub(_as_escape, text), encoding="utf-8")
+
+
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Mark a folder as being written, as long as the block or its process lives (flock)."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def is_held(folder: Path) -> bool:
+    """Tell whether somebody writes a folder now: a killed writer does not. False where that cannot be asked."""
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(handle)
+    return False
 
 
 def cache_folder() -> Path:

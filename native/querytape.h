@@ -26,7 +26,8 @@ enum qt_code {
     QT_EFORMAT = 3,  /* the input is not of the kind that was named */
     QT_ENOMEM = 4,
     QT_ECONNECT = 5, /* the server could not be reached or refused us */
-    QT_ESTATE = 6    /* called at the wrong time */
+    QT_ESTATE = 6,   /* called at the wrong time */
+    QT_EAGAIN = 7    /* inside a reader: nothing more for now */
 };
 
 struct qt_error {
@@ -249,6 +250,9 @@ struct qt_log_options {
     int32_t max_event; /* bytes of one event that are kept at most, the rest is cut and marked; 0 = 1100 MiB */
     struct qt_input *const *opened; /* for each path one that is open already, or NULL: the reader's from now on, also
                                      * where opening it fails. May be NULL */
+    int32_t follow;                 /* the last path is followed as `tail -F` does, until qt_reader_stop */
+    int32_t from_end;               /* of that: what it holds already is passed over */
+    int64_t part_ns;                /* following: a part is closed at latest after this time; 0 = 5 s */
 };
 
 /* ---- slow logs (slowlog/slowlog.c) -------------------------------------------------------------------------- */

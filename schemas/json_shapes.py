@@ -60,6 +60,23 @@ SHAPES: dict[str, dict[str, Any]] = {
             "not_restored": {"*": "count"},
             "not_shown": ["text"],
         },
+        "published": {
+            "?": True,
+            "at": "text?",
+            "last_ns": "time?",
+            "events": "count",
+            "bytes_read": "count",
+            "file": "text?",
+            "file_bytes": "count?",
+        },
+        "dropped": {
+            "?": True,
+            "parts": "count",
+            "events": "count",
+            "problems": "count",
+            "before_ns": "time",
+            "keep_ns": "count?",
+        },
         "read_in_several_ways": "count?",
         "quick": {
             "?": True,

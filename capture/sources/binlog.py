@@ -26,7 +26,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
             raise InputError(
                 f"{name}: a binary log as the server writes it: run mysqlbinlog on it, and capture the output"
             )
-    return open_binlog(names, settings.timezone_ns)
+    return open_binlog(names, settings.timezone_ns, follow=settings.follow)
 
 
 def missing(description: Mapping[str, Any]) -> list[TapeWarning]:
@@ -59,4 +59,5 @@ Examples:
     open=open_source,
     sniff=sniff,
     warnings=missing,
+    follows=True,
 )

@@ -15,7 +15,7 @@ ROW = (
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of general logs, in the order given."""
-    return open_general(names, settings.timezone_ns)
+    return open_general(names, settings.timezone_ns, follow=settings.follow)
 
 
 KIND = SourceKind(
@@ -33,4 +33,5 @@ Examples:
     expected="rows with a time, a thread id and a command such as Query or Connect",
     open=open_source,
     sniff=sniff_pattern(ROW),
+    follows=True,
 )

@@ -9,7 +9,7 @@ from typing import Any
 from ...common.errors import InputError
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
-from ..source import Option, Settings, SourceKind, TapeWarning
+from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
 # pcap with microseconds and nanoseconds in both byte orders, and pcapng.
@@ -33,6 +33,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         interface,
         extra.get("user"),
         extra.get("max_memory") or 256 << 20,
+        (settings.endless or Endless()).part_every_ns / 1e9,
         keylog=extra.get("keylog"),
         keylog_grows=bool(interface) or not all(Path(name).is_file() for name in names),
     )

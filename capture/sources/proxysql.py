@@ -7,7 +7,7 @@ from typing import Any
 
 from ...common.errors import InputError
 from ...native.bindings.inputs import heads
-from ...native.bindings.parsers import open_proxysql
+from ...native.bindings.parsers import Follow, open_proxysql
 from ...native.bindings.reader import Reader
 from ...servers.proxysql_admin import describe_proxysql
 from ...servers.target import parse_target
@@ -85,20 +85,25 @@ def sniff(first: bytes) -> int:
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of events logs. Raises InputError where both formats are given, or --sampled is no number."""
     known = log_settings(settings)
-    reader = open_log(names)
+    reader = open_log(names, settings.follow)
     reader.more = known
     return reader
 
 
-def open_log(names: Sequence[str]) -> Reader:
-    """Return a reader of events logs of one format."""
+def open_log(names: Sequence[str], follow: Follow | None = None) -> Reader:
+    """Return a reader of events logs of one format; of a log that is followed, the binary one."""
     looked_at = heads(names, 16)
     binary = [name for name, first in looked_at if BINARY.match(first)]
-    if not binary:
+    if follow and any(first and name not in binary for name, first in looked_at):
+        raise InputError(
+            "an events log in JSON cannot be followed: it is sorted as a whole; ProxySQL's binary format"
+            " (mysql-eventslog_format = 1) can"
+        )
+    if not binary and not follow:
         return open_json(names, VALUES)
-    if len(binary) < len(looked_at):
+    if len(binary) < len(looked_at) and not follow:
         raise InputError("events logs in JSON and in binary cannot be mixed on one tape")
-    return open_proxysql(names)
+    return open_proxysql(names, follow=follow)
 
 
 def ask(url: str, ask_password: bool) -> dict[str, Any] | None:
@@ -124,6 +129,7 @@ Examples:
     sniff=sniff,
     measuring_point="proxy",
     local_times=False,
+    follows=True,
     warnings=sampling,
     look_for_holes=looks_sampled,
     ask=ask,

@@ -29,7 +29,9 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     looked_at = heads(names, 64)
     aurora = [name for name, first in looked_at if AURORA.match(first)]
     if not aurora:
-        return open_server_audit(names, settings.timezone_ns, limit)
+        return open_server_audit(names, settings.timezone_ns, limit, follow=settings.follow)
+    if settings.follow:
+        raise InputError("Aurora's audit logs cannot be followed: their rows are in no order, and sorted as a whole")
     if len(aurora) < len(looked_at):
         raise InputError("audit logs of Aurora and others cannot be mixed on one tape")
     with tempfile.TemporaryDirectory(prefix="querytape-") as folder, tempfile.NamedTemporaryFile() as ordered:
@@ -67,5 +69,6 @@ Examples:
     open=open_source,
     sniff=sniff_pattern(ROW),
     warnings=cut_statements,
+    follows=True,
     options=(Option("query-limit", "The server's server_audit_query_log_limit.", "int", default=1024),),
 )

@@ -13,7 +13,7 @@ HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of slow logs, in the order given."""
-    return open_slowlog(names, settings.timezone_ns)
+    return open_slowlog(names, settings.timezone_ns, follow=settings.follow)
 
 
 def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -41,6 +41,7 @@ Examples:
   querytape capture slowlog slow.log.*.gz slow.log -o week.tape
   zcat slow.log.gz | querytape capture slowlog - -o shop.tape
   querytape capture slowlog slow.log -o shop.tape --source mysql://ro@prod/
+  querytape capture slowlog slow.log --follow --keep 6h -o live.tape
 
 \b
 To log everything for a while on the server (new connections only):
@@ -51,4 +52,5 @@ To log everything for a while on the server (new connections only):
     sniff=sniff_pattern(HEADER_LINE),
     warnings=sampling,
     first_time=slowlog_first_time,
+    follows=True,
 )

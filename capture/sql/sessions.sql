@@ -7,6 +7,7 @@ WITH seen AS (
     SELECT
         session,
         min(thread_id) AS thread_id,
+        min(seq) > 1 AS begin_dropped, -- by --keep, with whatever was told of it
         arg_min("user", seq) AS "user",
         arg_min(host, seq) AS host,
         arg_min(db, seq) FILTER (db IS NOT NULL) AS db,
@@ -48,7 +49,7 @@ SELECT
     seen.connect_ns,
     seen.connect_seen,
     seen.quit_seen,
-    coalesce(telling.open_at_start, seen.open_at_start) AS open_at_start,
+    CASE WHEN begin_dropped THEN true ELSE coalesce(telling.open_at_start, seen.open_at_start) END AS open_at_start,
     coalesce(telling.open_at_end, seen.open_at_end) AS open_at_end,
     seen.first_ns,
     seen.last_ns,

@@ -56,7 +56,7 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
             return
         parts = [path / entry["file"] for entry in info.get("parts", ())]
         if parts:
-            yield from _order(con, parts)
+            yield from _order(con, parts, dropped=bool(info.get("dropped")))
         if info.get("finished"):
             yield from _counts(con, path, parts, info)
 
@@ -116,8 +116,11 @@ def _tables(path: Path, info: dict[str, Any]) -> Iterator[Damage]:
             yield from _changed(path / entry["file"], entry["file"], entry)
 
 
-def _order(con: duckdb.DuckDBPyConnection, files: list[Path]) -> Iterator[Damage]:
-    """Yield where the order of starts inside a part, or the numbering of a session, is broken."""
+def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = False) -> Iterator[Damage]:
+    """Yield where the order of starts inside a part, or the numbering of a session, is broken.
+
+    `dropped`: the first events of sessions may be gone, and the numbering begins later.
+    """
     parts = f"read_parquet({sql_files(files)}, filename = true, file_row_number = true)"
     unsorted = con.execute(
         "SELECT count(*) FROM (SELECT start_ns < lag(start_ns)"
@@ -127,7 +130,8 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path]) -> Iterator[Damage
         yield Damage(f"{unsorted:,} events come before one that began earlier in the same part")
     holes = con.execute(
         "SELECT count(*) FROM (SELECT session FROM"
-        f" {parts} GROUP BY session HAVING min(seq) <> 1 OR max(seq) <> count(*) OR count(DISTINCT seq) <> count(*))"
+        f" {parts} GROUP BY session HAVING {'false' if dropped else 'min(seq) <> 1'}"
+        " OR max(seq) - min(seq) + 1 <> count(*) OR count(DISTINCT seq) <> count(*))"
     ).fetchall()[0][0]
     if holes:
         yield Damage(

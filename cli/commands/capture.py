@@ -15,10 +15,11 @@ from ..progress import CaptureProgress
 from ..server_options import ASK_PASSWORD
 
 if TYPE_CHECKING:
-    from ...capture.source import Option, SourceKind
+    from ...capture.source import Endless, Option, SourceKind
     from ...servers.open_sessions import OpenSessions
 
 
+LINE_EVERY_S = 60  # of a capture without an end: its lines go into a journal
 LOOKED_AT = "querytape.capture.looked_at"  # in click's meta: the file whose kind was detected
 
 COMMANDS = {
@@ -109,6 +110,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
     if kind.local_times:
         text = "Time zone of the log's local times, such as +02:00. Default: as the log shows it."
         parameters.append(click.Option(["--log-timezone"], type=TimeZone(), help=text))
+    parameters += endless_options(kind)
     parameters += [
         click.Option(
             ["--source"],
@@ -122,6 +124,44 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
         click.Option(["--strict"], is_flag=True, help="Exit with 1 if any place of the input was not understood."),
     ]
     return parameters
+
+
+def endless_options(kind: "SourceKind") -> list[click.Parameter]:
+    """Return the options of captures without an end: of growing files, and of live sources."""
+    options: list[click.Parameter] = []
+    live = not kind.follows and any(option.name == "interface" for option in kind.options)
+    if kind.follows:
+        text = (
+            "Follow the last file as it grows, until Ctrl-C or SIGTERM: also where it is renamed and begun again,"
+            " removed, or copied and truncated."
+        )
+        options.append(click.Option(["--follow"], is_flag=True, help=text))
+        text = "With --follow: leave out what the file holds already."
+        options.append(click.Option(["--from-end"], is_flag=True, help=text))
+    if kind.follows or live:
+        of = "Live" if live else "With --follow"
+        text = f"{of}: publish what was read at latest after this time. Default: 5s."
+        options.append(click.Option(["--part-every"], type=Duration(), help=text))
+        text = f"{of}: keep this much, and drop whole parts that are older. Default: everything."
+        options.append(click.Option(["--keep"], type=Duration(), help=text))
+    return options
+
+
+def endless_of(kind: "SourceKind", extra: dict[str, Any]) -> "Endless | None":
+    """Take the options of endless_options out of `extra`; None where the input has an end."""
+    from ...capture.source import PART_EVERY_NS, Endless
+
+    follow, from_end = extra.pop("follow", False), extra.pop("from_end", False)
+    part_every, keep = extra.pop("part_every", None), extra.pop("keep", None)
+    live = bool(extra.get("interface"))
+    if not follow and not live:
+        given = {"--from-end": from_end, "--part-every": part_every, "--keep": keep}
+        for name, value in given.items():
+            if value:
+                with_what = "--follow" if kind.follows else "--interface"
+                raise click.UsageError(f"{name} goes with {with_what}: what is read otherwise has an end")
+        return None
+    return Endless(part_every or PART_EVERY_NS, keep, follow=follow, from_end=from_end)
 
 
 def run_capture(
@@ -144,8 +184,9 @@ def run_capture(
     open_sessions = None
     if source and server is None:
         server, open_sessions = describe_source(source, ask_password)
-    with CaptureProgress() as progress:
-        settings = Settings(log_timezone, server, extra, progress.update, open_sessions=open_sessions)
+    endless = endless_of(kind, extra)
+    with CaptureProgress(line_every_s=1 if endless is None else LINE_EVERY_S) as progress:
+        settings = Settings(log_timezone, server, extra, progress.update, open_sessions=open_sessions, endless=endless)
         tape = capture(names, output, kind.name, settings)
     info = tape.info
     say_tape(output, info)

@@ -10,6 +10,7 @@ pulled. Every function raises NativeFault where a file cannot be opened or is no
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,29 +21,52 @@ from .reader import Reader
 from .streams import Stream, stream_pointer
 
 
-def open_slowlog(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+@dataclass(frozen=True)
+class Follow:
+    """The last path is followed as `tail -F` does, until Reader.stop: then what it holds is read.
+
+    `part_s`: a part is closed at latest after so many seconds. `from_end`: what the file holds already is passed over.
+    """
+
+    part_s: float = 5.0
+    from_end: bool = False
+
+
+def open_slowlog(
+    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+) -> Reader:
     """Return a reader of slow query logs."""
-    return _open_log(lib.qt_slowlog_open, paths, timezone_ns, max_event=max_event)
+    return _open_log(lib.qt_slowlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
-def open_general(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+def open_general(
+    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+) -> Reader:
     """Return a reader of general query logs."""
-    return _open_log(lib.qt_general_open, paths, timezone_ns, max_event=max_event)
+    return _open_log(lib.qt_general_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
-def open_server_audit(paths: Paths, timezone_ns: int | None = None, limit: int = 1024, max_event: int = 0) -> Reader:
+def open_server_audit(
+    paths: Paths,
+    timezone_ns: int | None = None,
+    limit: int = 1024,
+    max_event: int = 0,
+    follow: Follow | None = None,
+) -> Reader:
     """Return a reader of logs of MariaDB's server_audit plugin; `limit`: its server_audit_query_log_limit, in bytes."""
-    return _open_log(lib.qt_server_audit_open, paths, timezone_ns, limit, max_event=max_event)
+    return _open_log(lib.qt_server_audit_open, paths, timezone_ns, limit, max_event=max_event, follow=follow)
 
 
-def open_binlog(paths: Paths, timezone_ns: int | None = None, max_event: int = 0) -> Reader:
+def open_binlog(
+    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+) -> Reader:
     """Return a reader of mysqlbinlog's output. Most of its events have a SET TIMESTAMP, which needs no time zone."""
-    return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event)
+    return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
-def open_proxysql(paths: Paths, max_event: int = 0) -> Reader:
+def open_proxysql(paths: Paths, max_event: int = 0, follow: Follow | None = None) -> Reader:
     """Return a reader of ProxySQL's events logs in their binary format (mysql-eventslog_format=1)."""
-    return _open_log(lib.qt_proxysql_open, paths, None, max_event=max_event)
+    return _open_log(lib.qt_proxysql_open, paths, None, max_event=max_event, follow=follow)
 
 
 def open_packets(
@@ -127,13 +151,20 @@ def slowlog_first_time(path: str | Path) -> int:
 
 
 def _open_log(
-    open_: Callable[..., Any], paths: Paths, timezone_ns: int | None, *more: int, max_event: int = 0
+    open_: Callable[..., Any],
+    paths: Paths,
+    timezone_ns: int | None,
+    *more: int,
+    max_event: int = 0,
+    follow: Follow | None = None,
 ) -> Reader:
     """Call one of the C functions that take paths and `struct qt_log_options *`."""
     options = ffi.new("struct qt_log_options *")
     options.timezone_ns = timezone_ns or 0
     options.has_timezone = timezone_ns is not None
     options.max_event = max_event
+    if follow is not None:
+        options.follow, options.from_end, options.part_ns = 1, follow.from_end, int(follow.part_s * 1e9)
     names = CPaths(paths)
     options.opened = names.opened
     return Reader(lambda error: open_(names.array, names.count, options, *more, error))

@@ -341,12 +341,12 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_binlog *b = (struct qt_binlog *)reader;
     qt_log_trim_sessions(&b->log);
-    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && b->log.input != NULL) {
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && qt_log_is_open(&b->log)) {
         struct qt_span text;
         size_t used = 0;
         int code = QT_OK, found = qt_log_line(&b->log, &text, &used, &code, error);
         if (found < 0)
-            return code;
+            return qt_log_end_batch(&b->log, code);
         if (found == 0) {
             if (end_of_file(b, error) != 0)
                 return qt_fail(error, QT_ENOMEM, "out of memory");
@@ -365,8 +365,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
                                (struct qt_span){text.p, text.len < 40 ? text.len : 40});
         qt_log_consume_line(&b->log, used);
     }
-    qt_log_assign_start_times(&b->log);
-    return QT_OK;
+    return qt_log_end_batch(&b->log, QT_OK);
 }
 
 static void describe(struct qt_reader *reader, struct qt_json *json)

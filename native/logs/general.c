@@ -223,9 +223,11 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
 static int next_file(struct qt_general *g, struct qt_error *error)
 {
     g->ahead_at = UINT64_MAX;
-    g->time.kind = QT_LOGTIME_BAD;
-    g->looked_ahead = 0;
-    g->style = QT_GENERAL_ANY;
+    if (!g->log.was_truncated) {
+        g->time.kind = QT_LOGTIME_BAD;
+        g->looked_ahead = 0;
+        g->style = QT_GENERAL_ANY;
+    }
     return qt_log_next_file(&g->log, error);
 }
 
@@ -233,14 +235,14 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_general *g = (struct qt_general *)reader;
     qt_log_trim_sessions(&g->log);
-    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && g->log.input != NULL) {
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && qt_log_is_open(&g->log)) {
         struct row r = {.used = 0};
         int code = QT_OK;
         size_t len;
         int known = g->ahead_at == g->log.offset && g->log.begin + g->ahead_len <= g->log.end;
         const char *p = known ? g->log.buffer + g->log.begin : qt_log_line_at(&g->log, 0, &len, &code, error);
         if (code != QT_OK)
-            return code;
+            return qt_log_end_batch(&g->log, code);
         if (known) {
             len = g->ahead_len;
             r.head = g->ahead;
@@ -260,7 +262,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (r.head.time.kind == QT_LOGTIME_BAD && g->time.kind == QT_LOGTIME_BAD && !g->looked_ahead) {
             g->ahead_at = UINT64_MAX; /* the buffer may have moved: parsed again */
             if ((code = look_ahead(g, error)) != QT_OK)
-                return code;
+                return qt_log_end_batch(&g->log, code);
             continue;
         }
         g->skipping = 0;
@@ -273,7 +275,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             argument.len--;
         r.text = argument;
         if (r.head.command->sql && (code = read_text(g, &r, whole, error)) != QT_OK)
-            return code;
+            return qt_log_end_batch(&g->log, code);
         int taken = take(g, &r);
         if (taken < 0)
             return qt_fail(error, QT_ENOMEM, "out of memory");
@@ -283,8 +285,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
             g->time = r.head.time;
         qt_log_consume(&g->log, r.used);
     }
-    qt_log_assign_start_times(&g->log);
-    return QT_OK;
+    return qt_log_end_batch(&g->log, QT_OK);
 }
 
 static void describe(struct qt_reader *reader, struct qt_json *json)

@@ -220,7 +220,8 @@ static int resynchronise(struct qt_proxysql *s, struct row *row, struct qt_error
     do {
         qt_log_consume(&s->log, 1);
         qt_reader_add_not_understood(&s->log.reader, 1);
-        if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
+        if (s->log.end - s->log.begin < 64 && !s->log.at_end &&
+            (code = qt_log_fill(&s->log, s->log.following ? 64 : 1 << 16, error)) != QT_OK)
             return code;
         if (s->log.begin == s->log.end)
             return QT_OK;
@@ -241,10 +242,12 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
     struct qt_proxysql *s = (struct qt_proxysql *)reader;
     struct row row;
     int code = QT_OK;
+    s->log.part_began_ns = reader->due = 0;
     qt_log_trim_sessions(&s->log);
-    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && s->log.input != NULL &&
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && qt_log_is_open(&s->log) &&
            !qt_reader_batch_full(reader)) {
-        if (s->log.end - s->log.begin < 64 && !s->log.at_end && (code = qt_log_fill(&s->log, 1 << 16, error)) != QT_OK)
+        if (s->log.end - s->log.begin < 64 && !s->log.at_end &&
+            (code = qt_log_fill(&s->log, s->log.following ? 64 : 1 << 16, error)) != QT_OK)
             return code;
         if (s->skip > 0 && s->log.begin < s->log.end) {
             consume(s, s->skip);
@@ -288,5 +291,6 @@ struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, co
     if (s == NULL)
         return NULL;
     s->counts = 3;
+    s->log.exact_times = 1;
     return &s->log.reader;
 }

@@ -224,8 +224,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         atomic_store_explicit(&reader->bytes_read, reader->bytes_parsed, memory_order_relaxed);
         s->at++;
     }
-    qt_log_assign_start_times(&s->log);
-    return QT_OK;
+    return qt_log_end_batch(&s->log, QT_OK);
 }
 
 static void close_rows(struct qt_reader *reader)

@@ -223,13 +223,13 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_server_audit *a = (struct qt_server_audit *)reader;
     qt_log_trim_sessions(&a->log);
-    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && a->log.input != NULL) {
+    while (!atomic_load_explicit(&reader->stopped, memory_order_relaxed) && qt_log_is_open(&a->log)) {
         struct qt_span text;
         struct line line;
         size_t used = 0;
         int code = QT_OK, found = qt_log_line(&a->log, &text, &used, &code, error);
         if (found < 0)
-            return code;
+            return qt_log_end_batch(&a->log, code);
         if (found == 0) {
             if (qt_log_next_file(&a->log, error) < 0)
                 return error != NULL ? error->code : QT_EIO;
@@ -250,8 +250,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (a->text.room > KEPT_TEXT)
             qt_bytes_clear(&a->text, KEPT_TEXT);
     }
-    qt_log_assign_start_times(&a->log);
-    return QT_OK;
+    return qt_log_end_batch(&a->log, QT_OK);
 }
 
 static void describe(struct qt_reader *reader, struct qt_json *json)

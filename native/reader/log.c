@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/log_following.h"
 
 #define FIRST_BUFFER ((size_t)512 << 10)
 #define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
@@ -22,10 +23,10 @@
 #define SESSIONS_KEPT (4u << 20)
 
 static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const char *const *paths, int32_t n_paths,
-                  struct qt_input *const *opened, struct qt_error *error)
+                  const struct qt_log_options *options, struct qt_error *error)
 {
     l->n_paths = n_paths;
-    l->inputs = qt_inputs_take_over(opened, n_paths);
+    l->inputs = qt_inputs_take_over(options->opened, n_paths);
     l->paths = calloc((size_t)n_paths + 1, sizeof *l->paths);
     l->room = FIRST_BUFFER < l->max_event ? FIRST_BUFFER : l->max_event;
     l->buffer = malloc(l->room);
@@ -38,9 +39,16 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
     if (bad)
         return qt_fail(error, QT_ENOMEM, "out of memory");
     int code = QT_OK;
-    for (int32_t i = 0; i < n_paths && code == QT_OK; i++) /* a missing file is told before anything is written */
+    int32_t n_inputs = n_paths;
+    if (options->follow && n_paths > 0) {
+        int bad_follow = qt_log_follow(l, paths[--n_inputs], options, error);
+        if (bad_follow)
+            return bad_follow;
+    }
+    for (int32_t i = 0; i < n_inputs && code == QT_OK; i++) /* a missing file is told before anything is written */
         code = l->inputs[i] == NULL ? qt_input_check(paths[i], error) : QT_OK;
-    if (code == QT_OK && n_paths > 0 && (l->input = qt_inputs_take(l->inputs, 0, paths[0], error)) == NULL)
+    l->following = l->follow != NULL && n_inputs == 0;
+    if (code == QT_OK && n_inputs > 0 && (l->input = qt_inputs_take(l->inputs, 0, paths[0], error)) == NULL)
         code = error != NULL ? error->code : QT_EIO;
     return code;
 }
@@ -61,7 +69,7 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *kind, const char *wh
                    : (size_t)options->max_event > MIN_EVENT ? (size_t)options->max_event
                                                             : MIN_EVENT;
     qt_timeline_init(&l->timeline);
-    if (set_up(l, kind, paths, n_paths, options->opened, error) != QT_OK) {
+    if (set_up(l, kind, paths, n_paths, options, error) != QT_OK) {
         kind->close(&l->reader);
         return NULL;
     }
@@ -71,6 +79,7 @@ void *qt_log_open(size_t size, const struct qt_reader_kind *kind, const char *wh
 void qt_log_close(struct qt_log *l)
 {
     qt_input_close(l->input);
+    qt_follow_close(l->follow);
     qt_inputs_free(l->inputs, l->n_paths);
     for (int32_t i = 0; l->paths != NULL && i < l->n_paths; i++)
         free(l->paths[i]);
@@ -183,6 +192,8 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
 {
     int code = QT_OK;
     make_room(l, want);
+    if (l->following)
+        return qt_log_fill_following(l, want, error);
     while (code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
         size_t got = 0;
         code = qt_input_read(l->input, l->buffer + l->end, l->room - l->end, &got, error);
@@ -203,6 +214,10 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
 /* What the file before left half is not carried over. */
 int qt_log_next_file(struct qt_log *l, struct qt_error *error)
 {
+    if (l->following && l->last_file) {
+        l->following = 0;
+        return 0;
+    }
     if (l->input != NULL) {
         l->bytes_before += qt_input_stored_bytes(l->input);
         if (l->offset > 0 && l->file_events == 0)
@@ -210,11 +225,13 @@ int qt_log_next_file(struct qt_log *l, struct qt_error *error)
         qt_input_close(l->input);
         l->input = NULL;
     }
-    if (l->file + 1 >= l->n_paths)
+    if (l->file + 1 >= l->n_paths && l->follow == NULL)
         return 0;
     l->file++;
-    l->input = qt_inputs_take(l->inputs, l->file, l->paths[l->file], error);
-    if (l->input == NULL)
+    if (l->following)
+        qt_follow_go_on(l->follow);
+    l->following = l->follow != NULL && l->file + 1 >= l->n_paths;
+    if (!l->following && (l->input = qt_inputs_take(l->inputs, l->file, l->paths[l->file], error)) == NULL)
         return -1;
     l->begin = l->end = l->counted = 0;
     l->offset = 0;
@@ -233,7 +250,7 @@ const char *qt_log_line_at(struct qt_log *l, size_t from, size_t *len, int *code
         const char *p = l->buffer + l->begin, *newline = have > looked ? memchr(p + looked, '\n', have - looked) : NULL;
         if (newline == NULL && !l->at_end && have < l->max_event) {
             looked = have > looked ? have : looked;
-            *code = qt_log_fill(l, have + have / 4 + 1, error);
+            *code = qt_log_fill(l, qt_log_more(l, have), error);
             if (*code != QT_OK)
                 return NULL;
             continue;
@@ -313,9 +330,14 @@ void qt_log_follow_mode(struct qt_log *l, int64_t entry, const struct qt_stateme
         qt_session_mode_follow(l->normalizer, &l->sessions.entries[entry].mode, text.p, text.len, outcome);
 }
 
-void qt_log_assign_start_times(struct qt_log *l)
+int qt_log_end_batch(struct qt_log *l, int code)
 {
     struct qt_event_batch *b = &l->reader.batch;
+    if (code != QT_OK && code != QT_EAGAIN)
+        return code;
+    l->part_began_ns = 0;
+    l->reader.due = 0;
     qt_timeline_assign_start_times(&l->timeline, &l->sessions, b->event_times, b->rows);
     qt_event_batch_take_times(b);
+    return code;
 }

@@ -11,6 +11,7 @@
 #ifndef QT_LOG_H
 #define QT_LOG_H
 
+#include "reader/follow.h"
 #include "reader/input.h"
 #include "reader/logtime.h"
 #include "reader/reader.h"
@@ -26,8 +27,13 @@ struct qt_log {
     char **paths;
     int32_t n_paths, file;
     struct qt_input **inputs; /* of paths that were opened before */
-    struct qt_input *input;   /* NULL after the last file */
-    uint64_t bytes_before;    /* stored bytes of the files done */
+    struct qt_input *input;   /* NULL after the last file, and of the file that is followed */
+    struct qt_follow *follow; /* the last path where it is followed, opened from the beginning on; NULL = none is */
+    int following;            /* it is being read */
+    int64_t part_ns, part_began_ns; /* of what is followed; 0 = no event yet */
+    int64_t heard_ns;               /* when it last grew */
+    int exact_times;                /* the kind gives no event_times: its events have starts */
+    uint64_t bytes_before;          /* stored bytes of the files done */
     char *buffer;
     size_t begin, end, room; /* unread: [begin, end) */
     size_t max_event;        /* the buffer grows to this; what is larger is cut */
@@ -37,7 +43,8 @@ struct qt_log {
     uint64_t line;           /* of buffer[counted] */
     size_t counted;
     uint64_t file_events;
-    int at_end; /* nothing of this file is behind buffer[end] */
+    int at_end;                   /* nothing of this file is behind buffer[end] */
+    int was_truncated, last_file; /* why a followed file is at its end */
 
     int64_t timezone_ns; /* of local times, where has_timezone */
     int has_timezone;
@@ -61,9 +68,20 @@ void qt_log_close(struct qt_log *);
 void qt_log_set_version(struct qt_log *, struct qt_span version);
 /* Adds `server_version`. From any thread. */
 void qt_log_describe_version(struct qt_log *, struct qt_json *);
+/* Is there a file left to be read? */
+static inline int qt_log_is_open(const struct qt_log *l) { return l->input != NULL || l->following; }
+/* How many bytes to ask for where `have` are no whole event: a quarter more, so that a large one is not read again for
+ * every few bytes of a pipe. What is followed may have only a byte to come. */
+static inline size_t qt_log_more(const struct qt_log *l, size_t have)
+{
+    return l->following ? have + 1 : have + have / 4 + 1;
+}
 /* Reads until there are at least `want` unread bytes, the file ends or the buffer holds max_event of them. It may
- * move. */
+ * move. QT_EAGAIN: the batch, which has rows, is due, and nothing comes for now. */
 int qt_log_fill(struct qt_log *, size_t want, struct qt_error *);
+/* For the end of read_batch: gives the batch its start times where it was read or is due, and returns the code. For
+ * kinds that gave event_times. */
+int qt_log_end_batch(struct qt_log *, int code);
 /* Goes on with the next file: 1, 0 where there is none, -1 where it can't be opened. */
 int qt_log_next_file(struct qt_log *, struct qt_error *);
 void qt_log_consume(struct qt_log *, size_t used);
@@ -94,7 +112,5 @@ int64_t qt_log_find_session(struct qt_log *, uint64_t key, uint32_t account, con
 struct qt_session_mode qt_log_find_mode(const struct qt_log *, uint64_t key, uint32_t account);
 /* The session of this entry had `text` executed. `outcome`: as of qt_session_mode_follow. */
 void qt_log_follow_mode(struct qt_log *, int64_t entry, const struct qt_statement *, struct qt_span text, int outcome);
-/* Assigns the start times of the batch: for kinds that gave event_times. */
-void qt_log_assign_start_times(struct qt_log *);
 
 #endif

@@ -56,6 +56,8 @@ static int make_batch(struct qt_reader *r, struct ArrowArray *out, struct qt_err
     *out = (struct ArrowArray){.release = NULL};
     /* A kind with a stop of its own ends by itself, when what it has already is told. */
     int code = atomic_load(&r->stopped) && r->kind->stop == NULL ? QT_OK : r->kind->read_batch(r, error);
+    if (code == QT_EAGAIN) /* it is due before it is full */
+        code = QT_OK;
     if (code != QT_OK || r->batch.rows == 0)
         return code;
     r->parts += r->parts < 4;
@@ -181,11 +183,17 @@ void qt_reader_describe(struct qt_reader *r, char *out, size_t room)
     qt_json_begin(&json, out, room);
     if (r->kind->describe != NULL)
         r->kind->describe(r, &json);
+    if (r->describe_more != NULL)
+        r->describe_more(r, &json);
     qt_json_end(&json);
 }
 
 void qt_reader_stop(struct qt_reader *r)
 {
+    if (r->let_end != NULL) {
+        r->let_end(r);
+        return;
+    }
     atomic_store(&r->stopped, 1);
     if (r->kind->stop != NULL)
         r->kind->stop(r);
@@ -196,6 +204,7 @@ void qt_reader_close(struct qt_reader *r)
     if (r == NULL)
         return;
     if (r->has_thread) {
+        atomic_store(&r->stopped, 1);
         qt_reader_stop(r);
         pthread_mutex_lock(&r->lock);
         r->closing = 1;

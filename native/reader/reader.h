@@ -34,6 +34,10 @@ struct qt_reader_kind {
 
 struct qt_reader {
     const struct qt_reader_kind *kind;
+    /* Of an input that has no end of its own: ends it with what it holds, instead of `stopped`; describes it. NULL
+     * where it has one. */
+    void (*let_end)(struct qt_reader *);
+    void (*describe_more)(struct qt_reader *, struct qt_json *);
     struct qt_event_batch batch; /* of the parsing thread */
     struct qt_problems problems;
     struct qt_session_facts facts;
@@ -50,6 +54,7 @@ struct qt_reader {
     int code; /* of the batch in `next` */
     struct qt_error error;
 
+    int due;   /* the batch is to be closed at the next event that may begin another one */
     int given; /* the stream of the present part has had its batch */
     _Atomic uint64_t bytes_read, bytes_parsed, events, sessions, lost, largest, not_understood;
     _Atomic int64_t first_ns, last_ns;
@@ -63,7 +68,7 @@ static inline int qt_reader_batch_full(const struct qt_reader *r)
     /* The first parts are a quarter: who writes them need not wait for a whole one, nor the parser for who writes
      * it. */
     unsigned share = r->parts < 4 ? 4 : 1;
-    return r->batch.rows >= r->part_rows / share || r->batch.bytes >= r->part_bytes / share;
+    return r->due || r->batch.rows >= r->part_rows / share || r->batch.bytes >= r->part_bytes / share;
 }
 /* Counts bytes of the input that no event is made of, and that something should be. */
 static inline void qt_reader_add_not_understood(struct qt_reader *r, uint64_t bytes)

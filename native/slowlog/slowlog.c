@@ -18,10 +18,7 @@
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_slowlog *s = (struct qt_slowlog *)reader;
-    int code = qt_slow_read_events(s, error);
-    if (code == QT_OK)
-        qt_log_assign_start_times(&s->log);
-    return code;
+    return qt_log_end_batch(&s->log, qt_slow_read_events(s, error));
 }
 
 static void describe(struct qt_reader *reader, struct qt_json *json)

@@ -259,8 +259,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
                 r->used = have;
                 return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
             }
-            /* a quarter more each time, so that a large event is not read again for every few bytes of a pipe */
-            *code = qt_log_fill(&s->log, have + have / 4 + 1, error);
+            *code = qt_log_fill(&s->log, qt_log_more(&s->log, have), error);
             if (*code)
                 return QT_SLOW_MORE;
             continue;
@@ -294,8 +293,9 @@ static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 static int next_file(struct qt_slowlog *s, struct qt_error *error)
 {
     int more = qt_log_next_file(&s->log, error);
-    if (more > 0) {
+    if (more > 0)
         s->header_known = 0;
+    if (more > 0 && !s->log.was_truncated) { /* else the server goes on as if nothing had been */
         s->use.len = 0;
         s->has_use = 0;
     }
@@ -309,7 +309,7 @@ int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
         qt_log_trim_sessions(&s->log);
     while (!atomic_load_explicit(&s->log.reader.stopped, memory_order_relaxed)) {
         int code = QT_OK;
-        if (s->log.input == NULL)
+        if (!qt_log_is_open(&s->log))
             return QT_OK;
         enum qt_slow_result what = next_item(s, &r, error, &code);
         if (code)

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log that grows is followed: whatever is done to it, the events are those of the whole log read at once."""
+
+import random
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import NativeFault
+from querytape.native.bindings.parsers import (
+    Follow,
+    open_binlog,
+    open_general,
+    open_proxysql,
+    open_server_audit,
+    open_slowlog,
+)
+from querytape.native.bindings.reader import Reader
+
+from tests.helpers.growing import GrowingLog, wait_until
+from tests.helpers.log_writers import (
+    audit_log,
+    binary_log,
+    general_log,
+    make_statements,
+    proxysql_binary,
+    slow_log,
+)
+from tests.helpers.reading import Read, read_all
+
+PLACES = ("file", "offset")  # of a file that was turned over
+TURNS = ("rename", "rename_and_pack", "remove", "copy_and_truncate", "pack_and_truncate")
+KINDS: dict[str, tuple[Callable[..., bytes], Callable[..., Reader]]] = {
+    "slow": (slow_log, open_slowlog),
+    "general": (general_log, open_general),
+    "audit": (audit_log, open_server_audit),
+    "binlog": (binary_log, open_binlog),
+    "proxysql": (proxysql_binary, open_proxysql),
+}
+
+
+class Following:
+    """Reads what is followed in a thread of its own."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._read: list[Read] = []
+        self._thread = threading.Thread(target=lambda: self._read.append(read_all(reader)), daemon=True)
+        self._thread.start()
+
+    def count(self, *names: str) -> int:
+        """Return the sum of what the reader tells by these names."""
+        told = self.reader.describe()
+        return sum(told[name] for name in names)
+
+    def has_come_to(self, log: GrowingLog) -> None:
+        """Wait until it reads the file that has the name now, and until it has begun it where there is a beginning."""
+        wait_until(lambda: self.count("rotations", "truncations") == log.turns, f"turn {log.turns} is seen")
+        if log.path.stat().st_size:
+            wait_until(lambda: self.count("followed_bytes") > 0, "the new file is begun")
+
+    def end(self) -> Read:
+        """Stop it; what the file holds is read."""
+        self.reader.stop()
+        self._thread.join()
+        (read,) = self._read
+        return read
+
+
+def without_places(read: Read) -> list[dict[str, Any]]:
+    """Return the events without their places, in the order of sessions."""
+    kept = [{name: value for name, value in event.items() if name not in PLACES} for event in read.events]
+    return sorted(kept, key=lambda event: (event["session"], event["seq"]))
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("kind", KINDS)
+def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None:
+    """Written in pieces and turned over in all ways, inside of events as well: the events of the whole log at once."""
+    make_log, open_log = KINDS[kind]
+    chance = random.Random(f"{kind} {seed}")
+    statements = make_statements([chance.choice((40, 90, 700, 9000)) for _ in range(60)], seed)
+    whole, at, number = make_log(statements), 0, 0
+    log = GrowingLog(tmp_path / "the.log", chance)
+    following = Following(open_log([log.path], follow=Follow(part_s=chance.choice((0.01, 0.2, 5)))))
+    for turn in chance.sample(TURNS * 2, len(TURNS) * 2):
+        number += chance.randrange(1, 6)
+        end = len(make_log(statements[:number]))
+        # Who reopens a log writes its last event to the end; a copy may be made inside of one.
+        inside = chance.randrange(len(make_log(statements[: number - 1])) + 1, end)
+        seen = chance.randrange(at + 1, inside + 1)
+        log.write(whole[at:seen])
+        following.has_come_to(log)
+        log.write(whole[seen:inside])  # it may be turned over before this is read
+        getattr(log, turn)(whole[inside:end])
+        at = end
+    log.write(whole[at:])
+    following.has_come_to(log)
+    read = following.end()
+    (tmp_path / "whole.log").write_bytes(whole)
+    expected = read_all(open_log([tmp_path / "whole.log"]))
+    assert without_places(read) == without_places(expected)
+    assert [problem["kind"] for problem in read.problems] == expected.kinds
+    assert read.description["truncations_without_copy"] == 0
+    log.close()
+
+
+def test_a_truncated_log_without_a_copy_is_told(tmp_path: Path) -> None:
+    """What had been written just before may be missing: a problem says so, and what follows is read."""
+    statements = make_statements([50] * 20, 1)
+    log = GrowingLog(tmp_path / "slow.log", random.Random(1))
+    following = Following(open_slowlog([log.path], follow=Follow()))
+    log.write(slow_log(statements[:10]))
+    following.has_come_to(log)
+    log.copy_and_truncate(b"")
+    (tmp_path / "slow.log.1").write_bytes(b"another file")
+    whole = slow_log(statements)
+    log.write(whole[len(slow_log(statements[:10])) :])
+    following.has_come_to(log)
+    read = following.end()
+    kinds = [problem["kind"] for problem in read.problems]
+    if following_lost := kinds.count("truncated_log"):  # else it was seen while the copy was whole
+        assert following_lost == 1
+        assert read.description["truncations_without_copy"] == 1
+    assert [event["statement"] for event in read.events][-10:] == statements[10:]
+    log.close()
+
+
+def test_a_half_written_statement_waits_for_its_rest(tmp_path: Path) -> None:
+    """A part is due and the log is silent: the half statement is in none until its end has come."""
+    statements = make_statements([50, 60, 70], 1)
+    whole, half = slow_log(statements), len(slow_log(statements[:2])) - 30
+    log = GrowingLog(tmp_path / "slow.log", random.Random(2))
+    following = Following(open_slowlog([log.path], follow=Follow(part_s=0.01)))
+    log.write(whole[:half])
+    wait_until(lambda: following.reader.stats().events == 1, "the first event is read")
+    log.write(whole[half:])
+    read = following.end()
+    assert [event["statement"] for event in read.events] == statements
+    assert read.problems == []
+    log.close()
+
+
+def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
+    """A packed file, a folder and a file that is not there are refused with a sentence."""
+    packed = tmp_path / "slow.log.gz"
+    packed.write_bytes(b"\x1f\x8b\x08\0 and so on")
+    for path, said in ((packed, "packed"), (tmp_path, "expected a file to follow"), (tmp_path / "no", "No such file")):
+        with pytest.raises(NativeFault, match=said):
+            open_slowlog([path], follow=Follow())
+
+
+def test_from_the_end(tmp_path: Path) -> None:
+    """What the file holds already is passed over."""
+    statements = make_statements([50] * 9, 1)
+    whole, before = slow_log(statements), len(slow_log(statements[:4]))
+    log = GrowingLog(tmp_path / "slow.log", random.Random(3))
+    log.write(whole[:before])
+    following = Following(open_slowlog([log.path], follow=Follow(from_end=True)))
+    log.write(whole[before:])
+    read = following.end()
+    assert [event["statement"] for event in read.events] == statements[4:]
+    log.close()
+
+
+def test_older_files_come_first(tmp_path: Path) -> None:
+    """Of several files the last one is followed; the others are read before it, packed ones too."""
+    statements = make_statements([50] * 9, 1)
+    whole, before = slow_log(statements), len(slow_log(statements[:4]))
+    (tmp_path / "slow.log.1").write_bytes(whole[:before])
+    log = GrowingLog(tmp_path / "slow.log", random.Random(4))
+    following = Following(open_slowlog([tmp_path / "slow.log.1", log.path], follow=Follow()))
+    log.write(whole[before:])
+    read = following.end()
+    assert [(event["statement"], event["file"]) for event in read.events] == [
+        (statement, int(number >= 4)) for number, statement in enumerate(statements)
+    ]
+    log.close()
