@@ -192,8 +192,16 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
 {
     int code = QT_OK;
     make_room(l, want);
-    if (l->following)
-        return qt_log_fill_following(l, want, error);
+    if (l->following) {
+        int before = l->at_end;
+        code = qt_log_fill_following(l, want, error);
+        if (l->at_end && !before && l->was_truncated)
+            qt_log_add_problem(l, "truncated_log",
+                               "a copy of the log next to it that goes on where this was read to; what was written just"
+                               " before it was truncated may be missing",
+                               (struct qt_span){NULL, 0});
+        return code;
+    }
     while (code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
         size_t got = 0;
         code = qt_input_read(l->input, l->buffer + l->end, l->room - l->end, &got, error);

@@ -49,11 +49,6 @@ int qt_log_fill_following(struct qt_log *l, size_t want, struct qt_error *error)
             return error != NULL ? error->code : QT_EIO;
         if (what == QT_FOLLOW_BYTES)
             l->heard_ns = now;
-        if (what == QT_FOLLOW_TRUNCATED)
-            qt_log_add_problem(l, "truncated_log",
-                               "a copy of the log next to it that goes on where this was read to; what was written just"
-                               " before it was truncated may be missing",
-                               (struct qt_span){NULL, 0});
         l->at_end = what == QT_FOLLOW_OTHER || what == QT_FOLLOW_TRUNCATED || (what == QT_FOLLOW_NOTHING && ending);
         l->was_truncated = what == QT_FOLLOW_TRUNCATED;
         l->last_file = what == QT_FOLLOW_NOTHING && ending;

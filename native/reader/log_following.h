@@ -3,11 +3,11 @@
 #ifndef QT_LOG_FOLLOWING_H
 #define QT_LOG_FOLLOWING_H
 
-#include "reader/log.h"
+#include "reader/log_state.h"
 
 /* Opens the path to be followed, when the log comes to it. */
 int qt_log_follow(struct qt_log *, const char *path, const struct qt_log_options *, struct qt_error *);
-/* qt_log_fill of the file that is followed. */
+/* qt_log_fill of the file that is followed. A truncation without a copy ends the file: `was_truncated` says so. */
 int qt_log_fill_following(struct qt_log *, size_t want, struct qt_error *);
 
 #endif
