@@ -91,6 +91,7 @@ struct qt_engine_stats {
     uint64_t called_with_variables;    /* CALLs of a log whose values were put into variables (error 1414) */
     uint64_t several_statements; /* texts of several, of a client of which it is not known that it could send such */
     uint64_t executed_as_query;  /* of ended sessions: executions of what the target cannot prepare */
+    uint64_t rows_too_large;     /* of ended sessions: answers whose row was larger than max_row_bytes */
     uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
     uint64_t timeouts;                  /* statements killed after statement_timeout_ns */
     uint64_t overload_waits;            /* how often the feeder waited for room while events were overdue */

@@ -36,6 +36,7 @@ ENGINE_COUNTS = (
     "query_attributes_dropped",
     "bulk_rows_expanded",
     "executed_as_query",
+    "rows_too_large",
     "called_with_variables",
     "several_statements",
     "sessions_reopened",

@@ -105,6 +105,7 @@ class EngineStats:
     called_with_variables: int
     several_statements: int
     executed_as_query: int
+    rows_too_large: int
     sessions_open: int
     sessions_opened: int
     sessions_failed: int

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/large_rows.h"
 #include "engine/local_files.h"
 #include "engine/statements.h"
 #include "engine/verify.h"
@@ -81,11 +82,16 @@ static int restrict_logins(MYSQL *m, const struct qt_engine_options *o)
 #endif
 }
 
+static unsigned long max_row(const struct qt_engine_options *o)
+{
+    return o->max_row_bytes > 0 ? (unsigned long)o->max_row_bytes : 1024UL * 1024 * 1024;
+}
+
 static int set_options(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
 {
     unsigned timeout = (unsigned)o->connect_timeout_s, yes = 1;
     unsigned protocol = o->socket != NULL ? MYSQL_PROTOCOL_SOCKET : MYSQL_PROTOCOL_TCP;
-    unsigned long packet = o->max_row_bytes > 0 ? (unsigned long)o->max_row_bytes : 1024UL * 1024 * 1024;
+    unsigned long packet = max_row(o);
     my_bool off = 0;
     MYSQL *m = c->mysql;
 
@@ -178,6 +184,7 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
         return error;
     c->fd = (int)mysql_get_socket(c->mysql);
     c->opened(c->self, c->fd);
+    qt_large_rows_watch(c, max_row(o));
     if (c->verify)
         qt_verify_binary_rows(c);
     error = set_names(c, login);
@@ -232,7 +239,10 @@ void qt_connection_close(struct qt_connection *c)
 void qt_connection_finish(struct qt_connection *c, struct qt_answer *a, int error, const char *text)
 {
     size_t bytes = count_bytes_read(c);
+    char why[256];
 
+    if (error != 0 && qt_large_rows_explain(c, why, sizeof why))
+        text = why;
     if (error == 0 && c->file_missing) {
         error = ENOENT;
         text = "the tape does not hold the file that the statement loads";

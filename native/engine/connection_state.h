@@ -49,6 +49,9 @@ struct qt_connection {
     uint64_t query_attributes_dropped; /* which Connector/C does not send */
     uint64_t bulk_rows_expanded;       /* executions that took the place of bulk ones */
     uint64_t executed_as_query;        /* executions that the target takes as queries alone */
+    uint64_t rows_too_large;           /* answers whose row was larger than max_row */
+    unsigned long max_row;             /* bytes */
+    int row_is_too_large;              /* the library met one, and has not told yet that the connection is lost */
     int names_set;                     /* SET NAMES was sent: the library cannot log in with the collation */
     /* Called as soon as the socket is there, before the first byte is awaited. */
     void (*opened)(void *self, int fd);

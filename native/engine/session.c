@@ -69,6 +69,7 @@ static int open_backend(struct qt_session *s, const char *db)
         .query_attributes_dropped = c->query_attributes_dropped,
         .bulk_rows_expanded = c->bulk_rows_expanded,
         .executed_as_query = c->executed_as_query,
+        .rows_too_large = c->rows_too_large,
     };
     code = qt_connection_open(c, qt_options_for(s), &login);
     if (code == 0) {

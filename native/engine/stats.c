@@ -37,6 +37,7 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
             out->query_attributes_dropped += s->backends[b].connection.query_attributes_dropped;
             out->bulk_rows_expanded += s->backends[b].connection.bulk_rows_expanded;
             out->executed_as_query += s->backends[b].connection.executed_as_query;
+            out->rows_too_large += s->backends[b].connection.rows_too_large;
         }
         if (life == QT_LIVE)
             out->engine_cpu_ns += read_cpu_clock(s->cpu_clock);

@@ -11,7 +11,25 @@ LATE_FACTOR = 3  # lateness up to so many times that of the timer probes is the 
 
 def warnings(info: dict[str, Any], calibration: dict[str, Any] | None) -> list[str]:
     """Return warnings about a finished run's times; `info` is its run.json, `calibration` this machine's last one."""
-    return [*_cpu(info), *_rate(info, calibration), *_lateness(info, calibration), *_overload(info)]
+    return [
+        *_large_rows(info),
+        *_cpu(info),
+        *_rate(info, calibration),
+        *_lateness(info, calibration),
+        *_overload(info),
+    ]
+
+
+def _large_rows(info: dict[str, Any]) -> list[str]:
+    count = info["accounting"]["rows_too_large"]
+    if not count:
+        return []
+    answers = "1 answer had a row" if count == 1 else f"{count:,} answers had rows"
+    return [
+        f"{answers} larger than what a session of this replay may hold (max_allowed_packet of the target, and a part of"
+        " 1 GiB for all sessions): those connections were ended with error 2013, and not by the target. Replay with"
+        " fewer sessions at once (--max-concurrent-sessions), or raise the target's max_allowed_packet"
+    ]
 
 
 def _cpu(info: dict[str, Any]) -> list[str]:

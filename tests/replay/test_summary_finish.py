@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.common.errors import NativeFault, QuerytapeError
-from querytape.native.bindings.engine import EndedBy
+from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import Target, summary
 from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.overrides import Overrides
@@ -41,6 +41,10 @@ def test_all_that_run_json_says(made: Made) -> None:
     said = {name: done.info[name] for name in done.info.keys() - before.keys()} | {"finished": done.info["finished"]}
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
+        f"{ENGINE_COUNTS.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
+        " (max_allowed_packet of the target, and a part of 1 GiB for all sessions): those connections were ended with"
+        " error 2013, and not by the target. Replay with fewer sessions at once (--max-concurrent-sessions), or raise"
+        " the target's max_allowed_packet",
         f"the queue was full while events were overdue: {ENGINE_COUNTS.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
     ]]  # fmt: skip
@@ -58,7 +62,7 @@ def test_all_that_run_json_says(made: Made) -> None:
             "reasons": {"filtered": {"write": 1}}, "balanced": True,
             **{name: number for number, name in enumerate(ENGINE_COUNTS, 1)}, "order_broken": 0,
         },
-        "lateness": {"tool_p50_ns": 101, "tool_p99_ns": 102, "probe_p50_ns": 103, "probe_p99_ns": 104},
+        "lateness": {name: number for number, name in enumerate(LATENESS, 101)},
         "clock_pairs": [[1, 2]],
         "speed_changes": [{"at_ns": 3, "speed": "2"}],
         "drain": {"waited_ns": 3 * S - run.plan.last_due_ns, "cut": 0},
@@ -145,7 +149,7 @@ def test_what_fails_afterwards_is_kept(made: Made, monkeypatch: pytest.MonkeyPat
     for text in info["problems_afterwards"]:
         assert "\x1b" not in text
         assert len(text) <= 520
-    assert info["generator"]["warnings"][1:] == [f"after the run {text}" for text in info["problems_afterwards"]]
+    assert info["generator"]["warnings"][2:] == [f"after the run {text}" for text in info["problems_afterwards"]]
     assert [info[name] for name in ("variables_changed", "query_cache", "summaries", "query_plans")] == [
         None, {"before": {"Qcache_hits": 1}}, [], 0,
     ]  # fmt: skip

@@ -12,7 +12,7 @@ def info(**changes: Any) -> dict[str, Any]:
     values: dict[str, Any] = {
         "elapsed_ns": 10_000_000_000,
         "generator": {"cpu_ns": 5_000_000_000, "cores": 2},
-        "accounting": {"executed": 10_000, "overload_waits": 0, "overload_drops": 0},
+        "accounting": {"executed": 10_000, "overload_waits": 0, "overload_drops": 0, "rows_too_large": 0},
         "lateness": {"tool_p99_ns": 100_000, "probe_p99_ns": None},
         "parameters": {"pace": "schedule"},
     }
@@ -38,6 +38,11 @@ CALIBRATION = {"levels": [{"queries_per_second": 100_000.0, "pace": "schedule", 
         ({"lateness": {"tool_p99_ns": 4_000_000}, "parameters": {"pace": "none"}}, None),
         ({"accounting": {"overload_waits": 3}}, "reading the tape waited 3 times"),
         ({"accounting": {"overload_drops": 4}}, "4 events were dropped"),
+        (
+            {"accounting": {"rows_too_large": 1}},
+            "1 answer had a row larger than what a session of this replay may hold",
+        ),
+        ({"accounting": {"rows_too_large": 3}}, "3 answers had rows larger than"),
     ],
 )
 def test_what_a_run_says(changes: dict[str, Any], said: str | None) -> None:
