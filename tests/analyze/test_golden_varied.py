@@ -2,7 +2,7 @@
 """Every analysis of two rounds a side of a run in which much differs, against answers that were looked at.
 
 What test_golden.py's small tape has not: many ratios a digest, ties, each side's errors, rows, warnings and checksums,
-events that were not sent on one side, each cause of lateness, stalls of several sessions, waits for other commits.
+events that were not sent on one side, each cause of lateness, stalls of several sessions, waits for other commits, counters of servers and machines.
 QT_GOLDEN=write writes golden_varied.json again: look at what changed before it is committed.
 """
 
@@ -13,17 +13,20 @@ import random
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from querytape.analyze import Report, build
 from querytape.analyze.database import DETAILS, VERDICTS, open_analysis
 from querytape.analyze.pipeline import prepare
+from querytape.common.duck import sql_text
 
 from tests.analyze.test_golden import plain
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 
 GOLDEN = Path(__file__).parent / "golden_varied.json"
-EVENTS, SESSIONS, DIGESTS = 900, 6, 7
+EVENTS, SESSIONS = 900, 6
+STARTED_NS = 1_700_000_100_000_000_000
 TEXTS = ("SELECT a FROM t", "SELECT b FROM u", "UPDATE t SET a = 1", "INSERT INTO u VALUES (1)", "DELETE FROM t", "BEGIN", "COMMIT")  # fmt: skip
 KINDS = ("read", "read", "write", "write", "write", "transaction", "transaction")
 ERRORS = {1205: "Lock wait timeout", 1213: "Deadlock found", 1062: "Duplicate entry '7'"}
@@ -96,6 +99,50 @@ def outcome(event: dict[str, Any], side: int, number: int, chance: random.Random
     return row
 
 
+RATES = {  # a second; "own cpu_ns" in nanoseconds, processors in hundredths of a second
+    "status": {
+        "Innodb_buffer_pool_reads": 40, "Innodb_row_lock_waits": 3, "Innodb_buffer_pool_pages_flushed": 9,
+        "Created_tmp_disk_tables": 2, "Handler_read_next": 5000, "Innodb_rows_read": 7000, "Sort_rows": 20,
+        "Select_full_join": 1, "Questions": 900, "Uptime": 1,
+    },
+    "host": {
+        "cpu user": 60, "cpu nice": 2, "cpu system": 20, "cpu idle": 90, "cpu iowait": 11, "cpu irq": 1, "cpu softirq": 3,
+        "cpu steal": 4, "target cpu": 30, "own cpu_ns": 5e7, "pressure cpu some_us": 20_000, "disk sda read_bytes": 4096,
+        "disk sda written_bytes": 8192, "disk sdb written_bytes": 1024, "net eth0 received_bytes": 500, "net eth0 sent_bytes": 700,
+    },
+    "tool": {"cpu user": 30, "cpu nice": 0, "cpu system": 10, "cpu idle": 150, "own cpu_ns": 2e8},
+}  # fmt: skip
+LEVELS = {
+    "status": {"Threads_running": 3},
+    "host": {"cpus": 2, "procs_running": 4},
+    "tool": {"cpus": 4, "procs_running": 1},
+}
+
+
+def write_samples(run: Path, side: int, seed: int) -> None:
+    """Keep counters of each second, less of them where nothing changed; on B more is done, beside other programs."""
+    chance = random.Random(seed)
+    rows: list[tuple[int, str, str, float]] = []
+    for second in range(-2, 13):
+        at = STARTED_NS + second * 1000 * MS + chance.randrange(MS)
+        for source, rates in RATES.items():
+            for name, rate in rates.items():
+                busy = 1 + side * (name.startswith(("cpu user", "Handler", "Innodb_row")) * 0.8)
+                if chance.random() < 0.9 or second in (-2, 12):
+                    rows.append(
+                        (at, source, name, round((second + 100) * rate * busy + chance.random() * rate / 10, 3))
+                    )
+        for source, levels in LEVELS.items():
+            rows += [
+                (at, source, name, level + chance.randrange(3) * (name != "cpus")) for name, level in levels.items()
+            ]
+    (run / "samples").mkdir()
+    with duckdb.connect() as con:
+        con.execute("CREATE TABLE s (real_ns BIGINT, source VARCHAR, name VARCHAR, value DOUBLE)")
+        con.executemany("INSERT INTO s VALUES (?, ?, ?, ?)", rows)
+        con.execute(f"COPY s TO {sql_text(run / 'samples' / 'part-00000.parquet')} (FORMAT parquet)")
+
+
 def shortened(rows: Any) -> Any:
     """Return a long table as every 25th of its rows, and a hash of them all."""
     if len(rows) <= 80:
@@ -116,7 +163,9 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
             rows = [outcome(event, side, number, chance) for number, event in enumerate(events)]
             name = f"{'ab'[side]}{turn}.run"
             sessions = {"opened": SESSIONS, "opened_ahead": 1, "failed": side, "lost": turn, "in_transaction_at_end": 0}
-            runs[side].append(make_run(folder / name, tape, rows, sessions=sessions))
+            run = make_run(folder / name, tape, rows, sessions=sessions, started_ns=STARTED_NS)
+            write_samples(run, side, 10 * side + turn)
+            runs[side].append(run)
     return build(tape, runs[0], runs[1])
 
 

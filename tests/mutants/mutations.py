@@ -92,7 +92,7 @@ def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutan
         for pattern in (one for part in ROOMS.get(name, ()) for one in part.files):
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
-                if path.name != "__init__.py" and only in inside:
+                if path.name != "__init__.py" and only in inside and room_of(inside) == name:
                     found += of_python(inside, path) if path.suffix == ".py" else of_text(inside, path)
     return list({mutant.name: mutant for mutant in found}.values())
 

@@ -97,10 +97,12 @@ ROOMS = {
         Part(
             ("replay/plan/*.py", "replay/plan/sql/*.sql"),
             (
+                "tests/replay/plan/test_golden.py",
                 "tests/replay/plan/test_make_plan.py",
                 "tests/replay/plan/test_selection.py",
                 "tests/replay/plan/test_split.py",
                 "tests/replay/plan/test_database.py",
+                "tests/replay/plan/test_transactions.py",
             ),
         ),
         Part(

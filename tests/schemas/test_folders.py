@@ -197,3 +197,12 @@ def test_a_run_of_an_older_release_has_all_columns(tmp_path: Path) -> None:
         names = [row[0] for row in con.execute(f"DESCRIBE FROM {folder.source('outcomes')}").fetchall()]
         assert names == [name for name, _ in columns("run", "outcomes")]
         assert con.execute(f"SELECT count(*), count(order_ns) FROM {folder.source('outcomes')}").fetchall() == [(2, 0)]
+
+
+def test_the_id_of_a_tape_stays() -> None:
+    """Runs of earlier versions name their tape by it: the hash of both lists, in one way of writing JSON."""
+    parts, files = [{"rows": 1, "file": "events/part-0.parquet"}], [{"file": "sessions.parquet"}]
+    assert tape_id({"files": files, "parts": parts, "finished": True}) == (
+        "480b7a641b9183a0381c83d2fa793fd5deb37d1aeec5bcc3edd362f4d69f23da"
+    )
+    assert len({tape_id({}), tape_id({"parts": parts}), tape_id({"files": files}), tape_id({"files": parts})}) == 4

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from querytape.common.errors import FolderError
-from querytape.schemas import TABLES, check_parquet
+from querytape.schemas import TABLES, check_parquet, parquet_check
 from querytape.schemas.tables import declared
 
 
@@ -93,3 +93,27 @@ def test_a_footer_that_is_longer_than_its_file(tmp_path: Path, footer: int, sent
     file.write_bytes(b"PAR1" + b"\0" * 3)
     with pytest.raises(FolderError, match=r"its end is missing \(7 bytes are there\)"):
         check_parquet("tape", "problems", [file])
+
+
+def test_a_column_without_statistics_is_read(tmp_path: Path) -> None:
+    """Where a footer does not say, the values themselves are looked at; one that cannot be read is named."""
+    column = next(each for each in declared("tape", "events") if each.name == "session")
+    footers = parquet_check._Footers()
+    with duckdb.connect() as con:
+        for number, sentence in (
+            (1, None),
+            (0, "column session: 0 where 1 to"),
+            (None, "column session: NULL where none"),
+        ):
+            file = write(tmp_path / f"{number}.parquet", "tape", "events", session=f"{number or 'NULL'}::BIGINT")
+            if number == 0:
+                write(file, "tape", "events", session="0::BIGINT")
+            footers.stats = {"session": [(str(file), 1, None, None, None)]}
+            if sentence is None:
+                parquet_check._check_values(con, column, {str(file): file}, footers)
+            else:
+                with pytest.raises(FolderError, match=rf"{number}\.parquet: {sentence}"):
+                    parquet_check._check_values(con, column, {str(file): file}, footers)
+        footers.stats = {"session": [("nowhere.parquet", 1, 0, None, 5)]}
+        with pytest.raises(FolderError, match=r"^shown\.parquet: damaged: column session cannot be read"):
+            parquet_check._check_values(con, column, {"nowhere.parquet": Path("shown.parquet")}, footers)

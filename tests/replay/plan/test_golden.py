@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan of everything: what a tape of all commands and kinds of statements comes to under each rule, as it was looked at.
+
+Each rule's plan: what is not sent and why, what the engine is fed, its sessions, and the plan's own counts.
+QT_GOLDEN=write writes golden.json again: look at what changed before it is committed.
+"""
+
+import hashlib
+import json
+import os
+import random
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.native.bindings.statements import Normalizer
+from querytape.replay.plan.amplify import Amplification
+from querytape.replay.plan.catalog import Catalog
+from querytape.replay.plan.database import feed_streams, open_planner, session_stream
+from querytape.replay.plan.make_plan import make_plan
+from querytape.replay.plan.overrides import Overrides
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.replay.plan.selection import Selection
+from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder
+from querytape.servers.accounts import Account
+
+from tests.helpers.planning import excluded
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
+
+GOLDEN = Path(__file__).parent / "golden.json"
+TEXTS: list[tuple[str, str]] = [
+    ("read", "SELECT a FROM t WHERE id = {n}"), ("read", "SELECT b FROM u FOR UPDATE"), ("read", "SELECT NOW(), LAST_INSERT_ID()"),
+    ("write", "INSERT INTO t VALUES ({n})"), ("write", "UPDATE u SET a = {n}"), ("write", "DELETE FROM t WHERE id = {n}"),
+    ("transaction", "BEGIN"), ("transaction", "COMMIT"), ("transaction", "ROLLBACK"), ("transaction", "SAVEPOINT s"),
+    ("session", "SET autocommit=0"), ("session", "SET autocommit=1"), ("session", "SET NAMES latin1"), ("session", "USE crm"),
+    ("ddl", "CREATE TEMPORARY TABLE tt (a INT)"), ("ddl", "ALTER TABLE t ADD b INT"), ("read", "SELECT * FROM tt"), ("admin", "KILL 103"),
+    ("admin", "FLUSH TABLES"), ("read", "CALL p()"), ("write", "INSERT INTO t VALUES (1); INSERT INTO u VALUES ({n})"),
+]  # fmt: skip
+COMMANDS = ("ping", "init_db", "reset_connection", "change_user", "set_option", "statistics", "field_list", "other")
+
+
+def one(chance: random.Random, number: int, normalizer: Normalizer) -> dict[str, Any]:
+    """Return an event of any kind."""
+    row: dict[str, Any] = {
+        "session": 1 + int(12 * chance.random() ** 2),
+        "start_ns": T0 + number * 30 * MS + (5 * SECOND if number > 200 else 0),
+        "duration_ns": chance.choice((None, MS, 7 * MS, 90 * MS)),
+        "errno": chance.choice((0, 0, 0, None, 1062)),
+        "offset": number,
+    }
+    row |= {"user": ("app", "batch", None)[row["session"] % 3], "db": chance.choice(("shop", "shop", "crm", "", None))}
+    row["thread_id"] = 100 + row["session"]
+    if chance.random() < 0.2:
+        command = chance.choice(COMMANDS)
+        return row | {"command": command, "db": "crm" if command == "init_db" else row["db"]}
+    kind, text = TEXTS[min(int(len(TEXTS) * chance.random() ** 1.5), len(TEXTS) - 1)]
+    text = text.format(n=number)
+    flags = ["use"] if text.startswith("USE") else []
+    if chance.random() < 0.15:
+        flags.append(chance.choice([name for name in FLAGS if name not in ("carried", "use")]))
+    danger = "kill" if text.startswith("KILL") else "flush" if text.startswith("FLUSH") else "none"
+    if chance.random() < 0.06:
+        danger = chance.choice(sorted(DANGERS))
+    row |= {
+        "statement": text,
+        "class": kind,
+        "digest": hashlib.sha256(text.split("{")[0][:12].encode()).hexdigest()[:16],
+    }
+    row |= {"rows_affected": chance.choice((0, 1, None)), "rows_sent": chance.choice((0, 1, None))}
+    if kind == "write":
+        row["insert_id"] = chance.choice((None, number))
+    return row | {"flags": flag_bits(*flags, danger=danger), "actions": normalizer.normalize(text.encode()).actions}
+
+
+def tape_events() -> list[dict[str, Any]]:
+    """Return a tape of every kind of event, prepared statements among them, some sessions whole and some begun before."""
+    chance, normalizer = random.Random(23), Normalizer()
+    found: list[dict[str, Any]] = []
+    for number in range(330):
+        row = one(chance, number, normalizer)
+        if all(each["session"] != row["session"] for each in found) and row["session"] % 4:
+            login = {name: row[name] for name in ("session", "user", "thread_id")}
+            found.append(
+                {**login, "command": "connect", "start_ns": row["start_ns"] - 9 * MS, "db": "shop", "errno": 0}
+            )
+        if number % 31 == 7:
+            base = {name: row[name] for name in ("session", "user", "thread_id", "db", "start_ns")}
+            text = {
+                "statement": "SELECT a FROM t WHERE id = ?",
+                "class": "read",
+                "digest": "00000000000000aa",
+                "stmt": number,
+            }
+            found.append({**base, **text, "command": "prepare", "errno": 1146 if number % 2 else 0})
+            for turn in range(2):
+                flags = flag_bits("unbound") if turn and number % 5 == 0 else 0
+                found.append({**base, **text, "command": "execute", "params": b"\0\1", "flags": flags})
+            found.append({**base, "command": "close_stmt", "stmt": number})
+        found.append(row)
+    for session in (2, 3, 5):
+        found.append({"session": session, "command": "quit", "start_ns": T0 + 330 * 30 * MS + 6 * SECOND})
+    return found
+
+
+DIGEST = hashlib.sha256(b"SELECT a FRO").hexdigest()[:16]
+MAPPED = Overrides(
+    clock=True, ids=True, schemas={"crm": "crm2"}, accounts={"app": Account("app2"), "batch": Account("b", "x")}
+)
+RULES: dict[str, Rules] = {
+    "reads": Rules(),
+    "writes": Rules(allow_writes=True),
+    "dangers": Rules(allow_writes=True, allowed=frozenset(DANGERS) - {"none"}),
+    "kill": Rules(allowed=frozenset({"kill"})),
+    "no pace": Rules(pace=Pace("none"), max_concurrent_sessions=2),
+    "think": Rules(pace=Pace("think", speed=Fraction(3, 2)), allow_writes=True, lead_ns=0),
+    "speeds": Rules(
+        pace=Pace(speed=Fraction(2), connect_speed=Fraction(1, 2), think_speed=Fraction(3), ramp_ns=SECOND)
+    ),
+    "idle": Rules(pace=Pace(max_idle_ns=SECOND), allow_writes=True),
+    "copies": Rules(amplification=Amplification(amplify=2, shift_ns=50 * MS, loop=2)),
+    "split": Rules(split=True, allow_writes=True),
+    "overrides": Rules(overrides=MAPPED, allow_writes=True),
+    "order": Rules(commit_order=True, allow_writes=True),
+    "users": Rules(selection=Selection(users=("app",), max_sessions=2), allow_writes=True),
+    "sample": Rules(selection=Selection(sample=Fraction(1, 2))),
+    "schemas": Rules(selection=Selection(dbs=("crm",)), allow_writes=True),
+    "digests": Rules(selection=Selection(digests=(DIGEST,), sessions=(1, 2, 3)), allow_writes=True),
+    "classes": Rules(selection=Selection(classes=("write", CLASSES[0])), allow_writes=True),
+    "times": Rules(selection=Selection(from_ns=T0 + 2 * SECOND, to_ns=T0 + 4 * SECOND), allow_writes=True),
+}
+
+
+def fed(plan: Plan) -> list[list[Any]]:
+    """Return every column of every row that the engine would get, in order, and its sessions."""
+    rows: list[list[Any]] = []
+    with open_planner(plan) as con:
+        for stream in feed_streams(con, plan):
+            rows += [list(row) for row in stream.fetchall()]
+        sessions = session_stream(con, plan)
+        rows += [list(row) for row in sessions.fetchall()]
+    return rows
+
+
+def shortened(rows: list[Any]) -> dict[str, Any]:
+    """Return how many rows there are, a hash of them all, and every 20th."""
+    plain = json.loads(json.dumps(rows, default=str))
+    return {"n": len(rows), "sha256": hashlib.sha256(json.dumps(plain).encode()).hexdigest(), "some": plain[::40]}
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tape, in three parts."""
+    return make_tape(tmp_path_factory.mktemp("golden") / "t.tape", tape_events(), 3)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_golden(name: str, tape: Path, tmp_path: Path) -> None:
+    """What is planned under a rule is what it was."""
+    for folder in ("spill", "outcomes"):
+        (tmp_path / folder).mkdir()
+    told: list[int] = []
+    plan = make_plan(
+        open_folder("tape", tape), RULES[name], tmp_path / "spill", tmp_path / "outcomes", tell=told.append,
+        catalog=Catalog(frozenset({"v"})), collations={45: "utf8mb4 COLLATE utf8mb4_general_ci"},
+    )  # fmt: skip
+    kept = ("zero_ns", "last_due_ns", "round_ns", "events", "planned", "sessions", "peak_sessions", "disordered", "order_tables",
+            "ids_unknown", "now_uncertain", "schemas", "users", "gaps")  # fmt: skip
+    found = {
+        "plan": {key: getattr(plan, key) for key in kept},
+        "reasons": sorted([*key, n] for key, n in plan.reasons.items()),
+        "without_id": sorted([str(key), n] for key, n in plan.without_id.items()),
+        "told": told,
+        "json": plan.as_json(),
+        "not_sent": shortened([list(row) for row in excluded(tmp_path)]),
+        "fed": shortened(fed(plan)),
+    }
+    got = json.loads(json.dumps(found))
+    wanted = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
+    if os.environ.get("QT_GOLDEN") == "write":
+        wanted[name] = got
+        GOLDEN.write_text(json.dumps(wanted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    for key, value in wanted[name].items():
+        assert got[key] == value, key
