@@ -99,7 +99,7 @@ def outcome(event: dict[str, Any], side: int, number: int, chance: random.Random
     return row
 
 
-RATES = {  # a second; "own cpu_ns" in nanoseconds, processors in hundredths of a second
+RATES: dict[str, dict[str, float]] = {  # a second; "own cpu_ns" in nanoseconds, processors in hundredths of a second
     "status": {
         "Innodb_buffer_pool_reads": 40, "Innodb_row_lock_waits": 3, "Innodb_buffer_pool_pages_flushed": 9,
         "Created_tmp_disk_tables": 2, "Handler_read_next": 5000, "Innodb_rows_read": 7000, "Sort_rows": 20,
@@ -112,7 +112,7 @@ RATES = {  # a second; "own cpu_ns" in nanoseconds, processors in hundredths of 
     },
     "tool": {"cpu user": 30, "cpu nice": 0, "cpu system": 10, "cpu idle": 150, "own cpu_ns": 2e8},
 }  # fmt: skip
-LEVELS = {
+LEVELS: dict[str, dict[str, int]] = {
     "status": {"Threads_running": 3},
     "host": {"cpus": 2, "procs_running": 4},
     "tool": {"cpus": 4, "procs_running": 1},
