@@ -27,6 +27,7 @@ from .observe.query_plans import keep_query_plans
 from .observe.saturation import warnings
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
+from .plan.windows import BASE_MEMORY, raise_memory
 from .run import EndedRun
 from .storage import open_storage
 
@@ -222,6 +223,7 @@ def _query_plans(run: EndedRun) -> int:
     if not run.options.query_plans:
         return 0
     with open_storage(run.folder.spill) as con:
+        raise_memory(con, BASE_MEMORY + 4 * int(run.plan.tape.info.get("largest_event") or 0))
         schemas = dict(run.options.overrides.schemas)
         return keep_query_plans(con, run.plan.tape, run.folder.open(), run.options.target, schemas)
 

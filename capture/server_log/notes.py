@@ -19,7 +19,7 @@ def plan_notes(
     where = f"{log_file}, which is removed at the end" if log_file else f"mysql.{_table(method)}, where its rows stay"
     notes.append(f"at most about {megabytes(max_disk)} (--max-disk) are written, to {where}{_rate(facts)}")
     if method == "table":
-        notes.append("mysql.slow_log has no columns for log_slow_extra: no error numbers are logged")
+        notes.append("log_output TABLE ignores log_slow_extra (mysql.slow_log has no columns for it): no error numbers")
     notes += _shared_output(facts, changes)
     return (*notes, *_stays_behind(facts, changes))
 

@@ -60,6 +60,8 @@ def plan_changes(variables: Mapping[str, str], method: str, log_file: str | None
         wanted["slow_query_log_file"] = log_file
     if method != "general":
         wanted |= WANTED
+    if method == "table":
+        del wanted["log_slow_extra"]  # the table has no columns for it: nothing would change but the setting
     wanted[SWITCHES[method]] = "ON"
     own = method != "general" and own_log_is_on(variables)
     changes = []

@@ -15,6 +15,8 @@
 #include "base/error.h"
 #include "reader/input.h"
 
+#define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
+
 static const char *const frame_kinds[] = {
     "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
 
@@ -240,7 +242,7 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
         said += (size_t)snprintf(s->ports + said, sizeof s->ports - said, i > 0 ? " %d" : "%d", (int)ports[i]);
     }
     struct qt_decoder_sink sink = qt_packets_sink(s);
-    struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, (size_t)64 << 20, NULL};
+    struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, MAX_EVENT, NULL};
     if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
         (tcp.keys = s->keys = qt_tls_log_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which statements took the most time in the run? The costliest digests, each with a sample and its schema; only what
--- EXPLAIN takes, and only samples that are whole.
+-- EXPLAIN takes, and only samples that are whole and have at most a MiB.
 -- Inputs: views run_outcomes, tape_events, tape_digests; parameter $1 = how many.
 -- By hand: create the views FROM the Parquet files of run and tape, put a number for $1, then .read samples.sql
 WITH sums AS (
@@ -14,6 +14,7 @@ SELECT s.digest, s.db, d.sample
 FROM sums AS s
 JOIN tape_digests AS d USING (digest)
 WHERE d.sample IS NOT NULL AND octet_length(d.sample) = d.sample_bytes
+    AND d.sample_bytes <= 1 << 20
     AND regexp_matches(d.normalized, '^(\(|select|insert|update|delete|replace|with)')
 ORDER BY s.took_ns DESC, s.digest
 LIMIT $1

@@ -331,3 +331,13 @@ def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
     assert [text.split(":")[2] for text in sums[:3]] == [sums[0].split(":")[2]] * 3
     assert len({text.split(":")[2] for text in sums}) == 3
     assert all(text.startswith("text:") for text in sums)
+
+
+def test_a_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
+    """More than 64 MiB: what a capture file or an interface has of a statement is kept, up to the server's own limit."""
+    text = b"SELECT '" + bytes(range(97, 123)) * (66 * 40_330) + b"'"
+    payload, dialogue = b"\x03" + text, Dialogue().logged_in()
+    dialogue.say(CLIENT, packet(0, payload), mss=60_000).say(SERVER, ok(1 + len(payload) // 0xFFFFFF))
+    found, problems, _ = events(write_pcap(tmp_path / "large.pcap", [dialogue.close()], step_us=1))
+    assert len(text) > 64 << 20
+    assert (found[1]["statement"] == text, found[1]["flags"] & FLAGS["truncated"], problems) == (True, 0, [])
