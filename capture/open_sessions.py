@@ -20,11 +20,10 @@ from .source import TapeWarning
 
 KNOWN = 4  # of `reading`: it is the session's own
 
-# Of the sessions that are on the tape: whose state is in events that are carried.
-CARRIED = (
-    f"SELECT count(DISTINCT session), count(*), count(*) FILTER (command = 'prepare')"
-    f" FROM events WHERE flags & {FLAGS['carried']} <> 0"
-)
+CARRIED = f"SELECT count(*), count(*) FILTER (command = 'prepare') FROM events WHERE flags & {FLAGS['carried']} <> 0"
+FOUND = "SELECT count(DISTINCT thread_id) FROM events WHERE thread_id IN (SELECT unnest(?::BIGINT[]))"
+# Sources whose connections are the server's own, by its ids or by their clients.
+KINDS = frozenset({"packets", "slowlog", "general", "audit"})
 REASONS = {
     "no_text": "prepared statements whose text the server does not show whole",
     "large_variable": "user variables that are too large together",
@@ -34,9 +33,9 @@ REASONS = {
 
 @dataclass(frozen=True)
 class Told:
-    """What was told to a reader. `refused`: why nothing was, '' = it was."""
+    """What was told to a reader: sessions by thread id. `refused`: why nothing was, '' = it was."""
 
-    sessions: int
+    sessions: Sequence[int]
     not_restored: Mapping[str, int]
     not_shown: Sequence[str]
     refused: str = ""
@@ -45,20 +44,22 @@ class Told:
 def tell_reader(reader: Reader, known: OpenSessions, files: Sequence[str]) -> Told:
     """Give the sessions of a server to a reader, before its first part."""
     if refused := server_is_another(known, files):
-        return Told(0, {}, (), refused)
+        return Told((), {}, (), refused)
     states = [state_of(one, known.global_variables) for one in known.sessions]
     native = KnownSessions()
     try:
         for one, state in zip(known.sessions, states, strict=True):
             charset = None if one.collation is None else str(one.collation)
-            reading = state.reading | (KNOWN if "sql_mode" in (one.variables or {}) else 0)
+            known_mode = not files and "sql_mode" in (one.variables or {})  # with files it was asked too late
+            reading = state.reading | (KNOWN if known_mode else 0)
             native.add(one.thread_id, one.address, one.port, one.user, one.db, charset, reading)
             for id_, text in state.statements:
                 native.add_statement(id_, text)
         reader.know_sessions(native)
     finally:
         native.close()
-    return Told(len(states), all_not_restored(states, known), tuple(known.not_shown))
+    ids = [one.thread_id for one in known.sessions]
+    return Told(ids, all_not_restored(states, known), tuple(known.not_shown))
 
 
 def all_not_restored(states: Sequence[State], known: OpenSessions) -> dict[str, int]:
@@ -84,11 +85,11 @@ def describe_state(
     """
     if told.refused:
         return {}, [], [{"kind": "open_sessions", "text": told.refused}]
-    found, carried, prepared = con.execute(CARRIED).fetchall()[0]
-    found = max(found, tape.get("input", {}).get("known_midway", 0))  # packets: those without any state, too
+    carried, prepared = con.execute(CARRIED).fetchall()[0]
+    found = con.execute(FOUND, [list(told.sessions)]).fetchall()[0][0]
     after = is_after(tape.get("server"), first_ns)
     info = {
-        "sessions": told.sessions,
+        "sessions": len(told.sessions),
         "found": found,
         "carried": carried,
         "prepared": prepared,
@@ -99,8 +100,8 @@ def describe_state(
     notes = []
     if told.sessions:
         notes.append(
-            f"{told.sessions:,} sessions were open on the source; {found:,} of them are on the tape, with {carried:,}"
-            f" statements that restore their state (of them {prepared:,} prepared statements)"
+            f"{len(told.sessions):,} sessions were open on the source; {found:,} of them are on the tape, with"
+            f" {carried:,} statements that restore their state (of them {prepared:,} prepared statements)"
         )
     if after and carried:
         notes.append("their state was asked after the traffic: what it changed in between counts as set from the start")

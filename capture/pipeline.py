@@ -18,7 +18,7 @@ from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
-from .open_sessions import Told, describe_state, tell_reader
+from .open_sessions import KINDS, Told, describe_state, tell_reader
 from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
 from .tape_writer import Source, Stop, new_tape, open_storage, record
@@ -34,7 +34,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     reader = open_reader(kind, ordered, settings)
     stop = Stop(reader)
     try:
-        told = tell_reader(reader, settings.open_sessions, ordered) if settings.open_sessions else None
+        known = settings.open_sessions if kind.name in KINDS else None
+        told = None if known is None else tell_reader(reader, known, ordered)
         endless = settings.endless is not None or kind.live(settings)
         watch = watcher(kind, settings, reader, path, None if endless else total_bytes(ordered))
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.

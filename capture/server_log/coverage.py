@@ -13,6 +13,7 @@ from typing import Any
 import duckdb
 from pymysql.connections import Connection
 
+from ...schemas.codes import FLAGS
 from ...servers.facts import query_or_none, whole
 from ..source import TapeWarning
 
@@ -43,11 +44,14 @@ STATUS = (
 )
 OWN_QUESTIONS = "SHOW SESSION STATUS LIKE 'Questions'"
 
+# Events that are carried restore the state of sessions: nobody executed them.
 LOGGED = (
     "SELECT count(*) FILTER (command IN ('query', 'execute', 'bulk_execute')),"
     " count(*) FILTER (command NOT IN"
-    " ('connect', 'quit', 'ping', 'statistics', 'prepare', 'close_stmt', 'reset_stmt')) FROM events"
+    " ('connect', 'quit', 'ping', 'statistics', 'prepare', 'close_stmt', 'reset_stmt'))"
+    f" FROM events WHERE flags & {FLAGS['carried']} = 0"
 )
+HEARD = f"SELECT DISTINCT thread_id FROM events WHERE flags & {FLAGS['carried']} = 0"
 
 
 @dataclass(frozen=True)
@@ -163,7 +167,7 @@ def measure_coverage(
     if con is not None:
         statements, commands = con.execute(LOGGED).fetchall()[0]
         logged = statements if after.exact else commands
-        heard = {row[0] for row in con.execute("SELECT DISTINCT thread_id FROM events").fetchall()}
+        heard = {row[0] for row in con.execute(HEARD).fetchall()}
     silent = {
         id_: after.by_session[id_] - old
         for id_, old in before.by_session.items()

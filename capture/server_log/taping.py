@@ -9,6 +9,7 @@ import duckdb
 
 from ...common.errors import InputError
 from ...native.bindings.reader import ReaderStats
+from ...servers.open_sessions import OpenSessions
 from ..pipeline import capture_source
 from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
@@ -33,8 +34,11 @@ def tape_of(
     output: Path,
     server: dict[str, Any],
     watch: Callable[[ReaderStats, int | None], None],
+    open_sessions: OpenSessions | None = None,
 ) -> tuple[dict[str, Any], frozenset[int]]:
     """Write the tape; return its JSON, and the sessions of before the capture whose log shows that they carry it.
+
+    `open_sessions`: those of before, as the server showed them then.
 
     Raises InputError where the log holds nothing.
     """
@@ -51,7 +55,8 @@ def tape_of(
             ] if plan.method != "general" else []
         return {"coverage": coverage.as_json()} | renewed, coverage.warnings(plan.method)
 
-    settings = Settings(server=server, watch=watch, not_threads=tuple(sorted(recorded.own)), judge=judge)
+    own = tuple(sorted(recorded.own))
+    settings = Settings(server=server, watch=watch, not_threads=own, judge=judge, open_sessions=open_sessions)
     try:
         info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, settings)
     except InputError as error:

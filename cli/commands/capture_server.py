@@ -29,7 +29,7 @@ from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
 from ...servers.facts import gather
-from ...servers.source import describe_target
+from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..output import EXIT_LOST, lost_sentence, say_tape
 from ..param_types import Duration, PerSecond, Size
@@ -177,7 +177,7 @@ def look(target: Target, limits: RecordOptions, watch: WatchOptions) -> tuple[Lo
 
 def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOptions, options: dict[str, Any]) -> int:
     """Record, make the tape, and see that the server is as before; return the exit code."""
-    server = describe_target(target)
+    server, open_sessions = describe_with_sessions(target)
     output: Path = options["output"]
     with unwind_on_signals(), tempfile.TemporaryDirectory(prefix="querytape-") as work:
         recorded = record_log(target, plan, limits, Path(work))
@@ -185,7 +185,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
         seen: frozenset[int] = frozenset()
         try:
             with CaptureProgress() as progress:
-                info, seen = tape_of(recorded, plan, output, server, progress.update)
+                info, seen = tape_of(recorded, plan, output, server, progress.update, open_sessions)
             if plan.log_file is not None and not options["keep_log"]:
                 recorded.log.unlink(missing_ok=True)
             say_tape(output, info)

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "logs/general_row.h"
 #include "logs/general_state.h"
+#include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
 
@@ -166,6 +167,12 @@ static int take(struct qt_general *g, const struct row *r)
     e.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.file = g->log.file;
     e.offset = (int64_t)g->log.offset;
+    int code = QT_OK;
+    const struct qt_open_session *open = qt_log_add_carried(&g->log, at, &e, &m, &code);
+    if (code != QT_OK)
+        return -1;
+    if (open != NULL)
+        qt_general_know(s, open->user, open->db);
     qt_general_follow(s, r->text, &e);
     if (r->has_statement)
         qt_event_set_statement(&e, r->text, &r->statement);

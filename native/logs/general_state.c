@@ -48,6 +48,12 @@ struct qt_general_state *qt_general_find_state(struct qt_general_states *all, si
     return s;
 }
 
+void qt_general_know(struct qt_general_state *s, struct qt_span user, struct qt_span db)
+{
+    set(&s->user, user);
+    set(&s->db, db);
+}
+
 void qt_general_follow(struct qt_general_state *s, struct qt_span argument, struct qt_event_row *e)
 {
     struct qt_span user, host, db;

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
 
@@ -195,6 +196,10 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.errno_ = l->retcode;
     e.file = a->log.file;
     e.offset = (int64_t)a->log.offset;
+    int code = QT_OK;
+    (void)qt_log_add_carried(&a->log, at, &e, &m, &code);
+    if (code != QT_OK)
+        return -1;
     if (l->object.p != NULL && strcmp(e.command, "query") == 0) {
         struct qt_session_mode mode = a->log.sessions.entries[at].mode;
         if (unescape(a, l->object) != 0 ||

@@ -81,7 +81,7 @@ static int add_carried(struct qt_packets *s, struct qt_tcp_owner *owner, const s
     like.seq = owner->seq;
     like.start_ns = first->start_ns - first->request_ns;
     like.db = open->db; /* the event may have changed it */
-    int code = qt_carried_rows_add(&s->reader, s->normalizer, open, 1, &like, NULL);
+    int code = qt_carried_rows_add(&s->reader, open, 1, &like, NULL);
     owner->seq = like.seq;
     owner->mode = open->mode;
     return code;

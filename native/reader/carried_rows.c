@@ -2,9 +2,10 @@
 /* Each is read as any statement is: classified, redacted, never believed. */
 #include "reader/carried_rows.h"
 
-int qt_carried_rows_add(struct qt_reader *r, struct qt_normalizer *normalizer, const struct qt_open_session *open,
-                        int prepared, struct qt_event_row *like, const struct qt_event_time *time)
+int qt_carried_rows_add(struct qt_reader *r, const struct qt_open_session *open, int prepared,
+                        struct qt_event_row *like, const struct qt_event_time *time)
 {
+    struct qt_normalizer *normalizer = qt_open_sessions_normalizer(r->open);
     int64_t number = 0;
     for (const struct qt_open_statement *s = open->statements; s != NULL; s = s->next) {
         struct qt_statement what;
@@ -33,7 +34,8 @@ int qt_carried_rows_add(struct qt_reader *r, struct qt_normalizer *normalizer, c
         qt_event_set_statement(&row, s->text, &what);
         if (time != NULL) {
             when = *time;
-            when.duration_ns = 0;
+            when.duration_ns = -1;
+            when.stamp_kind = QT_STAMP_CARRIED;
             when.flags = row.flags;
         }
         if (qt_event_batch_add(&r->batch, &row, time != NULL ? &when : NULL) != 0)

@@ -12,15 +12,23 @@ struct qt_open_sessions {
     struct qt_open_session *session;
     size_t n, room;
     struct qt_keywords keywords;
+    struct qt_normalizer *normalizer; /* of carried rows: a reader's own holds the event at hand */
 };
 
 struct qt_open_sessions *qt_open_sessions_new(void)
 {
     struct qt_open_sessions *s = calloc(1, sizeof *s);
-    if (s != NULL)
-        qt_keywords_init(&s->keywords);
-    return s;
+    if (s == NULL)
+        return NULL;
+    qt_keywords_init(&s->keywords);
+    s->normalizer = qt_normalizer_new();
+    if (s->normalizer != NULL)
+        return s;
+    free(s);
+    return NULL;
 }
+
+struct qt_normalizer *qt_open_sessions_normalizer(const struct qt_open_sessions *s) { return s->normalizer; }
 
 static int copy(struct qt_span *out, const char *text, size_t len)
 {
@@ -58,6 +66,7 @@ void qt_open_sessions_free(struct qt_open_sessions *s)
         return;
     for (size_t i = 0; i < s->n; i++)
         free_session(&s->session[i]);
+    qt_normalizer_free(s->normalizer);
     free(s->session);
     free(s);
 }

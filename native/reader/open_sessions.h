@@ -26,6 +26,8 @@ struct qt_open_session {
     int taken; /* a session of the input is it */
 };
 
+/* For their statements. */
+struct qt_normalizer *qt_open_sessions_normalizer(const struct qt_open_sessions *);
 /* NULL = none, or it is taken already. */
 struct qt_open_session *qt_open_sessions_find_thread(struct qt_open_sessions *, int64_t thread_id);
 struct qt_open_session *qt_open_sessions_find_client(struct qt_open_sessions *, struct qt_span host, int32_t port);

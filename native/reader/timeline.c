@@ -145,6 +145,12 @@ static void place_exact(struct qt_session_entry *e, struct qt_event_time *event,
     e->prev_end_ns = start + most(event->duration_ns, 0);
 }
 
+static int is_same_second(const struct qt_event_time *event, const struct qt_event_time *as)
+{
+    return event->stamp_kind == QT_STAMP_CARRIED ||
+           (event->stamp_kind == QT_STAMP_SECOND && event->when_ns == as->when_ns);
+}
+
 void qt_timeline_assign_start_times(struct qt_timeline *t, struct qt_sessions *s, struct qt_event_time *events,
                                     size_t n)
 {
@@ -153,19 +159,23 @@ void qt_timeline_assign_start_times(struct qt_timeline *t, struct qt_sessions *s
     for (size_t i = 0; i < n;) {
         size_t behind = i + 1, count = 1;
         if (events[i].stamp_kind == QT_STAMP_SECOND)
-            for (; behind < n && events[behind].when_ns == events[i].when_ns &&
-                   events[behind].stamp_kind == QT_STAMP_SECOND;
-                 behind++)
-                count++;
-        for (size_t k = 1; i < behind; i++, k++) {
+            for (; behind < n && is_same_second(&events[behind], &events[i]); behind++)
+                count += events[behind].stamp_kind == QT_STAMP_SECOND;
+        for (size_t k = 1; i < behind; i++) {
             struct qt_session_entry *e = &s->entries[events[i].entry];
+            if (events[i].stamp_kind == QT_STAMP_CARRIED)
+                continue;
             if (events[i].stamp_kind == QT_STAMP_SECOND)
                 place_second(t, e, &events[i], (int64_t)((double)k * (double)QT_SECOND / (double)(count + 1)));
             else
                 place_exact(e, &events[i], e->row >= 0 ? &events[e->row] : NULL);
             e->row = (int32_t)i;
+            k++;
         }
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = n; i-- > 0;) {
         s->entries[events[i].entry].row = -1;
+        if (events[i].stamp_kind == QT_STAMP_CARRIED && i + 1 < n)
+            events[i].start_ns = events[i + 1].start_ns;
+    }
 }

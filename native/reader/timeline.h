@@ -12,7 +12,8 @@
 enum qt_stamp_kind {
     QT_STAMP_SECOND = 0, /* when_ns is the second in which it ended */
     QT_STAMP_END = 1,    /* when_ns is its end, to the microsecond */
-    QT_STAMP_START = 2   /* when_ns is its start, to the microsecond; its end is start + duration */
+    QT_STAMP_START = 2,  /* when_ns is its start, to the microsecond; its end is start + duration */
+    QT_STAMP_CARRIED = 3 /* it has no time of its own: it gets the start of the event behind it */
 };
 
 /* One event of a batch, in the order in which the log has them (the order of completion). */

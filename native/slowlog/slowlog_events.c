@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/log_carried.h"
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
 #include "slowlog/slowlog_grammar.h"
@@ -195,6 +196,10 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     if (e->is_admin && strcmp(command, "fetch") != 0) /* the server prints those of the statement before */
         row.rows_sent = row.rows_examined = row.rows_affected = -1;
     row.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : PRECISION_EXACT;
+    int code = QT_OK;
+    (void)qt_log_add_carried(&s->log, at, &row, &m, &code);
+    if (code != QT_OK)
+        goto no_memory;
     if (r->has_statement)
         qt_event_set_statement(&row, e->body, &r->statement);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)

@@ -9,23 +9,24 @@ from querytape.capture.open_sessions import Told, describe_state, is_after, serv
 from querytape.schemas.codes import FLAGS
 from querytape.servers.open_sessions import OpenSessions
 
-ASKED = {"server": {"at": "2026-11-22T07:00:00+00:00"}, "source": "packets", "input": {"known_midway": 3}}
+ASKED = {"server": {"at": "2026-11-22T07:00:00+00:00"}, "source": "packets"}
+NINE = range(1, 10)
 MOMENT_NS = 1_795_330_800 * 10**9
 
 
 def events() -> duckdb.DuckDBPyConnection:
-    """Return a database with view `events`: two sessions with a state, and a third."""
+    """Return a database with view `events`: two sessions with a state, a third, and one that connected later."""
     con = duckdb.connect()
-    con.execute("CREATE TABLE events (session BIGINT, command VARCHAR, flags BIGINT)")
+    con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR, flags BIGINT)")
     rows = [(1, "query"), (1, "prepare"), (2, "query")]
     con.executemany(f"INSERT INTO events VALUES (?, ?, {FLAGS['carried']})", rows)
-    con.execute("INSERT INTO events VALUES (1, 'execute', 0), (3, 'query', 0)")
+    con.execute("INSERT INTO events VALUES (1, 'execute', 0), (3, 'query', 0), (77, 'query', 0)")
     return con
 
 
 def test_all_is_known() -> None:
     """The note counts; nothing is lacking."""
-    info, notes, warnings = describe_state(events(), Told(9, {}, ()), ASKED, MOMENT_NS)
+    info, notes, warnings = describe_state(events(), Told(NINE, {}, ()), ASKED, MOMENT_NS)
     assert info["open_sessions"] == {
         "sessions": 9,
         "found": 3,
@@ -42,7 +43,7 @@ def test_all_is_known() -> None:
 
 def test_what_is_lacking() -> None:
     """Asked too late, texts that are not shown, a server that shows no statements."""
-    told = Told(9, {"no_text": 2}, ("user variables", "prepared statements"))
+    told = Told(NINE, {"no_text": 2}, ("user variables", "prepared statements"))
     info, notes, warnings = describe_state(events(), told, ASKED, MOMENT_NS - 1)
     assert info["open_sessions"]["asked"] == "after"
     assert any("asked after the traffic" in note for note in notes)
@@ -50,7 +51,7 @@ def test_what_is_lacking() -> None:
     (warning,) = warnings
     assert "2 prepared statements whose text the server does not show whole" in warning["text"]
     assert "what 3 sessions had prepared" in warning["text"]
-    slow = describe_state(events(), Told(9, {}, told.not_shown), ASKED | {"source": "slowlog"}, MOMENT_NS)
+    slow = describe_state(events(), Told(NINE, {}, told.not_shown), ASKED | {"source": "slowlog"}, MOMENT_NS)
     assert slow[2] == []
     assert is_after({"at": "x"}, MOMENT_NS)
 
@@ -63,4 +64,4 @@ def test_a_server_that_was_started_later(tmp_path: Path) -> None:
     assert "started after" in server_is_another(OpenSessions((), started_s=1001), [str(log)])
     assert server_is_another(OpenSessions((), started_s=999), [str(log)]) == ""
     assert server_is_another(OpenSessions((), started_s=1001), ["-"]) == ""
-    assert describe_state(events(), Told(0, {}, (), "why"), ASKED, 0)[2][0]["text"] == "why"
+    assert describe_state(events(), Told((), {}, (), "why"), ASKED, 0)[2][0]["text"] == "why"

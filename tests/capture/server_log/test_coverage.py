@@ -16,8 +16,8 @@ AFTER = Counted("performance_schema", 1210, 14, {1: 60, 7: 150, 8: 250, 9: 5, 20
 def events(*rows: tuple[int, str]) -> duckdb.DuckDBPyConnection:
     """Return a database with view `events` of (thread_id, command)."""
     con = duckdb.connect()
-    con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR)")
-    con.executemany("INSERT INTO events VALUES (?, ?)", list(rows) or [(None, "x")])
+    con.execute("CREATE TABLE events (thread_id BIGINT, command VARCHAR, flags BIGINT DEFAULT 0)")
+    con.executemany("INSERT INTO events (thread_id, command) VALUES (?, ?)", list(rows) or [(None, "x")])
     return con
 
 
