@@ -88,7 +88,7 @@ int qt_open_sessions_add(struct qt_open_sessions *s, const struct qt_open_sessio
     const int modes = QT_READ_NO_BACKSLASH | QT_READ_ANSI;
     one->mode.reading = (uint8_t)(facts->reading & modes);
     one->mode.known = (uint8_t)(facts->reading & 4 ? modes : 0);
-    if (facts->charset != NULL)
+    if (facts->charset != NULL && facts->reading & 4)
         qt_session_mode_login(&one->mode, strtol(facts->charset, NULL, 10), NULL);
     if (copy_text(&one->host, facts->host) | copy_text(&one->user, facts->user) | copy_text(&one->db, facts->db) |
         copy_text(&one->charset, facts->charset)) {
