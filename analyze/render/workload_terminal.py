@@ -115,12 +115,15 @@ def _lock_orders(rows: Sequence[Row], console: Console) -> None:
 
 
 def _loops(rows: Sequence[Row], console: Console) -> None:
-    print_title(console, "Reads in a loop (N+1): the same digest ten times or more behind another read")
+    print_title(console, "Reads in a loop (N+1): a digest, or two in turn, ten times or more behind another read")
     listed = StatementList(console, NAME_WIDTH, 15)
     listed.head(("loops", "statements", "longest", "time"))
     for row in rows[:MAX_ROWS]:
         cells = [count(row[name]) for name in ("loops", "statements", "longest")]
         listed.add(row["digest"], [*cells, duration(row["duration_ns"])], row["normalized"])
+        if row["partner"]:
+            partner = f"in turn with {row['partner']}: {row['partner_normalized']}"
+            console.print(f"  [dim]{escape(printable(partner, TEXT_WIDTH))}[/]", no_wrap=True)
         behind = f"behind {row['behind']}: {row['behind_normalized']}"
         console.print(f"  [dim]{escape(printable(behind, TEXT_WIDTH))}[/]", no_wrap=True)
 

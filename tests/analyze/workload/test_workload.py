@@ -131,6 +131,45 @@ def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
         assert found[0]["behind"] == digest("SELECT id FROM orders WHERE day = 1")
 
 
+@pytest.mark.parametrize(("times", "values", "loops"), [(10, 10, 1), (10, 1, 0), (9, 9, 0), (14, 3, 1)])
+@pytest.mark.parametrize("odd", [False, True])
+def test_loops_over_two_statements(times: int, values: int, loops: int, odd: bool, tmp_path: Path) -> None:
+    """A B A B ... behind another read: ten of each or more, with other literals; what comes next is not of it."""
+    a, b = ("SELECT name FROM customer WHERE id = {}", "SELECT SUM(price) FROM line WHERE customer_id = {}")
+    outer = "SELECT id FROM orders WHERE day = 1"
+    inner = [text.format(n % values) for n in range(times) for text in (a, b)]
+    inner += [a.format(99)] if odd and loops else []
+    texts = ["SELECT 1", outer, *inner, "SELECT 2 FROM two", "UPDATE t SET x = 1"]
+    found = workload(tmp_path, [event(1, text) for text in (*texts, *texts)])["n_plus_one"]
+    assert len(found) == loops
+    if loops:
+        (row,) = found
+        assert (row["digest"], row["partner"], row["behind"]) == (
+            digest(a.format(1)),
+            digest(b.format(1)),
+            digest(outer),
+        )
+        assert (row["loops"], row["statements"], row["longest"]) == (2, 2 * len(inner), len(inner))
+        assert row["duration_ns"] == 2 * len(inner) * MS
+
+
+def test_no_loop_of_two_with_a_write_or_three(tmp_path: Path) -> None:
+    """A read and a write in turn, three reads in turn, and two behind a write are none."""
+    read, write = "SELECT name FROM customer WHERE id = {}", "UPDATE customer SET seen = 1 WHERE id = {}"
+    other, third = "SELECT a FROM b WHERE c = {}", "SELECT d FROM e WHERE f = {}"
+    for number, (before, loop) in enumerate(
+        (
+            ("SELECT id FROM orders", (read, write)),
+            ("SELECT id FROM orders", (read, other, third)),
+            ("DELETE FROM x", (read, other)),
+        )
+    ):
+        texts = [before, *(text.format(n) for n in range(12) for text in loop)]
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        assert workload(folder, [event(1, text) for text in texts])["n_plus_one"] == []
+
+
 def test_no_loop_behind_a_write_or_over_sessions(tmp_path: Path) -> None:
     """A batch behind a write, and reads of many sessions, are no loops."""
     reads = [f"SELECT name FROM customer WHERE id = {n}" for n in range(12)]
