@@ -4,9 +4,11 @@
 from pathlib import Path
 from typing import Any
 
-from ..common.errors import FolderError
+from ..common.errors import FolderError, InputError
+from ..common.files import is_held
 from ..schemas import open_folder
 from .finish import finish
+from .publishing import dropped_warnings
 from .tape_writer import open_storage, part_entry
 
 
@@ -15,13 +17,17 @@ def recover(path: Path) -> dict[str, Any]:
 
     Raises FolderError where `path` is no tape, InputError where it has no event.
     """
+    if is_held(path):
+        raise InputError(f"{path}: its capture is under way: nothing has to be saved")
     tape = open_folder("tape", path)
     info = dict(tape.info)
     if missing := [key for key in ("source", "files") if not info.get(key)]:
         raise FolderError(f"{path / 'tape.json'}: {missing[0]}: missing: `querytape tape verify --salvage` may help")
     for half in (path / "events").glob("*.tmp"):
         half.unlink()
+    info.pop("published", None)
     text = "the capture was killed: what it had not written yet is missing from the end of the tape"
     with open_storage(path) as con:
         info["parts"] = [part_entry(con, path, part) for part in tape.files("events")]
-        return finish(con, path, info, [*info.get("warnings", []), {"kind": "killed", "text": text}])
+        warnings = [*info.get("warnings", []), *dropped_warnings(info), {"kind": "killed", "text": text}]
+        return finish(con, path, info, warnings)

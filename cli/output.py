@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..common.errors import InputError
+from ..common.files import is_held
 from ..common.text import printable
 from ..common.units import seconds, utc_time
 
@@ -79,11 +81,33 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
         click.echo("  replay needs --partial-ok")
 
 
+def readable_tape(path: Path) -> Path:
+    """Complete a tape as complete_tape does; of one whose capture is under way, return a snapshot.
+
+    The snapshot goes with the command.
+    """
+    if not is_held(path):
+        complete_tape(path)
+        return path
+    from ..capture.tools.snapshot import snapshot_of
+
+    click.echo(f"{path}: its capture is under way: this is what it has published until now", err=True)
+    return click.get_current_context().with_resource(snapshot_of(path))
+
+
 def complete_tape(path: Path) -> None:
-    """Complete a tape whose capture was killed, and print that; a finished tape is left as it is."""
+    """Complete a tape whose capture was killed, and print that; a finished tape is left as it is.
+
+    Raises InputError where the capture is under way.
+    """
     from ..capture import recover
     from ..schemas import open_folder
 
+    if is_held(path):
+        raise InputError(
+            f"{path}: its capture is under way: take a piece out of it first, with"
+            f" `querytape tape cut {path} --last 20m -o piece.tape`"
+        )
     tape = open_folder("tape", path)
     if tape.finished:
         return

@@ -60,6 +60,7 @@ SHAPES: dict[str, dict[str, Any]] = {
             "not_restored": {"*": "count"},
             "not_shown": ["text"],
         },
+        "snapshot_of": "text?",
         "published": {
             "?": True,
             "at": "text?",

@@ -132,13 +132,13 @@ def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
         "server": first.get("server") if same_server else None,
         "log_timezone_ns": first.get("log_timezone_ns"),
         "largest_event": max(int(folder.info.get("largest_event") or 0) for folder in folders),
-        "input": {"tapes": [str(folder.path) for folder in folders]},
+        "input": {"tapes": [str(folder.info.get("snapshot_of") or folder.path) for folder in folders]},
     }
 
 
 def inherited_warnings(folders: Sequence[Folder]) -> list[TapeWarning]:
     """Return the warnings of the tapes, except those that the new tape's own events show."""
-    own = {"long_query_time", "min_examined_row_limit", "hole"}
+    own = {"long_query_time", "min_examined_row_limit", "hole", "snapshot"}
     warnings: list[TapeWarning] = []
     for folder in folders:
         warnings += [w for w in folder.info.get("warnings", []) if w["kind"] not in own and w not in warnings]

@@ -10,7 +10,7 @@ import duckdb
 
 from ...common.duck import plain_reason, sql_files, sql_text
 from ...common.errors import FolderError
-from ...common.files import sha256_of
+from ...common.files import is_held, sha256_of
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
 from ...schemas.tables import complete_sql
 from ..tape_writer import open_storage
@@ -48,6 +48,9 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
         )
         return
     if not info.get("finished"):
+        if is_held(path):
+            yield Damage("its capture is under way", "what it has published can be used: `tape cut`, `inspect`")
+            return
         yield Damage("its capture did not end", "`querytape inspect` completes it from the parts that were written")
     with open_storage(work) as con:
         damaged = [*_parts(con, path, info), *_tables(path, info)]

@@ -10,7 +10,7 @@ import click
 
 from ...capture.tools.export import FORMATS, export
 from ...common.files import publish, refuse_existing
-from ..output import complete_tape
+from ..output import readable_tape
 
 
 @click.command(
@@ -37,7 +37,7 @@ def export_command(tape: Path, format_: str, output: Path | None) -> int:
 
     pt-query-digest, pt-upgrade, mysqldumpslow and querytape read the slow log; sql has the statements alone.
     """
-    complete_tape(tape)
+    tape = readable_tape(tape)
     with tempfile.TemporaryDirectory(prefix="querytape-") as work:
         if output is None:
             try:

@@ -18,7 +18,7 @@ from ...analyze import (
 from ...analyze.workload.indexes import index_report
 from ...common.errors import InputError
 from ...schemas import open_folder
-from ..output import complete_tape, console, show_problems
+from ..output import console, readable_tape, show_problems
 from ..server_options import login_options, server_of
 
 
@@ -63,12 +63,12 @@ def inspect_command(
     """
     if source is not None and (problems or against is not None):
         raise InputError("--source goes with neither --problems nor --against")
-    complete_tape(tape)
+    tape = readable_tape(tape)
     if problems:
         show_problems(open_folder("tape", tape))
         return
     if against is not None:
-        complete_tape(against)
+        against = readable_tape(against)
         changed = compare_tapes(against, tape)
         if as_json:
             click.echo(tape_difference_json(changed, max(top, 100)), nl=False)

@@ -7,7 +7,7 @@ import click
 
 from ...analyze import lint_json, lint_tape, show_lint
 from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
-from ..output import complete_tape, console
+from ..output import console, readable_tape
 
 EXIT_GATE = 3
 
@@ -58,7 +58,7 @@ def lint_command(
     modes, zero dates, GROUP BY that no longer sorts, and what the other family cannot prepare. Each finding names its
     digests, its share of the time and the section of the manual. Rules read texts only: a replay says what they cannot.
     """
-    complete_tape(tape)
+    tape = readable_tape(tape)
     result = lint_tape(tape, target, source)
     if as_json:
         click.echo(lint_json(result), nl=False)

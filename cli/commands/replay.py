@@ -9,6 +9,8 @@ from typing import Any
 import click
 
 from ...capture.tools.derive import derive
+from ...capture.tools.snapshot import snapshot
+from ...common.files import is_held
 from ...common.text import printable
 from ...common.units import short_duration
 from ...experiments.target_slowlog import target_slowlog
@@ -73,8 +75,6 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
     is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set.
     """
-    for each in tapes:
-        complete_tape(each)
     tape = one_tape(tapes, options["output"])
     with ExitStack() as stack:
         target = target_of(options, stack)
@@ -98,10 +98,16 @@ def exit_code(summary: RunSummary) -> int:
 
 
 def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
-    """Return the tape, or what several come to."""
+    """Return the tape, or what several come to; of a capture that is under way, what it has published."""
+    merged = output.with_name(f"{output.name.removesuffix('.run')}.tape")
+    if len(tapes) == 1 and is_held(tapes[0]):
+        published = snapshot(tapes[0], merged)
+        click.echo(f"{merged}: {published['counts']['events']:,} events that {tapes[0]} has until now", err=True)
+        return merged
+    for each in tapes:
+        complete_tape(each)
     if len(tapes) == 1:
         return tapes[0]
-    merged = output.with_name(f"{output.name.removesuffix('.run')}.tape")
     info = derive(list(tapes), merged, EventFilter())
     click.echo(f"{merged}: {info['counts']['events']:,} events of {len(tapes)} tapes", err=True)
     return merged

@@ -11,8 +11,8 @@ from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
 from ...schemas import EventFilter, open_folder
-from ..output import say_tape
-from ..param_types import Moment
+from ..output import readable_tape, say_tape
+from ..param_types import Duration, Moment
 
 OUTPUT = click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path), help="Tape to write (a new folder)."
@@ -33,12 +33,16 @@ def tape_group() -> None:
 @OUTPUT
 def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
     """Merge several tapes into one; their sessions stay separate."""
-    say_tape(output, derive(tapes, output, EventFilter()))
+    say_tape(output, derive([readable_tape(each) for each in tapes], output, EventFilter()))
 
 
 @tape_group.command(
     "cut",
-    epilog="\b\nExample:\n  querytape tape cut day.tape --from 2026-11-20T09:00 -o late.tape",
+    epilog="""\b
+Examples:
+  querytape tape cut day.tape --from 2026-11-20T09:00 -o late.tape
+  querytape tape cut live.tape --last 20m -o incident.tape
+""",
 )
 @TAPE
 @OUTPUT
@@ -49,12 +53,33 @@ def merge_command(tapes: tuple[Path, ...], output: Path) -> None:
     help="Keep events that begin at this time (UTC) or later; +10s is ten seconds after the tape's first.",
 )
 @click.option("--to", "to_at", type=Moment(relative=True), help="Keep events that begin before this time, as --from.")
-def cut_command(tape: Path, output: Path, from_at: tuple[bool, int] | None, to_at: tuple[bool, int] | None) -> None:
-    """Keep the events of a period of time."""
-    if from_at is None and to_at is None:
-        raise click.UsageError("expected --from, --to, or both")
-    first_ns = int(open_folder("tape", tape).info.get("first_ns") or 0)
+@click.option(
+    "--last",
+    "last_ns",
+    type=Duration(),
+    help="Keep this much before the tape's last event. The tape may be one that a capture is writing.",
+)
+def cut_command(
+    tape: Path,
+    output: Path,
+    from_at: tuple[bool, int] | None,
+    to_at: tuple[bool, int] | None,
+    last_ns: int | None,
+) -> None:
+    """Keep the events of a period of time.
+
+    Of a tape whose capture is under way that is what it has published; the capture is not disturbed.
+    """
+    if from_at is None and to_at is None and last_ns is None:
+        raise click.UsageError("expected --from, --to, both, or --last")
+    if last_ns is not None and (from_at is not None or to_at is not None):
+        raise click.UsageError("--last goes with neither --from nor --to")
+    tape = readable_tape(tape)
+    info = open_folder("tape", tape).info
+    first_ns = int(info.get("first_ns") or 0)
     from_ns, to_ns = (None if at is None else at[1] + first_ns * at[0] for at in (from_at, to_at))
+    if last_ns is not None:
+        from_ns = int(info.get("last_ns") or 0) - last_ns
     say_tape(output, derive([tape], output, EventFilter(from_ns=from_ns, to_ns=to_ns)))
 
 
@@ -98,7 +123,7 @@ def filter_command(
     kept = EventFilter(users, dbs, digests, classes, sessions)
     if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
-    say_tape(output, derive([tape], output, kept))
+    say_tape(output, derive([readable_tape(tape)], output, kept))
 
 
 @tape_group.command(
@@ -126,7 +151,7 @@ def pseudonymize_command(tape: Path, output: Path, key_file: Path | None, accoun
     are not replaced.
     """
     key = read_key(key_file) if key_file is not None else new_key()
-    info = pseudonymize(tape, output, key, accounts)
+    info = pseudonymize(readable_tape(tape), output, key, accounts)
     say_tape(output, info)
     if info["read_in_several_ways"]:
         click.echo(

@@ -42,7 +42,7 @@ def test_cut_filter_and_merge(tape: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "expected"),
-    [("cut", "expected --from, --to, or both"), ("filter", "expected at least one of --user")],
+    [("cut", "expected --from, --to, both, or --last"), ("filter", "expected at least one of --user")],
 )
 def test_nothing_to_choose_by(command: str, expected: str, tape: Path, tmp_path: Path) -> None:
     """Without an option there is nothing to do."""

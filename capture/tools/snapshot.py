@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read a tape while its capture writes it: a tape of what was published, made of hard links, with tables of its own.
+
+The capture is not disturbed: nothing that it writes is changed, and parts that it drops stay as long as a link does.
+"""
+
+import contextlib
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import InputError
+from ...common.files import hold, is_held, make_private, remove_folder, write_json
+from ...common.units import utc_time
+from ...schemas.folders import check_names
+from ...schemas.json_shapes import check_shape, read_json
+from ..finish import finish
+from ..publishing import dropped_warnings
+from ..tape_writer import new_tape, open_storage
+
+ROOM = "snapshots"  # inside the tape: links need its file system
+TRIES = 20
+YOUNG_S = 60  # a snapshot that is not held yet
+
+
+def snapshot(tape: Path, out: Path) -> dict[str, Any]:
+    """Write a tape of what a capture that is under way has published until now; return its JSON.
+
+    Raises InputError where nothing was published, or parts are dropped faster than they can be taken.
+    """
+    for _ in range(TRIES):
+        new_tape(out)
+        info = _published(tape)
+        try:
+            if not info["parts"]:
+                raise InputError(f"{tape}: its capture is under way and has published nothing yet")
+            _link(tape, out, info)
+            break
+        except FileNotFoundError:  # dropped since tape.json was read
+            shutil.rmtree(out)
+        except BaseException:
+            shutil.rmtree(out)
+            raise
+    else:
+        raise InputError(f"{tape}: its capture drops parts (--keep) faster than they can be read")
+    until = max(part["last_ns"] for part in info["parts"])
+    text = f"its capture was under way: events after {utc_time(until)} UTC had not been published"
+    info.pop("published", None)
+    info["snapshot_of"] = str(tape.absolute())
+    write_json(out / "tape.json", info)
+    with open_storage(out, largest=int(info.get("largest_event") or 0)) as con:
+        return finish(con, out, info, [{"kind": "snapshot", "text": text}, *dropped_warnings(info)])
+
+
+@contextmanager
+def snapshot_of(tape: Path) -> Iterator[Path]:
+    """Yield the path of a snapshot that goes with the block. Raises as `snapshot` does."""
+    room = tape / ROOM
+    with contextlib.suppress(FileExistsError):
+        make_private(room)
+    _clear(room)
+    own = Path(tempfile.mkdtemp(dir=room))
+    try:
+        with hold(own):
+            snapshot(tape, own / tape.name)
+            yield own / tape.name
+    finally:
+        remove_folder(own)
+        with contextlib.suppress(OSError):
+            room.rmdir()
+
+
+def _published(tape: Path) -> dict[str, Any]:
+    """Return what tape.json says now. Raises FolderError where it is no tape's."""
+    marker = tape / "tape.json"
+    info = read_json("tape", marker)
+    check_shape("tape", marker, info)
+    check_names("tape", marker, info)
+    return {**info, "finished": False}
+
+
+def _link(tape: Path, out: Path, info: dict[str, Any]) -> None:
+    """Link the parts that are published, and what was found with them."""
+    names = {Path(part["file"]).name for part in info["parts"]}
+    for part in info["parts"]:
+        _take(tape / part["file"], out / part["file"])
+    last = max(names)
+    for folder in ("problems", "facts"):
+        for file in sorted((tape / folder).glob("part-*.parquet")):
+            if file.name <= last and (folder == "facts" or file.name in names):
+                _take(file, out / folder / file.name)
+
+
+def _take(old: Path, new: Path) -> None:
+    try:
+        os.link(old, new)
+    except FileNotFoundError:
+        raise
+    except OSError:  # no links here, or another file system
+        shutil.copyfile(old, new)
+
+
+def _clear(room: Path) -> None:
+    """Remove what killed readers left."""
+    for one in room.iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            if time.time() - one.stat().st_mtime > YOUNG_S and not is_held(one):
+                remove_folder(one)
