@@ -53,14 +53,19 @@ ROOMS = {
             ("native/packets/*.c",),
             (
                 f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_packets_golden.py",
                 f"{SOURCES}/test_packets_protocol.py",
                 f"{SOURCES}/test_wrong_tapes.py",
-                "tests/native/bindings",
             ),
         ),
         Part(
             ("native/protocol/*.c",),
-            (f"{SOURCES}/test_packets_protocol.py", f"{SOURCES}/test_packets.py", f"{SOURCES}/test_wrong_tapes.py"),
+            (
+                f"{SOURCES}/test_packets_protocol.py",
+                f"{SOURCES}/test_packets_golden.py",
+                f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_wrong_tapes.py",
+            ),
         ),
         Part(
             ("native/reader/*.c",),

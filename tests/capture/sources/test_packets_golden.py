@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every column of a conversation that has everything, whole, in small segments, with each of them lost, twice or cut.
+
+QT_GOLDEN=write writes golden/packets.json again: look at what changed before it is committed.
+"""
+
+import hashlib
+import json
+import os
+import random
+import struct
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.native.bindings.parsers import open_packets
+
+from tests.helpers.dialogue import (
+    CLIENT,
+    DEPRECATE_EOF,
+    MYSQL_CAPS,
+    QUERY_ATTRIBUTES,
+    SERVER,
+    SESSION_TRACK,
+    Dialogue,
+    Segment,
+    column,
+    eof,
+    err,
+    lenenc,
+    ok,
+    packet,
+    rows,
+    write_pcap,
+)
+from tests.helpers.reading import Read, read_all
+
+GOLDEN = Path(__file__).parent / "golden" / "packets.json"
+ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's own parser, which has its tests
+CAPS = {"old": MYSQL_CAPS, "new": MYSQL_CAPS | DEPRECATE_EOF | SESSION_TRACK, "named": MYSQL_CAPS | QUERY_ATTRIBUTES}
+
+
+def prepared(statement: int, columns: int, params: int, caps: int) -> bytes:
+    """Return a PREPARE's answer."""
+    out, seq = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 1)), 2
+    for count in (params, columns):
+        for _ in range(count):
+            out, seq = out + column(seq), seq + 1
+        if count and not caps & DEPRECATE_EOF:
+            out, seq = out + eof(seq), seq + 1
+    return out
+
+
+def binary_rows(values: list[bytes], caps: int, status: int = 2) -> bytes:
+    """Return a binary result set."""
+    out, seq = packet(1, b"\1") + column(2), 3
+    if not caps & DEPRECATE_EOF:
+        out, seq = out + eof(seq, status), seq + 1
+    for value in values:
+        out, seq = out + packet(seq, b"\0\0" + lenenc(value)), seq + 1
+    return out + (ok(seq, status=status, header=0xFE) if caps & DEPRECATE_EOF else eof(seq, status))
+
+
+class Talk:
+    """A conversation after its login, and what its client and server have agreed."""
+
+    def __init__(self, caps: int) -> None:
+        self.caps = caps
+        self.dialogue = Dialogue().logged_in(caps)
+        self.named = bool(caps & QUERY_ATTRIBUTES)
+        self.query = b"\3" + (b"\0\1" if self.named else b"")
+
+    def ask(self, text: bytes, answer: bytes) -> None:
+        """Add a query and its answer."""
+        self.command(self.query + text, answer)
+
+    def command(self, body: bytes, answer: bytes = b"") -> None:
+        """Add a command and its answer, where there is one."""
+        self.dialogue.say(CLIENT, packet(0, body))
+        if answer:
+            self.dialogue.say(SERVER, answer)
+
+
+def everything(caps: int) -> Dialogue:
+    """Return a conversation with each command and each kind of answer."""
+    talk = Talk(caps)
+    simple(talk, caps)
+    statements(talk, caps)
+    further(talk, caps)
+    return talk.dialogue.close()
+
+
+def simple(talk: Talk, caps: int) -> None:
+    """Queries, errors, several results, schemas."""
+    talk.ask(b"SELECT a FROM t", rows([b"1", b"", b"x" * 300], caps))
+    talk.ask(b"INSERT INTO t VALUES (1)", packet(1, b"\0\1\7" + struct.pack("<HH", 2, 3)))
+    talk.ask(b"INSERT INTO t VALUES (2)", packet(1, b"\0\xfc\0\1\xfd\1\2\3" + struct.pack("<HH", 3, 0)))
+    talk.ask(b"UPDATE nope SET a = 1", err(1, 1146, b"Table 'shop.nope' doesn't exist"))
+    talk.ask(
+        b"CALL p()",
+        rows([b"1"], caps, status=10) + rows([b"2"], caps, status=10, seq=5 + (not caps & DEPRECATE_EOF)) + ok(9, 4),
+    )
+    talk.command(b"\2crm", ok(1))
+    talk.command(b"\2gone", err(1, 1049, b"Unknown database"))
+    talk.command(b"\x0e", ok(1))
+    talk.command(b"\x09", packet(1, b"Uptime: 1"))
+    talk.command(b"\4t\0", column(1) + (ok(2, header=0xFE) if caps & DEPRECATE_EOF else eof(2)))
+
+
+def statements(talk: Talk, caps: int) -> None:
+    """Prepared statements: types once, NULLs, long data, a cursor."""
+    count, name = (b"\3", b"\0") if talk.named else (b"", b"")
+    cursor = packet(1, b"\1") + column(2) + (ok(3, status=66, header=0xFE) if caps & DEPRECATE_EOF else eof(3, 66))
+    talk.command(b"\x16SELECT a FROM t WHERE b = ? AND c = ? AND d = ?", prepared(5, 1, 3, caps))
+    types = b"\3\0" + name + b"\xfd\0" + name + b"\x0c\x80" + name
+    values = struct.pack("<i", 42) + lenenc(b"text") + b"\7" + struct.pack("<HBBBBB", 2024, 6, 10, 8, 13, 20)
+    head = struct.pack("<IBI", 5, 8 if count else 0, 1) + count
+    talk.command(b"\x17" + head + b"\0\1" + types + values, binary_rows([b"r", b"s"], caps))
+    talk.command(b"\x17" + head + b"\6\0" + struct.pack("<i", 43), binary_rows([], caps))
+    talk.command(b"\x18" + struct.pack("<IH", 5, 1) + b"long ")
+    talk.command(b"\x18" + struct.pack("<IH", 5, 1) + b"data")
+    talk.command(b"\x17" + head + b"\4\0" + struct.pack("<i", 44), binary_rows([b"t"], caps))
+    talk.command(b"\x17" + head + b"\0\0" + values, err(1, 1213, b"Deadlock found"))
+    talk.command(b"\x1a" + struct.pack("<I", 5), ok(1))
+    talk.command(
+        b"\x17" + struct.pack("<IBI", 5, 1, 1) + count + b"\0\0" + values,
+        cursor,
+    )
+    talk.command(b"\x1c" + struct.pack("<II", 5, 2), packet(1, b"\0\0" + lenenc(b"f")) + eof(2, 130))
+    talk.command(b"\x19" + struct.pack("<I", 5))
+
+
+def further(talk: Talk, caps: int) -> None:
+    """Files, tracking, several statements, pipelining, another login, what nobody knows."""
+    talk.command(b"\x16SELEC", err(1, 1064, b"You have an error"))
+    talk.command(b"\x1b\0\0", ok(1, header=0xFE) if caps & DEPRECATE_EOF else eof(1))
+    talk.ask(b"LOAD DATA LOCAL INFILE 'x' INTO TABLE t", packet(1, b"\xfbx"))
+    talk.dialogue.say(CLIENT, packet(2, b"1\ta\n") + packet(3, b"2\tb\n") + packet(4, b"")).say(
+        SERVER, ok(5, affected=2, warnings=1)
+    )
+    if caps & SESSION_TRACK:
+        change = b"\1" + lenenc(lenenc(b"tracked")) + b"\0" + lenenc(lenenc(b"autocommit") + lenenc(b"OFF"))
+        talk.ask(b"SET autocommit=0", ok(1, status=0x4000, more=lenenc(b"info") + lenenc(change)))
+    talk.ask(b"START TRANSACTION", ok(1, status=3))
+    talk.ask(
+        b"SELECT 1; SELECT 2; INSERT INTO t VALUES (3)",
+        rows([b"1"], caps, status=11) + rows([b"2"], caps, status=11, seq=6) + ok(12, 1, 3, 5),
+    )
+    talk.dialogue.say(CLIENT, packet(0, talk.query + b"SELECT 3") + packet(0, talk.query + b"SELECT 4"))
+    talk.dialogue.say(SERVER, rows([b"3"], caps) + rows([b"4", b"4"], caps))
+    talk.command(b"\x1f", ok(1))
+    talk.command(b"\x11bob\0\x14" + bytes(20) + b"other\0" + struct.pack("<H", 45) + b"mysql_native_password\0", ok(1))
+    talk.ask(b"SELECT 5", rows([b"5"], caps))
+    talk.command(b"\x0c" + struct.pack("<I", 9), err(1, 1094, b"Unknown thread id"))
+    talk.command(b"\x0a", rows([b"p"], caps))
+    talk.command(b"\x7a\1\2\3", err(1, 1047, b"Unknown command"))
+    talk.ask(b"SELECT SLEEP(9)", b"")
+
+
+def read(path: Path) -> Read:
+    """Return all of a capture file."""
+    return read_all(open_packets([path], (3306,)))
+
+
+def plain(found: Read) -> dict[str, Any]:
+    """Return what was read as JSON has it: of each row the columns that are known."""
+
+    def row(given: dict[str, Any]) -> dict[str, Any]:
+        return {
+            name: value.decode("latin1") if isinstance(value, bytes) else value
+            for name, value in given.items()
+            if value is not None and name not in ELSEWHERE
+        }
+
+    return {
+        "events": [row(event) for event in sorted(found.events, key=lambda e: (e["session"], e["seq"]))],
+        "problems": [row(problem) for problem in found.problems],
+        "description": found.description,
+    }
+
+
+def digest(value: Any) -> str:
+    """Return a short name of what was read."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def check(key: str, got: Any) -> None:
+    """Compare with what is kept, or write it."""
+    wanted = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
+    got = json.loads(json.dumps(got))
+    if os.environ.get("QT_GOLDEN") == "write":
+        wanted[key] = got
+        GOLDEN.write_text(json.dumps(wanted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
+    assert got == wanted[key]
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_golden(name: str, tmp_path: Path) -> None:
+    """Events, problems and what is said of the file are what they were."""
+    check(name, plain(read(write_pcap(tmp_path / "a.pcap", [everything(CAPS[name])]))))
+
+
+def lost(segments: list[Segment], at: int) -> list[Segment]:
+    """One segment never came."""
+    return segments[:at] + segments[at + 1 :]
+
+
+def twice(segments: list[Segment], at: int) -> list[Segment]:
+    """One came again, later."""
+    return [*segments[: at + 4], segments[at], *segments[at + 4 :]]
+
+
+def late(segments: list[Segment], at: int) -> list[Segment]:
+    """One came after the two behind it."""
+    return [*segments[:at], *segments[at + 1 : at + 3], segments[at], *segments[at + 3 :]]
+
+
+def cut(segments: list[Segment], at: int) -> list[Segment]:
+    """The capture kept only a part of one."""
+    return [*segments[:at], replace(segments[at], cut=len(segments[at].payload) // 2), *segments[at + 1 :]]
+
+
+def garbled(segments: list[Segment], at: int) -> list[Segment]:
+    """One has other bytes."""
+    other = random.Random(at).randbytes(len(segments[at].payload))
+    return [*segments[:at], replace(segments[at], payload=other), *segments[at + 1 :]]
+
+
+def ended(segments: list[Segment], at: int) -> list[Segment]:
+    """The capture ends here."""
+    return segments[: at + 1]
+
+
+def begun(segments: list[Segment], at: int) -> list[Segment]:
+    """The capture begins here."""
+    return segments[at:]
+
+
+HURTS: list[Callable[[list[Segment], int], list[Segment]]] = [lost, twice, late, cut, garbled, ended, begun]
+
+
+@pytest.mark.parametrize("hurt", HURTS, ids=[each.__name__ for each in HURTS])
+def test_each_segment_hurt(hurt: Callable[[list[Segment], int], list[Segment]], tmp_path: Path) -> None:
+    """What a capture shows that lacks something is the same as ever: told, and said what is missing."""
+    found = {}
+    for name, caps in CAPS.items():
+        dialogue = everything(caps)
+        for at in range(1, len(dialogue.segments), 4):
+            pairs = [(dialogue, segment) for segment in hurt(dialogue.segments, at)]
+            found[f"{name} {at}"] = digest(plain(read(write_pcap(tmp_path / "a.pcap", pairs))))
+    check(hurt.__name__, found)
+
+
+@pytest.mark.parametrize("mss", [1, 5, 40])
+def test_small_segments(mss: int, tmp_path: Path) -> None:
+    """However the bytes are cut into segments, the same is told; only times and places differ."""
+
+    def told(talk: Dialogue) -> list[tuple[Any, ...]]:
+        keys = ("command", "statement", "stmt", "params", "rows_sent", "rows_affected", "errno", "error", "warnings", "db", "user",
+                "insert_id", "insert_ids", "checksum", "bytes_sent", "flags")  # fmt: skip
+        events = read(write_pcap(tmp_path / "a.pcap", [talk])).events
+        return [tuple(event[key] for key in keys) for event in sorted(events, key=lambda e: int(e["seq"]))]
+
+    whole = everything(CAPS["new"])
+    small = Dialogue()
+    for segment in whole.segments:
+        if segment.payload:
+            small.say(segment.way, segment.payload, mss)
+        else:
+            small.raw(segment.way, b"", segment.flags)
+    assert told(small) == told(whole)
