@@ -3,8 +3,8 @@
 
 from typing import NamedTuple
 
-from ...common.units import count
-from .plan_json import Access, Plan, read_plan
+from ...common.units import count, duration
+from .plan_json import Access, Plan, measured, read_plan
 
 (FAILS, SCAN, ACCESS, INDEX, ORDER, STEPS, ESTIMATES, FEWER_STEPS, SAME, UNKNOWN) = (
     "fails",
@@ -90,6 +90,15 @@ def _of_steps(a: Plan, b: Plan) -> list[Change]:
         *(Change(STEPS, f"now {step}") for step in b.steps if step not in a.steps),
         *(Change(FEWER_STEPS, f"no longer {step}") for step in a.steps if step not in b.steps),
     ]
+
+
+def measured_text(a: str | None, b: str | None) -> str | None:
+    """Return what ANALYZE measured on both servers; None where it was not asked, or one does not say."""
+    (time_a, rows_a), (time_b, rows_b) = measured(a), measured(b)
+    if time_a is None or time_b is None:
+        return None
+    rows = "" if rows_a is None or rows_b is None else f", {count(rows_a)} -> {count(rows_b)} rows read"
+    return f"took {duration(time_a * 1e6)} -> {duration(time_b * 1e6)}{rows}"
 
 
 def cost_text(a: str | None, b: str | None) -> str | None:

@@ -40,6 +40,7 @@ KINDS = {
     "index_merge": "index_merge",
 }
 MAX_NAME = 200
+_ACTUAL = re.compile(r"^[^\n]*\(actual time=[\d.e+-]+\.\.([\d.e+-]+) rows=", re.I)
 _UNIQUE = re.compile(r"^(single-row|constant)", re.I)
 
 
@@ -172,6 +173,18 @@ def _message(root: dict[str, Any]) -> str | None:
 def _time(root: dict[str, Any]) -> float | None:
     block = root.get("query_block")
     return _number(block.get("r_total_time_ms")) if isinstance(block, dict) else None
+
+
+def measured(text: str | None) -> tuple[float | None, float | None]:
+    """Return what ANALYZE measured: milliseconds, and rows read of tables; None where it does not say.
+
+    MariaDB says it as r_ fields of its JSON; MySQL's EXPLAIN ANALYZE is a tree of texts, whose first line is the whole.
+    """
+    if found := _ACTUAL.search(text or ""):
+        return _number(found[1]), None
+    plan = read_plan(text)
+    rows = [access.measured for access in plan.accesses if access.measured is not None]
+    return plan.time_ms, sum(rows) if rows else None
 
 
 def _number(value: Any) -> float | None:

@@ -3,10 +3,9 @@
 
 from ...common.text import printable_lines
 from ...common.version import __version__
-from ..findings.plan_classes import cost_text
 from ..findings.plan_json import accesses
 from ..plans_report import PlansReport
-from .plans_text import headline_of
+from .plans_text import headline_of, numbers_of
 from .templating import asset, page_template
 
 MAX_SHOWN = 2_000
@@ -18,7 +17,7 @@ def plans_page(report: PlansReport, samples: bool = False) -> str:
     rows = [
         {
             **entry,
-            "cost": cost_text(entry["a"].get("json"), entry["b"].get("json")),
+            "numbers": numbers_of(entry),
             "sides": [
                 {
                     "letter": side.upper(),

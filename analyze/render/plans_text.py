@@ -11,8 +11,8 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count
 from ..database import Row
-from ..findings.plan_classes import FAILS, SAME, SCAN, cost_text
-from ..findings.plan_json import accesses
+from ..findings.plan_classes import FAILS, SAME, SCAN, cost_text, measured_text
+from ..findings.plan_json import accesses, measured
 from ..plans_report import PlansReport
 from .servers_text import show_servers
 from .text_table import print_title
@@ -71,7 +71,9 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
         print_title(console, "Statements with other plans, by the tape's time")
     for entry in report.changed[:top]:
         style = "red" if entry["class"] in (FAILS, SCAN) else "yellow"
-        console.print(f"[{style}]{entry['class']}[/]  {entry['share']:.1%} of the time{_cost(entry)}")
+        console.print(
+            f"[{style}]{entry['class']}[/]  {entry['share']:.1%} of the time{', '.join(['', *numbers_of(entry)])}"
+        )
         console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
         for text in entry["changes"][:MAX_CHANGES]:
             console.print(f"  {_safe(text, 160)}")
@@ -80,9 +82,11 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
         console.print(f"[dim]... {hidden:,} more: --top N, --html or --json show them[/]")
 
 
-def _cost(entry: Row) -> str:
-    text = cost_text(entry["a"].get("json"), entry["b"].get("json"))
-    return f", {text}" if text else ""
+def numbers_of(entry: Row) -> list[str]:
+    """Return the cost as both optimizers see it, and what ANALYZE measured, where it is known."""
+    cost = cost_text(entry["a"].get("json"), entry["b"].get("json"))
+    took = measured_text(entry["a"].get("analyze"), entry["b"].get("analyze"))
+    return [text for text in (cost, took) if text]
 
 
 def _safe(value: object, most: int | None = None) -> str:
@@ -112,6 +116,7 @@ def _target(server: Row) -> Row:
 
 def _entry(entry: Row, samples: bool) -> Row:
     shown = {name: entry.get(name) for name in ENTRY}
+    shown["measured_ms"] = {side: measured(entry[side].get("analyze"))[0] for side in ("a", "b")}
     for side in ("a", "b"):
         plan = entry[side]
         shown[side] = plan if samples else [vars(access) for access in accesses(plan.get("json", ""))]

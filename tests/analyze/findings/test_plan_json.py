@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading EXPLAIN FORMAT=JSON as MySQL 5.7, 8.0 and 9 (both formats) and MariaDB 10.11 and 11.8 wrote it."""
 
+import json
 from pathlib import Path
 
 import pytest
-from querytape.analyze.findings.plan_json import Plan, accesses, read_plan, steps
+from querytape.analyze.findings.plan_json import Plan, accesses, measured, read_plan, steps
 
 HERE = Path(__file__).parent / "explain"
 KINDS = ("mysql57", "mysql80", "mysql9v1", "mysql9v2", "mariadb", "mariadb118", "mariadbanalyze")
@@ -58,3 +59,14 @@ def test_hostile_plans(text: str) -> None:
     assert all(each.rows is None for each in found.accesses)
     assert accesses(text) == list(found.accesses)
     assert steps(text) == []
+
+
+def test_what_analyze_measured() -> None:
+    """MariaDB's r_ fields, MySQL's tree; of a plan that was not run, a hostile text and none at all: nothing."""
+    tables = [{"table": {"table_name": "t", "access_type": "ALL", "r_rows": rows}} for rows in (10, 32)]
+    mariadb = json.dumps({"query_block": {"r_total_time_ms": 1.5, "nested_loop": tables}})
+    assert measured(mariadb) == (1.5, 42)
+    tree = "-> Sort: t.a  (cost=0.85 rows=6) (actual time=0.054..0.12 rows=6 loops=1)\n    -> Table scan (actual time=9..9 rows=1"
+    assert measured(tree) == (0.12, None)
+    for nothing in (json.dumps({"query_block": {}}), "-> Sort (never executed)", "(actual time=..)", "[", "", None):
+        assert measured(nothing) == (None, None)

@@ -2,10 +2,12 @@
 """A plans folder on terminal, as Markdown and JSON: hostile texts. What they say of servers: tests/experiments/test_plans.py."""
 
 import io
+import json
 from pathlib import Path
 
 from querytape.analyze.model import Servers
 from querytape.analyze.plans_report import PlansReport
+from querytape.analyze.render.plans_page import plans_page
 from querytape.analyze.render.plans_text import headline_of, plans_json, plans_markdown, show_plans
 from querytape.schemas import Folder
 from rich.console import Console
@@ -38,6 +40,24 @@ def test_hostile_texts_are_texts() -> None:
     assert "<script>" not in plans_markdown(report()).replace("`select '<script>", "")
     assert "secret" not in plans_json(report())
     assert "secret" in plans_json(report(), samples=True)
+
+
+def test_what_was_measured_is_shown() -> None:
+    """Both optimizers' cost, and time and rows of ANALYZE on both sides; where one was not run, nothing of it."""
+    made = report()
+    for side, cost, took, rows in (("a", 1.5, 0.25, 10), ("b", 300, 120, 30_000)):
+        table = {"table_name": "t", "access_type": "ALL"}
+        made.digests[0][side]["json"] = json.dumps({"query_block": {"cost": cost, "table": table}})
+        run = {"query_block": {"r_total_time_ms": took, "table": {**table, "r_rows": rows}}}
+        made.digests[0][side]["analyze"] = json.dumps(run)
+    file = io.StringIO()
+    show_plans(made, Console(file=file, width=200))
+    said = "50.0% of the time, cost 1.5 -> 300, took 250us -> 120ms, 10 -> 30,000 rows read"
+    assert said in file.getvalue()
+    assert "took 250us -&gt; 120ms" in plans_page(made)
+    assert json.loads(plans_json(made))["digests"][0]["measured_ms"] == {"a": 0.25, "b": 120.0}
+    del made.digests[0]["b"]["analyze"]
+    assert "took" not in plans_page(made)
 
 
 def test_nothing_known_is_not_the_same() -> None:

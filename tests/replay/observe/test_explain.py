@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
+from querytape.analyze.findings.plan_json import measured
 from querytape.common.errors import TargetError
 from querytape.replay import parse_target
 from querytape.replay.observe import explain
@@ -77,6 +78,7 @@ def test_analyze_runs_reads_alone(writing: Server) -> None:
     with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, analyze_s=5)) as server:
         found = {plan.kind: plan.text or "" for plan in asked(server, "SELECT * FROM log", more=True)}
         assert "r_rows" in found["analyze"] or "actual time" in found["analyze"]
+        assert measured(found["analyze"])[0] is not None
         assert server.is_mariadb or {"tree", "server_digest"} <= found.keys()
         assert [plan.kind for plan in asked(server, "UPDATE log SET seq = 9")] == ["json"]
     assert writing.execute("SELECT count(*) FROM shop.log WHERE seq = 9") == ((0,),)

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures `querytape lint` on a tape of 5,000 digests, six statements of each. The aim is five seconds."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..capture import capture
+from .bench_report import timed
+from .pairs import Pair, Side
+from .plans import write_log
+
+DIGESTS = 5_000
+
+
+def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
+    """Yield the one measurement; nothing that we know of checks a log for an upgrade."""
+    write_log(work / "slow.log", DIGESTS)
+    capture([work / "slow.log"], work / "lint.tape")
+    options = ("--from", "mysql-5.7", "--to", "mysql-8.4")
+    command = (sys.executable, "-m", "querytape", "lint", str(work / "lint.tape"), *options)
+    yield Pair(
+        f"lint of {DIGESTS:,} digests",
+        Side("querytape", f"querytape lint lint.tape {' '.join(options)}", lambda: timed(*command)),
+        None,
+    )
