@@ -39,7 +39,9 @@ def _safe(value: object, most: int | None = None) -> str:
 def _totals(summary: TapeSummary, console: Console) -> None:
     info, (totals,), (together,) = summary.tape.info, summary.answers["totals"], summary.answers["concurrency"]
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
-    console.print(f"[bold]{_safe(summary.tape.path)}[/]  {info['source']}, {_safe(info.get('server_version'))}")
+    path = info.get("snapshot_of") or summary.tape.path
+    known = [info["source"], *([info["server_version"]] if info.get("server_version") else [])]
+    console.print(f"[bold]{_safe(path)}[/]  {_safe(', '.join(known))}")
     console.print(
         f"  {totals['events']:,} events, {totals['sessions']:,} sessions, {totals['digests']:,} digests in"
         f" {seconds:,.1f} s ({count(totals['per_second'])}/s)"

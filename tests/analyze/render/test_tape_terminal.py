@@ -45,6 +45,18 @@ def test_what_a_tape_lacks(tmp_path: Path) -> None:
     assert "it is not known which statements failed" in text
 
 
+def test_the_first_line_names_the_tape_that_was_asked_for(tmp_path: Path) -> None:
+    """A snapshot is called by the tape it was taken of; a server that is not known is left out."""
+    path = tmp_path / "t.tape"
+    assert (
+        shown(make_tape(path, [{"statement": b"x"}], server_version=None)).splitlines()[0].endswith("t.tape  slowlog")
+    )
+    taken = make_tape(
+        tmp_path / "taken.tape", [{"statement": b"x"}], snapshot_of="/tapes/live.tape", server_version="8.4"
+    )
+    assert shown(taken).splitlines()[0] == "/tapes/live.tape  slowlog, 8.4"
+
+
 def test_hostile_texts(tmp_path: Path) -> None:
     """Terminal escapes and markup are text; no line is wider than 80 columns."""
     events = [{"statement": b"x", "digest": f"{1:016x}", "user": HOSTILE, "db": HOSTILE, "duration_ns": MS}] * 3
