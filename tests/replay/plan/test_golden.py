@@ -23,10 +23,11 @@ from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.plan.selection import Selection
-from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder
+from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder, tape_id
 from querytape.servers.accounts import Account
 
 from tests.helpers.planning import excluded
+from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
 GOLDEN = Path(__file__).parent / "golden.json"
@@ -128,6 +129,9 @@ RULES: dict[str, Rules] = {
     "schemas": Rules(selection=Selection(dbs=("crm",)), allow_writes=True),
     "digests": Rules(selection=Selection(digests=(DIGEST,), sessions=(1, 2, 3)), allow_writes=True),
     "classes": Rules(selection=Selection(classes=("write", CLASSES[0])), allow_writes=True),
+    "picked": Rules(selection=Selection(failed_in=Path("failed.run")), allow_writes=True),
+    "resumed": Rules(selection=Selection(resume=Path("cut.run")), allow_writes=True),
+    "disordered": Rules(allow_writes=True, lead_ns=0, overrides=MAPPED),
     "times": Rules(selection=Selection(from_ns=T0 + 2 * SECOND, to_ns=T0 + 4 * SECOND), allow_writes=True),
 }
 
@@ -151,18 +155,40 @@ def shortened(rows: list[Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The tape, in three parts."""
-    return make_tape(tmp_path_factory.mktemp("golden") / "t.tape", tape_events(), 3)
+    """The tape, in three parts; beside it a run in which some statements failed, and one that was interrupted."""
+    folder = tmp_path_factory.mktemp("golden")
+    made = make_tape(folder / "t.tape", tape_events(), 3)
+    rows: list[dict[str, Any]] = [
+        {"session": row["session"], "errno": 1213 if n % 29 == 4 else 0} for n, row in enumerate(tape_events())
+    ]
+    make_run(folder / "failed.run", made, rows)
+    left = [{"session": row["session"], "status": "not_sent", "reason": "stopped"} for row in rows[200:]]
+    make_run(folder / "cut.run", made, rows[:200] + left, partial="stopped")
+    for name in ("failed", "cut"):
+        info = json.loads((folder / f"{name}.run" / "run.json").read_text())
+        info["tape"]["id"] = tape_id(open_folder("tape", made).info)
+        (folder / f"{name}.run" / "run.json").write_text(json.dumps(info))
+    return made
 
 
 @pytest.mark.parametrize("name", RULES)
-def test_golden(name: str, tape: Path, tmp_path: Path) -> None:
+def test_golden(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is planned under a rule is what it was."""
+    monkeypatch.chdir(tape.parent)
+    if name == "disordered":  # some clocks were set back for a moment; nothing else is another
+        events = tape_events()
+        for number, row in enumerate(events):
+            row |= {
+                "start_ns": row["start_ns"] - 3 * SECOND * (number % 17 == 9),
+                "first_byte_ns": number % 5 * 200 * MS,
+            }
+        tape = make_tape(tmp_path / "t.tape", events, 3, measuring_point="wire")
     for folder in ("spill", "outcomes"):
         (tmp_path / folder).mkdir()
     told: list[int] = []
     plan = make_plan(
-        open_folder("tape", tape), RULES[name], tmp_path / "spill", tmp_path / "outcomes", tell=told.append,
+        open_folder("tape", tape), RULES[name], tmp_path / "spill", tmp_path / "outcomes",
+        max_rows=100 if name == "disordered" else None, tell=told.append,
         catalog=Catalog(frozenset({"v"})), collations={45: "utf8mb4 COLLATE utf8mb4_general_ci"},
     )  # fmt: skip
     kept = ("zero_ns", "last_due_ns", "round_ns", "events", "planned", "sessions", "peak_sessions", "disordered", "order_tables",
