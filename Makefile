@@ -20,7 +20,7 @@ kills ?= 200
 comparisons ?= 20
 workers ?= 2
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak volume verdicts neighbours docs wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ numbers: setup ## write docs/numbers.md and its chart from what make bench kept
 
 soak: setup ## replay for an hour (minutes=60) and see that memory stays flat
 	@$(bin)/python -m querytape.bench.soak --minutes $(minutes)
+
+soak-follow: setup ## follow a log of 5,000 statements a second for an hour (minutes=60) and see that nothing is lost
+	@$(bin)/python -m querytape.bench.soak_follow --minutes $(minutes)
 
 volume: setup ## replay a tape of 50 million events (events=50000000) and see that memory stays bounded
 	@$(bin)/python -m querytape.bench.volume --events $(events)

@@ -6,11 +6,12 @@ events/part-N.parquet, problems/part-N.parquet, facts/part-N.parquet  ->  tape.j
 Only what is in tape.json is published. A part goes from there first, and then from the disk.
 """
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..common.files import write_json
+from ..common.files import json_text, write_json, write_text
 from ..common.units import short_duration, utc_time
 from ..native.bindings.reader import Reader
 from .source import Endless, TapeWarning
@@ -25,6 +26,7 @@ class Publisher:
         self._endless = endless
         self._followed = followed
         self._problems: dict[str, int] = {}
+        self._texts: dict[str, str] = {}
         self._files = list(info["files"])
 
     def publish(self, entry: dict[str, Any] | None, problems: int, reader: Reader) -> None:
@@ -44,8 +46,17 @@ class Publisher:
             self._note_dropped(gone)
         self._info["files"] = self.files(reader)
         self._info["published"] = self._how_far(reader)
-        write_json(self._path / "tape.json", self._info)
+        write_text(self._path / "tape.json", self._text())
         self._remove(gone)
+
+    def _text(self) -> str:
+        """Return the text of tape.json. A part's entry is made once: a day has 17,280 of them."""
+        parts = self._info["parts"]
+        texts = self._texts
+        self._texts = {part["file"]: texts.get(part["file"]) or json.dumps(part) for part in parts}
+        # No text inside of JSON has a newline: only the key itself is found.
+        listed = ",\n  ".join(self._texts.values())
+        return json_text({**self._info, "parts": []}).replace('\n "parts": []', f'\n "parts": [\n  {listed}\n ]', 1)
 
     def files(self, reader: Reader) -> list[dict[str, Any]]:
         """Return the entries of the source's files: the followed one once for each file that had its name."""

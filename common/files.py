@@ -133,9 +133,18 @@ def _as_escape(found: re.Match[str]) -> str:
 
 def write_json(path: Path, value: dict[str, Any]) -> None:
     """Write a JSON file whole or not at all, readable by its owner alone."""
+    write_text(path, json_text(value))
+
+
+def json_text(value: dict[str, Any]) -> str:
+    """Return a JSON file's text."""
+    return LONE_SURROGATE.sub(_as_escape, json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file whole or not at all, readable by its owner alone."""
     with publish(path) as temporary:
-        text = json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n"
-        temporary.write_text(LONE_SURROGATE.sub(_as_escape, text), encoding="utf-8")
+        temporary.write_text(text, encoding="utf-8")
 
 
 @contextmanager
