@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real server's slow log is followed while it is turned over: every statement is on the tape, and an incident is cut."""
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.replay import replay
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.command_line import run_here
+from tests.helpers.growing import wait_until
+from tests.helpers.processes import start
+from tests.helpers.whole import accounting, options
+
+from ..conftest import ServerFactory
+
+CLIENTS, EACH = 4, 25
+
+
+class Work:
+    """Clients whose statements are numbered."""
+
+    def __init__(self, server: Server) -> None:
+        self._clients = [server.connect("shop", autocommit=True) for _ in range(CLIENTS)]
+        self.done = 0
+
+    def go_on(self) -> None:
+        """Send the next numbers."""
+        for _ in range(EACH):
+            for client in self._clients:
+                with client.cursor() as cursor:
+                    cursor.execute(f"INSERT INTO t (n) VALUES ({self.done})")
+                self.done += 1
+
+    def close(self) -> None:
+        """Quit."""
+        for client in self._clients:
+            client.close()
+
+
+def turn_over(server: Server, log: Path, way: str) -> None:
+    """Turn the log over as people do."""
+    old = log.with_name(f"{log.name}.{way}")
+    if way == "rename":
+        log.rename(old)
+    elif way == "remove":
+        log.unlink()
+    else:
+        shutil.copyfile(log, old)
+        os.truncate(log, 0)
+    if way == "truncate":
+        return
+    server.execute("FLUSH SLOW LOGS")
+    if way == "rename":
+        old.with_name(old.name + ".gz").write_bytes(gzip.compress(old.read_bytes()))
+        old.unlink()
+
+
+def numbers(tape: Path) -> list[int]:
+    """Return the numbers of a tape's INSERTs."""
+    with duckdb.connect() as con:
+        rows = con.execute(
+            "SELECT CAST(regexp_extract(decode(statement), 'VALUES .(\\d+)', 1) AS INT)"
+            f" FROM '{tape}/events/*.parquet' WHERE starts_with(decode(statement), 'INSERT') ORDER BY 1"
+        ).fetchall()
+    return [row[0] for row in rows]
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_a_servers_log_is_followed(
+    kind: str, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory, tmp_path: Path
+) -> None:
+    """Renamed and packed, removed, copied and truncated: the tape has what the clients sent; it is cut under way."""
+    factory = mariadb_factory if kind == "mariadb" else mysql80_factory
+    server = factory({"slow_query_log": "1", "long_query_time": "0"})
+    log, tape = server.slow_log, tmp_path / "live.tape"
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.t (n INT PRIMARY KEY)")
+    command = [sys.executable, "-m", "querytape", "capture", "slowlog", str(log), "--follow", "--from-end"]
+    child = start([*command, "--part-every", "100ms", "-o", str(tape)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: (tape / "tape.json").exists() or child.poll() is not None, "the capture begins")
+    assert child.poll() is None, child.communicate()
+    work = Work(server)
+    for way in ("rename", "truncate", "remove"):
+        work.go_on()
+        # What the log holds is begun to be read before it is turned over again.
+        wait_until(lambda: len(numbers_published(tape)) >= work.done - CLIENTS * EACH + 1, "it keeps up")
+        turn_over(server, log, way)
+    work.go_on()
+    wait_until(lambda: len(numbers_published(tape)) >= work.done - CLIENTS, "the last statements are published")
+    cut = run_here("tape", "cut", str(tape), "--last", "1h", "-o", str(tmp_path / "cut.tape"))
+    assert cut.code == 0, cut.err
+    assert numbers(tmp_path / "cut.tape") == list(range(len(numbers(tmp_path / "cut.tape"))))
+    work.close()
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate()
+    assert child.returncode == 0, f"{out}{err}"
+    info = open_folder("tape", tape).info
+    assert numbers(tape) == list(range(work.done))
+    assert (info["input"]["rotations"], info["input"]["truncations"]) == (2, 1)
+    server.execute("TRUNCATE TABLE shop.t")
+    summary = replay(tmp_path / "cut.tape", options(server, tmp_path / "cut.run", partial_ok=True, speed=20))
+    assert accounting(summary)[0] >= work.done - CLIENTS
+    assert server.execute("SELECT count(*) FROM shop.t")[0][0] >= work.done - CLIENTS
+
+
+def numbers_published(tape: Path) -> list[int]:
+    """Return the numbers on a tape under way; none where it has no part yet."""
+    return numbers(tape) if any((tape / "events").glob("*.parquet")) else []
