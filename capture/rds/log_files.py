@@ -171,8 +171,12 @@ class LogFiles:
             yield text
 
     def _given(self, name: str, text: str) -> Iterator[str]:
-        if text:
+        if (
+            CUT in text
+        ):  # its end is lost, the end of a literal in it, too, and the next entry would be taken for its rest
             self.cuts += text.count(CUT)
+            text = "".join(line for line in text.splitlines(keepends=True) if CUT not in line)
+        if text:
             self.read[name] = self.read.get(name, 0) + len(text.encode("utf-8", "surrogateescape"))
             yield text
 

@@ -176,7 +176,7 @@ def describe(log: Log, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list
     """Return what tape.json says of the pulled log, and what is missing from it."""
     lost = list(log.holes)
     if log.cuts:
-        lost.append(f"RDS cut {log.cuts:,} lines at 1 MB: their statements are not whole")
+        lost.append(f"RDS cut {log.cuts:,} lines at 1 MB: their statements are not on the tape")
     if failed:
         lost.append(f"the log could not be pulled to its end: {failed}")
     name = plan.instance.name

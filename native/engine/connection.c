@@ -20,6 +20,7 @@
 #include "engine/local_files.h"
 #include "engine/statements.h"
 #include "engine/verify.h"
+#include "engine/query_attributes.h"
 
 /* The library's wait callback has no argument of its own: the connection that this thread is opening just now. */
 static _Thread_local struct qt_connection *connecting;
@@ -176,12 +177,16 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     qt_local_files_install(c);
     if (set_options(c, o, login) != 0)
         error = CR_UNKNOWN_ERROR;
+    qt_query_attributes_ask(c, login->client_flags);
+    if (error != 0)
+        c->named = 0;
     else if (mysql_real_connect(c->mysql, o->host, user, password, login->db, (unsigned)o->port, o->socket,
                                 pick_flags(login)) == NULL)
         error = (int)mysql_errno(c->mysql);
     connecting = NULL;
     if (error != 0)
         return error;
+    qt_query_attributes_agree(c);
     c->fd = (int)mysql_get_socket(c->mysql);
     c->opened(c->self, c->fd);
     qt_large_rows_watch(c, max_row(o));
@@ -231,6 +236,7 @@ void qt_connection_close(struct qt_connection *c)
     free(c->error);
     free(c->row);
     free(c->methods);
+    qt_bytes_free(&c->framed);
     c->error = c->row = NULL;
     c->methods = NULL;
     c->row_room = 0;
@@ -263,8 +269,15 @@ static void finish_answer(struct qt_connection *c, struct qt_answer *a)
 
 int qt_connection_send(struct qt_connection *c, const char *sql, size_t len, struct qt_answer *a)
 {
+    return qt_connection_send_with(c, (struct qt_span){NULL, 0}, sql, len, a);
+}
+
+int qt_connection_send_with(struct qt_connection *c, struct qt_span attributes, const char *sql, size_t len,
+                            struct qt_answer *a)
+{
     memset(a, 0, sizeof *a);
-    if (mysql_send_query(c->mysql, sql, (unsigned long)len) == 0)
+    if ((c->named ? qt_query_attributes_send(c, attributes, sql, len)
+                  : mysql_send_query(c->mysql, sql, (unsigned long)len)) == 0)
         return 0;
     finish_answer(c, a);
     return -1;

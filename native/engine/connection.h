@@ -5,6 +5,7 @@
 #ifndef QT_CONNECTION_H
 #define QT_CONNECTION_H
 
+#include "base/span.h"
 #include "engine/connection_state.h"
 
 /* Connects, sets the collation and runs `init`. 0, or the client's or server's errno with the connection still to be
@@ -19,6 +20,9 @@ void qt_connection_close(struct qt_connection *); /* says quit, where it is stil
 /* One statement: send, wait for the answer's first byte, receive. send and receive fill `answer`;
  * wait returns 0 when timeout_ms passed (-1 = none). */
 int qt_connection_send(struct qt_connection *, const char *sql, size_t len, struct qt_answer *);
+/* With query attributes as they were on the wire, where they are agreed on (`named`); else without. */
+int qt_connection_send_with(struct qt_connection *, struct qt_span attributes, const char *sql, size_t len,
+                            struct qt_answer *);
 int qt_connection_wait(struct qt_connection *, int timeout_ms);
 void qt_connection_receive(struct qt_connection *, struct qt_answer *);
 

@@ -3,6 +3,7 @@
 #ifndef QT_CONNECTION_STATE_H
 #define QT_CONNECTION_STATE_H
 
+#include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "querytape_engine.h"
@@ -46,7 +47,9 @@ struct qt_connection {
     const char *more_files; /* for those behind it: of each the lenenc length and the bytes; NULL = none */
     size_t more_files_len;
     int file_missing;                  /* the command was asked for a file that the tape does not hold */
-    uint64_t query_attributes_dropped; /* which Connector/C does not send */
+    int named;                         /* query attributes are agreed on: parameters have names (query_attributes.h) */
+    struct qt_bytes framed;            /* a statement behind its attributes; owned */
+    uint64_t query_attributes_dropped; /* which were not agreed on */
     uint64_t bulk_rows_expanded;       /* executions that took the place of bulk ones */
     uint64_t executed_as_query;        /* executions that the target takes as queries alone */
     uint64_t rows_too_large;           /* answers whose row was larger than max_row */

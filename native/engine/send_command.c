@@ -101,8 +101,10 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
         qt_local_files_forget(c);
         return QT_PARAMS_MISMATCH;
     }
-    c->query_attributes_dropped += own.len > 0;
-    if (qt_connection_send(c, ev->statement, ev->len, a) == 0) {
+    int has_attributes = own.len > 1 && own.p[0] == 'A';
+    struct qt_span attributes = {has_attributes ? own.p + 1 : NULL, has_attributes ? own.len - 1 : 0};
+    c->query_attributes_dropped += has_attributes && !c->named;
+    if (qt_connection_send_with(c, attributes, ev->statement, ev->len, a) == 0) {
         await_answer(s);
         qt_connection_receive(c, a);
     }

@@ -4,7 +4,8 @@
  *   EXECUTE    id + flags, iterations, NULL bitmap, 1, types, values: on the tape without the id, so it is put in front
  *   bulk       the same, where the server is MariaDB; for MySQL each row becomes an EXECUTE, their answers are added up
  *   query      where the target prepares no such statement (BEGIN on MySQL): its text, in place of each EXECUTE
- *   attributes cannot be sent by Connector/C: they are cut off and counted
+ *   attributes where client and server have agreed on them, parameters have names (query_attributes.h); else attributes
+ *              are cut off and counted
  */
 #include "engine/send_prepared.h"
 
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "base/values.h"
 #include "engine/connection.h"
+#include "engine/query_attributes.h"
 #include "engine/statements.h"
 #include "engine/verify.h"
 
@@ -188,6 +190,19 @@ static int make_row_request(struct qt_reading *r, const uint8_t *types, uint64_t
     return bad || r->bad;
 }
 
+static int send_row(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_bytes *plain)
+{
+    struct qt_bytes named = {0};
+    if (!c->named || stmt->param_count == 0)
+        return send_request(c, stmt, COM_STMT_EXECUTE, plain->p, plain->len);
+    struct qt_reading r = qt_reading(plain->p + 4, plain->len - 4);
+    int code = qt_query_attributes_name(r, stmt->param_count, NULL, 0, &named);
+    if (code == 0)
+        code = send_request(c, stmt, COM_STMT_EXECUTE, named.p, named.len);
+    qt_bytes_free(&named);
+    return code;
+}
+
 /* All rows of a bulk execution but the last, whose answer is left to be received like any other's. All are looked at
  * before the first is sent. */
 static int send_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_reading r, struct qt_answer *a)
@@ -202,7 +217,7 @@ static int send_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_readin
         unfit = make_row_request(&look, types, n, &request);
     while (!unfit && !failed && make_row_request(&r, types, n, &request) == 0) {
         c->bulk_rows_expanded++;
-        failed = send_request(c, stmt, COM_STMT_EXECUTE, request.p, request.len) != 0;
+        failed = send_row(c, stmt, &request) != 0;
         if (failed || qt_left(&r) == 0)
             break;
         receive_results(c, stmt, a);
@@ -255,7 +270,11 @@ int qt_connection_send_execute(struct qt_connection *c, int64_t number, char *pa
     c->receiving = p->stmt;
     if (bulk && !can_bulk(c))
         return send_rows(c, p->stmt, r, a);
-    if (params[0] == 'N') {
+    if (c->named && !bulk && count > 0) {
+        code = count < p->stmt->param_count || qt_query_attributes_name(r, count, absent, params[0] == 'N', &made);
+        request = made.p;
+        size = made.len;
+    } else if (params[0] == 'N') {
         code = cut_attributes(p->stmt->param_count, r, count, absent, &made);
         request = made.p;
         size = made.len;
