@@ -133,3 +133,30 @@ def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
     assert denied.code == 4
     assert "NOT ALL OF THE INPUT IS ON THE TAPE: the log could not be pulled to its end" in denied.out.splitlines()[1]
     assert aws.values() == before
+
+
+def test_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
+    """Events that come while it runs, and a moment later, are on the tape; the group is as before."""
+    aws.instance(EnableCloudwatchLogsExports=["slowquery"])
+    before, logs, place = aws.values(), aws.client("logs"), "/aws/rds/instance/shop-1/slowquery"
+    logs.create_log_group(logGroupName=place)
+    logs.create_log_stream(logGroupName=place, logStreamName="shop-1")
+    command = [sys.executable, "-m", "querytape", "capture", "rds", "shop-1", "-o", str(tmp_path / "r.tape")]
+    process = subprocess.Popen(
+        [*command, "--cloudwatch", "--poll", "200ms", "--duration", "3s"],
+        env=aws.environ(tmp_path / "state"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and aws.values()["long_query_time"] != "0":
+        time.sleep(0.05)
+    for n in range(20):
+        now = int(time.time() * 1000)
+        events = [{"timestamp": now, "message": entries(n, 1).rstrip()}]
+        logs.put_log_events(logGroupName=place, logStreamName="shop-1", logEvents=events)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
+    assert len(rows(tmp_path / "r.tape")) == 20
+    assert f"rds:shop-1/{place}" in (tmp_path / "r.tape" / "tape.json").read_text()
+    assert aws.values() == before
