@@ -160,8 +160,8 @@ size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *off
 /* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */
 
 /* Statements (id BIGINT, statement BLOB, with 64-bit offsets) as rows of tables, columns by role and joins: stream.c
- * has the columns. `only_values`: only the values that tell which rows are written or locked. Reads `in` once; it stays
- * the caller's to release. */
+ * has the columns. `only_values`: only the values that tell which rows are written or locked, those of params BLOB, the
+ * third column then, too. Reads `in` once; it stays the caller's to release. */
 int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct ArrowArrayStream *out, struct qt_error *);
 
 /* ---- pseudonyms (sql/pseudonyms.h) ------------------------------------------------------------------------------ */

@@ -14,9 +14,19 @@ TEXTS = """
 NUMBER = "row_number() OVER (ORDER BY digest)"
 # The statements that write or lock rows by values: those of digests that have such a condition.
 KEYS = """
-    SELECT session * 2147483648 + seq AS id, statement
+    SELECT session * 2147483648 + seq AS id, statement, NULL::BLOB AS params
     FROM {events}
     WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
+    UNION ALL
+    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.params
+    FROM {events} AS e
+    LEFT JOIN (
+        SELECT session, stmt, any_value(statement) AS statement
+        FROM {events}
+        WHERE command = 'prepare' AND digest IN ({wanted})
+        GROUP BY session, stmt
+    ) AS p ON e.session = p.session AND e.stmt = p.stmt
+    WHERE e.command = 'execute' AND coalesce(e.errno, 0) = 0 AND e.digest IN ({wanted})
 """
 WITH_KEYS = """
     SELECT DISTINCT d.digest

@@ -11,7 +11,8 @@ from .streams import Stream, stream_pointer
 def parse_statements(source: Any, *, only_values: bool = False) -> Stream:
     """Return the parts of statements (id BIGINT, statement BLOB) as rows: native/grammar/stream.c has the columns.
 
-    `only_values`: only the values that tell which rows are written or locked. `source` is anything with
+    `only_values`: only the values that tell which rows are written or locked; params BLOB, the third column then, has
+    those that are bound. `source` is anything with
     `__arrow_c_stream__`, with 64-bit offsets, and is read once. Raises NativeFault.
     """
     pointer, alive = stream_pointer(source)

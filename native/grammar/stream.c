@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   stream in: id, statement -> parsed -> stream out: a row for each statement, table, column and join
+ *   (only_values: the stream in has params as well)
  *
  *   what     tbl    name    role               op          the others
  *   parsed   -      -       -                  -           also other, failed: value is where it was not understood
  *   table    table  alias   read, lock, write  -
  *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
  *                                                          value, or parameter: which placeholder it is compared with
- *   key      table  columns -                  -           only_values: value has their values, NULL where one is bound
+ *   key      table  columns -                  -           only_values: value has their values; NULL = not known
  *   join     table  column  -                  =           the other one in tbl2, name2
  *
  * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
@@ -18,6 +19,7 @@
 #include "base/error.h"
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "grammar/bound_values.h"
 #include "grammar/resolve.h"
 #include "grammar/statement.h"
 
@@ -39,6 +41,8 @@ struct parsed_stream {
     struct qt_rows rows;
     struct qt_columns out;
     struct qt_bytes work; /* a name being written */
+    const char *params;   /* what is bound to the statement at hand, or NULL */
+    size_t params_len;
     int opened, only_values;
 };
 
@@ -207,13 +211,21 @@ static size_t keys_of(const struct parsed_stream *s, size_t table, const struct 
     return n;
 }
 
+/* Adds the value of a key, written or bound: 1; 0 where it is not known, -1 out of memory. */
+static int add_value(struct parsed_stream *s, const struct qt_column_use *key)
+{
+    if (key->value == NULL)
+        return qt_bound_value(s->params, s->params_len, key->parameter, &s->work);
+    return qt_bytes_add(&s->work, key->value, (size_t)(key->value_end - key->value)) == 0 ? 1 : -1;
+}
+
 /* One row for each table that is written or locked by values: name has the columns, value their values; NULL where one
- * is bound to a prepared statement. */
+ * is not known. */
 static int key_row(struct parsed_stream *s, int64_t id, size_t table)
 {
     const struct qt_column_use *keys[MAX_KEYS];
     size_t n = keys_of(s, table, keys);
-    int bound = 0;
+    int known = 1;
     if (n == 0)
         return 0;
     qt_col_i64(&s->out.col[C_ID], id);
@@ -221,19 +233,17 @@ static int key_row(struct parsed_stream *s, int64_t id, size_t table)
     if (put_table(s, C_TBL, (int32_t)table) != 0)
         return -1;
     s->work.len = 0;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         if ((i > 0 && qt_bytes_add(&s->work, ", ", 2) != 0) || add_name(&s->work, &keys[i]->name) != 0)
             return -1;
-        bound |= keys[i]->value == NULL;
-    }
     qt_col_any_text(&s->out.col[C_NAME], s->work.p, s->work.len);
     nulls(s, C_ROLE, C_ALL);
     s->work.len = 0;
-    for (size_t i = 0; i < n && !bound; i++)
-        if ((i > 0 && qt_bytes_add(&s->work, ", ", 2) != 0) ||
-            qt_bytes_add(&s->work, keys[i]->value, (size_t)(keys[i]->value_end - keys[i]->value)) != 0)
-            return -1;
-    if (bound)
+    for (size_t i = 0; i < n && known == 1; i++)
+        known = i > 0 && qt_bytes_add(&s->work, ", ", 2) != 0 ? -1 : add_value(s, keys[i]);
+    if (known < 0)
+        return -1;
+    if (known == 0)
         qt_col_null(&s->out.col[C_VALUE]);
     else
         qt_col_any_text(&s->out.col[C_VALUE], s->work.p, s->work.len);
@@ -263,7 +273,7 @@ static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_
 static int next(void *self, struct ArrowArray *out, struct qt_error *err)
 {
     struct parsed_stream *s = self;
-    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, "lZ", err);
+    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, s->only_values ? "lZZ" : "lZ", err);
     s->opened = 1;
     while (code == QT_OK && qt_columns_rows(&s->out) == 0) {
         code = qt_rows_next(&s->rows, err);
@@ -272,6 +282,7 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
         for (int64_t row = 0; row < s->rows.rows; row++) {
             size_t len;
             const char *sql = qt_read_bytes(&s->rows, 1, row, &len);
+            s->params = s->only_values ? qt_read_bytes(&s->rows, 2, row, &s->params_len) : NULL;
             if (statement(s, qt_read_i64(&s->rows, 0, row), sql == NULL ? "" : sql, len) != 0)
                 return qt_fail(err, QT_ENOMEM, "out of memory for a statement");
         }

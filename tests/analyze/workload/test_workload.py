@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The workload of small tapes: every list of it, from statements that plainly make it so."""
 
+import struct
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -244,6 +245,31 @@ def test_hot_rows(tmp_path: Path) -> None:
     assert [stock[n] for n in ("table_name", "columns", "value")] == ["stock", "id", "7"]
     assert [stock[n] for n in ("events", "writes", "sessions", "digests", "lock_ns")] == [4, 3, 2, 2, 4000]
     assert [line[n] for n in ("columns", "value", "events")] == ["o, p", "1, 2", 2]
+
+
+def test_hot_rows_of_bound_values(tmp_path: Path) -> None:
+    """Values bound to prepared statements count with those that are written; each session's statement is its own."""
+
+    def execution(session: int, stmt: int, text: str, value: int) -> dict[str, Any]:
+        params = b"E\x01" + bytes(5) + b"\x00\x01" + struct.pack("<Hi", 3, value)
+        return event(session, text, command="execute", stmt=stmt, params=params) | {"statement": None}
+
+    bound, other = "UPDATE stock SET qty = qty - 1 WHERE id = ?", "DELETE FROM line WHERE o = ?"
+    events = [
+        event(1, bound, command="prepare", stmt=1),
+        event(2, other, command="prepare", stmt=1),
+        event(2, bound, command="prepare", stmt=2),
+        *(execution(1, 1, bound, value) for value in (7, 7, 8)),
+        *(execution(2, 2, bound, value) for value in (7, 9)),
+        *(execution(2, 1, other, value) for value in (7, 7)),
+        event(3, "UPDATE stock SET qty = qty - 1 WHERE id = 7"),
+        execution(3, 5, bound, 7),  # prepared before the tape began: its text is not known
+    ]
+    found = {(row["table_name"], row["value"]): row for row in workload(tmp_path, events)["hot_rows"]}
+    assert {key: (row["events"], row["sessions"]) for key, row in found.items()} == {
+        ("stock", "7"): (4, 3),
+        ("line", "7"): (2, 1),
+    }
 
 
 @pytest.mark.parametrize(("lock_ns", "waits"), [(40 * MS, 1), (10, 0), (None, 1)])

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The grammar: tables with their access, columns by role, joins; what is not understood says so."""
 
+import random
+import struct
+
 import duckdb
 import pytest
 from querytape.common.duck import open_database
@@ -73,7 +76,8 @@ def parts(statements: list[str], *, only_values: bool = False) -> list[list[tupl
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB)")
         reading.executemany("INSERT INTO s VALUES (?, ?)", [[i, s.encode()] for i, s in enumerate(statements)])
-        stream = parse_statements(reading.sql("FROM s ORDER BY id"), only_values=only_values)
+        columns = "*, NULL::BLOB AS params" if only_values else "*"
+        stream = parse_statements(reading.sql(f"SELECT {columns} FROM s ORDER BY id"), only_values=only_values)
         con.register("parsed", stream)
         rows = con.execute("FROM parsed").fetchall()
         stream.close()
@@ -126,3 +130,73 @@ def test_every_cut_is_survived() -> None:
 def test_depth_has_an_end(text: str) -> None:
     """Deep texts are given up, in a time that grows with their length."""
     assert parts([text])[0][0][0] in ("failed", "parsed", "other")
+
+
+def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str | None]]:
+    """Return columns and values of the keys of a statement, for each params that it is executed with."""
+    with open_database(large_arrow=True) as reading, duckdb.connect() as con:
+        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, params BLOB)")
+        reading.executemany(
+            "INSERT INTO s VALUES (?, ?, ?)", [[i, statement.encode(), p] for i, p in enumerate(params)]
+        )
+        stream = parse_statements(reading.sql("FROM s ORDER BY id"), only_values=True)
+        con.register("parsed", stream)
+        rows = con.execute("SELECT name, value FROM parsed ORDER BY id").fetchall()
+        stream.close()
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "wanted"),
+    [
+        (0x01, b"\xf9", "-7"),
+        (0x8001, b"\xf9", "249"),
+        (0x02, struct.pack("<h", -30000), "-30000"),
+        (0x03, struct.pack("<i", 5), "5"),
+        (0x08, struct.pack("<q", -(2**63)), "-9223372036854775808"),
+        (0x8008, struct.pack("<Q", 2**64 - 1), "18446744073709551615"),
+        (0x04, struct.pack("<f", 1.5), "1.5"),
+        (0x05, struct.pack("<d", 0.5), "0.5"),
+        (0xF6, b"\x0612.340", "12.340"),
+        (0xF6, b"\x041; D", "'1; D'"),
+        (0xFD, b"\x07O'Bri\\n", "'O''Bri\\\\n'"),
+        (0x0C, b"\x07" + struct.pack("<H", 2026) + bytes([11, 22, 18, 5, 9]), "'2026-11-22 18:05:09'"),
+        (
+            0x0C,
+            b"\x0b" + struct.pack("<H", 2026) + bytes([1, 2, 3, 4, 5]) + struct.pack("<I", 6),
+            "'2026-01-02 03:04:05.000006'",
+        ),
+        (0x0A, b"\x04" + struct.pack("<H", 2026) + bytes([11, 22]), "'2026-11-22'"),
+        (0x0B, b"\x08\x01" + struct.pack("<I", 2) + bytes([3, 4, 5]), "'-2 03:04:05'"),
+        (0x06, b"", None),
+    ],
+)
+def test_bound_values(kind: int, value: bytes, wanted: str | None) -> None:
+    """Every type of the protocol, behind another parameter, as a statement would have it; also with files behind it."""
+    types = struct.pack("<HH", 0x03, kind)
+    params = b"E\x02" + bytes(5) + b"\x00\x01" + types + struct.pack("<i", 9) + value
+    files = b"S" + bytes([len(params)]) + params + b"\x01x"
+    found = bound("UPDATE t SET a = ? WHERE id = ?", params, files)
+    assert found == [("id", wanted)] * 2
+
+
+def test_what_is_bound_and_not_known() -> None:
+    """NULL, long data, fewer parameters than asked for, none at all, and any bytes: no value, never a fault."""
+    text = "UPDATE t SET a = ? WHERE k = 3 AND id = ?"
+    types, values = struct.pack("<HH", 0x03, 0x03), struct.pack("<ii", 9, 8)
+    whole = b"E\x02" + bytes(5) + b"\x00\x01" + types + values
+    null = b"E\x02" + bytes(5) + b"\x02\x01" + types + values
+    long = b"D\x02" + b"\x02" + bytes(5) + b"\x00\x01" + types + values
+    assert bound(text, whole, null, long, None) == [("id, k", "8, 3"), *[("id, k", None)] * 3]
+    cut = [whole[:size] for size in range(len(whole))]
+    assert {value for _, value in bound(text, *cut)} == {None}
+    chance = random.Random(5)
+    damaged = []
+    for _ in range(2000):
+        some = bytearray(chance.choice((whole, long, b"S\x12" + whole)))
+        for _ in range(chance.randint(1, 4)):
+            some[chance.randrange(len(some))] = chance.choice(
+                (0, 1, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF, chance.randrange(256))
+            )
+        damaged.append(bytes(some[: chance.randint(0, len(some))]))
+    assert len(bound(text, *damaged)) == len(damaged)
