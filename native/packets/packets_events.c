@@ -100,6 +100,8 @@ static void follow_mode(struct qt_packets *s, struct qt_session_mode *mode, cons
                                e->errno_ == 0  ? 1
                                : e->errno_ > 0 ? -1
                                                : 0);
+    if (e->flags & QT_F_TRUNCATED) /* what is missing of it may set anything */
+        mode->known = 0;
     if (e->no_backslash < 0)
         return;
     int agrees = !(mode->known & NO_BACKSLASH) || (mode->reading & NO_BACKSLASH) == e->no_backslash;
@@ -211,7 +213,9 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
                        const char *found, size_t found_len)
 {
     struct qt_packets *s = self;
-    (void)connection;
+    struct qt_tcp_owner *owner = connection;
+    if (strcmp(kind, "lost_packets") == 0) /* as may what is lost */
+        owner->mode.known = 0;
     qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
 }
 

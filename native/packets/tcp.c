@@ -79,9 +79,7 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
 /* Tells the decoder, and forgets what is held. The entry stays, so that late segments find it ended. */
 static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
-    int code = QT_OK;
-    for (int way = 0; way < 2 && code == QT_OK && c->decoder != NULL; way++)
-        code = qt_tcp_order_flush(t, c, (enum qt_way)way);
+    int code = c->decoder != NULL ? qt_tcp_order_flush(t, c) : QT_OK;
     qt_tcp_order_drop(t, c);
     if (c->decoder != NULL) {
         if (code == QT_OK)

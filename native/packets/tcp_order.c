@@ -4,7 +4,9 @@
  *      next (due)                held, in order of seq
  *        |  hole  [ segment ] [ segment ]   [ segment ]
  *
- * What is due goes to the decoder at once, and with it what is held and has no hole before it any more.
+ * What is due goes to the decoder at once, and with it what is held and has no hole before it any more. A segment that
+ * acknowledges bytes of the other way that are not there yet was sent behind them: it waits for them, so that an answer
+ * never comes before its command, and a command that was lost has no other's answer.
  */
 #include "packets/tcp_order.h"
 
@@ -45,44 +47,84 @@ void qt_tcp_order_drop(struct qt_tcp *t, struct qt_tcp_connection *c)
             forget(t, &c->way[i]);
 }
 
-/* Hands on what is held and due now. */
-static int drain(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way)
+/* Behind how many bytes of the other way, which are not there yet, was this sent? */
+static int32_t count_missing(const struct qt_tcp_connection *c, enum qt_way way, int acks, uint32_t ack)
+{
+    const struct qt_tcp_way *other = &c->way[!way];
+    if (!acks || !other->known)
+        return 0;
+    return distance(other->next, other->has_fin && ack == other->fin + 1 ? other->fin : ack);
+}
+
+static int is_due(const struct qt_tcp_connection *c, enum qt_way way)
+{
+    const struct qt_early_segment *h = c->way[way].held;
+    return h != NULL && distance(c->way[way].next, h->seq) <= 0;
+}
+
+static int is_blocked(const struct qt_tcp_connection *c, enum qt_way way)
+{
+    const struct qt_early_segment *h = c->way[way].held;
+    return count_missing(c, way, h->acks, h->ack) > 0;
+}
+
+static int deliver_held(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way)
 {
     struct qt_tcp_way *w = &c->way[way];
+    struct qt_early_segment *h = w->held;
+    size_t known = (size_t)-distance(w->next, h->seq);
     int code = QT_OK;
-    while (code == QT_OK && w->held != NULL && distance(w->next, w->held->seq) <= 0) {
-        struct qt_early_segment *h = w->held;
-        size_t known = (size_t)-distance(w->next, h->seq);
-        if (known < h->sent_len) {
-            size_t skip = known < h->len ? known : h->len;
-            code = deliver(c, way, h->bytes + skip, h->len - skip, h->sent_len - known, h->when_ns, h->packet);
-        }
-        forget(t, w);
+    if (known < h->sent_len) {
+        size_t skip = known < h->len ? known : h->len;
+        code = deliver(c, way, h->bytes + skip, h->len - skip, h->sent_len - known, h->when_ns, h->packet);
     }
-    if (w->held == NULL)
-        w->waited = 0;
+    forget(t, w);
+    w->waited = w->held == NULL ? 0 : w->waited;
     return code;
 }
 
-/* The hole before the first held segment will not be filled. */
-static int give_up(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way)
-{
-    struct qt_tcp_way *w = &c->way[way];
-    uint32_t lost = w->held->seq - w->next;
-    t->counts.gaps++;
-    t->counts.lost_bytes += lost;
-    int code = qt_decoder_skip(c->decoder, way, lost, w->held->when_ns, w->held->packet);
-    w->next = w->held->seq;
-    w->waited = 0;
-    w->waiting_since_ns = w->held->when_ns;
-    return code == QT_OK ? drain(t, c, way) : code;
-}
-
-int qt_tcp_order_flush(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way)
+/* Hands on what is held and due now: of both ways in the order in which they were sent, as acknowledgements say. */
+static int drain(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = QT_OK;
-    while (code == QT_OK && c->way[way].held != NULL)
-        code = give_up(t, c, way);
+    for (int way = QT_WAY_SERVER; way >= QT_WAY_CLIENT && code == QT_OK; way--)
+        while (code == QT_OK && is_due(c, (enum qt_way)way) && !is_blocked(c, (enum qt_way)way)) {
+            code = deliver_held(t, c, (enum qt_way)way);
+            way = QT_WAY_SERVER;
+        }
+    return code;
+}
+
+/* Which way has to wait for bytes of this one? -1 = none. */
+static int find_waiting(const struct qt_tcp_connection *c, enum qt_way way)
+{
+    if (c->way[way].held != NULL && !is_due(c, way))
+        return (int)way;
+    return is_due(c, (enum qt_way) !way) && is_blocked(c, (enum qt_way) !way) ? !way : -1;
+}
+
+/* The hole in this way that holds `waiting` up will not be filled. */
+static int give_up(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, enum qt_way waiting)
+{
+    struct qt_tcp_way *w = &c->way[way];
+    const struct qt_early_segment *h = c->way[waiting].held;
+    int32_t lost = way == waiting ? distance(w->next, h->seq) : count_missing(c, waiting, h->acks, h->ack);
+    t->counts.gaps++;
+    t->counts.lost_bytes += (uint64_t)lost;
+    int code = qt_decoder_skip(c->decoder, way, (uint64_t)lost, h->when_ns, h->packet);
+    w->next += (uint32_t)lost;
+    c->way[waiting].waited = 0;
+    c->way[waiting].waiting_since_ns = h->when_ns;
+    return code == QT_OK ? drain(t, c) : code;
+}
+
+int qt_tcp_order_flush(struct qt_tcp *t, struct qt_tcp_connection *c)
+{
+    int code = drain(t, c);
+    while (code == QT_OK && (c->way[0].held != NULL || c->way[1].held != NULL))
+        for (int way = 0, waiting = -1; way < 2 && waiting < 0; way++)
+            if ((waiting = find_waiting(c, (enum qt_way)way)) >= 0)
+                code = give_up(t, c, (enum qt_way)way, (enum qt_way)waiting);
     return code;
 }
 
@@ -98,7 +140,8 @@ static int hold(struct qt_tcp *t, struct qt_tcp_way *w, const struct qt_segment 
     struct qt_early_segment *h = malloc(sizeof *h + s->len);
     if (h == NULL)
         return QT_ENOMEM;
-    *h = (struct qt_early_segment){*at, s->seq, s->len, s->sent_len, when_ns, packet};
+    *h = (struct qt_early_segment){*at,    s->seq,      s->ack,  (s->flags & QT_TCP_ACK) != 0,
+                                   s->len, s->sent_len, when_ns, packet};
     memcpy(h->bytes, s->payload, s->len);
     if (w->held == NULL) {
         w->waiting_since_ns = when_ns;
@@ -111,41 +154,49 @@ static int hold(struct qt_tcp *t, struct qt_tcp_way *w, const struct qt_segment 
     return QT_OK;
 }
 
-/* Is it certain enough that the bytes of the hole were never captured? */
-static int is_hole_final(const struct qt_tcp *t, struct qt_tcp_way *w, int64_t when_ns)
+/* Is it certain enough that the bytes that `w` waits for were never captured? */
+static int is_hole_final(const struct qt_tcp *t, const struct qt_tcp_way *w, int64_t when_ns)
 {
     int seen_by_peer = w->acked && distance(w->held->seq, w->acked_to) >= 0;
-    w->waited++;
-    return (seen_by_peer && w->waited > WAIT_SEGMENTS) || when_ns - w->waiting_since_ns > WAIT_NS ||
-           w->held_bytes > MAX_HELD_A_WAY || t->held_bytes > t->options.max_held;
+    return (seen_by_peer && w->waited > WAIT_SEGMENTS) || w->waited > 4 * WAIT_SEGMENTS ||
+           when_ns - w->waiting_since_ns > WAIT_NS || w->held_bytes > MAX_HELD_A_WAY ||
+           t->held_bytes > t->options.max_held;
+}
+
+/* A segment with bytes. */
+static int take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s,
+                int64_t when_ns, int64_t packet)
+{
+    struct qt_tcp_way *w = &c->way[way];
+    if (!w->known) { /* joined midway */
+        w->known = 1;
+        w->next = s->seq;
+    }
+    t->counts.cut += s->sent_len > s->len;
+    int32_t ahead = distance(w->next, s->seq);
+    if (ahead <= 0 && (size_t)-(int64_t)ahead >= s->sent_len) {
+        t->counts.duplicates++; /* a keep-alive probe, too */
+        return QT_OK;
+    }
+    if (ahead > 0 || count_missing(c, way, (s->flags & QT_TCP_ACK) != 0, s->ack) > 0)
+        return hold(t, w, s, when_ns, packet);
+    size_t known = (size_t)-(int64_t)ahead, skip = known < s->len ? known : s->len;
+    return deliver(c, way, (const char *)s->payload + skip, s->len - skip, s->sent_len - known, when_ns, packet);
 }
 
 int qt_tcp_order_take(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way, const struct qt_segment *s,
                       int64_t when_ns, int64_t packet)
 {
-    struct qt_tcp_way *w = &c->way[way];
-    int code = QT_OK;
-    if (s->sent_len > 0) {
-        if (!w->known) { /* joined midway */
-            w->known = 1;
-            w->next = s->seq;
-        }
-        t->counts.cut += s->sent_len > s->len;
-        int32_t ahead = distance(w->next, s->seq);
-        if (ahead > 0) {
-            code = hold(t, w, s, when_ns, packet);
-        } else if ((size_t)-(int64_t)ahead >= s->sent_len) {
-            t->counts.duplicates++; /* a keep-alive probe, too */
-        } else {
-            size_t known = (size_t)-(int64_t)ahead, skip = known < s->len ? known : s->len;
-            code = deliver(c, way, (const char *)s->payload + skip, s->len - skip, s->sent_len - known, when_ns,
-                           packet);
-            if (code == QT_OK && w->held != NULL)
-                code = drain(t, c, way);
-        }
+    int code = s->sent_len > 0 ? take(t, c, way, s, when_ns, packet) : QT_OK;
+    if (code != QT_OK || (c->way[0].held == NULL && c->way[1].held == NULL))
+        return code;
+    code = drain(t, c);
+    for (int i = 0; i < 2; i++)
+        c->way[i].waited += c->way[i].held != NULL;
+    for (int i = 0; i < 2 && code == QT_OK; i++) {
+        int waiting = find_waiting(c, (enum qt_way)i);
+        if (waiting >= 0 && is_hole_final(t, &c->way[waiting], when_ns))
+            code = give_up(t, c, (enum qt_way)i, (enum qt_way)waiting);
     }
-    for (int i = 0; i < 2 && code == QT_OK; i++)
-        if (c->way[i].held != NULL && is_hole_final(t, &c->way[i], when_ns))
-            code = give_up(t, c, (enum qt_way)i);
     return code;
 }

@@ -9,7 +9,8 @@
 
 struct qt_early_segment {
     struct qt_early_segment *next; /* in order of seq */
-    uint32_t seq;
+    uint32_t seq, ack;
+    int acks; /* `ack` holds */
     size_t len, sent_len;
     int64_t when_ns, packet;
     char bytes[];
@@ -22,7 +23,7 @@ struct qt_tcp_way {
     uint32_t fin; /* its sequence number */
     int acked;    /* the other side has acknowledged up to `acked_to` */
     uint32_t acked_to;
-    struct qt_early_segment *held;
+    struct qt_early_segment *held; /* early, or sent after what is not there yet of the other way */
     size_t held_bytes;
     int waited; /* segments seen since something is held */
     int64_t waiting_since_ns;

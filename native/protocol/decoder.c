@@ -4,7 +4,8 @@
  *
  * A packet that is whole in the bytes at hand is read there; only one that goes beyond them is gathered. After a gap,
  * or without the connection's begin, nothing is believed until a client's segment begins with what can only be a
- * command; the server's next packet with sequence 1 is then its answer.
+ * command; the server's next packet with sequence 1 is then its answer. Only where the bytes that are missing are those
+ * of one command, which its length tells, is all behind it where it has to be.
  */
 #include "protocol/decoder.h"
 
@@ -139,7 +140,7 @@ static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p,
     else if (frame == 3 && !d->compressed)
         d->compressed = 1;
     for (int i = 0; i < 2; i++) {
-        d->way[i].part.len = d->way[i].frame.len = 0;
+        d->way[i].part.len = d->way[i].frame.len = d->way[i].skip = 0;
         d->way[i].goes_on = 0;
     }
     d->way[QT_WAY_CLIENT].aligned = 1;
@@ -223,7 +224,12 @@ static size_t take_packets(struct qt_decoder *d, enum qt_way way, struct qt_span
     const uint8_t *p = (const uint8_t *)bytes.p, *end = p + bytes.len;
     int compressed = d->compressed;
     while (p < end && *code == QT_OK && is_readable(d) && d->compressed == compressed && !qt_encrypted_is_due(d)) {
-        size_t left = (size_t)(end - p);
+        size_t left = (size_t)(end - p), skip = s->skip < left ? s->skip : left;
+        if (skip > 0) {
+            s->skip -= skip;
+            p += skip;
+            continue;
+        }
         if (!s->aligned) { /* only the server: an answer's first packet has sequence 1 */
             if (left < 5 || p[3] != 1 || s->part.len > 0)
                 return bytes.len;
@@ -325,6 +331,26 @@ int qt_decoder_take(struct qt_decoder *d, enum qt_way way, const char *bytes, si
                : code;
 }
 
+/* What there is of a command of which bytes are missing. Where those are bytes of this one packet alone, as its length
+ * says, the connection is not lost: the rest of it is passed over, and its answer comes. */
+static int take_damaged_command(struct qt_decoder *d, uint64_t lost, int64_t when_ns)
+{
+    struct qt_stream *s = &d->way[QT_WAY_CLIENT];
+    size_t len = qt_get_le24(s->part.p), due = len + PACKET_HEADER - s->part.len;
+    struct qt_piece piece = {
+        (uint8_t *)s->part.p + PACKET_HEADER, s->part.len - PACKET_HEADER, 0, 0, 1, s->first_ns, when_ns, s->packet};
+    s->goes_on = 1;
+    int code = qt_commands_take(d, &piece);
+    if (code == QT_OK && d->n_pending > 0)
+        qt_last_pending(d)->cut = 1;
+    if (code != QT_OK || d->phase != PHASE_COMMAND || lost > due || len == MAX_PACKET || d->tls != NULL)
+        return code == QT_OK ? qt_pending_lose(d) : code;
+    s->part.len = 0;
+    s->skip = due - (size_t)lost;
+    s->goes_on = 0;
+    return d->n_pending > 0 && qt_first_pending(d)->no_reply ? qt_pending_finish(d) : QT_OK;
+}
+
 static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)
 {
     struct qt_stream *s = &d->way[way];
@@ -334,22 +360,13 @@ static int skip_bytes(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
     int n = snprintf(text, sizeof text, "%llu bytes of the %s missing", (unsigned long long)lost,
                      way == QT_WAY_CLIENT ? "client" : "server");
     qt_decoder_problem(d, packet, "lost_packets", "every byte of the connection", text, (size_t)n);
-    int code = QT_OK;
-    if (d->phase == PHASE_COMMAND && way == QT_WAY_CLIENT && s->part.len > 5 && !d->compressed && s->part.p[3] == 0) {
-        struct qt_piece piece = {(uint8_t *)s->part.p + PACKET_HEADER,
-                                 s->part.len - PACKET_HEADER,
-                                 0,
-                                 0,
-                                 1,
-                                 s->first_ns,
-                                 when_ns,
-                                 s->packet};
-        s->goes_on = 1;
-        code = qt_commands_take(d, &piece); /* what there is of a command whose rest is missing */
-        if (code == QT_OK && d->n_pending > 0)
-            qt_last_pending(d)->cut = 1;
+    if (lost <= s->skip) { /* of what is passed over anyway */
+        s->skip -= (size_t)lost;
+        return QT_OK;
     }
-    return code == QT_OK ? qt_pending_lose(d) : code;
+    if (d->phase == PHASE_COMMAND && way == QT_WAY_CLIENT && s->part.len > 5 && !d->compressed && s->part.p[3] == 0)
+        return take_damaged_command(d, lost, when_ns);
+    return qt_pending_lose(d);
 }
 
 int qt_decoder_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int64_t when_ns, int64_t packet)

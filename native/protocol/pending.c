@@ -137,7 +137,10 @@ static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
         d->quit_seen = 1;
     if (!c->whole || c->errno_ != 0)
         return QT_OK;
-    if (c->type == COM_INIT_DB) {
+    if (c->cut) { /* what it says is not known */
+        int uses = c->type == COM_INIT_DB || (c->type == COM_QUERY && c->text.p != NULL && is_use(&c->text, &name));
+        d->has_db = d->has_db && !uses;
+    } else if (c->type == COM_INIT_DB) {
         bad = set_schema(d, (struct qt_span){c->payload.p, c->payload.len});
     } else if (c->type == COM_QUERY && !c->has_schema && c->text.p != NULL && is_use(&c->text, &name)) {
         bad = set_schema(d, name);
@@ -286,7 +289,7 @@ int qt_pending_lose(struct qt_decoder *d)
     d->phase = PHASE_LOST;
     int code = qt_pending_give_up(d);
     for (int i = 0; i < 2; i++) {
-        d->way[i].part.len = d->way[i].frame.len = 0;
+        d->way[i].part.len = d->way[i].frame.len = d->way[i].skip = 0;
         d->way[i].goes_on = 0;
     }
     return code;

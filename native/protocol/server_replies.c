@@ -156,7 +156,7 @@ static int take_prepared(struct qt_decoder *d, struct qt_pending_command *c, con
     s->answered = 1;
     s->params = (uint16_t)params;
     s->columns = (uint16_t)columns;
-    if (qt_bytes_set(&s->text, (struct qt_span){c->text.p != NULL ? c->text.p : "", c->text.len}) != 0)
+    if (!c->cut && qt_bytes_set(&s->text, (struct qt_span){c->text.p != NULL ? c->text.p : "", c->text.len}) != 0)
         return QT_ENOMEM;
     c->warnings = (int64_t)warnings;
     c->errno_ = 0;
