@@ -212,6 +212,19 @@ def test_what_is_no_slow_log_is_a_sentence_and_leaves_no_tape(tmp_path: Path, co
     assert not (tmp_path / "t.tape").exists()
 
 
+@pytest.mark.parametrize(("time", "shown"), [("", ""), ("noon ", "noon"), ("240610 25:00:00 ", "240610 25:00:00")])
+def test_a_time_that_is_none_is_shown(tmp_path: Path, time: str, shown: str) -> None:
+    """Also where the line goes on behind it, as old servers wrote it; the event is read all the same."""
+    path = tmp_path / "time.log"
+    path.write_text(
+        f"# Time: {time}# User@Host: a[b] @ localhost []  Id: 4\n# Query_time: 0.1  Lock_time: 0.0\n"
+        "SET timestamp=1718000000;\nSELECT 1;\n"
+    )
+    found = read_all(open_slowlog([path]))
+    assert [(e["user"], e["thread_id"], e["statement"]) for e in found.events] == [("b", 4, b"SELECT 1")]
+    assert [row["detail"].split("found ")[1] for row in found.problems] == [f'"{shown}"']
+
+
 def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
     """Neither the statement, nor the sample, nor a problem's text holds what IDENTIFIED BY held."""
     log = write_mariadb(
