@@ -76,6 +76,7 @@ ROOMS = {
                 f"{SOURCES}/test_slowlog.py",
                 f"{SOURCES}/test_general_log.py",
                 f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_open_before.py",
                 f"{SOURCES}/test_wrong_tapes.py",
                 "tests/capture/test_any_size.py::test_a_file_and_a_pipe",
                 "tests/capture/test_any_size.py::test_standard_input_is_detected",

@@ -25,7 +25,7 @@ SKIPPED = {".git", ".venv", ".servers", "build", "dist"}
 KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
 UNDECIDED = "undecided: no answer in time"
 TIMEOUT_S = 600
-CPU_S = 100  # an endless loop is noticed
+CPU_S = 60  # an endless loop is noticed
 MEMORY = 6 << 30
 CONTROL = "tests/capture/sources/test_packets_protocol.py"
 
@@ -118,7 +118,7 @@ class Workshop:
                 "-C",
                 "tests/native",
                 "CC=gcc",
-                f"LIMIT={CPU_S}",
+                f"LIMIT={2 * CPU_S}",
                 f"PART={test.removeprefix('native:')}",
                 "test",
             ]
