@@ -24,6 +24,7 @@ from .observe.accounting import account, session_totals, summarise
 from .observe.order import order_warnings
 from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
+from .observe.restored import count_restored
 from .observe.saturation import warnings
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
@@ -107,6 +108,7 @@ def _finish(run: EndedRun) -> RunSummary:
         speed_changes=run.speed.changes,
         drain={"waited_ns": _drained(run, totals["end_ns"]), "cut": stats.drain_timeout},
         sessions=sessions,
+        state=count_restored(run.plan.tape, folder, run.folder.spill),
         sampling_problem=run.sampler.problem,
         variables_changed=None,
         summaries=[],

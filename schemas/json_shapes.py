@@ -146,6 +146,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "sampling_problem": "text?",
         "drain": {"?": True, "*": "number?"},
         "sessions": {"?": True, "*": "count"},
+        "state": {"?": True, "restored": "count", "failed": {"*": "count"}, "not_sent": {"*": "count"}},
         "plan": {"?": True},
     },
     "plans": {

@@ -16,6 +16,7 @@ from ...common.units import short_duration
 from ...experiments.target_slowlog import target_slowlog
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import counted, unknown_overrides
+from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
 from ..option_sections import SectionedCommand
@@ -164,6 +165,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         *not_overridden(info),
         *called_again(accounting),
         *several_statements(accounting),
+        *state_lines(info),
         f"  took {info['elapsed_ns'] / 1e9:,.1f} s, {accounting['injected']:,} commands injected",
         f"  sessions: {sessions['opened']:,} opened ({sessions['opened_ahead']:,} ahead),"
         f" {sessions['failed']:,} failed, {sessions['lost']:,} lost,"

@@ -211,8 +211,10 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int
 
 def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Make the first planned event the run's zero; what is sent before --from, for sessions' state, does not count."""
-    first, last = con.execute("SELECT min(timed_ns), max(end_ns) FROM session_windows").fetchall()[0]
-    plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or 0)
+    first, last, early = con.execute(
+        "SELECT min(timed_ns), max(end_ns), min(first_ns) FROM session_windows"
+    ).fetchall()[0]
+    plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or early or 0)
     define_due(con, plan)
     plan.round_ns = con.execute(f"SELECT due_of({last}, {plan.zero_ns})").fetchall()[0][0]
     define_due(con, plan)

@@ -3,19 +3,22 @@
 
 import json
 import signal
+import struct
 import subprocess
 import sys
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pymysql
 import pytest
 from querytape.replay import replay
+from querytape.schemas.codes import FLAGS
 from querytape.servers.sandbox import Server
 
 from tests.helpers.binary_client import Prepared
+from tests.helpers.tapes import make_tape
 from tests.helpers.whole import accounting, options, query
 
 from ..conftest import ServerFactory
@@ -44,9 +47,9 @@ def make_schema(server: Server) -> None:
 class Pool:
     """Connections with a state, and two statements prepared on each."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, size: int = POOL) -> None:
         self.clients: list[tuple[Any, Prepared, Prepared]] = []
-        for number in range(POOL):
+        for number in range(size):
             con = pymysql.connect(
                 host="127.0.0.1",
                 port=server.port,
@@ -76,7 +79,14 @@ class Pool:
             con.close()
 
 
-def record(server: Server, tape: Path, pool: Pool) -> tuple[dict[str, Any], str, int]:
+class Works(Protocol):
+    """Clients that do something while they are recorded."""
+
+    def work(self) -> None:
+        """Do it."""
+
+
+def record(server: Server, tape: Path, pool: Works) -> tuple[dict[str, Any], str, int]:
     """Record the pool's work by packets; return tape.json, what the command said, and its exit code."""
     words = ["packets", "--interface", "lo", "--port", str(server.port), "--source", server.url(), "-o", str(tape)]
     command = [sys.executable, "-m", "querytape", "capture", *words]
@@ -131,6 +141,7 @@ def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, 
     summary = replay(tmp_path / "pool.tape", options(target, tmp_path / "pool.run", speed=None))
     carried = info["open_sessions"]["carried"]
     assert accounting(summary) == (4 * done + carried, 0, 0, 0)
+    assert summary.info["state"] == {"restored": carried, "failed": {}, "not_sent": {}}
     columns = "n, c, COUNT(*)"
     rows = f"SELECT {columns} FROM shop.t GROUP BY n, c ORDER BY n, c"
     assert target.execute(rows) == source.execute(rows)
@@ -160,3 +171,65 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
     assert f"partial tape: {warning}" in said
     users = query(f"SELECT DISTINCT \"user\" FROM '{tmp_path}/pool.tape/sessions.parquet'")
     assert users == [("pool",)]
+
+
+@pytest.mark.usefixtures("may_capture")
+@pytest.mark.mysql
+def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Some drivers send them once: values without them are counted, not guessed; new types are used."""
+    source = server_factory("mysql80", {"performance-schema": "ON"})
+    make_schema(source)
+
+    class Once:
+        """A client whose second and third execution leave the types out."""
+
+        def __init__(self, con: Any) -> None:
+            self.con, self.insert = con, Prepared(con, INSERT)
+            self.insert.execute(1, "x")
+
+        def work(self) -> None:
+            """Execute with the types that were sent before, then with new ones."""
+            head = struct.pack("<IBI", self.insert.number, 0, 1)
+            for number in (2, 3):
+                self.con._execute_command(0x17, head + b"\0\0" + struct.pack("<q", number) + b"\1x")
+                self.con._read_packet()
+            self.insert.execute(4, "x")
+
+    pool = Pool(source, 1)
+    once = Once(pool.clients[0][0])
+    info, said, _ = record(source, tmp_path / "pool.tape", once)
+    pool.close()
+    assert source.execute("SELECT GROUP_CONCAT(n ORDER BY n) FROM shop.t") == (("1,2,3,4",),)
+    (warning,) = [one["text"] for one in info["warnings"] if one["kind"] == "open_sessions"]
+    assert "the values of 2 executions" in warning, said
+    flags = query(f"SELECT flags FROM '{tmp_path}/pool.tape/events/*.parquet' WHERE command = 'execute' ORDER BY seq")
+    assert [bool(flag & FLAGS["unbound"]) for (flag,) in flags] == [True, True, False]
+
+
+@pytest.mark.mariadb
+@pytest.mark.mysql
+def test_a_forged_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
+    """Reads only: what calls itself a state is read like any statement; it lifts nothing and writes nothing."""
+    forged = [
+        ("query", "SET SESSION TRANSACTION READ WRITE", "session", None),
+        ("query", "SET sql_log_bin = 0", "session", None),
+        ("query", "SET @a = 1; DELETE FROM log", "session", None),
+        ("query", "INSERT INTO log (seq) VALUES (2)", "session", None),
+        ("prepare", "INSERT INTO log (seq) VALUES (3)", "read", 1),
+        ("execute", "INSERT INTO log (seq) VALUES (3)", "read", 1),
+        ("query", "SET @a = 1", "session", None),
+    ]
+    any_shop.execute("CREATE TABLE IF NOT EXISTS shop.log (id INT AUTO_INCREMENT PRIMARY KEY, seq INT)")
+    any_shop.execute("INSERT INTO shop.log (seq) VALUES (1)")
+    before = any_shop.execute("SELECT COUNT(*) FROM shop.log")
+    events = [
+        {"command": command, "statement": text, "class": class_, "flags": FLAGS["carried"], "db": "shop"}
+        | ({} if number is None else {"stmt": number, "params": b"E\0\0\1\0\0\0" if command == "execute" else None})
+        for command, text, class_, number in forged
+    ]
+    tape = make_tape(tmp_path / "t.tape", events, carried=len(events))
+    # Nothing else is on the tape: the run begins with what is carried, and ends.
+    run = replay(tape, options(any_shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
+    assert any_shop.execute("SELECT COUNT(*) FROM shop.log") == before
+    assert run.info["state"]["restored"] == 1
+    assert sum(run.info["state"]["not_sent"].values()) == len(forged) - 1
