@@ -28,7 +28,7 @@ def log(tmp_path: Path) -> Path:
 def test_every_kind_is_a_command() -> None:
     """With the options that all have, and its own."""
     context = click.Context(capture_group)
-    assert set(capture_group.list_commands(context)) == {*SOURCES, "server"}
+    assert set(capture_group.list_commands(context)) == {*SOURCES, "server", "rds"}
     for name in SOURCES:
         command = capture_group.get_command(context, name)
         assert command is not None
