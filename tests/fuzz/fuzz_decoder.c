@@ -41,7 +41,7 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct qt_decoder_sink sink = {NULL, on_event, on_session, on_problem};
+    struct qt_decoder_sink sink = {NULL, NULL, on_event, on_session, on_problem};
     struct qt_decoder_options options = {.joined_midway = size > 0 && data[0] & 1, .largest_kept = 1 << 16};
     struct qt_decoder *d = qt_decoder_new(&options, &sink);
     int64_t packet = 0;
