@@ -67,6 +67,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "speed_changes": [{"at_ns": 3, "speed": "2"}],
         "drain": {"waited_ns": 3 * S - run.plan.last_due_ns, "cut": 0},
         "sessions": {"opened": 1, "opened_ahead": 0, "failed": 0, "lost": 0, "in_transaction_at_end": 1},
+        "state": None,
         "sampling_problem": "no rights",
         "variables_changed": {"b": ["2", "3"], "gone": ["x", None], "new": [None, "y"]},
         "summaries": [],
