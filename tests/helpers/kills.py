@@ -117,10 +117,10 @@ def judge_process(victim: Victim, pid: int, code: int, text: str, kill: Kill | N
     if RAW.search(text) and not BEFORE_US.search(text):
         wrong.append("raw text: " + text[-1500:])
     died = tuple(-number for _, number in kill.steps) if kill else ()
-    if code not in (*victim.codes, *died):
-        wrong.append(f"exit code {code}: {text[-400:]}")
-    # Python itself ends by SIGINT where KeyboardInterrupt passed an exec(), of a dataclass, say: as good as 130.
+    # Python itself ends by SIGINT where KeyboardInterrupt passed an exec(), of a dataclass, say: a shell shows 130.
     stopped = code == -signal.SIGINT and text.endswith("querytape: stopped\n")
+    if code not in (*victim.codes, *died) and not stopped:
+        wrong.append(f"exit code {code}: {text[-400:]}")
     if code < 0 and -code != signal.SIGKILL and text.strip() and not stopped and not BEFORE_US.search(text):
         wrong.append(f"died of a signal after it had begun ({code}): {text[-300:]}")
     if code in (1, STOPPED) and not text.strip():
