@@ -13,6 +13,7 @@ from querytape.cli.commands.compare import compare_command
 from querytape.servers.programs import find_program
 from querytape.servers.sandbox import Server, start_server
 
+from tests.conftest import skip_loudly
 from tests.helpers.tapes import SECOND, T0, make_tape
 
 pytestmark = [pytest.mark.mysql, pytest.mark.slow]
@@ -40,10 +41,10 @@ def prepare(server: Server) -> None:
 
 
 @pytest.fixture(scope="module")
-def pair() -> Iterator[tuple[Server, Server]]:
+def pair(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
     """MySQL 5.7 as it was set up years ago, and 8.0 as it comes."""
     if any(find_program(kind) is None for kind in ("mysql-5.7", "mysql-8.0")):
-        pytest.skip("needs MySQL 5.7 and 8.0")
+        skip_loudly(request, "an evening from MySQL 5.7 to 8.0: one of them is not here (make servers)")
     old = {"query-cache-type": "1", "query-cache-size": "16M", "sql-mode": ""}
     with ExitStack() as stack:
         servers = [stack.enter_context(start_server("mysql-5.7", config=old))]

@@ -25,6 +25,8 @@ from querytape.analyze.lint.rules import (
 from querytape.servers.programs import find_program
 from querytape.servers.sandbox import Server, start_server
 
+from tests.conftest import skip_loudly
+
 RULES = list(all_rules())
 KINDS = {
     "mysql-5.7": Version("mysql", (5, 7, 22)),
@@ -98,12 +100,12 @@ def test_what_a_server_refused_already_is_no_rule() -> None:
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[dict[str, Server]]:
+def servers(request: pytest.FixtureRequest) -> Iterator[dict[str, Server]]:
     """A server of each version that this machine has."""
     with ExitStack() as stack:
         found = {kind: stack.enter_context(start_server(kind)) for kind in KINDS if find_program(kind)}
         if len(found) < 2:
-            pytest.skip("rules were not tried: no two servers on this machine (make servers)")
+            skip_loudly(request, "the rules of lint: there are no two servers on this machine (make servers)")
         yield found
 
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* TLS key logs: secrets that come late, what waits for them, hostile files, and what is forgotten. */
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "tls_told.h"
+
+static void put(const char *path, const char *text, int flags)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | flags, 0600);
+    CHECK(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+    close(fd);
+}
+
+/* Records wait for secrets that come later, a line at a time, in the file or in another one of its name. */
+static void secrets_that_come_late(void)
+{
+    char path[] = "/tmp/qt-test-keys-XXXXXX", aside[64];
+    struct side sides[2];
+    struct qt_error error = {0};
+    close(mkstemp(path));
+    snprintf(aside, sizeof aside, "%s.new", path);
+    for (int how = 0; how < 3; how++) {
+        put(path, "# nothing yet\n# and a line that is longer than all that is written anew\n", O_TRUNC);
+        struct qt_tls_log *log = qt_tls_log_new();
+        CHECK_INT(qt_tls_log_open(log, path, 1, &error), QT_OK);
+        struct qt_tls *t = begin(log, sides);
+        say(t, sides, 0, "early ");
+        say(t, sides, 1, "answer ");
+        CHECK_INT(told.records, 0);
+        if (how == 0) { /* appended, the second line without its end */
+            put(path, "CLIENT_TRAFFIC_SECRET_0 " RANDOM " " CLIENT_SECRET "\nSERVER_TRAFFIC", O_APPEND);
+            usleep(30000);
+            say(t, sides, 0, "more ");
+            CHECK_INT(told.records, 0);
+            put(path, "_SECRET_0 " RANDOM " " SERVER_SECRET, O_APPEND);
+        } else if (how == 1) { /* another file */
+            put(aside, KEY_LOG, O_TRUNC);
+            CHECK(rename(aside, path) == 0);
+        } else { /* begun again from nothing */
+            put(path, "", O_TRUNC);
+            usleep(30000);
+            say(t, sides, 0, "more ");
+            put(path, KEY_LOG, O_APPEND);
+        }
+        CHECK_INT(qt_tls_finish(t), QT_OK);
+        CHECK_INT(qt_tls_end_of(t), QT_TLS_GOES_ON);
+        CHECK(memcmp(told.text[0], "early ", 6) == 0 && memcmp(told.text[1], "answer ", 7) == 0);
+        struct qt_tls_log_counts counts;
+        qt_tls_free(t);
+        qt_tls_log_count(log, &counts);
+        CHECK_INT(counts.waiting, 0);
+        CHECK_INT(counts.connections, 1);
+        qt_tls_log_free(log);
+    }
+    unlink(path);
+}
+
+/* What waits is bounded, and what the bound ends is counted as without keys. */
+static void waiting_is_bounded(void)
+{
+    char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
+    struct side sides[2];
+    close(mkstemp(path));
+    struct qt_tls_log *log = qt_tls_log_new();
+    CHECK_INT(qt_tls_log_open(log, path, 1, NULL), QT_OK);
+    struct qt_tls *t = begin(log, sides);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 400; i++)
+        say(t, sides, 0, text);
+    CHECK_INT(qt_tls_end_of(t), QT_TLS_NO_KEYS);
+    qt_tls_free(t);
+    struct qt_tls_log_counts counts;
+    qt_tls_log_count(log, &counts);
+    CHECK_INT(counts.waiting, 0);
+    qt_tls_log_free(log);
+    unlink(path);
+}
+
+static void hostile_key_logs(void)
+{
+    static char huge[100000];
+    struct qt_error error = {0};
+    struct qt_tls_log_counts counts;
+    char path[] = "/tmp/qt-test-keys-XXXXXX";
+    memset(huge, 'A', sizeof huge - 1);
+    close(mkstemp(path));
+    for (int i = 0; i < 2; i++) {
+        put(path, huge, O_TRUNC);
+        if (i == 1)
+            put(path, "\n" KEY_LOG "CLIENT_RANDOM zz yy\nlower case\nEXPORTER_SECRET 00 11\n\r\n", O_APPEND);
+        struct qt_tls_log *log = qt_tls_log_new();
+        CHECK_INT(qt_tls_log_open(log, path, 0, &error), i == 0 ? QT_EFORMAT : QT_OK);
+        qt_tls_log_count(log, &counts);
+        CHECK_INT(counts.connections, i);
+        CHECK_INT(counts.bad_lines, i == 0 ? 0 : 3);
+        qt_tls_log_free(log);
+    }
+    unlink(path);
+    static const char *const paths[] = {"/", "/dev/zero", "/nowhere/at/all"};
+    for (size_t i = 0; i < 3; i++) {
+        struct qt_tls_log *log = qt_tls_log_new();
+        CHECK_INT(qt_tls_log_open(log, paths[i], 0, &error), QT_EIO);
+        CHECK(strstr(error.message, paths[i]) != NULL);
+        qt_tls_log_free(log);
+    }
+}
+
+static void the_oldest_are_forgotten(void)
+{
+    struct qt_tls_store *s = qt_tls_store_new(3000);
+    struct qt_tls_secret secret = {.n = 48};
+    uint8_t random[QT_TLS_RANDOM] = {0};
+    uint64_t forgotten;
+    for (uint32_t i = 0; i < 10000; i++) {
+        memcpy(random, &i, sizeof i);
+        CHECK_INT(qt_tls_store_add(s, random, QT_TLS_MASTER, &secret), 0);
+        CHECK_INT(qt_tls_store_add(s, random, QT_TLS_MASTER, &secret), 0);
+    }
+    for (uint32_t i = 0; i < 10000; i++) {
+        memcpy(random, &i, sizeof i);
+        CHECK_INT(qt_tls_store_find(s, random) != NULL, i >= 7000);
+    }
+    CHECK_INT(qt_tls_store_count(s, &forgotten), 10000);
+    CHECK_INT(forgotten, 7000);
+    qt_tls_store_free(s);
+}
+
+int main(void)
+{
+    RUN(secrets_that_come_late);
+    RUN(waiting_is_bounded);
+    RUN(hostile_key_logs);
+    RUN(the_oldest_are_forgotten);
+    return 0;
+}
