@@ -6,24 +6,13 @@ from pathlib import Path
 import pytest
 from querytape.analyze import Report, build
 
-from tests.helpers.reports import small_runs
-from tests.helpers.simulated import Machine, Workload, simulate_run, simulate_tape
-
-LOAD = Workload(digests=8, repeats=200)
-CALM = Machine(wander=0.0, stalls=0.0, bad_second=False)
+from tests.helpers.reports import slower_runs, small_runs
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """A tape, and two runs of it: one digest is three times slower on the second."""
-    folder = tmp_path_factory.mktemp("outputs")
-    tape = simulate_tape(folder / "t.tape", LOAD)
-    slow = Machine(wander=0.0, stalls=0.0, bad_second=False, effects={5: lambda chance, ms: ms * 3})
-    return (
-        tape,
-        simulate_run(folder / "a.run", tape, LOAD, CALM, 1),
-        simulate_run(folder / "b.run", tape, LOAD, slow, 2),
-    )
+    return slower_runs(tmp_path_factory.mktemp("outputs"))
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ QT_GOLDEN=write writes the answers again: look at what changed before it is comm
 
 import json
 import math
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from querytape.analyze import Report, build, summarise_tape
 from querytape.analyze.database import DETAILS, VERDICTS, WORKLOAD_TABLES, open_analysis
 from querytape.analyze.pipeline import prepare
 
+from tests.helpers.golden import check_all
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 
@@ -42,12 +42,7 @@ def test_golden(small_paths: tuple[Path, Path, Path], small_report: Report) -> N
     found.update({f"workload/{name}": rows for name, rows in summarise_tape(small_paths[0]).workload.items()})
     found["one_run"] = [build(small_paths[0], [small_paths[1]]).answers["digests"][0]]
     got = json.loads(json.dumps(plain(found), default=str))
-    if os.environ.get("QT_GOLDEN") == "write":
-        GOLDEN.write_text(json.dumps(got, indent=0) + "\n")
-    wanted = json.loads(GOLDEN.read_text())
-    assert set(got) == set(wanted)
-    for name, rows in wanted.items():
-        assert got[name] == rows, name
+    check_all(GOLDEN, got)
 
 
 def test_every_analysis_is_golden(checkout: Path) -> None:

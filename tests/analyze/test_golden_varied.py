@@ -8,7 +8,6 @@ QT_GOLDEN=write writes golden_varied.json again: look at what changed before it 
 
 import hashlib
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from querytape.analyze.pipeline import prepare
 from querytape.common.duck import sql_text
 
 from tests.analyze.test_golden import plain
+from tests.helpers.golden import check_all
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 
@@ -177,9 +177,4 @@ def test_golden(varied: Report) -> None:
     database.close()
     found.update(varied.answers)
     got = {name: shortened(rows) for name, rows in json.loads(json.dumps(plain(found), default=str)).items()}
-    if os.environ.get("QT_GOLDEN") == "write":
-        GOLDEN.write_text(json.dumps(got, indent=0) + "\n")
-    wanted = json.loads(GOLDEN.read_text())
-    assert set(got) == set(wanted)
-    for name, rows in wanted.items():
-        assert got[name] == rows, name
+    check_all(GOLDEN, got)

@@ -10,31 +10,17 @@ import pytest
 from querytape.common.errors import TargetError
 from querytape.experiments.query_cache import FLUSH, KEEP, OFF, query_cache, set_back
 
+from ..helpers.cursors import MadeTarget
 
-class Server:
-    """A target, its connection and its cursor; it has a cache of this type, and notes what changes it."""
 
-    open, name = True, "db:3306"
+class Server(MadeTarget):
+    """A target that has a cache of this type, and keeps what changes it."""
 
     def __init__(self, kind: str | None, refuses: str = "", size: str = "1048576") -> None:
+        super().__init__()
         self.kind = kind
         self.refuses = refuses
         self.size = size
-        self.said: list[str] = []
-        self.rows: Any = ()
-
-    def connect(self) -> "Server":
-        """Be the connection."""
-        return self
-
-    def cursor(self) -> "Server":
-        """Be the cursor."""
-        return self
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, *error: object) -> None: ...
 
     def execute(self, query: str) -> None:
         """Answer the question, or change the type; what it does not allow is an error."""
@@ -43,7 +29,7 @@ class Server:
             return
         if self.refuses and self.refuses in query:
             raise pymysql.err.OperationalError(1227, "Access denied; you need SUPER")
-        self.said.append(query)
+        super().execute(query)
         if "=" in query:
             self.kind = query.rpartition(" ")[2]
 
@@ -81,7 +67,7 @@ def test_what_is_changed(tmp_path: Path, kind: str | None, size: str, mode: str,
         if kept.exists():
             assert json.loads(kept.read_text()) == {"target": "db:3306", "query_cache_type": kind}
             assert server.kind == "OFF"
-    assert server.said == said
+    assert server.asked == said
     assert server.kind == kind
     assert not kept.exists()
     assert len(lines) == (2 if len(said) == 2 else 0)
@@ -92,7 +78,7 @@ def test_an_error_in_between_sets_it_back(tmp_path: Path) -> None:
     server: Any = Server("ON")
     with pytest.raises(KeyboardInterrupt), query_cache(server, OFF, tmp_path / "k", lambda text: None):
         raise KeyboardInterrupt
-    assert server.said == ON_AGAIN
+    assert server.asked == ON_AGAIN
 
 
 def test_what_was_killed_is_set_back_later(tmp_path: Path) -> None:

@@ -9,10 +9,12 @@ from querytape.analyze import Report, show_report
 from rich.console import Console
 
 from .runs import make_run
-from .simulated import write_digests
+from .simulated import Machine, Workload, simulate_run, simulate_tape, write_digests
 from .tapes import MS, T0, make_tape
 
 D1, D2 = "0000000000000001", "0000000000000002"
+LOAD = Workload(digests=8, repeats=200)
+CALM = Machine(wander=0.0, stalls=0.0, bad_second=False)
 
 
 HOSTILE = "select '</script><script>alert(1)</script>' \x1b[31m [bold]x[/] \u202e <img src=x onerror=alert(2)>"
@@ -24,6 +26,17 @@ def tape_of(path: Path, n: int, digest: str = D1, **overrides: Any) -> Path:
     tape = make_tape(path, events, **overrides)
     write_digests(tape, {digest: "select ?"})
     return tape
+
+
+def slower_runs(folder: Path) -> tuple[Path, Path, Path]:
+    """A tape, and two simulated runs of it: one digest is three times slower on the second."""
+    tape = simulate_tape(folder / "t.tape", LOAD)
+    slow = Machine(wander=0.0, stalls=0.0, bad_second=False, effects={5: lambda chance, ms: ms * 3})
+    return (
+        tape,
+        simulate_run(folder / "a.run", tape, LOAD, CALM, 1),
+        simulate_run(folder / "b.run", tape, LOAD, slow, 2),
+    )
 
 
 def small_runs(folder: Path) -> tuple[Path, Path, Path]:

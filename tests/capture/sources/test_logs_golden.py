@@ -6,9 +6,6 @@ nothing, underflowed numbers, restarts, an end in the middle. QT_GOLDEN=write wr
 changed before it is committed.
 """
 
-import hashlib
-import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from querytape.native.bindings.parsers import (
 )
 from querytape.native.bindings.reader import Reader
 
+from tests.helpers.golden import check_one, plain_row, short_name
 from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_all
 
@@ -37,7 +35,6 @@ OPENERS: dict[str, Callable[..., Reader]] = {
     "proxysql": lambda paths, zone=None: open_proxysql(paths),
 }
 NAMES = sorted(path.name for path in HERE.iterdir() if path.suffix != ".json")
-ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's own parser, which has its tests
 
 
 def read(name: str, *paths: Path, zone: int | None = None) -> Read:
@@ -47,41 +44,18 @@ def read(name: str, *paths: Path, zone: int | None = None) -> Read:
 
 def plain(found: Read) -> dict[str, Any]:
     """Return what was read as JSON has it: of each row the columns that are known."""
-
-    def row(given: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.decode("latin1") if isinstance(value, bytes) else value
-            for name, value in given.items()
-            if value is not None and name not in ELSEWHERE
-        }
-
     return {
-        "events": [row(event) for event in found.events],
-        "problems": [row(problem) for problem in found.problems],
+        "events": [plain_row(event) for event in found.events],
+        "problems": [plain_row(problem) for problem in found.problems],
         "description": found.description,
         "not_understood": found.not_understood,
     }
 
 
-def digest(value: Any) -> str:
-    """Return a short name of what was read."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def check(key: str, got: Any) -> None:
-    """Compare with golden.json, or write it."""
-    wanted = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    got = json.loads(json.dumps(got).replace(str(HERE), "golden"))
-    if os.environ.get("QT_GOLDEN") == "write":
-        wanted[key] = got
-        GOLDEN.write_text(json.dumps(wanted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
-    assert got == wanted[key]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_golden(name: str) -> None:
     """Events, problems and what is said of the log are what they were."""
-    check(name, plain(read(name, HERE / name)))
+    check_one(GOLDEN, name, plain(read(name, HERE / name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -89,7 +63,7 @@ def test_in_another_time_zone(name: str) -> None:
     """Where the log has local times, two hours to the east are two hours earlier; nothing else changes."""
     here, there = read(name, HERE / name, zone=0).events, read(name, HERE / name, zone=2 * HOUR).events
     moved = [a["start_ns"] - b["start_ns"] for a, b in zip(here, there, strict=True)]
-    check(f"{name} to the east", [round(ns / HOUR, 3) for ns in moved])
+    check_one(GOLDEN, f"{name} to the east", [round(ns / HOUR, 3) for ns in moved])
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -105,8 +79,8 @@ def test_cut_anywhere(name: str, tmp_path: Path) -> None:
         except Exception as error:
             got = {"error": type(error).__name__}
         got.pop("description", None)
-        found[str(size)] = digest(got)
-    check(f"{name} cut", found)
+        found[str(size)] = short_name(got)
+    check_one(GOLDEN, f"{name} cut", found)
 
 
 @pytest.mark.parametrize("name", NAMES)

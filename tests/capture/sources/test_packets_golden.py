@@ -4,9 +4,6 @@
 QT_GOLDEN=write writes golden/packets.json again: look at what changed before it is committed.
 """
 
-import hashlib
-import json
-import os
 import random
 import struct
 from collections.abc import Callable
@@ -35,10 +32,10 @@ from tests.helpers.dialogue import (
     rows,
     write_pcap,
 )
+from tests.helpers.golden import check_one, plain_row, short_name
 from tests.helpers.reading import Read, read_all
 
 GOLDEN = Path(__file__).parent / "golden" / "packets.json"
-ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's own parser, which has its tests
 CAPS = {"old": MYSQL_CAPS, "new": MYSQL_CAPS | DEPRECATE_EOF | SESSION_TRACK, "named": MYSQL_CAPS | QUERY_ATTRIBUTES}
 
 
@@ -166,40 +163,17 @@ def read(path: Path) -> Read:
 
 def plain(found: Read) -> dict[str, Any]:
     """Return what was read as JSON has it: of each row the columns that are known."""
-
-    def row(given: dict[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.decode("latin1") if isinstance(value, bytes) else value
-            for name, value in given.items()
-            if value is not None and name not in ELSEWHERE
-        }
-
     return {
-        "events": [row(event) for event in sorted(found.events, key=lambda e: (e["session"], e["seq"]))],
-        "problems": [row(problem) for problem in found.problems],
+        "events": [plain_row(event) for event in sorted(found.events, key=lambda e: (e["session"], e["seq"]))],
+        "problems": [plain_row(problem) for problem in found.problems],
         "description": found.description,
     }
-
-
-def digest(value: Any) -> str:
-    """Return a short name of what was read."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def check(key: str, got: Any) -> None:
-    """Compare with what is kept, or write it."""
-    wanted = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    got = json.loads(json.dumps(got))
-    if os.environ.get("QT_GOLDEN") == "write":
-        wanted[key] = got
-        GOLDEN.write_text(json.dumps(wanted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
-    assert got == wanted[key]
 
 
 @pytest.mark.parametrize("name", CAPS)
 def test_golden(name: str, tmp_path: Path) -> None:
     """Events, problems and what is said of the file are what they were."""
-    check(name, plain(read(write_pcap(tmp_path / "a.pcap", [everything(CAPS[name])]))))
+    check_one(GOLDEN, name, plain(read(write_pcap(tmp_path / "a.pcap", [everything(CAPS[name])]))))
 
 
 def lost(segments: list[Segment], at: int) -> list[Segment]:
@@ -249,8 +223,8 @@ def test_each_segment_hurt(hurt: Callable[[list[Segment], int], list[Segment]], 
         dialogue = everything(caps)
         for at in range(1, len(dialogue.segments), 4):
             pairs = [(dialogue, segment) for segment in hurt(dialogue.segments, at)]
-            found[f"{name} {at}"] = digest(plain(read(write_pcap(tmp_path / "a.pcap", pairs))))
-    check(hurt.__name__, found)
+            found[f"{name} {at}"] = short_name(plain(read(write_pcap(tmp_path / "a.pcap", pairs))))
+    check_one(GOLDEN, hurt.__name__, found)
 
 
 @pytest.mark.parametrize("mss", [1, 5, 40])

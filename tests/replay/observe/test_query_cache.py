@@ -1,47 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """The counters of a query cache: asked of a server that has one."""
 
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from querytape.common.errors import TargetError
 from querytape.replay.observe.query_cache import ASK, cache_counters
 
+from ...helpers.cursors import MadeTarget
 
-class Server:
-    """A target, its connection and its cursor, that answers with rows."""
 
-    open = True
+class Server(MadeTarget):
+    """A target that answers with rows, or refuses where there are none."""
 
-    def __init__(self, rows: Any) -> None:
-        self.rows = rows
-        self.asked: list[str] = []
-
-    def connect(self, timeout_s: int) -> "Server":
+    def connect(self, timeout_s: int = 0) -> Self:
         """Be the connection, or refuse."""
         if self.rows is None:
             raise TargetError("gone")
         return self
-
-    def cursor(self) -> "Server":
-        """Be the cursor."""
-        return self
-
-    def __enter__(self) -> "Server":
-        return self
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def execute(self, query: str) -> None:
-        """Keep what was asked."""
-        self.asked.append(query)
-
-    def fetchall(self) -> Any:
-        """Return the rows."""
-        return self.rows
-
-    def close(self) -> None:
-        """End."""
 
 
 @pytest.mark.parametrize(

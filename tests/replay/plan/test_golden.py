@@ -7,7 +7,6 @@ QT_GOLDEN=write writes golden.json again: look at what changed before it is comm
 
 import hashlib
 import json
-import os
 import random
 from fractions import Fraction
 from pathlib import Path
@@ -26,6 +25,7 @@ from querytape.replay.plan.selection import Selection
 from querytape.schemas import CLASSES, DANGERS, FLAGS, open_folder, tape_id
 from querytape.servers.accounts import Account
 
+from tests.helpers.golden import check_one
 from tests.helpers.planning import excluded
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
@@ -202,10 +202,4 @@ def test_golden(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.Monke
         "not_sent": shortened([list(row) for row in excluded(tmp_path)]),
         "fed": shortened(fed(plan)),
     }
-    got = json.loads(json.dumps(found))
-    wanted = json.loads(GOLDEN.read_text(encoding="utf-8")) if GOLDEN.exists() else {}
-    if os.environ.get("QT_GOLDEN") == "write":
-        wanted[name] = got
-        GOLDEN.write_text(json.dumps(wanted, indent=0, sort_keys=True) + "\n", encoding="utf-8")
-    for key, value in wanted[name].items():
-        assert got[key] == value, key
+    check_one(GOLDEN, name, found)

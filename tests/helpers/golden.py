@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Golden answers: what was read or computed, compared with a file of what was looked at; QT_GOLDEN=write writes it again."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's own parser, which has its tests
+
+
+def keep_if_asked(path: Path, answers: dict[str, Any], sort: bool) -> None:
+    """Write the file where QT_GOLDEN=write asks for it."""
+    if os.environ.get("QT_GOLDEN") == "write":
+        path.write_text(json.dumps(answers, indent=0, sort_keys=sort) + "\n", encoding="utf-8")
+
+
+def check_one(path: Path, key: str, got: Any) -> None:
+    """Compare one answer of a file that has many."""
+    wanted = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    got = json.loads(json.dumps(got))
+    keep_if_asked(path, {**wanted, key: got}, sort=True)
+    assert got == json.loads(path.read_text(encoding="utf-8"))[key]
+
+
+def check_all(path: Path, got: dict[str, Any]) -> None:
+    """Compare all answers of a file: the same names, and under each the same."""
+    keep_if_asked(path, got, sort=False)
+    wanted = json.loads(path.read_text(encoding="utf-8"))
+    assert set(got) == set(wanted)
+    for name, rows in wanted.items():
+        assert got[name] == rows, name
+
+
+def plain_row(given: dict[str, Any]) -> dict[str, Any]:
+    """Return a row as JSON has it: the columns that are known, without those that the statement's parser gives."""
+    return {
+        name: value.decode("latin1") if isinstance(value, bytes) else value
+        for name, value in given.items()
+        if value is not None and name not in ELSEWHERE
+    }
+
+
+def short_name(value: Any) -> str:
+    """Return a short name of a value: 16 digits of its SHA-256."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
