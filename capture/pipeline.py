@@ -7,7 +7,7 @@ names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -18,10 +18,12 @@ from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
-from .open_sessions import KINDS, Told, describe_state, tell_reader
 from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
 from .tape_writer import Source, Stop, new_tape, open_storage, record
+
+if TYPE_CHECKING:
+    from .open_sessions import Told
 
 
 def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
@@ -34,8 +36,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     reader = open_reader(kind, ordered, settings)
     stop = Stop(reader)
     try:
-        known = settings.open_sessions if kind.name in KINDS else None
-        told = None if known is None else tell_reader(reader, known, ordered)
+        told = tell_open_sessions(kind, reader, ordered, settings)
         endless = settings.endless is not None or kind.live(settings)
         watch = watcher(kind, settings, reader, path, None if endless else total_bytes(ordered))
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
@@ -54,13 +55,22 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
         reader.close()
 
 
+def tell_open_sessions(kind: SourceKind, reader: Reader, ordered: Sequence[str], settings: Settings) -> "Told | None":
+    """Tell the reader of the sessions that were open before, where they are known and can be told; else None."""
+    if settings.open_sessions is None:
+        return None
+    from .open_sessions import KINDS, tell_reader  # the client library is loaded where a server was asked
+
+    return tell_reader(reader, settings.open_sessions, ordered) if kind.name in KINDS else None
+
+
 def judged(
     con: duckdb.DuckDBPyConnection,
     kind: SourceKind,
     path: Path,
     info: dict[str, Any],
     settings: Settings,
-    told: Told | None,
+    told: "Told | None",
 ) -> list[TapeWarning]:
     """Let the settings and the kind judge the events, and say what is known of sessions that were open before.
 
@@ -71,6 +81,8 @@ def judged(
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
     warnings: list[TapeWarning] = []
     if told is not None:
+        from .open_sessions import describe_state
+
         first_ns = con.execute("SELECT min(start_ns) FROM events").fetchall()[0][0]
         more, notes, warnings = describe_state(con, told, info, first_ns)
         info.update(more)

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..native.bindings.parsers import Follow
 from ..native.bindings.reader import Reader, ReaderStats
-from ..servers.open_sessions import OpenSessions
 
 if TYPE_CHECKING:
     import duckdb
+
+    from ..servers.open_sessions import OpenSessions
 
 TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json
 
@@ -65,7 +66,7 @@ class Settings:
     watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)
     not_threads: tuple[int, ...] = ()
     judge: "Callable[[duckdb.DuckDBPyConnection], tuple[dict[str, Any], list[TapeWarning]]] | None" = None
-    open_sessions: OpenSessions | None = None
+    open_sessions: "OpenSessions | None" = None
     endless: Endless | None = None
 
     @property

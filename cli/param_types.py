@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Types of options and arguments: each is a parser of common/units.py or of a stage, with click's way to say no."""
 
-from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..common.units import parse_duration, parse_rate, parse_share, parse_size, parse_time, parse_zone
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 ANY_SPEED = "max"
 
@@ -27,7 +29,7 @@ class Duration(click.ParamType[int]):
             self.fail(str(error), param, ctx)
 
 
-class Share(click.ParamType[Fraction]):
+class Share(click.ParamType["Fraction"]):
     """`10%` or `0.1`, as an exact fraction. `part`: of a whole, so more than nothing and at most all of it."""
 
     name = "share"
@@ -35,8 +37,10 @@ class Share(click.ParamType[Fraction]):
     def __init__(self, part: bool = False) -> None:
         self._part = part
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Fraction":
         """Return the fraction."""
+        from fractions import Fraction
+
         if isinstance(value, Fraction):
             return value
         try:
@@ -122,8 +126,10 @@ class Speed(click.ParamType[Any]):
 
     name = "factor"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Fraction | str:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Fraction | str":
         """Return a fraction, or `max`."""
+        from fractions import Fraction
+
         from ..common.errors import InputError
         from ..replay.plan.pacing import parse_speed
 

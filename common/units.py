@@ -7,7 +7,10 @@ What cannot be parsed raises ValueError with a sentence for the user.
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fractions import Fraction  # loaded where a duration or share is parsed
 
 NS_PER_SECOND = 1_000_000_000
 _DURATIONS = {"us": 1_000, "ms": 1_000_000, "s": NS_PER_SECOND, "m": 60 * NS_PER_SECOND, "h": 3600 * NS_PER_SECOND}
@@ -133,6 +136,8 @@ def parse_duration(text: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise ValueError(f"{text!r}: expected a duration such as 500ms, 60s or 2m")
+    from fractions import Fraction
+
     return int(Fraction(match[1]) * _DURATIONS[match[2] or "s"])
 
 
@@ -144,8 +149,10 @@ def parse_size(text: str) -> int:
     return int(match[1]) * _SIZES[match[2]]
 
 
-def parse_share(text: str) -> Fraction:
+def parse_share(text: str) -> "Fraction":
     """Return the exact fraction of `10%` or `0.1`. Raises ValueError where it is none, or negative."""
+    from fractions import Fraction
+
     bare = text.strip()
     try:
         share = Fraction(bare.removesuffix("%")) / (100 if bare.endswith("%") else 1)

@@ -12,6 +12,8 @@ from querytape.cli.commands.capture import capture_group
 from querytape.cli.lazy_group import LazyGroup
 from querytape.cli.main import group
 
+from tests.helpers.logs import write_mariadb
+
 HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlparse", "vl_convert"}
 
 
@@ -54,6 +56,14 @@ def test_help_imports_only_what_it_needs(arguments: list[str]) -> None:
     commands = {name for name in modules if name.startswith("querytape.cli.commands.")}
     assert commands <= {"querytape.cli.commands.capture"}
     assert {name for name in modules if name.startswith(("querytape.capture.sources.", "querytape.native"))} == set()
+
+
+def test_a_capture_of_a_file_loads_no_client_library(tmp_path: Path) -> None:
+    """A log without --source needs neither PyMySQL nor what it loads, and no number that is no whole one."""
+    log = write_mariadb(tmp_path / "slow.log", [(1_718_000_000, 7, 0.1, "SELECT 1")])
+    modules = imported("capture", "slowlog", str(log), "-o", str(tmp_path / "t.tape"))
+    assert (tmp_path / "t.tape" / "sessions.parquet").exists()
+    assert modules & {"pymysql", "cryptography", "ssl", "fractions", "numpy", "rich"} == set()
 
 
 def test_help_of_a_source_imports_no_other(tmp_path: Path) -> None:
