@@ -29,15 +29,25 @@ def observations(relative_latency: list[Row], stalls: list[Row]) -> list[Observa
 
 
 def warm_after_ns(parts: list[Row]) -> int:
-    """Return when a run had warmed up: from then on three parts are as quick as its second half; 0 = from the start."""
+    """Return when a run had warmed up: from then on three parts are as quick as its second half; 0 = from the start.
+
+    What was slower only later than in its first part is no warm-up: it has stalls, or was not steady.
+    """
     if not _measurable(parts):
         return 0
     values = [row["relative_latency"] for row in parts]
-    steady = median(values[PARTS // 2 :])
-    for number in range(len(values) - CALM_PARTS):
-        if all(value <= NOTICEABLE * steady for value in values[number : number + CALM_PARTS]):
-            return int(number * parts[0]["span_ns"] / PARTS)
+    steady = NOTICEABLE * median(values[PARTS // 2 :])
+    if values[0] <= steady:
+        return 0
+    for number in range(1, len(values) - CALM_PARTS):
+        if all(value <= steady for value in values[number : number + CALM_PARTS]):
+            return int(number * parts[0]["span_ns"] / PARTS) if _slower_before(values, number) >= NOTICEABLE else 0
     return 0
+
+
+def _slower_before(values: list[float], number: int) -> float:
+    """Return how many times as long statements took before that part as from it on: geometric means."""
+    return exp(fmean(map(log, values[:number])) - fmean(map(log, values[number:])))
 
 
 def _measurable(parts: list[Row]) -> bool:
@@ -49,8 +59,8 @@ def _warm_up(parts: list[Row]) -> list[str]:
     until = warm_after_ns(parts)
     if not until:
         return []
-    cold = [row["relative_latency"] for row in parts if row["part"] * row["span_ns"] / PARTS < until]
-    slower = exp(fmean(log(value) for value in cold)) - 1
+    cold = sum(row["part"] * row["span_ns"] / PARTS < until for row in parts)
+    slower = _slower_before([row["relative_latency"] for row in parts], cold) - 1
     return [
         f"warmed up for {duration(until)}: statements were {slower:.0%} slower than afterwards."
         f" --exclude-warmup {max(1, round(until / 1e9))}s excludes this."

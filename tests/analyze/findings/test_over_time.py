@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is said of a run over time: warm-up, steadiness, stalls."""
 
+import random
+import re
 from typing import Any
 
 import pytest
@@ -48,7 +50,18 @@ def test_sentences() -> None:
     *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
     assert faster.text == "was not steady: statements took 20% less time in its last part than in its middle."
     assert observations(parts((20, 1.0)), []) == []
+    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # quick, then slow once: no warm-up
+    assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # no slower than what came later
     assert observations(parts((10, 3.0)), []) == []  # too few parts to say anything
+
+
+def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
+    """Whatever the parts were, what is said to be slower is at least a tenth slower."""
+    chance = random.Random(20)
+    for _ in range(2000):
+        found = observations(parts(*((1, chance.lognormvariate(0, chance.choice((0.1, 0.5)))) for _ in range(20))), [])
+        for text in (each.text for each in found if each.text.startswith("warmed up")):
+            assert int(re.findall(r"were (-?\d+)% slower", text)[0]) >= 10, text
 
 
 def test_stalls_are_counted() -> None:
