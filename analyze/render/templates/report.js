@@ -44,6 +44,10 @@
     ["errors", (d) => side(d, "a", "errors"), count], ["tape p50", (d) => side(d, "a", "tape_p50"), duration],
     ["tape p95", (d) => side(d, "a", "tape_p95"), duration],
   ];
+  const meanings = {
+    n: "events that B executed", ratio: "the middle one of all events: its time in B divided by the same event's in A",
+    lost: "what B took longer in all, over the events that both executed",
+  };
   const state = { rows: data.digests, shown: STEP, sort: null, down: true, verdict: null, words: [] };
   const body = document.querySelector("#digests tbody"), more = document.getElementById("more"), all = document.getElementById("all");
   const row = (d) => {
@@ -91,6 +95,7 @@
   columns.forEach(([name, , , where], number) => {
     const cell = make("th", null, where), button = make("button", name);
     button.type = "button";
+    if (meanings[name]) button.title = meanings[name];
     button.addEventListener("click", () => {
       state.down = state.sort === number ? !state.down : where !== "l";
       state.sort = number;
