@@ -42,6 +42,21 @@ def test_the_most_frequent_comes_first(tmp_path: Path) -> None:
     assert answers["failed_everywhere"][0]["succeeded_errno"] == 1054  # of equally frequent ones the smaller number
 
 
+def test_what_has_no_text_is_compared(tmp_path: Path) -> None:
+    """A digest whose text is not on the tape, and a statement without a digest, are counted as all others are."""
+    digests = [D1, D2, None, None]
+    tape = make_tape(tmp_path / "t.tape", [{"statement": b"SELECT 1", "digest": digest} for digest in digests])
+    write_digests(tape, {D1: "select a"})
+    sides = [
+        make_run(tmp_path / f"{side}.run", tape, [{"rows_sent": side, "errno": side * (n == 3)} for n in range(4)])
+        for side in range(2)
+    ]
+    answers = build(tape, sides[:1], sides[1:]).answers
+    assert {(row["digest"], row["events"]) for row in answers["results"]} == {(D1, 1), (D2, 1), (None, 1)}
+    assert [(row["digest"], row["events"]) for row in answers["errors"]] == [(None, 1)]
+    assert {row["digest"] for row in answers["digests"]} == {D1, D2}
+
+
 def test_a_warm_up_ends_with_its_last_moment(tmp_path: Path) -> None:
     """What is sent when the warm-up is over is measured; what came before is counted, and not measured."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": b"SELECT 1", "digest": D1} for _ in range(6)])

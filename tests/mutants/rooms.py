@@ -141,6 +141,7 @@ LEFT_OUT = (
     "test_windows_give_what_one_sort_gives",
     "test_samples_are_stable",
     "test_packets_live",
+    "test_a_statement_of_many_packets_is_whole",
     "test_a_danger_is_allowed_by_its_name",
     "test_equal_machines_give_no_verdict_of_slower",
     "test_real_regressions_are_found_and_nothing_else",

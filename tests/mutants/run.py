@@ -97,7 +97,7 @@ def run(mutants: list[Mutant], base: Base | None, args: argparse.Namespace) -> l
     todo, done = context.SimpleQueue(), context.SimpleQueue()
     known = survivors()
     count = min(args.workers, len(mutants)) or 1
-    processes = [context.Process(target=worker, args=(mutants, base, todo, done)) for _ in range(count)]
+    processes = [context.Process(target=worker, args=(mutants, base, todo, done), daemon=True) for _ in range(count)]
     for process in processes:
         process.start()
     given = 0

@@ -25,9 +25,11 @@ SKIPPED = {".git", ".venv", ".servers", "build", "dist"}
 KILLED, SURVIVED, UNBUILDABLE = "killed", "survived", "can't be built"
 UNDECIDED = "undecided: no answer in time"
 TIMEOUT_S = 600
-CPU_S = 60  # an endless loop is noticed
+CPU_OF_ONE_S = 40  # of one test: an endless loop is noticed
+LIMIT_S = "60"  # of one program of the C tests
+AT_ONCE = 4
 MEMORY = 6 << 30
-CONTROL = "tests/capture/sources/test_packets_protocol.py"
+CONTROL = "tests/capture/sources/test_wrong_tapes.py"
 
 
 class Base:
@@ -72,19 +74,20 @@ class Workshop:
         """Return whether the tests notice a mutant; what fails with it has to pass without."""
         path = self.root / mutant.path
         before = path.read_bytes()
-        first, *others = [list(mutant.tests)] if mutant.tests else asked(mutant.path, self.root)
+        first, others = (list(mutant.tests), []) if mutant.tests else asked(mutant.path, self.root)
+        needs_extension = path.suffix == ".c" and not all(test.startswith("native:") for test in [*first, *others])
         try:
             path.write_text(mutant.text(), encoding="utf-8")
-            if path.suffix == ".c" and not self._build(mutant.path):
+            if needs_extension and not self._build(mutant.path):
                 return UNBUILDABLE
             result, failed = self._ask(first)
             if result == SURVIVED and others:
-                result, failed = self._ask(others[0])
+                result, failed = self._ask(others)
         finally:
             path.write_bytes(before)
-            if path.suffix == ".c":
+            if needs_extension:
                 self._replace_extension(self.original)
-        if path.suffix == ".c" and result == KILLED and not self._is_sound():
+        if needs_extension and result == KILLED and not self._is_sound():
             return "the extension that is built here fails without it"
         if failed and failed not in self.sound:
             if self._ask([failed])[0] != SURVIVED:
@@ -107,27 +110,32 @@ class Workshop:
         python = [test for test in tests if not test.startswith("native:")]
         if python:
             result = self._pytest(python)
-            failed = self.folder / "failed"
             if result != SURVIVED:
-                return result, failed.read_text(encoding="utf-8") if failed.exists() else ""
+                told = (self.folder / name for name in ("failed", "running"))
+                return result, next((path.read_text(encoding="utf-8") for path in told if path.exists()), "")
         for test in (test for test in tests if test.startswith("native:")):
-            make = [
-                "make",
-                "-s",
-                f"-j{os.cpu_count()}",
-                "-C",
-                "tests/native",
-                "CC=gcc",
-                f"LIMIT={2 * CPU_S}",
-                f"PART={test.removeprefix('native:')}",
-                "test",
-            ]
-            if not quietly(make, self.root):
-                return KILLED, test
+            if (result := self._native(test.removeprefix("native:"))) != SURVIVED:
+                return result, test
         return SURVIVED, ""
 
+    def _native(self, part: str) -> str:
+        """Return what the C tests of a part come to. What the compiler warns of is no answer of a test."""
+        make = ["make", "-s", f"-j{os.cpu_count()}", "-C", "tests/native", "CC=gcc", "WARNINGS=-w", f"PART={part}"]
+        if not quietly([*make, "programs"], self.root):
+            return UNBUILDABLE
+        folder = self.root / "tests" / "native"
+        names = [path.stem.removeprefix("test_") for path in sorted(folder.glob(f"test_*{part}*.c"))]
+        for at_once in (AT_ONCE, 1):  # they wait most of their time; what fails has to fail alone, too
+            with ThreadPoolExecutor(at_once) as pool:
+                passed = pool.map(lambda name: quietly(["timeout", LIMIT_S, f"build-test/{name}"], folder), names)
+                names = [name for name, good in zip(names, list(passed), strict=True) if not good]
+            if not names:
+                return SURVIVED
+        return KILLED
+
     def _pytest(self, tests: list[str]) -> str:
-        (self.folder / "failed").unlink(missing_ok=True)
+        for name in ("failed", "running"):
+            (self.folder / name).unlink(missing_ok=True)
         pid = os.fork()
         if pid == 0:
             with contextlib.suppress(BaseException):
@@ -153,7 +161,7 @@ class Workshop:
 
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-        resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+        resource.setrlimit(resource.RLIMIT_CPU, (CPU_OF_ONE_S, resource.RLIM_INFINITY))
         os.chdir(self.root)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
@@ -184,10 +192,17 @@ class Workshop:
 
 
 class FirstFailure:
-    """A plugin of pytest that keeps the name of the first test, or file, that failed."""
+    """A plugin of pytest that keeps the name of the first test, or file, that failed, be it by a signal."""
 
     def __init__(self, folder: Path) -> None:
-        self.file = folder / "failed"
+        self.file, self.running = folder / "failed", folder / "running"
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """A test begins: it has a limit of its own."""
+        self.running.write_text(nodeid, encoding="utf-8")
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(used.ru_utime + used.ru_stime) + CPU_OF_ONE_S
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """A test, its set-up or its end."""

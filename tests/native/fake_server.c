@@ -184,7 +184,10 @@ static int answer_query(struct peer *p, const char *sql)
         write_result(p, 8);
         write_ok(p, 0, 0, 0);
     } else {
-        p->status = strcmp(sql, "BEGIN") == 0 ? 1 : strcmp(sql, "COMMIT") == 0 ? 2 : p->status;
+        p->status = strcmp(sql, "BEGIN") == 0                  ? 1
+                    : strcmp(sql, "COMMIT") == 0               ? 2
+                    : strncmp(sql, "SET autocommit=", 15) == 0 ? (sql[15] == '1') * 2
+                                                               : p->status;
         write_ok(p, 1, 0, 0);
     }
     return 1;
@@ -217,6 +220,10 @@ static int answer(struct peer *p, const char *packet)
 {
     if (packet[0] == p->server->drops)
         return 0;
+    if (packet[0] == p->server->fails) {
+        write_error(p, 1064, "not here");
+        return 1;
+    }
     switch (packet[0]) {
     case 0x16:
         answer_prepare(p, packet + 1);

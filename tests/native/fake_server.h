@@ -5,6 +5,7 @@
  *   ERROR        error 1064                     DROP      the connection is closed without an answer
  *   HANG         no answer at all               WARN      OK: 3 rows affected, 2 warnings
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
+ *   SET autocommit=n   OK: as it says
  *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
  *   anything else: OK, 1 row affected
  * PREPARE of BEGIN fails with 1295, as MySQL's does.
@@ -29,6 +30,7 @@ struct fake_server {
     int silent;          /* never greets */
     _Atomic int refuses; /* answers every login with error 1045 */
     _Atomic int drops;   /* this command, where it is not 0, gets no answer: the connection is closed */
+    _Atomic int fails;   /* this command, where it is not 0, gets error 1064 */
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t idle;

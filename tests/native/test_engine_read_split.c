@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What keeps a session's reads away from the read target: temporary tables and locks of its other connection. */
+/* What goes to the read target, and what keeps a session's reads away from it: transactions, temporary tables and locks
+ * of its other connection. */
 #include "check.h"
 #include "engine/read_split.h"
 #include "engine/state.h"
+#include "replay_run.h"
 
 static struct qt_address reader;
 
@@ -54,10 +56,164 @@ static void where_nothing_is_split(void)
     CHECK_INT(s.pinned, 0);
 }
 
+/* A run on two servers. */
+struct pair {
+    struct replay r;
+    struct fake_server reader;
+    struct qt_address address;
+    int64_t n;
+};
+
+static void begin(struct pair *p, int64_t events)
+{
+    replay_init(&p->r);
+    memset(&p->reader, 0, sizeof p->reader);
+    fake_start(&p->reader);
+    p->address = (struct qt_address){.host = "127.0.0.1", .port = p->reader.port, .user = "u", .password = "p"};
+    p->r.options.read_target = &p->address;
+    p->r.options.pace = QT_PACE_NONE;
+    p->n = 0;
+    replay_session(&p->r, 1, 0, events, NULL);
+}
+
+static void put(struct pair *p, struct planned e)
+{
+    e.session = 1;
+    e.seq = e.due_ns = ++p->n;
+    e.len = e.sql == NULL ? 0 : strlen(e.sql);
+    replay_put(&p->r, &e);
+}
+
+/* A query. */
+static void ask(struct pair *p, const char *sql, int64_t flags)
+{
+    put(p, (struct planned){.command = QT_COMMAND_QUERY, .sql = sql, .flags = flags});
+}
+
+static void run(struct pair *p)
+{
+    replay_run(&p->r);
+    fake_settle(&p->reader);
+}
+
+static void end(struct pair *p)
+{
+    replay_free(&p->r);
+    fake_stop(&p->reader);
+}
+
+enum { TARGET = 1, READER = 2 };
+
+/* Each text once, on the server that it is meant for. */
+static void each_goes_where_it_belongs(void)
+{
+    static const struct {
+        const char *sql;
+        int64_t flags;
+        int where;
+    } EVENT[] = {
+        {"SELECT 1", QT_PLAN_FOR_READ_TARGET, READER},
+        {"SELECT 2", 0, TARGET},
+        {"INSERT 3", 0, TARGET},
+        {"SET x = 4", QT_PLAN_FOR_BOTH, TARGET | READER},
+        {"BEGIN", 0, TARGET},
+        {"SELECT 5", QT_PLAN_FOR_READ_TARGET, TARGET},
+        {"COMMIT", 0, TARGET},
+        {"SELECT 6", QT_PLAN_FOR_READ_TARGET, READER},
+        {"SET autocommit=0", 0, TARGET},
+        {"SELECT 7", QT_PLAN_FOR_READ_TARGET, TARGET},
+        {"SET autocommit=1", 0, TARGET},
+        {"SELECT 8", QT_PLAN_FOR_READ_TARGET, READER},
+        {"LOCK TABLES t READ", 0, TARGET},
+        {"SELECT 9", QT_PLAN_FOR_READ_TARGET, TARGET},
+        {"UNLOCK TABLES", 0, TARGET},
+        {"SELECT 10", QT_PLAN_FOR_READ_TARGET, READER},
+        {"CREATE TEMPORARY TABLE t (a INT)", 0, TARGET},
+        {"SELECT 11", QT_PLAN_FOR_READ_TARGET, TARGET},
+    };
+    enum { N = sizeof EVENT / sizeof *EVENT };
+    struct pair p;
+
+    begin(&p, N);
+    for (size_t i = 0; i < N; i++)
+        ask(&p, EVENT[i].sql, EVENT[i].flags);
+    run(&p);
+    CHECK_INT(p.r.stats.executed, N);
+    for (size_t i = 0; i < N; i++) {
+        CHECK_INT(fake_count(&p.r.server, 3, EVENT[i].sql), (EVENT[i].where & TARGET) != 0);
+        CHECK_INT(fake_count(&p.reader, 3, EVENT[i].sql), (EVENT[i].where & READER) != 0);
+    }
+    CHECK_INT(p.r.stats.read_target_errors, 0);
+    end(&p);
+}
+
+#define NO_PARAMETERS "E\0\0\0\1\0\0\0"
+
+/* What is prepared on both is executed on the reader, what on the target alone there; a log's Execute is its text. */
+static void prepared_where_it_is_executed(void)
+{
+    struct pair p;
+    begin(&p, 5);
+    put(&p, (struct planned){.command = QT_COMMAND_PREPARE, .stmt = 1, .sql = "SELECT 1", .flags = QT_PLAN_FOR_BOTH});
+    put(&p, (struct planned){.command = QT_COMMAND_PREPARE, .stmt = 2, .sql = "SELECT 2", .flags = 0});
+    put(&p, (struct planned){.command = QT_COMMAND_EXECUTE,
+                             .stmt = 1,
+                             .params = NO_PARAMETERS,
+                             .params_len = 8,
+                             .flags = QT_PLAN_FOR_READ_TARGET});
+    put(&p, (struct planned){.command = QT_COMMAND_EXECUTE,
+                             .stmt = 2,
+                             .params = NO_PARAMETERS,
+                             .params_len = 8,
+                             .flags = QT_PLAN_FOR_READ_TARGET});
+    put(&p, (struct planned){
+                .command = QT_COMMAND_EXECUTE, .stmt = NO_VALUE, .sql = "SELECT 3", .flags = QT_PLAN_FOR_READ_TARGET});
+    run(&p);
+    CHECK_INT(p.r.stats.executed, 5);
+    CHECK_INT(fake_count(&p.r.server, 0x16, NULL), 2);
+    CHECK_INT(fake_count(&p.reader, 0x16, NULL), 1);
+    CHECK_INT(fake_count(&p.r.server, 0x17, NULL), 1);
+    CHECK_INT(fake_count(&p.reader, 0x17, NULL), 1);
+    CHECK_INT(fake_count(&p.r.server, 3, "SELECT 3"), 0);
+    CHECK_INT(fake_count(&p.reader, 3, "SELECT 3"), 1);
+    end(&p);
+}
+
+/* What the read target refuses is counted apart; a connection that it loses is the session's. */
+static void the_reader_fails_alone(void)
+{
+    struct pair p;
+    begin(&p, 3);
+    p.reader.fails = 2;
+    put(&p, (struct planned){.command = QT_COMMAND_INIT_DB, .db = "d", .flags = QT_PLAN_FOR_BOTH});
+    ask(&p, "ERROR", QT_PLAN_FOR_BOTH); /* failed on the target: nothing to mirror */
+    ask(&p, "SELECT 1", QT_PLAN_FOR_READ_TARGET);
+    run(&p);
+    CHECK_INT(p.r.stats.read_target_errors, 1);
+    CHECK_INT(p.r.stats.executed, 3);
+    CHECK_INT(fake_count(&p.reader, 3, "ERROR"), 0);
+    CHECK_INT(fake_count(&p.reader, 3, "SELECT 1"), 1);
+    end(&p);
+
+    begin(&p, 3);
+    p.reader.drops = 2;
+    ask(&p, "INSERT 1", 0);
+    put(&p, (struct planned){.command = QT_COMMAND_INIT_DB, .db = "d", .flags = QT_PLAN_FOR_BOTH});
+    ask(&p, "INSERT 2", 0);
+    run(&p);
+    CHECK_INT(replay_count(&p.r, "not_sent", "connection_lost"), 1);
+    CHECK_INT(fake_count(&p.r.server, 3, "INSERT 1"), 1);
+    CHECK_INT(fake_count(&p.r.server, 3, "INSERT 2"), 0);
+    end(&p);
+}
+
 int main(void)
 {
     RUN(what_pins);
     RUN(what_releases);
     RUN(where_nothing_is_split);
+    RUN(each_goes_where_it_belongs);
+    RUN(prepared_where_it_is_executed);
+    RUN(the_reader_fails_alone);
     return 0;
 }

@@ -30,7 +30,8 @@ def test_windows_cover_everything_once(seed: int) -> None:
     for number in range(rng.randint(1, 12)):
         first = rng.randint(0, 60)
         ranges.append(Range(f"f{number % 5}", rng.randint(1, 9), rng.randint(1, 50), first, first + rng.randint(0, 30)))
-    found = list(windows(ranges, max_rows=12, max_bytes=100))
+    max_rows, max_bytes = rng.choice([(12, 100), (12, 10_000), (1000, 100)])
+    found = list(windows(ranges, max_rows, max_bytes))
     assert found[0].begin_ns == min(r.first_ns for r in ranges)
     assert found[-1].end_ns == max(r.last_ns for r in ranges) + 1
     assert all(a.end_ns == b.begin_ns for a, b in pairwise(found))
@@ -38,7 +39,11 @@ def test_windows_cover_everything_once(seed: int) -> None:
         assert set(window.files) == reference(ranges, window)
         inside = [r for r in ranges if window.begin_ns <= r.first_ns < window.end_ns]
         starts = {r.first_ns for r in inside}
-        assert sum(r.rows for r in inside) <= 12 or len(starts) == 1
+        rows, size = sum(r.rows for r in inside), sum(r.bytes for r in inside)
+        assert (rows <= max_rows and size <= max_bytes) or len(starts) == 1
+        behind = [r for r in ranges if r.first_ns == window.end_ns]  # would have been too much
+        rows, size = rows + sum(r.rows for r in behind), size + sum(r.bytes for r in behind)
+        assert not behind or rows > max_rows or size > max_bytes
 
 
 def test_equal_starts_stay_together() -> None:
