@@ -55,6 +55,7 @@ ROOMS = {
                 f"{SOURCES}/test_packets.py",
                 f"{SOURCES}/test_packets_golden.py",
                 f"{SOURCES}/test_packets_protocol.py",
+                f"{SOURCES}/test_packets_insert_ids.py",
                 f"{SOURCES}/test_wrong_tapes.py",
             ),
         ),
@@ -64,6 +65,7 @@ ROOMS = {
                 f"{SOURCES}/test_packets_protocol.py",
                 f"{SOURCES}/test_packets_golden.py",
                 f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_packets_insert_ids.py",
                 f"{SOURCES}/test_wrong_tapes.py",
             ),
         ),
@@ -96,7 +98,11 @@ ROOMS = {
         ),
         Part(
             ("replay/plan/commit_order.py", "replay/plan/catalog.py", "replay/plan/sql/commit_order.sql"),
-            ("tests/replay/plan/test_commit_order.py", "tests/replay/plan/test_catalog.py"),
+            (
+                "tests/replay/plan/test_commit_order.py",
+                "tests/replay/plan/test_commit_order_moments.py",
+                "tests/replay/plan/test_catalog.py",
+            ),
         ),
     ),
     "replay plan and accounting": (

@@ -33,6 +33,7 @@ from scipy import stats
 from tests.helpers.simulated import Machine, Workload, digest_name, simulate_run, simulate_tape
 
 LOAD = Workload(digests=16, repeats=400)
+TWICE = math.log(2)
 
 
 def verdicts(folder: Path, a: Machine, b: Machine, seed: int) -> dict[str, str]:
@@ -171,6 +172,36 @@ def test_the_reason_where_there_are_few(few: Exact, why: str) -> None:
     """In words, too: how often the statement was compared, and how many rounds would tell."""
     case = Case("x", {"median_a_ns": 10**9}, None, 0, exact=few)
     assert judge_all([case], Margin())["x"].why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    ("few", "median_ns", "word", "p"),
+    [
+        (Exact(9, TWICE, 0.1, 0.001, 1.0, 1.0), 50_000, SLOWER, 0.001),
+        (Exact(9, TWICE, 0.1, 0.001, 1.0, 1.0), 49_999, CANNOT_TELL, None),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.001, 1.0), 100_000, FASTER, 0.001),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.001, 1.0), 99_998, CANNOT_TELL, None),
+        (Exact(9, TWICE, 0.1, 0.1, 1.0, 1.0), 10**9, SLOWER, 0.1),
+        (Exact(9, TWICE, 0.1, 0.101, 1.0, 1.0), 10**9, CANNOT_TELL, None),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.1, 1.0), 10**9, FASTER, 0.1),
+        (Exact(9, -TWICE, 0.1, 1.0, 0.101, 1.0), 10**9, CANNOT_TELL, None),
+        (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.05), 10**9, SAME, None),
+        (Exact(9, 0.0, 0.1, 1.0, 1.0, 0.051), 10**9, CANNOT_TELL, None),
+        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 200_000, CANNOT_TELL, None),  # two spreads are the margin's time
+        (Exact(9, 0.0, 0.125, 1.0, 1.0, 1.0), 199_000, SAME, None),
+        (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 32_000, SAME, None),
+        (Exact(9, TWICE, 0.25, 1.0, 1.0, 1.0), 34_000, CANNOT_TELL, None),
+        (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 48_000, SAME, None),
+        (Exact(9, -TWICE, 0.25, 1.0, 1.0, 1.0), 52_000, CANNOT_TELL, None),
+        (Exact(9, 0.0, 0.0, 1.0, 1.0, 1.0), 1000, CANNOT_TELL, None),  # how much it varies is not known
+        (Exact(5, TWICE, 0.1, 0.001, 1.0, 1.0), 10**9, SLOWER, 0.001),
+        (Exact(4, TWICE, 0.1, 0.001, 1.0, 1.0), 10**9, CANNOT_TELL, None),
+    ],
+)
+def test_a_verdict_on_few_at_its_edges(few: Exact, median_ns: int, word: str, p: float | None) -> None:
+    """Each condition of a verdict on few pairs, at the value where it turns, and the p that it rests on."""
+    verdict = judge_all([Case("x", {"median_a_ns": median_ns}, None, 0, exact=few)], Margin())["x"]
+    assert (verdict.word, verdict.p) == (word, p)
 
 
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:

@@ -147,6 +147,27 @@ def test_values_of_executions(tmp_path: Path) -> None:
     assert rows[4] == ("execute", None, None, False)
 
 
+def test_values_that_are_damaged(tmp_path: Path) -> None:
+    """Cut at each byte they are none; whatever a byte is, no statement is lost."""
+    at = 1718000000000000
+    given = values((8, b"-7"), (253, b"0x" + b"it's".hex().encode()), (12, clock(2026, 11, 22, 10, 0, 1, 5)), (3, None))
+    cut = [given[:end] for end in range(len(given) + 1)]
+    changed = [
+        given[:n] + bytes([byte]) + given[n + 1 :] for n in range(len(given)) for byte in (0, 1, 251, 252, 254, 255)
+    ]
+    found = []
+    for name, blocks in (("cut", cut), ("changed", changed)):
+        path = tmp_path / name
+        path.write_bytes(b"".join(record(16, 7, at + n, b"SELECT ?", params=block) for n, block in enumerate(blocks)))
+        tape_of("proxysql", path, tmp_path)
+        with duckdb.connect() as con:
+            events = f"FROM '{path}.tape/events/*.parquet' SELECT params ORDER BY start_ns"
+            found.append([params for (params,) in con.execute(events).fetchall()])
+    assert found[0][:-1] == [None] * len(given)
+    assert found[0][-1] is not None
+    assert len(found[1]) == len(changed)
+
+
 def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
     """A tape is made of one format; both together are refused."""
     (tmp_path / "a").write_bytes(record(0, 7, 1718000000000000, b"SELECT 1"))

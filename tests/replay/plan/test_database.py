@@ -6,6 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from querytape.replay.plan import database
+from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.database import open_planner, plan_windows, show_feed
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
@@ -112,6 +114,21 @@ def test_large_statements_are_fed_whole(tmp_path: Path, count: int, size: int, b
             ).fetchall()
             sizes += rows[0][0] or 0
     assert sizes == count * size
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_windows_are_smaller_where_each_event_is_sent_often(
+    copies: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes of a window are those of all copies; each event is in one window."""
+    monkeypatch.setattr(database, "WINDOW_BYTES", 8000)
+    events = [{"statement": "x" * 1000, "start_ns": T0 + n * MS} for n in range(40)]
+    plan = planned(tmp_path, events, Rules(amplification=Amplification(copies)))
+    with open_planner(plan) as con:
+        found = list(plan_windows(con, plan))
+    inside = [sum(w.begin_ns <= T0 + n * MS < w.end_ns for n in range(40)) for w in found]
+    assert sum(inside) == 40
+    assert 8 // copies <= max(inside) <= 8 // copies + 1
 
 
 @pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])

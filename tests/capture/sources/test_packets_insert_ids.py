@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The id that each INSERT of one command generated: the n-th result is the n-th statement's."""
+
+import struct
+from pathlib import Path
+
+import pytest
+
+from ...helpers.dialogue import (
+    CLIENT,
+    DEPRECATE_EOF,
+    MYSQL_CAPS,
+    SERVER,
+    Dialogue,
+    column,
+    eof,
+    err,
+    packet,
+    rows,
+    write_pcap,
+)
+from ...helpers.reading import events
+
+MORE = 10  # autocommit, and more results come
+INSERT, REPLACE, UPDATE, SELECT = (
+    b"INSERT INTO a VALUES ('; ')",
+    b"replace into b values (1)",
+    b"UPDATE a SET b=1",
+    b"SELECT 1",
+)
+
+
+def number(value: int) -> bytes:
+    """Return a length-encoded number."""
+    if value < 251:
+        return bytes([value])
+    return b"\xfc" + struct.pack("<H", value) if value < 65536 else b"\xfe" + struct.pack("<Q", value)
+
+
+def made(seq: int, generated: int, more: bool) -> bytes:
+    """Return the OK packet of a statement that generated an id."""
+    return packet(seq, b"\0\1" + number(generated) + struct.pack("<HH", MORE if more else 2, 0))
+
+
+def answers(results: list[int | None], caps: int) -> bytes:
+    """Return the results of one command: ids of OK packets; None = rows."""
+    out, seq = b"", 1
+    for place, result in enumerate(results, 1):
+        more = place < len(results)
+        if result is None:
+            out += rows([b"x"], caps, MORE if more else 2, seq)
+            seq += 4 if caps & DEPRECATE_EOF else 5
+        else:
+            out += made(seq, result, more)
+            seq += 1
+    return out
+
+
+@pytest.mark.parametrize("caps", [MYSQL_CAPS, MYSQL_CAPS | DEPRECATE_EOF])
+@pytest.mark.parametrize(
+    ("texts", "results", "known"),
+    [
+        ([INSERT, INSERT], [7, 8], {0: 7, 1: 8}),
+        ([INSERT, UPDATE, INSERT], [7, 5, 300], {0: 7, 2: 300}),  # an UPDATE's id is LAST_INSERT_ID(expr)'s
+        ([SELECT, INSERT, SELECT, REPLACE], [None, 70_000, None, 2], {1: 70_000, 3: 2}),
+        ([INSERT, INSERT, INSERT], [0, 9, 0], {1: 9}),  # a table without such a column
+        ([UPDATE, INSERT], [0, 1 << 40], {1: 1 << 40}),
+        ([INSERT, SELECT], [250, None], {0: 250}),
+        ([INSERT] * 3, [1, 2, 3], {0: 1, 1: 2, 2: 3}),
+    ],
+)
+def test_each_statement_has_its_own(
+    tmp_path: Path, caps: int, texts: list[bytes], results: list[int | None], known: dict[int, int]
+) -> None:
+    """Whatever is between them; at the place of its statement in the text, and none for the whole command."""
+    text = b"; ".join(texts)
+    places = [len(b"; ".join(texts[:n])) + 2 * (n > 0) for n in range(len(texts))]
+    dialogue = Dialogue().logged_in(caps).ask(text, answers(results, caps)).ask(INSERT, made(1, 77, False)).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    expected = ",".join(f"{places[n]}:{generated}" for n, generated in known.items())
+    assert (found[1]["insert_ids"], found[1]["insert_id"]) == (expected, None)
+    assert (found[2]["insert_ids"], found[2]["insert_id"]) == (None, 77)  # a single one has it itself
+    assert problems == []
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "expected"),
+    [
+        # What comes behind an error was not done.
+        (
+            INSERT + b";" + INSERT + b";" + UPDATE + b";" + INSERT,
+            made(1, 7, True) + made(2, 8, True) + err(3, 1146, b"no table"),
+            "0:7,28:8",
+        ),
+        # A procedure has results of its own: whose an id is can't be told.
+        (b"CALL p();" + INSERT, made(1, 3, True) + made(2, 4, True) + made(3, 5, False), ""),
+        (INSERT + b";" + INSERT, made(1, 7, False), None),  # one result: the client's flag was not there
+        (UPDATE + b";" + INSERT, made(1, 0, True) + made(2, 0, False), None),  # no id at all
+        (b"ALTER USER a IDENTIFIED BY 'x';" + INSERT, made(1, 0, True) + made(2, 5, False), ""),  # redacted
+    ],
+    ids=["failed", "more results", "one result", "none", "redacted"],
+)
+def test_what_is_not_known(tmp_path: Path, text: bytes, answer: bytes, expected: str | None) -> None:
+    """An empty list says that there were ids and that they can't be given to statements; None that there were none."""
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [Dialogue().logged_in().ask(text, answer).close()]))
+    assert found[1]["insert_ids"] == expected
+
+
+def test_only_queries_have_lists(tmp_path: Path) -> None:
+    """An execution is one statement; the id of the command before is not its own."""
+    dialogue = Dialogue().logged_in().ask(INSERT, made(1, 7, False))
+    prepared = packet(1, b"\0" + struct.pack("<IHH", 9, 0, 1) + b"\0\0\0") + column(2) + eof(3)
+    dialogue.say(CLIENT, packet(0, b"\x16" + INSERT[:-2] + b"?)")).say(SERVER, prepared)
+    execute = packet(0, b"\x17" + struct.pack("<IBI", 9, 0, 1) + b"\0\1\x03\0" + struct.pack("<i", 1))
+    dialogue.say(CLIENT, execute).say(SERVER, made(1, 8, False))
+    dialogue.say(CLIENT, execute).say(SERVER, made(1, 0, False)).close()
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    ids = [(e["insert_id"], e["insert_ids"]) for e in found if e["command"] in ("query", "execute")]
+    assert ids == [(7, None), (8, None), (None, None)]
