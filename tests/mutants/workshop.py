@@ -118,8 +118,9 @@ class Workshop:
         folder = self.root / "tests" / "native"
         for part in (test.removeprefix("native:") for test in tests if test.startswith("native:")):
             names = [path.stem.removeprefix("test_") for path in sorted(folder.glob(f"test_*{part}*.c"))]
-            if (result := self._native(names))[0] != SURVIVED:
-                return result
+            found = self._native(names)
+            if found[0] != SURVIVED:
+                return found
         exactly = [name for test in tests if test.startswith(PROGRAMS) for name in test.removeprefix(PROGRAMS).split()]
         return self._native(exactly)
 
