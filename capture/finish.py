@@ -14,9 +14,10 @@ from ..native.bindings.statements import MODES, Mode, Normalizer
 from ..schemas import Folder, columns, select_list
 from .binlog_position import without_late_position
 from .completeness import completeness
+from .parts import Totals
 from .pt_fingerprint import pt_fingerprint, pt_id
 from .source import TapeWarning
-from .tape_writer import memory_for
+from .storage import memory_for
 
 DIGESTS_AT_ONCE = 1_000
 SAMPLE_BYTES_AT_ONCE = 64 << 20
@@ -25,9 +26,15 @@ MAX_PT_BYTES = 16 << 10
 
 
 def finish(
-    con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any], warnings: list[TapeWarning]
+    con: duckdb.DuckDBPyConnection,
+    path: Path,
+    info: dict[str, Any],
+    warnings: list[TapeWarning],
+    totals: Totals | None = None,
 ) -> dict[str, Any]:
     """Complete a tape whose events are written; return its final JSON. `warnings`: those that the events do not show.
+
+    `totals`: of the events, None = they are read for them.
 
     Raises InputError where there is no event.
     """
@@ -35,21 +42,21 @@ def finish(
     con.execute(f"SET memory_limit = '{memory_for(largest)}'")
     con.execute(f"CREATE VIEW events AS SELECT * FROM {Folder('tape', path, info).source('events')}")
     info["counts"] = {
-        "events": _scalar(con, "SELECT count(*) FROM events"),
+        "events": totals.events if totals else _scalar(con, "SELECT count(*) FROM events"),
         "sessions": write_sessions(con, path),
         "digests": write_digests(con, path, largest),
         "problems": gather_problems(con, path),
     }
     if not info["counts"]["events"]:
         raise InputError(f"{path}: no event in it")
-    info.update(time_range(con))
+    info.update(totals.time_range() if totals else time_range(con))
     info["server"] = without_late_position(info.get("server"), info["first_ns"])
     info["tables"] = [
         file_entry(path, path / f"{table}.parquet", info["counts"][table])
         for table in ("sessions", "digests", "problems")
     ]
     info["problems"] = problem_kinds(con, path)
-    info["known_columns"] = known_columns(con)
+    info["known_columns"] = totals.known_columns() if totals else known_columns(con)
     info["warnings"] = [*warnings, *completeness(con)]
     info.pop("stopped", None)
     info["finished"] = True

@@ -20,7 +20,8 @@ from ..schemas import Folder
 from .finish import finish
 from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
-from .tape_writer import Source, Stop, new_tape, open_storage, record
+from .storage import open_storage
+from .tape_writer import Source, Stop, new_tape, record
 
 if TYPE_CHECKING:
     from .open_sessions import Told
@@ -42,15 +43,15 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
             new_tape(path)
-            with hold(path), open_storage(path, threads=1) as con:
-                info = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
+            with hold(path):
+                info, totals = record(Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path, settings)
                 info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
-                warnings += judged(con, kind, path, info, settings, told)
-                con.execute("RESET threads")  # one while the parser had the others
-                return finish(con, path, info, warnings)
+                with open_storage(path) as con:
+                    warnings += judged(con, kind, path, info, settings, told)
+                    return finish(con, path, info, warnings, totals)
     finally:
         reader.close()
 

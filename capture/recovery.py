@@ -8,8 +8,9 @@ from ..common.errors import FolderError, InputError
 from ..common.files import is_held
 from ..schemas import open_folder
 from .finish import finish
+from .parts import part_entry
 from .publishing import dropped_warnings
-from .tape_writer import open_storage, part_entry
+from .storage import open_storage
 
 
 def recover(path: Path) -> dict[str, Any]:

@@ -2,29 +2,24 @@
 """Write a tape's parts as a reader gives them. Knows no particular source.
 
 main thread:   starts a part, shows progress, takes Ctrl-C     ->  problems, session facts, tape.json
-part's thread:   reader.part() -> DuckDB -> events/part-00000.parquet
+part's thread:   reader.part() -> events/part-00000.parquet
 sha256's thread:   the source files -> their hashes
 """
 
 import hashlib
-import shutil
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
-from ..common.duck import open_database, sql_text, write_parquet
-from ..common.files import file_entry, new_folder, write_json
+from ..common.files import new_folder, write_json
 from ..common.version import __version__
 from ..native.bindings.reader import Reader, ReaderStats
-from ..native.bindings.streams import Stream
-from ..schemas import FORMAT_VERSION, select_list
+from ..schemas import FORMAT_VERSION
+from .parts import Parts, Totals
 from .publishing import Publisher
 from .source import Settings, SourceKind
 
@@ -33,8 +28,6 @@ PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 HASHED_AT_ONCE = 1 << 20
 WATCH_INTERVAL_S = 0.1
-MIN_MEMORY = 244 << 20
-MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes while it groups, sorts and writes
 
 
 @dataclass(frozen=True)
@@ -51,34 +44,14 @@ def new_tape(path: Path) -> None:
     new_folder(path, "events", "problems", "facts")
 
 
-def memory_for(largest: int) -> str:
-    """Return DuckDB's memory limit for work on events of which the largest has so many bytes of texts."""
-    return f"{max(MIN_MEMORY, MEMORY_PER_EVENT * largest) >> 20}MiB"
-
-
-@contextmanager
-def open_storage(folder: Path, threads: int | None = None, largest: int = 0) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Yield a DuckDB connection with bounded memory that spills into `folder`.
-
-    `threads`: None = all cores. `largest`: bytes of the largest event's texts, 0 = small.
-    """
-    spill = folder / "spill"
-    try:
-        with open_database(spill, memory_for(largest), threads=threads) as con:
-            yield con
-    finally:
-        shutil.rmtree(spill, ignore_errors=True)
-
-
 def record(
-    con: duckdb.DuckDBPyConnection,
     source: Source,
     reader: Reader,
     path: Path,
     watch: Callable[[ReaderStats], None],
     stop: "Stop",
-) -> dict[str, Any]:
-    """Record everything that the reader gives into the new tape at `path`; return the tape's JSON so far.
+) -> tuple[dict[str, Any], Totals | None]:
+    """Record everything that the reader gives into the new tape at `path`; return the tape's JSON so far, and totals.
 
     `watch` is called with the reader's counters a few times a second, in this thread. `stop`, or a KeyboardInterrupt of
     `watch`, stops the reader; what was read is written, and the JSON says `stopped`.
@@ -91,14 +64,13 @@ def record(
     hashes = FileHashes(source.files if followed is None else source.files[:-1])
     hashes.start()
     publisher = Publisher(path, info, settings.endless, followed)
-    # A part is written as it comes, and a row of any size must pass: DuckDB's own bound. What sorts comes afterwards.
-    con.execute("RESET memory_limit")
+    parts = Parts(path, settings.not_threads)
     for number in count():
-        part = path / "events" / (f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number))
-        rows = _write_watched(con, reader, part, watch, stop, settings.not_threads)
-        problems = write_rows(con, reader.problems(), path / "problems" / part.name)
-        write_rows(con, reader.sessions(), path / "facts" / part.name)
-        publisher.publish(part_entry(con, path, part) if rows else None, problems, reader)
+        name = f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number)
+        entry = _write_watched(parts, reader, path / "events" / name, watch, stop)
+        problems = parts.write_rows(reader.problems(), path / "problems" / name)
+        parts.write_rows(reader.sessions(), path / "facts" / name)
+        publisher.publish(entry, problems, reader)
         if reader.stats().finished:
             break
     info["files"] = hashes.ended(give_up=stop.was_asked)
@@ -108,7 +80,7 @@ def record(
     info["not_understood_bytes"] = reader.stats().not_understood
     info["stopped"] = stop.was_asked
     info.update(end_info(reader, settings))
-    return info
+    return info, None if info.get("dropped") else parts.totals
 
 
 def endless_name(number: int) -> str:
@@ -133,19 +105,14 @@ class Stop:
 
 
 def _write_watched(
-    con: duckdb.DuckDBPyConnection,
-    reader: Reader,
-    part: Path,
-    watch: Callable[[ReaderStats], None],
-    stop: Stop,
-    not_threads: tuple[int, ...],
-) -> int:
-    """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its rows."""
-    results: list[int | BaseException] = []
+    parts: Parts, reader: Reader, part: Path, watch: Callable[[ReaderStats], None], stop: Stop
+) -> dict[str, Any] | None:
+    """Write a part in a thread of its own, so that this one can show progress and take Ctrl-C; return its entry."""
+    results: list[dict[str, Any] | BaseException | None] = []
 
     def work() -> None:
         try:
-            results.append(write_part(con, reader.part(PART_ROWS, PART_BYTES), part, not_threads))
+            results.append(parts.write_events(reader.part(PART_ROWS, PART_BYTES), part))
         except BaseException as error:
             results.append(error)
 
@@ -161,43 +128,6 @@ def _write_watched(
     if isinstance(result, BaseException):
         raise result
     return result
-
-
-def write_part(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path, not_threads: tuple[int, ...] = ()) -> int:
-    """Write one part of events, which comes sorted; return its rows. An empty one leaves no file."""
-    con.register("incoming", stream)
-    try:
-        columns = {row[0] for row in con.execute("DESCRIBE incoming").fetchall()}
-        query = f"SELECT {select_list('tape', 'events', columns)} FROM incoming"
-        if not_threads:
-            query += f" WHERE thread_id IS NULL OR thread_id NOT IN ({', '.join(map(str, not_threads))})"
-        return write_parquet(con, query, final, "COMPRESSION zstd, COMPRESSION_LEVEL 1")
-    finally:
-        con.unregister("incoming")
-        stream.close()
-
-
-def write_rows(con: duckdb.DuckDBPyConnection, stream: Stream, final: Path) -> int:
-    """Write a stream of problems or session facts as one file, where it has any row; return how many."""
-    con.register("incoming", stream)
-    try:
-        con.execute("CREATE OR REPLACE TEMP TABLE arrived AS FROM incoming")
-    finally:
-        con.unregister("incoming")
-        stream.close()
-    rows = int(con.execute("SELECT count(*) FROM arrived").fetchall()[0][0])
-    if rows:
-        write_parquet(con, "FROM arrived", final)
-    con.execute("DROP TABLE arrived")
-    return rows
-
-
-def part_entry(con: duckdb.DuckDBPyConnection, tape: Path, part: Path) -> dict[str, Any]:
-    """Return what tape.json says of a part: file, rows, bytes, SHA-256, first start and last end in ns."""
-    rows, first, last = con.execute(
-        f"SELECT count(*), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM read_parquet({sql_text(part)})"
-    ).fetchall()[0]
-    return {**file_entry(tape, part, rows), "first_ns": first, "last_ns": last}
 
 
 def start_info(source: Source) -> dict[str, Any]:

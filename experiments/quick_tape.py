@@ -8,8 +8,10 @@ from typing import Any
 import duckdb
 
 from ..capture.finish import finish
+from ..capture.parts import part_entry
 from ..capture.source import TapeWarning
-from ..capture.tape_writer import new_tape, open_storage, part_entry
+from ..capture.storage import open_storage
+from ..capture.tape_writer import new_tape
 from ..capture.tools.derive import inherited_warnings, start_info
 from ..common.duck import load_sql, open_database, write_parquet
 from ..common.files import write_json

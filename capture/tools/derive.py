@@ -19,8 +19,10 @@ from ...common.version import __version__
 from ...schemas import FLAGS, EventFilter, Folder, columns, ddl, open_folder
 from ...schemas.event_selection import SelectionTables, define_macros, find_transactions, preparing_sql, selection_sql
 from ..finish import finish
+from ..parts import part_entry
 from ..source import TapeWarning
-from ..tape_writer import new_tape, open_storage, part_entry
+from ..storage import open_storage
+from ..tape_writer import new_tape
 
 # What a tape knows of its sessions beyond their events.
 FACTS = (

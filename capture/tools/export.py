@@ -8,7 +8,7 @@ from typing import BinaryIO
 from ...common.duck import load_sql, write_table
 from ...common.errors import InputError
 from ...schemas import open_folder
-from ..tape_writer import open_storage
+from ..storage import open_storage
 
 # The SQL of these formats gives whole entries as bytes; those of TABLES are written by DuckDB.
 ENTRIES = {"slowlog": "export_slowlog.sql", "sql": "export_sql.sql"}

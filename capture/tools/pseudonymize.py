@@ -17,7 +17,9 @@ from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
 from ...schemas import Folder, columns
 from ...schemas.tables import complete_sql
 from ..finish import finish
-from ..tape_writer import new_tape, open_storage, part_entry
+from ..parts import part_entry
+from ..storage import open_storage
+from ..tape_writer import new_tape
 from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
 
 READING_MEMORY = "512MB"

@@ -17,7 +17,8 @@ from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
 from ...schemas.json_shapes import MAX_BYTES, fitting_keys
 from ...schemas.tables import complete_sql
 from ..finish import finish
-from ..tape_writer import new_tape, open_storage
+from ..storage import open_storage
+from ..tape_writer import new_tape
 from .derive import UNCHANGED, write_facts, write_parts
 
 

@@ -21,7 +21,8 @@ from ...schemas.folders import check_names
 from ...schemas.json_shapes import check_shape, read_json
 from ..finish import finish
 from ..publishing import dropped_warnings
-from ..tape_writer import new_tape, open_storage
+from ..storage import open_storage
+from ..tape_writer import new_tape
 
 ROOM = "snapshots"  # inside the tape: links need its file system
 TRIES = 20

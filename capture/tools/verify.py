@@ -13,7 +13,7 @@ from ...common.errors import FolderError
 from ...common.files import is_held, sha256_of
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
 from ...schemas.tables import complete_sql
-from ..tape_writer import open_storage
+from ..storage import open_storage
 
 FOLLOWS = "it follows from the events"
 OTHER_PARTS = "--salvage makes a tape of the other parts"

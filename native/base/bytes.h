@@ -14,19 +14,27 @@ struct qt_bytes {
     size_t len, room;
 };
 
+/* Room for `n` more. 0, or -1 when out of memory. */
+static inline int qt_bytes_reserve(struct qt_bytes *b, size_t n)
+{
+    if (n <= b->room - b->len)
+        return 0;
+    size_t room = b->room > 0 ? b->room : 256;
+    while (room - b->len < n)
+        room *= 2;
+    char *p = realloc(b->p, room);
+    if (p == NULL)
+        return -1;
+    b->p = p;
+    b->room = room;
+    return 0;
+}
+
 /* 0, or -1 when out of memory: then nothing was added. */
 static inline int qt_bytes_add(struct qt_bytes *b, const void *more, size_t n)
 {
-    if (n > b->room - b->len) {
-        size_t room = b->room > 0 ? b->room : 256;
-        while (room - b->len < n)
-            room *= 2;
-        char *p = realloc(b->p, room);
-        if (p == NULL)
-            return -1;
-        b->p = p;
-        b->room = room;
-    }
+    if (qt_bytes_reserve(b, n) != 0)
+        return -1;
     if (n > 0)
         memcpy(b->p + b->len, more, n);
     b->len += n;

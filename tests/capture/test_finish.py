@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from querytape.capture.finish import finish, known_columns, time_range
-from querytape.capture.tape_writer import open_storage
+from querytape.capture.storage import open_storage
 from querytape.common.errors import InputError
 
 from tests.helpers.tapes import MS, T0, make_tape

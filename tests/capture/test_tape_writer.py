@@ -5,15 +5,13 @@ import hashlib
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.capture.tape_writer import FileHashes, new_tape, open_storage, part_entry, write_rows
+from querytape.capture.tape_writer import FileHashes, new_tape
 from querytape.common.errors import InputError
 from querytape.native.bindings.reader import ReaderStats
 
 from tests.helpers.logs import write_mariadb
-from tests.helpers.tapes import make_tape
 
 
 def test_tape_files_are_the_owners_alone(tmp_path: Path) -> None:
@@ -60,37 +58,6 @@ def test_a_name_that_is_taken(tmp_path: Path) -> None:
     new_tape(tmp_path / "t.tape")
     with pytest.raises(InputError, match="already exists"):
         new_tape(tmp_path / "t.tape")
-
-
-def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
-    """A stream without rows makes no file."""
-
-    class Rows:
-        """A stream of a relation's rows."""
-
-        def __init__(self, con: duckdb.DuckDBPyConnection, n: int) -> None:
-            self._relation = con.sql(f"SELECT 1 AS x FROM range({n})")
-
-        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-            return self._relation.__arrow_c_stream__()
-
-        def close(self) -> None:
-            """Nothing is to be released."""
-
-    with open_storage(tmp_path) as con, duckdb.connect() as other:
-        for n in (0, 3):
-            write_rows(con, Rows(other, n), tmp_path / f"{n}.parquet")  # type: ignore[arg-type]
-    assert [path.name for path in tmp_path.iterdir()] == ["3.parquet"]
-
-
-def test_entry_of_a_part(tmp_path: Path) -> None:
-    """Rows, bytes, first start and last end are read from the file."""
-    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": 5}, {"statement": "SELECT 2"}])
-    part = tape / "events" / "part-00000.parquet"
-    with open_storage(tmp_path) as con:
-        entry = part_entry(con, tape, part)
-    (expected,) = json.loads((tape / "tape.json").read_text())["parts"]
-    assert entry == expected
 
 
 def test_hashes(tmp_path: Path) -> None:
