@@ -19,6 +19,8 @@ def simulations() -> Iterator[Simulation]:
             yield Simulation(effect, n)
     for effect in ("none", "20 %", "50 %"):
         yield Simulation(effect, 500, wander=0.1)
+    for n in (100, 500):
+        yield Simulation("none", n, spread=1.0)
     yield Simulation("20 %", 500, everywhere=True)
     yield Simulation("50 %", 100, spread=1.0, half=True)
     yield Simulation("50 %", 500, spread=1.0, half=True)

@@ -38,6 +38,10 @@ class Exact:
         """The shift as a ratio of B over A."""
         return exp(self.shift)
 
+    def counts(self, p: float) -> bool:
+        """Whether a p of this test is small enough to count, whatever the correction."""
+        return self.pairs == MIN_PAIRS or p <= MAX_P
+
 
 def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared: float = 0.0) -> Exact:
     """Test the shifts of single pairs; `places`: the block of time of each.
@@ -52,15 +56,10 @@ def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared:
         pairs=n,
         shift=float(np.median(values)) if n else 0.0,
         spread=float(values.std(ddof=1)) if n > 1 else 0.0,
-        p_above=_small(signed_rank_p(values - bound), n),
-        p_below=_small(signed_rank_p(-values - bound), n),
+        p_above=signed_rank_p(values - bound) if n else 1.0,
+        p_below=signed_rank_p(-values - bound) if n else 1.0,
         p_beyond=max(signed_rank_p(margin - values), signed_rank_p(values + margin)) if n else 1.0,
     )
-
-
-def _small(p: float, n: int) -> float:
-    """Return p, 1 where it is too large to count whatever the correction."""
-    return p if n == MIN_PAIRS or p <= MAX_P else 1.0
 
 
 def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared: float = 0.0) -> dict[str, Exact]:

@@ -16,13 +16,11 @@ tested exactly (exact.py). The correction is weighted by the time at stake (Geno
 that thousands of light digests do not drown the heavy few. docs/report.md explains it with examples.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log1p, sqrt
 from typing import Any
 
-import numpy as np
-
+from .discoveries import discoveries
 from .exact import MIN_PAIRS, Exact, rounds_needed
 from .shifts import Shift, Shifts, Test
 
@@ -32,8 +30,7 @@ FALSE_DISCOVERIES = 0.1  # 0.4 called 8 % of noisy digests falsely where every s
 SAME_P = 0.05
 UNSEEN_ROUNDS_P = 0.001  # where what other programs did can't be told
 ROUNDS_P = 0.01  # the rounds' own test: what a machine does to a round it does to all digests
-EVEN_SHARE = 0.5  # of the weight of the correction is the same for each digest, the rest goes by time
-OF_TAIL = "its p95"
+MIDDLE, TAIL, OF_TAIL = "middle", "tail", "its p95"
 TAIL_NS_FACTOR = 4  # the tail has to be slower by this many times the margin's time
 
 SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS = (
@@ -118,10 +115,10 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
     conditions = conditions or Conditions()
     testable = [case for case in cases if not case.errors and _not_judgeable(case, conditions) is None]
     rounds_p = UNSEEN_ROUNDS_P if conditions.unseen else ROUNDS_P
-    weights = weights_of([case.time_ns for case in testable])
-    slower = corrected([_p(case, SLOWER, "p_above", rounds_p) for case in testable], weights)
-    faster = corrected([_p(case, FASTER, "p_below", rounds_p) for case in testable], weights)
-    tail = corrected([_tail_p(case.side(SLOWER), rounds_p) for case in testable], weights)
+    seen = conditions.unseen is None
+    slower = _corrected(testable, SLOWER, MIDDLE, rounds_p, seen)
+    faster = _corrected(testable, FASTER, MIDDLE, rounds_p, seen)
+    tail = _corrected(testable, SLOWER, TAIL, rounds_p, seen)
     verdicts = {}
     for case in cases:
         if errors := case.errors:
@@ -214,41 +211,27 @@ def _difference(pair: dict[str, Any], middle: Test) -> float:
     return float("inf") if middle.shift > 0 else float("-inf")
 
 
-def _p(case: Case, word: str, name: str, rounds_p: float) -> float:
-    """Return the p of the blocks' test, where the rounds' test agrees: an effect has to be beyond both variances."""
-    if case.exact is not None:
-        return float(getattr(case.exact, name))
-    shift = case.side(word)
-    if shift is None or shift.middle is None:
-        return 1.0
-    if shift.rounds is not None and getattr(shift.rounds, name) > rounds_p:
-        return 1.0
-    return float(getattr(shift.middle, name))
+def _corrected(cases: list[Case], word: str, test: str, rounds_p: float, seen: bool) -> list[float]:
+    """Return the p of the blocks' test, corrected, where the rounds agree: an effect is beyond both variances."""
+    found = [_p(case, word, test, rounds_p, seen) for case in cases]
+    return discoveries([p for p, _ in found], [tells for _, tells in found], [case.time_ns for case in cases])
 
 
-def _tail_p(shift: Shift | None, rounds_p: float) -> float:
-    if shift is None or shift.tail is None or (shift.tail_rounds and shift.tail_rounds.p_above > rounds_p):
-        return 1.0
-    return shift.tail.p_above
+def _p(case: Case, word: str, test: str, rounds_p: float, seen: bool) -> tuple[float, bool]:
+    """Return p, and whether the number of pairs or the rounds' own test lets it count.
 
-
-def weights_of(times: Sequence[float]) -> list[float]:
-    """Return weights with the mean 1: EVEN_SHARE of each is the same for all, the rest goes by the time at stake."""
-    total = sum(times)
-    if not total:
-        return [1.0] * len(times)
-    return [EVEN_SHARE + (1 - EVEN_SHARE) * len(times) * time / total for time in times]
-
-
-def corrected(p_values: Sequence[float], weights: Sequence[float] | None = None) -> list[float]:
-    """Return p-values corrected for false discoveries (Benjamini and Hochberg 1995), weighted with the mean 1.
-
-    scipy.stats.false_discovery_control does the same without weights, but takes half a second to load: an eighth of a
-    small report.
+    Of three rounds or more the disturbed blocks may leave two. Then there is no test of rounds, and only the middle may
+    be called, against its wider margin (shifts.py), where what other programs took is known (`seen`).
     """
-    weighted = np.minimum(np.asarray(p_values, np.float64) / np.asarray(weights or [1.0] * len(p_values)), 1.0)
-    order = np.argsort(weighted, kind="stable")[::-1]
-    scaled = weighted[order] * len(weighted) / np.arange(len(weighted), 0, -1)
-    result = np.empty(len(weighted))
-    result[order] = np.minimum(1.0, np.minimum.accumulate(scaled))
-    return [float(p) for p in result]
+    side = "p_below" if word == FASTER else "p_above"
+    if case.exact is not None and test == MIDDLE:
+        p = float(getattr(case.exact, side))
+        return p, case.exact.counts(p)
+    shift, whole = case.side(word), case.shift
+    blocks: Test | None = getattr(shift, test, None)
+    if shift is None or whole is None or blocks is None:
+        return 1.0, False
+    rounds = shift.rounds if test == MIDDLE else shift.tail_rounds
+    if rounds is None:
+        return float(getattr(blocks, side)), whole.rounds is None or (seen and test == MIDDLE)
+    return float(getattr(blocks, side)), float(getattr(rounds, side)) <= rounds_p
