@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from ..common.duck import load_sql, open_database
+from ..common.duck import load_sql, open_database, sql_text
 from ..schemas import ddl
 
 # What a report shows: files of sql/report.
@@ -67,6 +67,7 @@ WORKLOAD = (
 WORKLOAD_TABLES = ("digests", "events", "transactions", "keys")
 
 Row = dict[str, Any]
+ROW_BYTES = 160  # that a row of the largest table takes in memory, at most about
 
 
 @dataclass
@@ -79,6 +80,14 @@ class AnalysisDatabase:
     def set_variable(self, name: str, value: Any, type_name: str) -> None:
         """Set an SQL variable of a type that it also has where the value is None."""
         self.con.execute(f"SET VARIABLE {name} = CAST($1 AS {type_name})", [value])
+
+    def place(self, rows: int) -> None:
+        """Say how many rows the largest table will have: few of them are kept in memory.
+
+        Packing them for the file takes longer than all that is asked of them.
+        """
+        ((limit,),) = self.con.execute("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()
+        self.con.execute("USE memory" if rows * ROW_BYTES <= limit // 4 else "USE disk")
 
     def run(self, name: str) -> None:
         """Run a file that only makes tables and views."""
@@ -107,8 +116,7 @@ def _sql(name: str) -> str:
 def open_analysis(memory: str = "1500MB") -> AnalysisDatabase:
     """Open a database for analyses; tables live in a temporary file, so that large runs need no large memory."""
     folder = tempfile.TemporaryDirectory(prefix="querytape-")
-    con = open_database(
-        Path(folder.name) / "spill", memory, file=Path(folder.name) / "analysis.duckdb", keep_order=False
-    )
+    con = open_database(Path(folder.name) / "spill", memory, keep_order=False)
+    con.execute(f"ATTACH {sql_text(Path(folder.name) / 'analysis.duckdb')} AS disk; USE disk")
     con.execute(ddl("actions"))
     return AnalysisDatabase(con, folder)

@@ -133,6 +133,8 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
         for number, run in enumerate(rounds, 1)
     ]
     database.con.execute(f"CREATE TEMP VIEW every_outcome AS {' UNION ALL BY NAME '.join(outcomes)}")
+    ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
+    database.place(rows)
     logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
     for letter, rounds in report.sides.items():
         there = [path for run in rounds if (path := run.path / "target.tape").exists()]

@@ -39,6 +39,7 @@ def summarise_tape(path: Path, memory: str = "1500MB") -> TapeSummary:
     database = open_analysis(memory)
     try:
         tape.attach(database.con, "tape")
+        database.place(tape.info["counts"]["events"])
         answers = {name: database.query(f"inspect/{name}") for name in INSPECT}
         return TapeSummary(tape, answers, know_workload(database, tape, memory))
     finally:

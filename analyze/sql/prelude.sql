@@ -13,14 +13,20 @@
 --
 -- tape_event, tape_digest: the tape's tables as they are; one run alone is compared with them.
 -- every_outcome: the runs' outcomes as they are, with run ('a' or 'b') and round, which counts from 1.
--- outcome: one row for each of them, with what the tape says of its event.
+-- joined: one row for each event, clone and round, with the outcomes of both sides (a_..., b_...; status NULL where a side has none) and
+--   what the tape says of the event. They are joined once here: outcome and matched_events (matched.sql) are views of it.
+--   kind        how its result differs (results.sql) where both sides, or the tape and a, were without an error; more_sent: rows
+-- outcome: one row for each outcome, with what the tape says of its event.
 --   service_ns = sent to last byte; response_ns = due to last byte (NULL at --pace none); ok = answered without an error, after
 --   the first skip_ns (a warm-up that is not measured); tape_errno = its error on the tape: 0 = known to have succeeded, NULL = unknown
+-- failure: the messages of outcomes with an error.
 -- Names that repeat are kept as numbers: a report of 20 million outcomes fits into little memory.
-DROP TABLE IF EXISTS outcome;
-DROP TABLE IF EXISTS matched_events;
+DROP TABLE IF EXISTS joined;
+DROP TABLE IF EXISTS failure;
 DROP TYPE IF EXISTS digest_name;
 DROP TYPE IF EXISTS short_name;
+DROP TYPE IF EXISTS result_kind;
+CREATE TYPE result_kind AS ENUM ('rows', 'data', 'affected', 'order', 'warnings');
 CREATE TYPE digest_name AS ENUM (SELECT DISTINCT digest FROM tape_event WHERE digest IS NOT NULL ORDER BY 1);
 CREATE TYPE short_name AS ENUM (
     SELECT DISTINCT name FROM (
@@ -30,7 +36,7 @@ CREATE TYPE short_name AS ENUM (
 
 CREATE OR REPLACE TEMP VIEW event AS
 SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, "user"::short_name AS "user", db::short_name AS db,
-    start_ns, errno AS tape_errno
+    start_ns, errno AS tape_errno, rows_sent, rows_affected, warnings, checksum
 FROM tape_event;
 
 -- Why a statement may come to another result each time, or NULL. GROUP BY sorted where A is: then LIMIT without ORDER BY did not come out
@@ -49,20 +55,79 @@ SELECT TRY_CAST(digest AS digest_name) AS digest, normalized, tables, known_reas
 FROM tape_digest
 WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 
-CREATE TABLE outcome AS
-SELECT
-    o.run::short_name AS run, o.round, o.session, o.seq, o.clone, o.sent_ns, o.done_ns, o.status::short_name AS status,
-    o.rows_sent, o.rows_affected, o.warnings, o.checksum, o.errno, o.error,
-    o.done_ns - o.sent_ns AS service_ns,
-    o.done_ns - o.due_ns AS response_ns,
-    o.status = 'executed' AND o.done_ns IS NOT NULL AND o.errno = 0 AND o.sent_ns >= getvariable('skip_ns') AS ok,
-    e.class, e.digest, e."user", e.db, e.start_ns, e.tape_errno
-FROM every_outcome AS o
-LEFT JOIN event AS e USING (session, seq);
-
 -- A mean that does not depend on the order of summation, so that the same report twice is the same: nine digits after the point.
 CREATE OR REPLACE TEMP MACRO mean_of(x) AS sum((x * 1000000000)::BIGINT)::DOUBLE / 1000000000 / count(x);
 
 -- How a checksum says which protocol its rows came in, and their sum whatever their order: NAME:IN ORDER:AS A SET.
 CREATE OR REPLACE TEMP MACRO protocol_of(checksum) AS regexp_extract(checksum, '^[^:]*');
 CREATE OR REPLACE TEMP MACRO set_of(checksum) AS regexp_extract(checksum, '[^:]*$');
+
+CREATE OR REPLACE TEMP MACRO side(letter) AS TABLE
+SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, clone, round, status::short_name AS status, sent_ns, done_ns, done_ns - due_ns AS response_ns,
+    status = 'executed' AND done_ns IS NOT NULL AND errno = 0 AND sent_ns >= getvariable('skip_ns') AS ok,
+    rows_sent, rows_affected, warnings, checksum, errno
+FROM every_outcome
+WHERE run = letter;
+
+CREATE TABLE joined AS
+WITH known AS (
+    SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, class, digest, "user", db, start_ns, tape_errno,
+        CASE WHEN getvariable('b') IS NULL THEN rows_sent END AS rows_sent, CASE WHEN getvariable('b') IS NULL THEN rows_affected END AS rows_affected,
+        CASE WHEN getvariable('b') IS NULL THEN warnings END AS warnings, CASE WHEN getvariable('b') IS NULL THEN checksum END AS checksum
+    FROM event
+), met AS (
+    SELECT session, seq, clone, round, e.class, e.digest, e."user", e.db, e.start_ns, e.tape_errno,
+        a.status AS a_status, a.sent_ns AS a_sent_ns, a.done_ns AS a_done_ns, a.response_ns AS a_response_ns, a.ok AS a_ok,
+        a.rows_sent AS a_rows_sent, a.rows_affected AS a_rows_affected, a.errno AS a_errno,
+        b.status AS b_status, b.sent_ns AS b_sent_ns, b.done_ns AS b_done_ns, b.response_ns AS b_response_ns, b.ok AS b_ok,
+        b.rows_sent AS b_rows_sent, b.rows_affected AS b_rows_affected, b.errno AS b_errno,
+        -- what is compared: a with b, or the tape with a
+        coalesce(a.ok AND CASE WHEN getvariable('b') IS NULL THEN e.session IS NOT NULL ELSE b.ok END, false) AS matched,
+        e.class IS NOT NULL AND (getvariable('b') IS NOT NULL OR coalesce(e.tape_errno, 0) = 0) AS sound,
+        CASE WHEN getvariable('b') IS NULL THEN e.rows_sent ELSE a.rows_sent END AS old_sent,
+        CASE WHEN getvariable('b') IS NULL THEN a.rows_sent ELSE b.rows_sent END AS new_sent,
+        CASE WHEN getvariable('b') IS NULL THEN e.rows_affected ELSE a.rows_affected END AS old_affected,
+        CASE WHEN getvariable('b') IS NULL THEN a.rows_affected ELSE b.rows_affected END AS new_affected,
+        CASE WHEN getvariable('b') IS NULL THEN e.warnings ELSE a.warnings END AS old_warnings,
+        CASE WHEN getvariable('b') IS NULL THEN a.warnings ELSE b.warnings END AS new_warnings,
+        CASE WHEN getvariable('b') IS NULL THEN e.checksum ELSE a.checksum END AS old_sum,
+        CASE WHEN getvariable('b') IS NULL THEN a.checksum ELSE b.checksum END AS new_sum
+    FROM side('a') AS a
+    FULL JOIN side('b') AS b USING (session, seq, clone, round)
+    LEFT JOIN known AS e USING (session, seq)
+)
+SELECT * EXCLUDE (sound, old_sent, new_sent, old_affected, new_affected, old_warnings, new_warnings, old_sum, new_sum),
+    old_sent IS NOT NULL AND new_sent IS NOT NULL AS rows_known,
+    coalesce(protocol_of(old_sum) = protocol_of(new_sum), false) AS sums_known,
+    CASE
+        WHEN NOT (matched AND sound) THEN NULL
+        WHEN old_sent <> new_sent THEN 'rows'
+        WHEN old_affected <> new_affected THEN 'affected'
+        WHEN protocol_of(old_sum) = protocol_of(new_sum) AND set_of(old_sum) <> set_of(new_sum) THEN 'data'
+        WHEN protocol_of(old_sum) = protocol_of(new_sum) AND old_sum <> new_sum THEN 'order'
+        WHEN old_warnings <> new_warnings THEN 'warnings'
+    END::result_kind AS kind,
+    CASE WHEN kind IS NOT NULL THEN new_sent - old_sent END AS more_sent
+FROM met;
+
+CREATE OR REPLACE TEMP VIEW outcome AS
+SELECT 'a'::short_name AS run, round, session, seq, clone, a_sent_ns AS sent_ns, a_done_ns AS done_ns, a_status AS status,
+    a_rows_sent AS rows_sent, a_rows_affected AS rows_affected, a_errno AS errno, a_done_ns - a_sent_ns AS service_ns,
+    a_response_ns AS response_ns, a_ok AS ok, class, digest, "user", db, start_ns, tape_errno
+FROM joined
+WHERE a_status IS NOT NULL
+UNION ALL
+SELECT 'b'::short_name, round, session, seq, clone, b_sent_ns, b_done_ns, b_status, b_rows_sent, b_rows_affected, b_errno, b_done_ns - b_sent_ns,
+    b_response_ns, b_ok, class, digest, "user", db, start_ns, tape_errno
+FROM joined
+WHERE b_status IS NOT NULL;
+
+CREATE TABLE failure AS
+SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
+
+-- Which of 40 equal parts of the tape's time an event is in.
+SET VARIABLE first_ns = (SELECT min(start_ns) FROM joined WHERE a_status IS NOT NULL);
+SET VARIABLE span_ns = (SELECT max(start_ns) - min(start_ns) FROM joined WHERE a_status IS NOT NULL);
+
+CREATE OR REPLACE TEMP MACRO block_of(start_ns) AS
+    least(39, 40 * (start_ns - getvariable('first_ns')) // greatest(getvariable('span_ns'), 1))::INTEGER;

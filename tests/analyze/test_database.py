@@ -125,3 +125,18 @@ def test_variables_have_their_type() -> None:
     finally:
         database.close()
     assert not folder.exists()
+
+
+def test_few_rows_are_kept_in_memory() -> None:
+    """Tables of few rows are in memory, those of many in the file, and those of a caller who says nothing, too."""
+    database = open_analysis("64MB")
+    try:
+        for name, rows in (("unknown", None), ("few", 1000), ("many", 1_000_000)):
+            if rows is not None:
+                database.place(rows)
+            database.con.execute(f"CREATE TABLE {name} AS SELECT 1 AS x")
+        rows_of = "SELECT table_name, database_name FROM duckdb_tables() ORDER BY ALL"
+        assert database.con.execute(rows_of).fetchall() == [("few", "memory"), ("many", "disk"), ("unknown", "disk")]
+        assert database.con.execute("SELECT x FROM many").fetchall() == [(1,)]
+    finally:
+        database.close()

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from querytape.analyze import as_json, build
+from querytape.analyze import database as registry
 from querytape.analyze import pipeline as made
 from querytape.analyze.database import AnalysisDatabase, open_analysis
 
@@ -21,3 +22,19 @@ def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytes
     usual = as_json(build(runs[0], [runs[1]], [runs[2]]))
     monkeypatch.setattr(made, "open_analysis", opened)
     assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
+
+
+def test_the_same_report_on_disk(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that are kept in memory, as those of few events are, give the bytes of tables in a file."""
+    places = []
+    place = AnalysisDatabase.place
+
+    def placed(database: AnalysisDatabase, rows: int) -> None:
+        place(database, rows)
+        places.extend(database.con.execute("SELECT current_database()").fetchall())
+
+    monkeypatch.setattr(AnalysisDatabase, "place", placed)
+    usual = as_json(build(runs[0], [runs[1]], [runs[2]]))
+    monkeypatch.setattr(registry, "ROW_BYTES", 1 << 40)
+    assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
+    assert places == [("memory",), ("disk",)]

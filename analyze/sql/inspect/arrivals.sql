@@ -15,7 +15,10 @@ WITH seconds AS (
     FROM (SELECT unnest(range(first, last + 1)) AS second FROM spans WHERE last - first < 10000000) AS r
     LEFT JOIN seconds AS s USING (second)
 ), thinking AS (
-    SELECT start_ns - lag(start_ns + coalesce(duration_ns, 0)) OVER (PARTITION BY session ORDER BY seq) AS think_ns FROM tape_events
+    SELECT e.start_ns - b.end_ns AS think_ns
+    FROM (SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, start_ns FROM tape_events) AS e
+    JOIN (SELECT session::UINTEGER AS session, (seq + 1)::UINTEGER AS seq, start_ns + coalesce(duration_ns, 0) AS end_ns FROM tape_events) AS b
+        USING (session, seq)
 ), connects AS (
     SELECT connect_ns // 1000000000 AS second, count(*) AS n FROM tape_sessions WHERE connect_ns IS NOT NULL GROUP BY ALL
 )

@@ -7,7 +7,7 @@
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/transactions.sql
 WITH marked AS (
-    SELECT session, seq, start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns, class = 'write' AS writes,
+    SELECT session::UINTEGER AS session, seq::UINTEGER AS seq, start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns, class = 'write' AS writes,
         command IN ('query', 'execute', 'bulk_execute') AS runs,
         runs AND coalesce(errno, 0) = 0 AS executes,
         executes AND class IN ('read', 'write') AS works,
@@ -21,10 +21,10 @@ WITH marked AS (
         executes AND (undoes OR has_action(actions, 'commit') OR has_action(actions, 'implicit_commit')) AS plainly_ends
     FROM tape_events
 ), off AS (
-    SELECT DISTINCT session FROM tape_events WHERE has_action(actions, 'autocommit_off')
+    SELECT DISTINCT session::UINTEGER AS session FROM tape_events WHERE has_action(actions, 'autocommit_off')
 ), by_hand AS ( -- sessions that turned autocommit off: what a commit ends there was begun by any read or write
     -- Running maxima and sums: last_value IGNORE NULLS and count FILTER take a time that grows with the square of a session.
-    SELECT * EXCLUDE (executes, turned, plainly_ends), coalesce(max(2 * seq + turned::INTEGER) OVER before % 2 = 0, false) AS hand,
+    SELECT * EXCLUDE (executes, turned, plainly_ends), coalesce(max(2 * seq::BIGINT + turned::INTEGER) OVER before % 2 = 0, false) AS hand,
         plainly_ends OR (hand AND executes AND coalesce(turned, false)) AS ends
     FROM marked
     WHERE session IN (FROM off)
@@ -35,8 +35,8 @@ WITH marked AS (
     SELECT * EXCLUDE (executes, turned, plainly_ends), false, plainly_ends FROM marked WHERE session NOT IN (FROM off)
 ), counted AS ( -- COMMIT AND CHAIN is of the transaction that it ends
     SELECT *, (begins OR (hand AND works)) AND NOT ends AS opens,
-        sum((begins AND NOT ends)::INTEGER) OVER so_far + sum(ends::INTEGER) OVER so_far - ends::INTEGER AS number,
-        coalesce(lag(begins AND ends) OVER (PARTITION BY session ORDER BY seq), false) AS chained
+        (sum((begins OR ends)::INTEGER) OVER so_far)::BIGINT - ends::INTEGER AS number,
+        coalesce(lag(begins AND ends) OVER so_far, false) AS chained
     FROM every
     WINDOW so_far AS (PARTITION BY session ORDER BY seq ROWS UNBOUNDED PRECEDING)
 ), bounds AS ( -- what ends one is the last of its number; what comes before the first of one by hand is not of it

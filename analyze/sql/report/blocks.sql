@@ -10,9 +10,9 @@
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/blocks.sql
 WITH sides AS (
-    SELECT digest, run, round, least(39, 40 * (start_ns - first_ns) // greatest(span_ns, 1))::INTEGER AS block,
+    SELECT digest, run, round, block_of(start_ns) AS block,
         count(*) AS n, mean_of(ln(greatest(service_ns, 1))) AS level
-    FROM outcome, (SELECT min(start_ns) AS first_ns, max(start_ns) - min(start_ns) AS span_ns FROM outcome WHERE run = 'a')
+    FROM outcome
     WHERE ok AND digest IS NOT NULL
     GROUP BY ALL
 ), paired AS (

@@ -4,19 +4,26 @@
 --   what   new: only b fails; both: both sides fail, and the tape knows that it succeeded; changed: both fail, each with another error;
 --          gone: only a fails; same: both fail with the same error, and it failed on the tape, too, or nobody knows
 --   tape   its error on the tape: 0 = known to have succeeded, NULL = unknown
--- Input: outcome, variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
+-- Input: joined, failure (prelude.sql), variable errors_known (does the tape know errno). Messages may hold values: reports mask them.
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/errors.sql
 WITH compared AS (
-    SELECT b.digest, a.errno AS before, b.errno AS after, a.tape_errno AS tape, a.error AS error_before, b.error, b.session, b.seq
-    FROM outcome AS a
-    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round
-    WHERE a.run = 'a' AND a.status = 'executed' AND b.status = 'executed'
+    SELECT digest, a_errno AS before, b_errno AS after, tape_errno AS tape, session, seq, clone, round
+    FROM joined
+    WHERE a_status = 'executed' AND b_status = 'executed'
     UNION ALL
-    SELECT digest, tape_errno, errno, tape_errno, NULL, error, session, seq
-    FROM outcome
-    WHERE run = 'a' AND status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known') AND tape_errno IS NOT NULL
+    SELECT digest, tape_errno, a_errno, tape_errno, session, seq, clone, round
+    FROM joined
+    WHERE a_status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known') AND tape_errno IS NOT NULL
+), told AS (
+    SELECT c.*, a.error AS error_before, b.error
+    FROM compared AS c
+    LEFT JOIN failure AS a ON a.run = 'a' AND getvariable('b') IS NOT NULL
+        AND a.session = c.session AND a.seq = c.seq AND a.clone = c.clone AND a.round = c.round
+    LEFT JOIN failure AS b ON b.run = coalesce(getvariable('b'), 'a')
+        AND b.session = c.session AND b.seq = c.seq AND b.clone = c.clone AND b.round = c.round
+    WHERE c.before <> 0 OR c.after <> 0
 )
 SELECT what, digest, before, after, tape, count(*) AS events,
     arg_min(error, (session, seq)) AS error, arg_min(error_before, (session, seq)) AS error_before,
@@ -28,8 +35,7 @@ FROM (
         WHEN tape = 0 THEN 'both'
         WHEN before = after THEN 'same'
         ELSE 'changed' END AS what
-    FROM compared
-    WHERE before <> 0 OR after <> 0
+    FROM told
 )
 GROUP BY what, digest, before, after, tape
 ORDER BY list_position(['new', 'both', 'changed', 'gone', 'same'], what), events DESC, digest, before, after, tape

@@ -1,19 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- How much of what was sent failed on every side, and is not known to have failed on the tape? One row: sent; succeeded (of what failed,
 -- how many the tape knows to have succeeded) and unknown (of how many it does not know), each with the errno that is most frequent among
--- them; session and seq of the first. With two runs every side is both of them; with one it is that run. Input: outcome (prelude.sql).
+-- them; session and seq of the first. With two runs every side is both of them; with one it is that run. Input: joined (prelude.sql).
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/failed_everywhere.sql
 WITH sent AS (
-    SELECT a.session, a.seq, a.errno, a.tape_errno, a.errno <> 0 AND b.errno <> 0 AS failed
-    FROM outcome AS a
-    JOIN outcome AS b ON b.run = 'b' AND a.session = b.session AND a.seq = b.seq AND a.clone = b.clone AND a.round = b.round
-    WHERE a.run = 'a' AND a.status = 'executed' AND b.status = 'executed'
-    UNION ALL
-    SELECT session, seq, errno, tape_errno, errno <> 0 AS failed
-    FROM outcome
-    WHERE run = 'a' AND status = 'executed' AND getvariable('b') IS NULL
+    SELECT session, seq, a_errno AS errno, tape_errno, a_errno <> 0 AND (getvariable('b') IS NULL OR b_errno <> 0) AS failed
+    FROM joined
+    WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
 )
 SELECT (SELECT count(*) FROM sent) AS sent,
     count(*) FILTER (tape_errno = 0) AS succeeded, mode(errno ORDER BY errno) FILTER (tape_errno = 0) AS succeeded_errno,

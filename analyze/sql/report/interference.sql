@@ -57,11 +57,7 @@ WITH wide AS (
     WHERE busy + idle + steal + interrupts > 0 AND at_ns > from_ns AND cpus > 0
 ), windows AS (
     SELECT run, round, block, min(sent_ns) AS from_ns, greatest(max(done_ns), min(sent_ns) + 1) AS to_ns
-    FROM (
-        SELECT run, round, sent_ns, done_ns, least(39, 40 * (start_ns - first_ns) // greatest(span_ns, 1))::INTEGER AS block
-        FROM outcome, (SELECT min(start_ns) AS first_ns, max(start_ns) - min(start_ns) AS span_ns FROM outcome WHERE run = 'a')
-        WHERE ok
-    )
+    FROM (SELECT run, round, sent_ns, done_ns, block_of(start_ns) AS block FROM outcome WHERE ok)
     GROUP BY ALL
 ), parts AS (
     SELECT w.run, w.round, w.block, s.source AS machine, least(w.to_ns, s.at_ns) - greatest(w.from_ns, s.from_ns) AS weight, s.*

@@ -10,7 +10,14 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/lateness.sql
 CREATE OR REPLACE TEMP MACRO four_digits(ns) AS
-    CASE WHEN ns < 10000 THEN ns ELSE ns - ns % (10 ** (floor(log10(ns)) - 3))::BIGINT END::BIGINT;
+    CASE
+        WHEN ns < 10000 THEN ns
+        WHEN ns < 100000 THEN ns - ns % 10
+        WHEN ns < 1000000 THEN ns - ns % 100
+        WHEN ns < 10000000 THEN ns - ns % 1000
+        WHEN ns < 100000000 THEN ns - ns % 10000
+        ELSE ns - ns % (10 ** (floor(log10(ns)) - 3))::BIGINT
+    END::BIGINT;
 
 WITH firsts AS (
     SELECT run, round, session, min(seq) AS first_seq

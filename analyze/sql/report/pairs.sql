@@ -12,18 +12,15 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/pairs.sql
-WITH ranked AS (
-    SELECT digest, (greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT AS ratio,
-        row_number() OVER (PARTITION BY digest ORDER BY (greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT) AS place,
-        count(*) OVER (PARTITION BY digest) AS n
+WITH sorted AS (
+    SELECT digest, list_sort(list((greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT)) AS ratios, count(*) AS n
     FROM paired_times
-), bounds AS (
-    SELECT digest, any_value(n) AS n,
-        max(ratio) FILTER (place = (n + 1) // 2) AS ratio,
-        max(ratio) FILTER (place = greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))) AS ratio_low,
-        max(ratio) FILTER (place = least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))) AS ratio_high
-    FROM ranked
     GROUP BY digest
+), bounds AS (
+    SELECT digest, n, ratios[(n + 1) // 2] AS ratio,
+        ratios[greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT] AS ratio_low,
+        ratios[least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT] AS ratio_high
+    FROM sorted
 ), limits AS (
     SELECT quantile_disc(a_ns, 0.99) AS a_ns, quantile_disc(b_ns, 0.99) AS b_ns FROM paired_times
 ), sums AS (
