@@ -19,6 +19,7 @@ from .recording import sysbench
 
 SECONDS = 4  # at full speed, and again at the steady rate
 THREADS = 8
+START_S, SETTLE_S = 15, 2.5  # what captures is waited for, so long at most, and at least
 STEADY = 0.4  # of what the server does without a capture
 SERVERS = ("mariadb", "mysql-8.0")
 WORKLOADS = {"oltp_point_select": "point selects", "oltp_read_write": "read-write transactions"}
@@ -156,7 +157,10 @@ class Running(AbstractContextManager["subprocess.Popen[bytes]"]):
         self._remove()
         said = subprocess.DEVNULL
         self._process = subprocess.Popen(self._command, stdin=said, stdout=said, stderr=said)
-        time.sleep(2.5)
+        begun = time.monotonic()
+        while not self._output.exists() and time.monotonic() < begun + START_S and self._process.poll() is None:
+            time.sleep(0.1)
+        time.sleep(max(0.5, begun + SETTLE_S - time.monotonic()))
         if self._process.poll() is not None:
             raise MissingError(f"it ended at once (permission to listen on lo?): {' '.join(self._command)}")
         return self._process

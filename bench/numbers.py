@@ -15,6 +15,8 @@ from .run import HERE
 
 DOCS = HERE.parent / "docs"
 BEGIN, END = "<!-- make numbers: begin -->", "<!-- make numbers: end -->"
+COST, COST_BEGIN, COST_END = "capture_cost", "<!-- capture cost: begin -->", "<!-- capture cost: end -->"
+COST_TITLE = re.compile(r"(?P<way>[^:]+): (?P<load>.+) on (?P<server>.+), \d+ connections")
 GROWTH = "Cost of an event as the work grows: "
 MAX_GROWTH = 1.10  # of an event's cost from the middle size to the largest
 
@@ -25,7 +27,7 @@ def main() -> int:
     if not kept:
         print("bench/out is empty: run `make bench` first", file=sys.stderr)
         return 1
-    parts = [bench_text(bench) for bench in kept]
+    parts = [bench_text(bench) for bench in kept if bench["name"] != COST]
     points = [point for bench in kept for point in growth_points(bench)]
     if points:
         (DOCS / "growth.svg").write_text(vl_convert.vegalite_to_svg(growth_chart(points)) + "\n", encoding="utf-8")
@@ -33,7 +35,13 @@ def main() -> int:
         if ways := not_linear(points):
             parts.append(f"**Not linear within a tenth: {', '.join(ways)}.**\n")
     page = DOCS / "numbers.md"
-    page.write_text(between(page.read_text(encoding="utf-8"), "\n".join(parts)), encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    for bench in kept:
+        if bench["name"] == COST:
+            text = between(text, cost_table(bench), COST_BEGIN, COST_END)
+    if parts:
+        text = between(text, "\n".join(parts))
+    page.write_text(text, encoding="utf-8")
     print(f"docs/numbers.md has the figures of {', '.join(bench['name'] for bench in kept)}")
     return 0
 
@@ -43,26 +51,49 @@ def out_files() -> list[Path]:
     return list((HERE / "out").glob("*.json"))
 
 
-def between(page: str, text: str) -> str:
+def between(page: str, text: str, begin: str = BEGIN, end: str = END) -> str:
     """Return the page with the text between its marks. Raises ValueError where it has no marks."""
-    before, mark, rest = page.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not mark or not end:
-        raise ValueError(f"docs/numbers.md lacks {BEGIN} or {END}")
-    return f"{before}{BEGIN}\n\n{text}\n{END}{after}"
+    before, mark, rest = page.partition(begin)
+    _, closing, after = rest.partition(end)
+    if not mark or not closing:
+        raise ValueError(f"docs/numbers.md lacks {begin} or {end}")
+    return f"{before}{begin}\n\n{text}\n{end}{after}"
+
+
+def cost_table(bench: dict[str, Any]) -> str:
+    """Return what each way of capturing costs as one table: medians, and of the ratios lowest and highest, too."""
+    rows = ["| captured by | load | server | throughput | p99, ms | CPU |", "|---|---|---|--:|--:|--:|"]
+    for pair in bench["pairs"]:
+        title = COST_TITLE.fullmatch(pair["title"])
+        if title is None:
+            raise ValueError(f"capture-cost: a title that is none of its own: {pair['title']!r}")
+        ours, theirs = pair["ours"]["rounds"], pair["peer"]["rounds"]
+
+        def ratio(key: str, ours: list[Any] = ours, theirs: list[Any] = theirs) -> str:
+            return spread([a[key] / b[key] for a, b in zip(ours, theirs, strict=True)])
+
+        p99 = " / ".join(short(median(row["p99 ms"] for row in rounds)) for rounds in (ours, theirs))
+        cells = [*title.groups(), ratio("queries/s"), p99, ratio("CPU us/query")]
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*rows, "", f"{machine_line(bench)}\n"])
 
 
 def bench_text(bench: dict[str, Any]) -> str:
     """Return one bench as Markdown: machine, versions, and of each pair its commands and figures with intervals."""
-    machine, name = bench["machine"], bench["name"].replace("_", "-")
+    name = bench["name"].replace("_", "-")
     lines = [f"### `make bench only={name}`\n"]
-    version = f"querytape {bench['version']}, " if "version" in bench else ""
-    load = f"load {machine['load']:.1f} before"
-    lines.append(
-        f"{bench['at'][:10]}; {version}{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}, {load};"
-        f" {bench['rounds']} rounds.\n"
-    )
+    lines.append(f"{machine_line(bench)}\n")
     return "\n".join(lines + [line for pair in bench["pairs"] for line in pair_lines(pair)])
+
+
+def machine_line(bench: dict[str, Any]) -> str:
+    """Return when, with what and on what machine it was measured, in how many rounds."""
+    machine = bench["machine"]
+    version = f"querytape {bench['version']}, " if "version" in bench else ""
+    return (
+        f"{bench['at'][:10]}; {version}{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']},"
+        f" load {machine['load']:.1f} before; {bench['rounds']} rounds."
+    )
 
 
 def pair_lines(pair: dict[str, Any]) -> list[str]:

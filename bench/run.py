@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from .. import __version__
-from .pairs import MissingError, Pair, measure, show
+from .pairs import MissingError, Pair, Result, measure, show
 
 HERE = Path(__file__).resolve().parent
 
@@ -40,25 +40,35 @@ def main() -> int:
 def run_bench(name: str, rounds: int) -> bool:
     """Run one file's pairs; False where one failed. A missing program is reported and is no failure."""
     module = importlib.import_module(f".bench_{name.replace('-', '_')}", __package__)
-    results = []
+    results: list[Result] = []
     with ExitStack() as stack:
         work = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="qt-bench-")))
         pairs: Iterator[Pair] = module.pairs(stack, work)
         try:
             for pair in pairs:
-                results.append(measure(pair, rounds))
-                print(show(results[-1]) + "\n", flush=True)
+                try:
+                    results.append(measure(pair, rounds))
+                except MissingError as missing:  # the next pair may need nothing of it
+                    print(f"!!! {pair.title}: not measured: {missing}\n", flush=True)
+                else:
+                    print(show(results[-1]) + "\n", flush=True)
         except MissingError as missing:
             print(f"!!! bench_{name}: not measured: {missing}\n", flush=True)
         except RuntimeError as error:
             print(f"!!! bench_{name}: {error}\n", file=sys.stderr, flush=True)
+            keep(name, rounds, results)
             return False
+    keep(name, rounds, results)
+    return True
+
+
+def keep(name: str, rounds: int, results: list[Result]) -> None:
+    """Keep what was measured, up to a failure, too."""
     if results:
         (HERE / "out").mkdir(exist_ok=True)
         kept = {"at": time.strftime("%Y-%m-%dT%H:%M:%S"), "machine": machine(), "rounds": rounds, "version": version()}
         kept["pairs"] = [result.as_json() for result in results]
         (HERE / "out" / f"{name}.json").write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    return True
 
 
 def version() -> str:

@@ -72,6 +72,7 @@ class Publisher:
         dropped = self._info.get("dropped") or {}
         return {
             "at": datetime.now(UTC).isoformat(timespec="seconds"),
+            "part_every_ns": self._endless.part_every_ns if self._endless is not None else None,
             "last_ns": max(part["last_ns"] for part in parts),
             "events": sum(part["rows"] for part in parts) + dropped.get("events", 0),
             "bytes_read": stats.bytes_read,

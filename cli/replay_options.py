@@ -106,6 +106,7 @@ PACE = Section(
             help="Time in which the speed rises from zero to --speed.",
         ),
         option("--duration", type=Duration(), help="Stop sending after this long."),
+        option("--follow", is_flag=True, help="Go on with a tape that a capture is writing, until the capture ends."),
         option("--start-at", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."),
         option(
             "--lead",

@@ -32,7 +32,10 @@ def _options_alone(**options: Any) -> None:
 
 def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
     """Return what click makes of options of `querytape replay`. Raises click.UsageError for one that is wrong."""
-    return _options_alone.make_context("replay", list(words)).params
+    params = _options_alone.make_context("replay", list(words)).params
+    if params["follow"]:
+        raise click.UsageError("--follow: only with `querytape replay`: what is compared has to be the same each time")
+    return params
 
 
 def target_of(options: dict[str, Any], stack: ExitStack) -> Target:

@@ -75,7 +75,9 @@ struct qt_engine_options {
     int32_t reads_only;           /* 1 = nothing is sent that could end a session's read-only mode */
     int64_t allowed_dangers;      /* 1 << enum qt_danger */
     int64_t allowed_classes;      /* 1 << enum qt_class */
-    int64_t order_bound_ns;       /* an ordered wait that nothing has moved for this long is broken */
+    int32_t follows;              /* 1 = sessions and events may come while it runs: a session ends with its quit */
+    int64_t rest_ns;        /* following: a session to which nothing came for so long is disconnected; 0 = never */
+    int64_t order_bound_ns; /* an ordered wait that nothing has moved for this long is broken */
     /* NULL, or a second target of the same data, which answers reads outside transactions. */
     const struct qt_address *read_target;
 };
@@ -93,6 +95,7 @@ struct qt_engine_stats {
     uint64_t executed_as_query;  /* of ended sessions: executions of what the target cannot prepare */
     uint64_t rows_too_large;     /* of ended sessions: answers whose row was larger than max_row_bytes */
     uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
+    uint64_t sessions_rested;           /* following: disconnected after rest_ns; reopened for their next event */
     uint64_t timeouts;                  /* statements killed after statement_timeout_ns */
     uint64_t overload_waits;            /* how often the feeder waited for room while events were overdue */
     uint64_t overload_drops;            /* events dropped for it */
@@ -126,7 +129,9 @@ enum qt_engine_state {
 
 /* Copies the options (texts too). */
 struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
-/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. Columns, in this order:
+/* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. With options.follows it may be
+ * called again while the engine runs, by the thread that feeds: new sessions are added, those that are there have so
+ * many more events. Columns, in this order:
  *   session BIGINT        its clone's number << QT_CLONE_SHIFT added
  *   open_due_ns BIGINT    when to connect, from the run's zero; negative or 0 = before the start
  *   events BIGINT         planned for it: it is closed after the last

@@ -17,8 +17,13 @@ READING = ("read", "transaction", "session")
 IMPLIED_BY_WRITES = frozenset({"set_session_unsafe", "lock_tables"})
 
 
-def engine_options(options: ReplayOptions, order_tables: int = 0, max_row_bytes: int = 0) -> EngineOptions:
-    """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`."""
+def engine_options(
+    options: ReplayOptions, order_tables: int = 0, max_row_bytes: int = 0, rest_ns: int | None = None
+) -> EngineOptions:
+    """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`.
+
+    `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
+    """
     target, failures = options.target, options.failures
     codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
     max_errors = -1 if failures.max_errors is None else failures.max_errors
@@ -50,6 +55,8 @@ def engine_options(options: ReplayOptions, order_tables: int = 0, max_row_bytes:
         verify=options.verify,
         order_tables=order_tables,
         max_open=options.max_concurrent_sessions,
+        follows=rest_ns is not None,
+        rest_ns=rest_ns or 0,
         read_target=_address(options.reads_to),
         **permitted(options),
         **{**asdict(failures), **codes, "max_errors": max_errors},

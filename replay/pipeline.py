@@ -17,6 +17,7 @@ from ..servers.accounts import log_in_as
 from ..servers.facts import Facts, gather
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
+from .growing import Growing, Pieces, check_follow, first_piece, late_start
 from .observe.host import Host, SshHost
 from .observe.query_cache import cache_counters
 from .observe.schema_facts import keep_schema_facts, tape_schemas
@@ -32,15 +33,23 @@ from .summary import RunSummary, finish
 from .watcher import Watcher
 
 
-def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watcher | None = None) -> RunSummary:
+def replay(
+    tape_path: str | PathLike[str],
+    options: ReplayOptions,
+    watcher: Watcher | None = None,
+    growing: Growing | None = None,
+) -> RunSummary:
     """Replay a tape against a target into a new run folder and return the run.
 
+    `growing`: the tape is under way, and is replayed as it grows, until its capture ends or the run is stopped.
     In the main thread, Ctrl-C (or SIGTERM) once stops sending and ends the run as partial; twice ends it now.
     Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
     """
     watcher = watcher or Watcher()
     try:
-        tape = open_folder("tape", Path(tape_path))
+        if growing is not None:
+            check_follow(options)
+        tape = open_folder("tape", Path(tape_path)) if growing is None else first_piece(growing)
     except FolderError as error:
         raise InputError(str(error)) from error
     rules = options.rules()
@@ -68,7 +77,11 @@ def replay(tape_path: str | PathLike[str], options: ReplayOptions, watcher: Watc
         if options.schema_facts:
             keep_facts(plan, options, folder)
         watcher.planned(plan)
-        return run_plan(plan, options, folder, facts, watcher, read_target, hosts)
+        if growing is None:
+            return run_plan(plan, options, folder, facts, watcher, read_target, hosts)
+        pieces = Pieces(growing, plan, folder.outcomes, known)
+        options = late_start(options, plan, growing)
+        return run_plan(plan, options, folder, facts, watcher, read_target, hosts, pieces)
 
 
 def run_plan(
@@ -79,6 +92,7 @@ def run_plan(
     watcher: Watcher,
     read_target: Facts | None = None,
     hosts: Sequence[Host] = (),
+    pieces: Pieces | None = None,
 ) -> RunSummary:
     """Run a checked plan into its folder. `facts`: of the target; `hosts`: its machine and this one, where seen."""
     info = first_info(plan, options, facts, read_target)
@@ -86,7 +100,7 @@ def run_plan(
     if "query_cache_type" in reads.variables:
         counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
         info["query_cache"] = {"before": counters, "after": None}
-    running = Replay(plan, options, folder, info, watcher, hosts)
+    running = Replay(plan, options, folder, info, watcher, hosts, pieces)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
         folder.write(info)
         return finish(running.run())

@@ -22,6 +22,7 @@ from ..common.signals import stop_on_signals
 from ..native.bindings.engine import Engine, EngineStats
 from ..servers.facts import whole
 from .engine_options import engine_options, row_bound
+from .growing import Growing, Pieces, rest_ns
 from .observe.host import Host
 from .observe.sampler import Sampler
 from .observe.speed_control import SpeedFile
@@ -58,6 +59,7 @@ class EndedRun:
     threads_peak: int
     cpu_ns: int
     feeder_error: BaseException | None
+    growing: Growing | None = None
 
 
 class Replay:
@@ -71,15 +73,18 @@ class Replay:
         info: dict[str, Any],
         watcher: Watcher,
         hosts: Sequence[Host] = (),
+        pieces: Pieces | None = None,
     ) -> None:
         self.plan = plan
+        self.pieces = pieces
         self.options = options
         self.folder = folder
         self.info = info
         self.watcher = watcher
         says = str(info["target"]["variables"].get("max_allowed_packet", ""))
         bound = row_bound(plan.peak_sessions, whole(says))
-        self.engine = Engine(engine_options(options, plan.order_tables, bound))
+        follows = None if pieces is None else rest_ns(plan)
+        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)
@@ -128,6 +133,7 @@ class Replay:
             self.threads_peak,
             process_cpu_ns() - self._cpu_before,
             self._errors.get("feeder"),
+            None if self.pieces is None else self.pieces.growing,
         )
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
@@ -166,10 +172,15 @@ class Replay:
         """Give the engine one window of the plan after the other."""
         with open_planner(self.plan) as con:
             for stream in feed_streams(con, self.plan):
-                if self.stops or self.timed_out or self.engine.stats().ended_by:
+                if self._is_stopped():
                     break
                 self.engine.feed(stream)
+        if self.pieces is not None:
+            self.pieces.feed(self.engine, self._is_stopped)
         self.engine.feed_end()
+
+    def _is_stopped(self) -> bool:
+        return bool(self.stops or self.timed_out or self.engine.stats().ended_by)
 
     def _write(self) -> None:
         """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""

@@ -55,26 +55,30 @@ def new_run(path: Path) -> Iterator[RunFolder]:
 
 def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Facts | None = None) -> dict[str, Any]:
     """Return run.json as it is written before anything is sent."""
-    tape = plan.tape
-    counts = tape.info.get("counts") or {}
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "finished": False,
-        "tape": {
-            "path": str(tape.path.absolute()),
-            "id": tape_id(tape.info),
-            "events": plan.events,
-            "sessions": counts.get("sessions"),
-            "first_ns": tape.info.get("first_ns"),
-            "last_ns": tape.info.get("last_ns"),
-        },
+        "tape": tape_info(plan),
         "target": _server(options.target, facts),
         "read_target": _server(options.reads_to, read_target) if options.reads_to and read_target else None,
         "parameters": options.as_json(),
         "measuring_point": "client",
         "plan": plan.as_json(),
+    }
+
+
+def tape_info(plan: Plan) -> dict[str, Any]:
+    """Return what run.json says of the tape."""
+    tape = plan.tape
+    return {
+        "path": str(tape.path.absolute()),
+        "id": tape_id(tape.info),
+        "events": plan.events,
+        "sessions": (tape.info.get("counts") or {}).get("sessions"),
+        "first_ns": tape.info.get("first_ns"),
+        "last_ns": tape.info.get("last_ns"),
     }
 
 

@@ -19,6 +19,7 @@ from ..servers.facts import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
 from .checks.preflight import counted
+from .growing import follow_problem, settle
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
 from .observe.order import order_warnings
@@ -30,6 +31,7 @@ from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
 from .plan.windows import BASE_MEMORY, raise_memory
 from .run import EndedRun
+from .run_folder import tape_info
 from .storage import open_storage
 
 # Counters of the engine that run.json's `accounting` has besides the events.
@@ -42,6 +44,7 @@ ENGINE_COUNTS = (
     "called_with_variables",
     "several_statements",
     "sessions_reopened",
+    "sessions_rested",
     "timeouts",
     "overload_waits",
     "overload_drops",
@@ -89,6 +92,10 @@ def finish(run: EndedRun) -> RunSummary:
 
 def _finish(run: EndedRun) -> RunSummary:
     folder, stats = run.folder.open(), run.stats
+    run.info["follow"] = None
+    if run.growing is not None:
+        run.info["follow"] = settle(run.growing, run.plan)
+        run.info.update(tape=tape_info(run.plan), plan=run.plan.as_json())
     if run.rows_written < run.plan.planned:
         reason = "stopped" if run.stops or run.timed_out else "tape_unread"
         write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
@@ -168,7 +175,7 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
         return f"{counted(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
-    return None
+    return follow_problem(run.info.get("follow"))
 
 
 def _why_not_fed(error: BaseException) -> str:

@@ -32,6 +32,16 @@ SERVER = {
     "identity": "any",
     "time_zone": "text?",
 }
+FOLLOWED = {
+    "?": True,
+    "tape": "text",
+    "begun_last_ns": "time",
+    "begun_events": "count",
+    "last_ns": "time?",
+    "events": "count",
+    "lost": "count",
+    "ended": "text?",
+}
 ASKED = {"digests": "count", "events": "count", "tape_ns": "count"}
 SHAPES: dict[str, dict[str, Any]] = {
     "tape": {
@@ -64,12 +74,14 @@ SHAPES: dict[str, dict[str, Any]] = {
         "published": {
             "?": True,
             "at": "text?",
+            "part_every_ns": "count?",
             "last_ns": "time?",
             "events": "count",
             "bytes_read": "count",
             "file": "text?",
             "file_bytes": "count?",
         },
+        "followed": FOLLOWED,
         "dropped": {
             "?": True,
             "parts": "count",
@@ -146,6 +158,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "sampling_problem": "text?",
         "drain": {"?": True, "*": "number?"},
         "sessions": {"?": True, "*": "count"},
+        "follow": FOLLOWED,
         "state": {"?": True, "restored": "count", "failed": {"*": "count"}, "not_sent": {"*": "count"}},
         "plan": {"?": True},
     },

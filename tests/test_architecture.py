@@ -41,7 +41,7 @@ LAYERS = {
         ("storage", "plan"),
         ("options",),
         ("checks", "observe", "engine_options", "run_folder", "last_calibration", "synthetic_tape"),
-        ("watcher",),
+        ("watcher", "growing"),
         ("run",),
         ("summary",),
         ("pipeline", "calibrate"),

@@ -36,7 +36,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
     """
     for _ in range(TRIES):
         new_tape(out)
-        info = _published(tape)
+        info = published(tape)
         try:
             if not info["parts"]:
                 raise InputError(f"{tape}: its capture is under way and has published nothing yet")
@@ -52,6 +52,7 @@ def snapshot(tape: Path, out: Path) -> dict[str, Any]:
     until = max(part["last_ns"] for part in info["parts"])
     text = f"its capture was under way: events after {utc_time(until)} UTC had not been published"
     info.pop("published", None)
+    info.pop("ended")
     info["snapshot_of"] = str(tape.absolute())
     write_json(out / "tape.json", info)
     with open_storage(out, largest=int(info.get("largest_event") or 0)) as con:
@@ -76,28 +77,29 @@ def snapshot_of(tape: Path) -> Iterator[Path]:
             room.rmdir()
 
 
-def _published(tape: Path) -> dict[str, Any]:
-    """Return what tape.json says now. Raises FolderError where it is no tape's."""
+def published(tape: Path) -> dict[str, Any]:
+    """Return what tape.json says now; `ended`: it is finished. Raises FolderError where it is no tape's."""
     marker = tape / "tape.json"
     info = read_json("tape", marker)
     check_shape("tape", marker, info)
     check_names("tape", marker, info)
-    return {**info, "finished": False}
+    return {**info, "finished": False, "ended": info["finished"]}
 
 
 def _link(tape: Path, out: Path, info: dict[str, Any]) -> None:
     """Link the parts that are published, and what was found with them."""
     names = {Path(part["file"]).name for part in info["parts"]}
     for part in info["parts"]:
-        _take(tape / part["file"], out / part["file"])
+        take(tape / part["file"], out / part["file"])
     last = max(names)
     for folder in ("problems", "facts"):
         for file in sorted((tape / folder).glob("part-*.parquet")):
             if file.name <= last and (folder == "facts" or file.name in names):
-                _take(file, out / folder / file.name)
+                take(file, out / folder / file.name)
 
 
-def _take(old: Path, new: Path) -> None:
+def take(old: Path, new: Path) -> None:
+    """Link a file, or copy it. Raises FileNotFoundError where it was dropped."""
     try:
         os.link(old, new)
     except FileNotFoundError:

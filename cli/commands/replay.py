@@ -9,13 +9,15 @@ from typing import Any
 import click
 
 from ...capture.tools.derive import derive
+from ...capture.tools.following import Following, follow
 from ...capture.tools.snapshot import snapshot
 from ...common.files import is_held
 from ...common.text import printable
-from ...common.units import short_duration
+from ...common.units import short_duration, utc_time
 from ...experiments.target_slowlog import target_slowlog
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import counted, unknown_overrides
+from ...replay.growing import follow_lines
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
@@ -43,6 +45,8 @@ Examples:
       -o both.run
   querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o peak.run \\
       --from '2026-11-20 12:00' --to '2026-11-20 12:30' --amplify 2
+  querytape replay live.tape --follow --target mysql://app@10.0.0.7/shop \\
+      -o now.run
 
 \b
 Columns of the line that is shown each second:
@@ -69,21 +73,24 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     """Replay a tape against a server.
 
     Each session of the tape has its own thread and connection, and each event is sent at its original time. Several
-    tapes are first merged into one, which is kept next to the run (both.run: both.tape).
+    tapes are first merged into one, which is kept next to the run (both.run: both.tape). Of a tape that a capture is
+    writing, what is published now is replayed; --follow goes on with it until the capture ends or Ctrl-C, at the tape's
+    own pace: a run that starts an hour late stays an hour late.
 
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
     before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
     it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
     is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set.
     """
-    tape = one_tape(tapes, options["output"])
     with ExitStack() as stack:
+        growing = followed(tapes, options, stack)
+        tape = one_tape(tapes, options["output"]) if growing is None else growing.path
         target = target_of(options, stack)
-        replay_options = options_of(options, target, first_ns(tape))
+        replay_options = options_of(options, target, 0 if growing else first_ns(tape))
         lines = LiveLines()
         if options["target_slowlog"]:
             stack.enter_context(target_slowlog(target, replay_options.output, MAX_SLOWLOG_BYTES, lines.say))
-        summary = replay(tape, replay_options, lines)
+        summary = replay(tape, replay_options, lines, growing)
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
@@ -98,12 +105,33 @@ def exit_code(summary: RunSummary) -> int:
     return EXIT_LOST if lost else 0
 
 
+def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> Following | None:
+    """Return the tape that is under way and to be followed; None where it is finished, or is not to be."""
+    if not options["follow"]:
+        return None
+    if len(tapes) > 1:
+        raise click.UsageError("--follow: one tape")
+    if not is_held(tapes[0]):
+        click.echo(f"{tapes[0]}: its capture has ended: there is nothing to follow", err=True)
+        return None
+    growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
+    until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
+    click.echo(f"{tapes[0]}: its capture is under way, with {until}; it is followed into {growing.path}", err=True)
+    return growing
+
+
+def own_tape(output: Path) -> Path:
+    """Return the tape that is kept next to a run."""
+    return output.with_name(f"{output.name.removesuffix('.run')}.tape")
+
+
 def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
     """Return the tape, or what several come to; of a capture that is under way, what it has published."""
-    merged = output.with_name(f"{output.name.removesuffix('.run')}.tape")
+    merged = own_tape(output)
     if len(tapes) == 1 and is_held(tapes[0]):
         published = snapshot(tapes[0], merged)
-        click.echo(f"{merged}: {published['counts']['events']:,} events that {tapes[0]} has until now", err=True)
+        has = f"{published['counts']['events']:,} events that {tapes[0]} has until now, no further"
+        click.echo(f"{merged}: {has} (--follow goes on)", err=True)
         return merged
     for each in tapes:
         complete_tape(each)
@@ -158,6 +186,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
     info = summary.info
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
     found = [
+        *follow_lines(info),
         f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
         f" + {accounting['not_sent']:,} not sent",

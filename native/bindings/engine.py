@@ -84,6 +84,8 @@ class EngineOptions:
     reads_only: bool = False
     allowed_dangers: int = 0
     allowed_classes: int = 0
+    follows: bool = False
+    rest_ns: int = 0
     order_bound_ns: int = 2_000_000_000
     read_target: Address | None = None
 
@@ -111,6 +113,7 @@ class EngineStats:
     sessions_failed: int
     sessions_lost: int
     sessions_reopened: int
+    sessions_rested: int
     timeouts: int
     overload_waits: int
     overload_drops: int
@@ -193,7 +196,10 @@ class Engine:
         return self._engine
 
     def sessions(self, source: Any) -> None:
-        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns."""
+        """Take all sessions from anything with `__arrow_c_stream__`. Raises NativeFault for other columns.
+
+        Where the engine follows, more may come while it runs, from the thread that feeds.
+        """
         error = ffi.new("struct qt_error *")
         stream, keep = stream_pointer(source)
         check(lib.qt_engine_sessions(self._open, stream, error), error)

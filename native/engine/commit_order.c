@@ -150,10 +150,10 @@ static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
     if (now - last < apart || !atomic_compare_exchange_strong(&e->last_broken_ns, &last, now))
         return;
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        int64_t due = atomic_load(&e->session[i].stuck_due_ns);
+        int64_t due = atomic_load(&qt_session_at(e, i)->stuck_due_ns);
         if (due < earliest && due != QT_LET_GO) {
             earliest = due;
-            first = &e->session[i];
+            first = qt_session_at(e, i);
         }
     }
     if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO))

@@ -32,9 +32,10 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     pthread_mutex_init(&e->speed.lock, NULL);
     e->speed.factor = 1;
     qt_out_init(e);
+    e->piece = calloc(QT_MAX_PIECES, sizeof *e->piece);
     atomic_store(&e->room_at, -1);
     atomic_store(&e->last_due_ns, INT64_MIN);
-    if (!qt_options_copy(e, options) ||
+    if (e->piece == NULL || !qt_options_copy(e, options) ||
         (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
         (options->check_statements && (e->permit = qt_permit_new(options)) == NULL)) {
         qt_engine_free(e);
@@ -76,7 +77,7 @@ void qt_engine_free(struct qt_engine *e)
         pthread_join(e->supervisor, NULL);
     }
     for (int64_t i = 0; i < e->n_sessions; i++)
-        while ((ev = qt_session_take(&e->session[i])) != NULL)
+        while ((ev = qt_session_take(qt_session_at(e, i))) != NULL)
             free(ev);
     qt_engine_sessions_free(e);
     qt_out_free(e);

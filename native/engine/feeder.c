@@ -84,12 +84,12 @@ static void push(struct qt_session *s, struct qt_planned_event *ev)
 }
 
 /* Max pace: sessions whose connect lies before `due_ns` on the tape may be opened from now on. */
-static void announce(struct qt_engine *e, int64_t due_ns, const struct qt_session *upto)
+static void announce(struct qt_engine *e, int64_t due_ns, int64_t upto)
 {
     int64_t n = atomic_load_explicit(&e->announced, memory_order_relaxed), first = n;
 
-    while (n < e->n_sessions && (e->session[n].open_due_ns <= due_ns || &e->session[n] <= upto)) {
-        struct qt_session *s = &e->session[n++];
+    while (n < e->n_sessions && (qt_session_at(e, n)->open_due_ns <= due_ns || n <= upto)) {
+        struct qt_session *s = qt_session_at(e, n++);
         e->virtual_open++;
         s->concurrency = (int32_t)(e->virtual_open < INT32_MAX ? e->virtual_open : INT32_MAX);
         if (s->planned == 0)
@@ -177,17 +177,20 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
 
     if (s == NULL)
         return qt_fail(err, QT_EINVALID, "an event of session %lld, which is not among the sessions", (long long)id);
+    if (s->quit_fed) /* the caller counts what has no outcome */
+        return QT_OK;
     if (s->fed == s->planned)
         return qt_fail(err, QT_EINVALID, "session %lld: expected %lld events, found more", (long long)id,
                        (long long)s->planned);
     if (qt_unpaced(e))
-        announce(e, due, s);
+        announce(e, due, s->place);
     code = copy_event(e, r, row, &ev, err);
     if (code != QT_OK)
         return code;
     if (due > atomic_load_explicit(&e->last_due_ns, memory_order_relaxed))
         atomic_store(&e->last_due_ns, due);
     s->fed++;
+    s->quit_fed = e->options.follows && ev->command == QT_COMMAND_QUIT;
     atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed);
     if (s->fed == s->planned)
         e->virtual_open--;
@@ -236,13 +239,13 @@ int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
         return qt_fail(err, QT_ESTATE, "the engine was not started");
     pthread_mutex_lock(&e->feed_lock);
     if (qt_unpaced(e))
-        announce(e, INT64_MAX, NULL);
+        announce(e, INT64_MAX, -1);
     atomic_store(&e->primed, 1);
     atomic_store(&e->feed_over, 1);
     pthread_mutex_unlock(&e->feed_lock);
     for (int64_t i = 0; i < e->n_sessions; i++)
-        if (atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_EVENT)
-            qt_wake(&e->session[i]);
+        if (atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_EVENT)
+            qt_wake(qt_session_at(e, i));
     qt_wake_supervisor(e);
     return QT_OK;
 }

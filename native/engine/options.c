@@ -19,6 +19,8 @@ int qt_options_check(const struct qt_engine_options *o, struct qt_error *err)
         return qt_fail(err, QT_EINVALID,
                        "expected connect_timeout_s, connect_rate and queue_bytes of at least 1, "
                        "drain_ns and timer_probes of at least 0");
+    if (o->follows && (o->pace == QT_PACE_NONE || o->order_tables > 0 || o->max_open > 0))
+        return qt_fail(err, QT_EINVALID, "what follows has a pace, no order, and any number of sessions at once");
     if (o->pace < QT_PACE_SCHEDULE || o->pace > QT_PACE_NONE || o->order_tables < 0 || o->n_accounts < 0)
         return qt_fail(err, QT_EINVALID, "expected a pace, and order_tables and n_accounts of at least 0");
     return QT_OK;

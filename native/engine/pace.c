@@ -66,8 +66,8 @@ int64_t qt_sleep_until_due(struct qt_session *s, const struct qt_planned_event *
 static void wake_sleepers(struct qt_engine *e)
 {
     for (int64_t i = 0; i < e->n_sessions; i++)
-        if (atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_TIME)
-            qt_wake(&e->session[i]);
+        if (atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_TIME)
+            qt_wake(qt_session_at(e, i));
 }
 
 int qt_engine_set_speed(struct qt_engine *e, double factor, struct qt_error *err)

@@ -86,11 +86,29 @@ int64_t qt_sleep_until(struct qt_session *s, int64_t until_ns)
     return now;
 }
 
+int qt_comes_within(struct qt_session *s, int64_t ns)
+{
+    int64_t until = qt_now() + ns, look_ns = ns < LONG_WAIT_NS ? ns : LONG_WAIT_NS;
+
+    while (s->ready == NULL && !has_event_or_end(s)) {
+        int64_t now = qt_now();
+        if (now >= until)
+            return 0;
+        if (now > until - ns + look_ns)
+            qt_records_hand_over(s);
+        atomic_store(&s->sleep, QT_WAITS_FOR_EVENT);
+        if (!has_event_or_end(s))
+            qt_futex_wait(&s->sleep, QT_WAITS_FOR_EVENT, now + look_ns < until ? now + look_ns : until);
+        atomic_store(&s->sleep, QT_AWAKE);
+    }
+    return 1;
+}
+
 struct qt_planned_event *qt_next_event(struct qt_session *s)
 {
     int64_t until = 0;
 
-    while (s->taken < s->planned) {
+    while (s->engine->options.follows || s->taken < s->planned) {
         int over = atomic_load(&s->engine->feed_over);
         struct qt_planned_event *ev = qt_session_take(s);
         if (ev != NULL || over)

@@ -8,7 +8,8 @@
 
 struct qt_planned_event *
 qt_session_take(struct qt_session *); /* the next waiting event, NULL = none just now; the caller's */
-struct qt_planned_event *qt_next_event(struct qt_session *);        /* waits for it; NULL when there will be no more */
+struct qt_planned_event *qt_next_event(struct qt_session *); /* waits for it; NULL when there will be no more */
+int qt_comes_within(struct qt_session *, int64_t ns); /* whether an event, or the end of the feed, comes in this time */
 void qt_event_free(struct qt_session *, struct qt_planned_event *); /* and tells the feeder, where it waits for room */
 
 int64_t qt_await_zero(struct qt_session *);                    /* zero is set even where the run is stopped before it */

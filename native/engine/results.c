@@ -64,7 +64,7 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *err)
     if (cur->at == end)
         return QT_OK;
     while (cur->at < end)
-        put_session(e, cur->cols.col, &e->session[cur->at++]);
+        put_session(e, cur->cols.col, qt_session_at(e, cur->at++));
     return qt_columns_finish(&cur->cols, out, err);
 }
 

@@ -118,7 +118,9 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
 /* Ends a session of this engine, or what it is doing: KILL with its connection id on the target. */
 static enum qt_reason kill_session(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
-    struct qt_session *killed = ev->stmt >= 0 ? qt_find_session(s->engine, ev->stmt) : NULL;
+    /* Following, the table of the sessions changes while it runs. */
+    struct qt_session *killed = ev->stmt >= 0 && !s->engine->options.follows ? qt_find_session(s->engine, ev->stmt)
+                                                                             : NULL;
     int64_t id = killed != NULL ? atomic_load(&killed->target_id) : -1;
     int only_query = ev->len == 5 && memcmp(ev->statement, "QUERY", 5) == 0;
     char sql[64];

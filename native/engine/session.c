@@ -182,6 +182,32 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
     }
 }
 
+/* Following a tape that does not show when sessions quit: one that was quiet for long makes room on the target. */
+static void rest(struct qt_session *s)
+{
+    struct qt_engine *e = s->engine;
+
+    if (e->options.rest_ns == 0 || s->broken || s->in_tx || s->rests || qt_comes_within(s, e->options.rest_ns))
+        return;
+    close_backends(s);
+    s->rests = 1;
+    atomic_fetch_add(&e->rested, 1);
+}
+
+/* Its next event has come. */
+static void wake_up(struct qt_session *s)
+{
+    s->rests = 0;
+    if (qt_stopping(s->engine)) /* it is refused */
+        return;
+    if (open_backends(s, s->backend->current_db) == 0) {
+        atomic_fetch_add(&s->engine->reopened, 1);
+        return;
+    }
+    s->broken = QT_CONNECTION_LOST;
+    atomic_fetch_add(&s->engine->lost, 1);
+}
+
 /* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
 static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
@@ -213,6 +239,8 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
 
     qt_await_zero(s);
     s->order_ns = 0;
+    if (s->rests)
+        wake_up(s);
     if (s->broken == QT_TRANSACTION_LOST)
         s->broken = QT_CONNECTION_LOST;
     if (s->broken == QT_CONNECTION_LOST && e->options.on_lost == QT_LOST_REOPEN && !qt_stopping(e))
@@ -235,6 +263,9 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     else
         qt_refuse_event(s, ev, why, why == QT_SCHEMA_FAILED ? &answer : NULL);
 }
+
+/* Following, no event comes after its quit. */
+static int has_quit(const struct qt_session *s) { return s->engine->options.follows && s->quit_taken; }
 
 /* Hands the thread to the supervisor, who joins it. */
 static void end_thread(struct qt_session *s)
@@ -272,8 +303,13 @@ void *qt_session_run(void *arg)
         connect_first(s);
     atomic_fetch_add(&e->settled, 1);
     qt_wake_supervisor(e);
-    while ((ev = qt_next_event(s)) != NULL)
+    while (!has_quit(s)) {
+        rest(s);
+        if ((ev = qt_next_event(s)) == NULL)
+            break;
+        s->quit_taken = ev->command == QT_COMMAND_QUIT;
         perform_event(s, ev);
+    }
     close_backends(s);
     qt_records_hand_over(s);
     end_thread(s);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sessions of the plan:
  *
- *   stream ─► session[]  in the order in which they are opened
+ *   stream ─► session 0, 1, 2, ...  in the order in which they are opened, in pieces that stay where they are
  *                │
- *                └─ by_id[]  hash table, made when all are there: session number ─► session
+ *                └─ by_id[]  hash table, made again where it gets full: session number ─► session
+ *
+ * Where the engine follows a tape under way, more come while it runs.
  */
 #include "engine/sessions.h"
 
@@ -53,37 +55,63 @@ struct qt_session *qt_find_session(struct qt_engine *e, int64_t id)
     }
 }
 
-/* Built once all sessions are known, for they move while their array grows. */
-static int index_sessions(struct qt_engine *e, struct qt_error *err)
+static void place_by_id(struct qt_engine *e, struct qt_session *s)
+{
+    uint64_t i = hash_id(s->id);
+    while (e->by_id[i & e->by_id_mask] != NULL)
+        i++;
+    e->by_id[i & e->by_id_mask] = s;
+}
+
+/* A table of twice the sessions at least, of which `n` are in it. */
+static int make_room_by_id(struct qt_engine *e, int64_t n, struct qt_error *err)
 {
     uint64_t slots = 16;
+    struct qt_session **table;
 
-    while (slots < (uint64_t)e->n_sessions * 2)
+    while (slots < (uint64_t)n * 2)
         slots *= 2;
-    e->by_id = calloc(slots, sizeof(struct qt_session *));
-    if (e->by_id == NULL)
+    if (e->by_id != NULL && slots <= e->by_id_mask + 1)
+        return QT_OK;
+    table = calloc(slots * 2, sizeof *table);
+    if (table == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for the sessions");
-    e->by_id_mask = slots - 1;
-    for (int64_t n = 0; n < e->n_sessions; n++) {
-        struct qt_session *s = &e->session[n];
-        uint64_t i = hash_id(s->id);
-        if (qt_find_session(e, s->id) != NULL)
-            return qt_fail(err, QT_EINVALID, "session %lld is there twice", (long long)s->id);
-        while (e->by_id[i & e->by_id_mask] != NULL)
-            i++;
-        e->by_id[i & e->by_id_mask] = s;
-    }
+    free(e->by_id);
+    e->by_id = table;
+    e->by_id_mask = slots * 2 - 1;
+    for (int64_t i = 0; i < e->n_sessions; i++)
+        place_by_id(e, qt_session_at(e, i));
     return QT_OK;
 }
 
+/* Room for the next session, empty; NULL = out of memory. */
+static struct qt_session *make_room(struct qt_engine *e)
+{
+    struct qt_session **piece;
+
+    if (e->n_sessions >> QT_PIECE_SHIFT >= QT_MAX_PIECES)
+        return NULL;
+    piece = &e->piece[e->n_sessions >> QT_PIECE_SHIFT];
+    if (*piece == NULL && (*piece = calloc(QT_PIECE_SESSIONS, sizeof **piece)) == NULL)
+        return NULL;
+    return memset(qt_session_at(e, e->n_sessions), 0, sizeof **piece);
+}
+
+static int64_t find_last_due(struct qt_engine *e) { return qt_session_at(e, e->n_sessions - 1)->open_due_ns; }
+
 static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
 {
-    struct qt_session *s = &e->session[e->n_sessions];
-    int64_t due = qt_read_i64(r, OPEN_DUE, row);
+    struct qt_session *s = make_room(e);
+    int64_t due = qt_read_i64(r, OPEN_DUE, row), before = e->n_sessions == 0 ? due : find_last_due(e);
+    int running = atomic_load(&e->state) != QT_ENGINE_NEW;
     size_t len;
     const char *db = qt_read_bytes(r, DB, row, &len), *charset, *names;
 
-    if (e->n_sessions > 0 && due < s[-1].open_due_ns)
+    if (s == NULL)
+        return qt_fail(err, QT_ENOMEM, "out of memory for %lld sessions", (long long)e->n_sessions + 1);
+    if (running && due < before)
+        due = before; /* what is published late */
+    if (due < before)
         return qt_fail(err, QT_EINVALID, "session %lld is due to open before the one before it: expected them sorted",
                        (long long)qt_read_i64(r, SESSION, row));
     if (db == NULL && e->options.db != NULL) {
@@ -92,8 +120,8 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     }
     if (len > 0 && (db = qt_intern(e, db, len)) == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
-    memset(s, 0, sizeof *s);
     s->engine = e;
+    s->place = e->n_sessions;
     s->id = qt_read_i64(r, SESSION, row);
     s->open_due_ns = due;
     s->planned = qt_read_i64(r, EVENTS, row);
@@ -115,22 +143,25 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     s->fd = -1;
     atomic_store(&s->target_id, -1);
     atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
-    e->n_sessions++;
-    e->n_ahead += due <= 0;
+    place_by_id(e, s);
+    e->n_ahead += due <= 0 && !running;
+    atomic_fetch_add(&e->n_sessions, 1); /* from here on other threads see it */
     return QT_OK;
 }
 
 static int add_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
 {
-    size_t n = (size_t)(e->n_sessions + r->rows);
-    struct qt_session *sessions = realloc(e->session, n * sizeof *sessions);
-    int code = QT_OK;
+    int code = make_room_by_id(e, e->n_sessions + r->rows, err);
 
-    if (sessions == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for %zu sessions", n);
-    e->session = sessions;
-    for (int64_t row = 0; row < r->rows && code == QT_OK; row++)
-        code = add_session(e, r, row, err);
+    for (int64_t row = 0; row < r->rows && code == QT_OK; row++) {
+        struct qt_session *s = qt_find_session(e, qt_read_i64(r, SESSION, row));
+        if (s == NULL)
+            code = add_session(e, r, row, err);
+        else if (atomic_load(&e->state) == QT_ENGINE_NEW)
+            code = qt_fail(err, QT_EINVALID, "session %lld is there twice", (long long)s->id);
+        else
+            s->planned += qt_read_i64(r, EVENTS, row);
+    }
     return code;
 }
 
@@ -139,24 +170,31 @@ int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct 
     struct qt_rows r = {.rows = 0};
     int code;
 
-    if (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL)
+    if (!e->options.follows && (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL))
         return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
+    pthread_mutex_lock(&e->feed_lock);
     code = qt_rows_open(&r, in, "lllUbilUiU", err);
+    if (code == QT_OK)
+        code = make_room_by_id(e, 1, err);
     while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
         code = add_batch(e, &r, err);
     qt_rows_close(&r);
-    return code == QT_OK ? index_sessions(e, err) : code;
+    pthread_mutex_unlock(&e->feed_lock);
+    qt_wake_supervisor(e);
+    return code;
 }
 
 void qt_engine_sessions_free(struct qt_engine *e)
 {
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        free(e->session[i].chunk);
-        free(e->session[i].error);
+        free(qt_session_at(e, i)->chunk);
+        free(qt_session_at(e, i)->error);
     }
+    for (int64_t i = 0; e->piece != NULL && i < QT_MAX_PIECES && e->piece[i] != NULL; i++)
+        free(e->piece[i]);
+    free(e->piece);
     for (int64_t i = 0; i < e->n_names; i++)
         free((void *)(uintptr_t)e->name[i]);
     free(e->name);
-    free(e->session);
     free(e->by_id);
 }

@@ -27,6 +27,9 @@
 
 #define QT_NONE INT64_MIN /* no value: NULL in an int64 of a record */
 
+/* Sessions stay where they are while others come: the array is made of pieces. */
+enum { QT_PIECE_SHIFT = 10, QT_PIECE_SESSIONS = 1 << QT_PIECE_SHIFT, QT_MAX_PIECES = 1 << 16 };
+
 enum qt_command_code {
     QT_COMMAND_QUERY = 1,
     QT_COMMAND_PREPARE = 2,
@@ -131,10 +134,12 @@ struct qt_session {
     struct qt_engine *engine;
     /* The plan. */
     int64_t id, open_due_ns, planned, client_flags; /* client_flags 0 where unknown */
+    int64_t place;                                  /* among the sessions, which are in order of open_due_ns */
     const char *db, *charset, *names;               /* interned */
     int32_t ahead, account, collation;              /* account -1 = the run's own */
     int32_t concurrency; /* max pace: sessions open on the tape when this one opened, itself included */
-    int64_t fed;         /* feeder's */
+    int64_t fed;         /* feeder's; so is `planned` */
+    int32_t quit_fed;    /* feeder's: following, it has been given its quit and gets nothing more */
     /* The queue: the feeder pushes, newest first; the session's thread takes all and turns them round. */
     _Atomic(struct qt_planned_event *) inbox;
     _Atomic uint32_t sleep;
@@ -153,6 +158,8 @@ struct qt_session {
     struct qt_backend backends[2]; /* the target, and the read target where there is one */
     struct qt_backend *backend;    /* in use just now */
     int32_t broken;                /* enum qt_reason of every further event; 0 = none */
+    int32_t quit_taken;            /* its last event was a quit */
+    int32_t rests;                 /* its connection was closed, for nothing came for idle_ns */
     /* Results; the thread's until it ended. */
     int64_t connect_ns, connected_ns, closed_ns;
     int32_t error_code, in_transaction;
@@ -197,9 +204,10 @@ struct qt_engine {
     struct qt_engine_options options; /* texts are ours */
     /* With options.read_target: the same but for address, user and password, which are ours. */
     struct qt_engine_options read_target_options;
-    struct qt_session *session;
-    int64_t n_sessions, n_ahead; /* the first n_ahead are opened before zero */
-    struct qt_session **by_id;   /* open addressing; by_id_mask + 1 slots */
+    struct qt_session **piece;  /* QT_MAX_PIECES, NULL where there are no sessions yet */
+    _Atomic int64_t n_sessions; /* following: grows while the engine runs */
+    int64_t n_ahead;            /* the first n_ahead are opened before zero */
+    struct qt_session **by_id;  /* open addressing; by_id_mask + 1 slots */
     uint64_t by_id_mask;
     const char **name; /* interned schema names */
     int64_t n_names, name_slots;
@@ -234,7 +242,7 @@ struct qt_engine {
 
     _Atomic int64_t settled; /* sessions connected or failed */
     _Atomic int64_t spawned, open, opened, failed, lost, drain_timeout;
-    _Atomic int64_t reopened, timeouts, overload_waits, overload_drops, not_permitted;
+    _Atomic int64_t rested, reopened, timeouts, overload_waits, overload_drops, not_permitted;
     _Atomic int64_t called_with_variables, several_statements;
     _Atomic int64_t order_waits, order_broken, order_wait_ns;
     _Atomic int64_t failures, overrides_failed, read_target_errors;
@@ -255,6 +263,11 @@ static inline int64_t qt_planned_event_size(const struct qt_planned_event *ev)
 {
     return (int64_t)(sizeof *ev + (ev->len == SIZE_MAX ? 0 : ev->len) + ev->params_len +
                      (ev->waits != NULL ? strlen(ev->waits) : 0));
+}
+
+static inline struct qt_session *qt_session_at(const struct qt_engine *e, int64_t i)
+{
+    return &e->piece[i >> QT_PIECE_SHIFT][i & (QT_PIECE_SESSIONS - 1)];
 }
 
 static inline int qt_unpaced(const struct qt_engine *e) { return e->options.pace == QT_PACE_NONE; }

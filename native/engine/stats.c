@@ -25,7 +25,7 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
     if (qt_stopping(e))
         n = e->n_sessions;
     for (int64_t i = 0; i < n; i++) {
-        struct qt_session *s = &e->session[i];
+        struct qt_session *s = qt_session_at(e, i);
         out->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
         out->reads += atomic_load_explicit(&s->reads, memory_order_relaxed);
         out->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
@@ -71,6 +71,7 @@ void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
     out->sessions_failed = (uint64_t)atomic_load(&e->failed);
     out->sessions_lost = (uint64_t)atomic_load(&e->lost);
     out->sessions_reopened = (uint64_t)atomic_load(&e->reopened);
+    out->sessions_rested = (uint64_t)atomic_load(&e->rested);
     out->timeouts = (uint64_t)atomic_load(&e->timeouts);
     out->overload_waits = (uint64_t)atomic_load(&e->overload_waits);
     out->overload_drops = (uint64_t)atomic_load(&e->overload_drops);

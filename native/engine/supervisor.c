@@ -57,7 +57,7 @@ static void keep_without_thread(struct supervisor *v, struct qt_session *s, int 
 static void start_session(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
-    struct qt_session *s = &e->session[v->next++];
+    struct qt_session *s = qt_session_at(e, v->next++);
     int error = qt_thread_start(&s->thread, e->options.stack_bytes, qt_session_run, s);
 
     atomic_fetch_add(&e->spawned, 1);
@@ -78,8 +78,8 @@ static int64_t find_next_start(struct supervisor *v, int64_t now)
     if (zero == 0)
         return QT_FOREVER;
     if (!qt_unpaced(e))
-        return qt_plan_to_clock(e, e->session[v->next].open_due_ns) - AHEAD_NS;
-    most = e->options.max_open > 0 ? e->options.max_open : e->session[v->next].concurrency;
+        return qt_plan_to_clock(e, qt_session_at(e, v->next)->open_due_ns) - AHEAD_NS;
+    most = e->options.max_open > 0 ? e->options.max_open : qt_session_at(e, v->next)->concurrency;
     if (v->next >= atomic_load(&e->announced) || v->next - v->joined - v->no_threads >= most)
         return QT_FOREVER;
     return now;
@@ -107,7 +107,7 @@ static void refuse_without_thread(struct supervisor *v)
     if (atomic_load(&e->zero_ns) == 0 || (v->no_threads == 0 && !gone))
         return;
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        struct qt_session *s = &e->session[i];
+        struct qt_session *s = qt_session_at(e, i);
         struct qt_planned_event *ev;
         if (i < v->next ? !s->no_thread : !gone)
             continue;
@@ -122,7 +122,7 @@ static void refuse_without_thread(struct supervisor *v)
 static void wake_all(struct qt_engine *e, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        qt_wake(&e->session[i]);
+        qt_wake(qt_session_at(e, i));
 }
 
 static void set_zero(struct supervisor *v)
@@ -149,9 +149,9 @@ static void cut_all(struct supervisor *v)
     atomic_store(&e->ending, 1);
     pthread_mutex_lock(&e->fd_lock);
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        e->session[i].cut = 1;
-        if (e->session[i].fd >= 0)
-            shutdown(e->session[i].fd, SHUT_RDWR);
+        qt_session_at(e, i)->cut = 1;
+        if (qt_session_at(e, i)->fd >= 0)
+            shutdown(qt_session_at(e, i)->fd, SHUT_RDWR);
     }
     pthread_mutex_unlock(&e->fd_lock);
     wake_all(e, v->next);
@@ -191,8 +191,8 @@ static uint64_t sum_progress(struct qt_engine *e, int64_t now)
 {
     uint64_t sum = 0;
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        sum += atomic_load_explicit(&e->session[i].executed, memory_order_relaxed);
-        if (!qt_unpaced(e) && atomic_load(&e->session[i].sleep) == QT_WAITS_FOR_TIME)
+        sum += atomic_load_explicit(&qt_session_at(e, i)->executed, memory_order_relaxed);
+        if (!qt_unpaced(e) && atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_TIME)
             return (uint64_t)now;
     }
     return sum;
@@ -203,7 +203,7 @@ static void watch_drain(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;
     int64_t last = atomic_load(&e->last_due_ns),
-            opened = e->n_sessions > 0 ? e->session[e->n_sessions - 1].open_due_ns : 0;
+            opened = e->n_sessions > 0 ? qt_session_at(e, e->n_sessions - 1)->open_due_ns : 0;
 
     if (!atomic_load(&e->feed_over) || v->next < e->n_sessions || v->stop_seen || atomic_load(&e->ending))
         return;

@@ -5,6 +5,7 @@ Two walks over the tape. The first reads no statement: it counts, lists the sess
 event that is not sent. The second gives the engine one sorted window after the other while the replay runs.
 """
 
+import shutil
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
@@ -33,14 +34,17 @@ def make_plan(
     tell: Callable[[int], None] = lambda events: None,
     catalog: Catalog | None = None,
     collations: Mapping[int, str] | None = None,
+    after: Plan | None = None,
 ) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
     `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
-    `collations`: those that the target knows, by id.
+    `collations`: those that the target knows, by id. `after`: the plan of what came before it on a tape under way, of
+    which this is a further piece: it has the same zero, and may have nothing to send.
     Raises InputError where nothing is left to send.
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"))
+    name = "plan" if after is None else _go_on(plan, after)
     with open_planner(plan) as con:
         if rules.selection.picks:
             find_picks(con, plan)
@@ -58,11 +62,13 @@ def make_plan(
             _add_window(con, number)
             _count(con, plan)
             count_window(con, plan)
-            _write_excluded(con, outcomes / f"part-plan-{number:05d}.parquet")
+            _write_excluded(con, outcomes / f"part-{name}-{number:05d}.parquet")
             tell(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
         if not plan.planned:
+            if after is not None:
+                return plan
             raise InputError(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
         count_unknown_ids(con, plan, catalog or Catalog())
         if _find_disordered(con, plan):
@@ -76,6 +82,14 @@ def make_plan(
         elif rules.max_concurrent_sessions:
             _sort_feed(con, plan, max_rows, "session, seq", 1)
     return plan
+
+
+def _go_on(plan: Plan, after: Plan) -> str:
+    """Make a plan that of the piece after another one's; return what the names of its outcomes begin with."""
+    plan.zero_ns, plan.piece = after.zero_ns, after.piece + 1
+    if after.excluded_statements.exists():
+        shutil.copyfile(after.excluded_statements, plan.excluded_statements)
+    return f"plan-{plan.piece:06d}"
 
 
 def _interrupted(path: Path) -> Folder:
@@ -214,7 +228,8 @@ def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     first, last, early = con.execute(
         "SELECT min(timed_ns), max(end_ns), min(first_ns) FROM session_windows"
     ).fetchall()[0]
-    plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or early or 0)
+    if not plan.piece:
+        plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or early or 0)
     define_due(con, plan)
     plan.round_ns = con.execute(f"SELECT due_of({last}, {plan.zero_ns})").fetchall()[0][0]
     define_due(con, plan)

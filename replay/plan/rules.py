@@ -63,6 +63,7 @@ class Plan:
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
     statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
     be off by a second. `order_notes`: what the order of commits rests on, where the tape does not know it.
+    `piece`: which piece of a tape under way this is, 0 = what it had at the start.
     """
 
     tape: Folder
@@ -77,6 +78,7 @@ class Plan:
     peak_sessions: int = 0
     disordered: int = 0
     order_tables: int = 0
+    piece: int = 0
     order_notes: list[str] = field(default_factory=list)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     without_id: Counter[str | None] = field(default_factory=Counter)

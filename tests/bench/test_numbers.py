@@ -2,7 +2,17 @@
 """The page of numbers: what the benches kept, with commands and intervals, between its marks."""
 
 import pytest
-from querytape.bench.numbers import BEGIN, END, bench_text, between, growth_points, not_linear, plain, spread
+from querytape.bench.numbers import (
+    BEGIN,
+    END,
+    bench_text,
+    between,
+    cost_table,
+    growth_points,
+    not_linear,
+    plain,
+    spread,
+)
 
 BENCH = {
     "name": "capture_cost",
@@ -38,11 +48,31 @@ def test_a_bench_is_shown_with_commands_and_intervals() -> None:
     assert text.rstrip().endswith("It is said.")
 
 
+def test_what_capturing_costs_is_one_table() -> None:
+    """A row for each way, load and server: ratios with their spread, p99 of both sides; another title is refused."""
+    ours = [
+        {"queries/s": 90.0, "p99 ms": 3.0, "CPU us/query": 11.0},
+        {"queries/s": 80.0, "p99 ms": 5.0, "CPU us/query": 11.0},
+    ]
+    theirs = [{"queries/s": 100.0, "p99 ms": 2.0, "CPU us/query": 10.0}] * 2
+    pair = {
+        "title": "slow log: point selects on mysql-8.0 8.0.31, 8 connections",
+        "ours": {"rounds": ours},
+        "peer": {"rounds": theirs},
+    }
+    table = cost_table({**BENCH, "pairs": [pair]})
+    assert "| slow log | point selects | mysql-8.0 8.0.31 | 0.85 (0.8 - 0.9) | 4 / 2 | 1.1 |" in table
+    assert "; 2 rounds." in table
+    with pytest.raises(ValueError, match="none of its own"):
+        cost_table(BENCH)
+
+
 def test_the_text_goes_between_its_marks() -> None:
     """What stands around it stays, what was there goes; a page without marks is refused."""
     assert between(f"a {BEGIN} old {END} b", "new") == f"a {BEGIN}\n\nnew\n{END} b"
     with pytest.raises(ValueError, match="lacks"):
         between("a page", "new")
+    assert between("<a>x<b>", "new", "<a>", "<b>") == "<a>\n\nnew\n<b>"
 
 
 def test_a_command_names_no_folder_or_port_of_its_run() -> None:

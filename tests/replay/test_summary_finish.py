@@ -54,6 +54,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     }  # fmt: skip
     assert said == {
         "finished": True,
+        "follow": None,
         "started_ns": 77,
         "elapsed_ns": 3 * S,
         "partial": None,

@@ -3,11 +3,13 @@
 
 import socket
 import threading
+import time
 
 import duckdb
 import pytest
 from querytape.common.errors import NativeFault
 from querytape.native.bindings.engine import Engine, EngineOptions, State
+from querytape.native.bindings.null_server import NullServer
 
 SESSIONS = """
     SELECT i AS session, 0::BIGINT AS open_due_ns, 3::BIGINT AS events, NULL::VARCHAR AS db,
@@ -106,3 +108,43 @@ def test_a_closed_engine_says_so(closed_port: int) -> None:
     engine.stop(2)
     with pytest.raises(ValueError, match="closed"):
         engine.stats()
+
+
+def test_sessions_come_while_it_runs() -> None:
+    """Following: sessions are added and end with their quit; a silent one is disconnected, and back for its next event."""
+    plan, run = connect(), duckdb.connect()
+    more = SESSIONS.replace("range(1, 6)", "range(1, 1101)")
+    with (
+        NullServer() as server,
+        Engine(
+            EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=100_000_000)
+        ) as engine,
+    ):
+        engine.sessions(plan.sql(SESSIONS))
+        engine.start()
+        engine.feed(plan.sql(EVENTS))
+        while engine.stats().sessions_rested < 5:
+            time.sleep(0.02)
+        engine.sessions(plan.sql(more))  # five of them are there; all together need two pieces
+        quits = EVENTS.replace("1 + i // 5 AS seq", "4 + i // 5 AS seq").replace(
+            "1::INTEGER AS command", "12::INTEGER AS command"
+        )
+        engine.feed(plan.sql(quits.replace("range(15)", "range(5)")))
+        while engine.stats().executed < 20:
+            time.sleep(0.02)
+        engine.feed(plan.sql(quits))  # nothing comes behind a quit
+        engine.feed_end()
+        found: list[tuple[int, int, str]] = []
+        while engine.stats().state is not State.DONE or not found:
+            outcomes = engine.outcomes(50_000_000)
+            found += run.execute("SELECT session, seq, status FROM outcomes").fetchall()
+            outcomes.close()
+        assert sorted(found) == [(session, seq, "executed") for session in range(1, 6) for seq in range(1, 5)]
+        stats = engine.stats()
+        assert (stats.sessions_rested, stats.sessions_reopened, stats.sessions_opened) == (5, 5, 1100)
+
+
+def test_what_follows_has_a_pace(closed_port: int) -> None:
+    """Without a pace there is nothing to follow: refused."""
+    with pytest.raises(NativeFault, match="has a pace"):
+        Engine(EngineOptions(user="u", host="127.0.0.1", port=closed_port, follows=True, pace=2))

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Take a tape part by part while its capture writes it, so that a reader goes on with it until the capture ends.
+
+live.tape (a capture's) ──hard links, as parts are published──► own.tape (the reader's, unfinished until its end)
+                                                                  └─ snapshots/N: what came since, as a small tape
+
+A thread takes the parts, whatever the reader is busy with: --keep may drop them at any moment. What was dropped before
+it was taken is counted. The tape is held by its folder, so that one that is renamed is read to its end.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...common.duck import sql_text, write_parquet
+from ...common.errors import InputError
+from ...common.files import hold, is_held, make_private, remove_folder, write_json
+from ...common.units import utc_time
+from ...schemas import Folder, open_folder
+from ..finish import finish
+from ..publishing import dropped_warnings
+from ..source import PART_EVERY_NS, TapeWarning
+from ..tape_writer import new_tape, open_storage
+from .snapshot import ROOM, published, take
+
+POLL_S = 0.2
+PARTS_AT_ONCE = 200  # what a small tape has at most, behind the first
+# Parts whose logins a small tape has: those of sessions that began earlier and sent nothing until now are not known.
+LOGINS_OF_PARTS = 200
+LOGIN = (
+    'session, thread_id, "user", host, db, port, client_flags, charset, attributes, open_at_start, open_at_end,'
+    " encrypted"
+)
+
+
+class Following:
+    """A tape under way, and the reader's own of what was taken from it. Use `follow`.
+
+    `live` and `path`: the two folders. `begun`: until when the capture had published as the reader began (ns), and how
+    many events. `lost`: events that were dropped before they were taken. `ended`: how it ended, None = not yet.
+    """
+
+    def __init__(self, live: Path, path: Path) -> None:
+        self.live, self.path = live.absolute(), path
+        self.begun: dict[str, Any] = {}
+        self.lost = 0
+        self.ended: str | None = None
+        self._handle = os.open(live, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._folder = Path(f"/proc/self/fd/{self._handle}")
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._error: BaseException | None = None
+        self._info: dict[str, Any] = {}
+        self._last = ""  # name of the last part that was looked at
+        self._seen: tuple[int, int] | None = None
+        self._before = self._taken = 0  # events: before the first part that was taken, and taken
+        self._waiting: list[dict[str, Any]] = []
+        self._given: list[dict[str, Any]] = []
+        self._small = 0
+        self._made = False
+        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
+
+    @property
+    def part_every_ns(self) -> int:
+        """How often the capture publishes, at latest."""
+        return int((self._info.get("published") or {}).get("part_every_ns") or PART_EVERY_NS)
+
+    def start(self) -> None:
+        """Take what is published now, or first, then go on in a thread. Raises InputError where nothing comes."""
+        new_tape(self.path)
+        self._made = True
+        make_private(self.path / ROOM)
+        self._look()
+        while not self._waiting and self.ended is None:
+            time.sleep(POLL_S)
+            self._look()
+        if not self._waiting:
+            raise InputError(f"{self.live}: its capture has ended, and published nothing")
+        self.begun = {"last_ns": max(part["last_ns"] for part in self._waiting), "events": self._taken}
+        self._thread.start()
+
+    def more(self, wait_s: float = POLL_S) -> Folder | None:
+        """Return a small tape of what was taken since the last call; None where there is nothing just now."""
+        if self._error is not None:
+            raise self._error
+        with self._lock:
+            count = len(self._waiting) if not self._given else PARTS_AT_ONCE
+            first = not self._given
+            parts, self._waiting = self._waiting[:count], self._waiting[count:]
+            self._given += parts
+        if not parts:
+            self._stop.wait(wait_s)
+            return None
+        folder = self.path / ROOM / f"{self._small:06d}" / self.path.name
+        make_private(folder.parent)
+        self._small += 1
+        new_tape(folder)
+        self._link(folder, parts)
+        info = {**self._info, "parts": parts, "finished": False}
+        info.pop("published", None)
+        write_json(folder / "tape.json", info)
+        with open_storage(folder, largest=int(info.get("largest_event") or 0)) as con:
+            finish(con, folder, info, self._warnings() if first else [])
+        return open_folder("tape", folder)
+
+    def done(self, tape: Folder) -> None:
+        """Remove a small tape."""
+        remove_folder(tape.path.parent)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the capture has ended and all of it was given."""
+        return self.ended is not None and not self._waiting
+
+    def finish(self) -> Folder:
+        """End; complete the own tape with what was given, and return it."""
+        self._end()
+        remove_folder(self.path / ROOM)
+        given = {Path(part["file"]).name for part in self._given}
+        for part in self._waiting:
+            (self.path / part["file"]).unlink(missing_ok=True)
+        for file in sorted((self.path / "problems").glob("part-*.parquet")):
+            if file.name not in given and self.ended != "finished":
+                file.unlink()
+        info = {**self._info, "parts": self._given, "finished": False, "followed": self.story()}
+        told = info.get("warnings", []) if self.ended == "finished" else []
+        for key in ("published", *(() if self._before else ("dropped",))):
+            info.pop(key, None)
+        with open_storage(self.path, largest=int(info.get("largest_event") or 0)) as con:
+            info = finish(con, self.path, info, [*self._warnings(), *self._end_warnings()])
+        known = {warning["kind"] for warning in info["warnings"]} | {"dropped_by_keep"}
+        info["warnings"] += [warning for warning in told if warning["kind"] not in known]
+        write_json(self.path / "tape.json", info)
+        return open_folder("tape", self.path)
+
+    def story(self) -> dict[str, Any]:
+        """Return run.json's `follow`: the tape, how far it was at the start and is now, what is lost."""
+        given = [part["last_ns"] for part in self._given]
+        return {
+            "tape": str(self.live),
+            "begun_last_ns": self.begun["last_ns"],
+            "begun_events": self.begun["events"],
+            "last_ns": max(given, default=None),
+            "events": sum(part["rows"] for part in self._given),
+            "lost": self.lost,
+            "ended": self.ended,
+        }
+
+    def _end(self) -> None:
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def close(self) -> None:
+        """Take nothing more."""
+        self._end()
+        os.close(self._handle)
+        if self._made and not self._last:
+            remove_folder(self.path)
+
+    def _run(self) -> None:
+        try:
+            while self.ended is None and not self._stop.wait(POLL_S):
+                self._look()
+        except BaseException as error:
+            self._error = error
+
+    def _look(self) -> None:
+        """Take what was published since the last look."""
+        held = is_held(self._folder)  # asked first: what ends in between is seen by the next look
+        marker = (self._folder / "tape.json").stat()
+        if self._seen != (marker.st_ino, marker.st_mtime_ns):
+            info = published(self._folder)
+            self._take_new(info)
+            self._seen = (marker.st_ino, marker.st_mtime_ns)
+            if info["ended"]:
+                self._take_rest(info)
+                self.ended = "finished"
+        if not held and self.ended is None:
+            self.ended = "killed"
+
+    def _take_new(self, info: dict[str, Any]) -> None:
+        new = [part for part in info["parts"] if Path(part["file"]).name > self._last]
+        taken = []
+        for part in new:
+            try:
+                take(self._folder / part["file"], self.path / part["file"])
+            except FileNotFoundError:
+                continue  # dropped since tape.json was read
+            name = Path(part["file"]).name
+            for folder in ("problems", "facts"):
+                if (self._folder / folder / name).exists():
+                    take(self._folder / folder / name, self.path / folder / name)
+            taken.append(part)
+        in_all = self._events(info)
+        with self._lock:
+            if not self._info:
+                self._before = in_all - sum(part["rows"] for part in new)
+            self._info = {key: value for key, value in info.items() if key != "ended"}
+            self._taken += sum(part["rows"] for part in taken)
+            self.lost = in_all - self._before - self._taken
+            self._waiting += taken
+            self._last = max([self._last, *(Path(part["file"]).name for part in new)])
+            self._write()
+
+    def _take_rest(self, info: dict[str, Any]) -> None:
+        """Take what a finished tape has in tables: logins and problems of its last parts."""
+        (sessions, problems) = (self._folder / f"{table}.parquet" for table in ("sessions", "problems"))
+        with open_storage(self.path) as con:
+            told = f"SELECT {LOGIN} FROM read_parquet({sql_text(sessions)})"
+            write_parquet(con, told, self.path / "facts" / self._last)
+        if info["counts"]["problems"]:
+            for file in (self.path / "problems").glob("part-*.parquet"):
+                file.unlink()
+            take(problems, self.path / "problems" / self._last)
+
+    @staticmethod
+    def _events(info: dict[str, Any]) -> int:
+        """Return how many events the capture has published in all."""
+        dropped = (info.get("dropped") or {}).get("events", 0)
+        return int(sum(part["rows"] for part in info["parts"]) + dropped)
+
+    def _link(self, folder: Path, parts: list[dict[str, Any]]) -> None:
+        """Link parts into a small tape, and the logins of these and of the parts before."""
+        for part in parts:
+            take(self.path / part["file"], folder / part["file"])
+        last = Path(parts[-1]["file"]).name
+        told = [file for file in sorted((self.path / "facts").glob("part-*.parquet")) if file.name <= last]
+        for file in told[-max(LOGINS_OF_PARTS, len(parts)) :]:
+            take(file, folder / "facts" / file.name)
+
+    def _write(self) -> None:
+        """Write the own tape's JSON: a kill leaves a tape that can be completed."""
+        info = {**self._info, "finished": False, "parts": [*self._given, *self._waiting]}
+        write_json(self.path / "tape.json", info)
+
+    def _warnings(self) -> list[TapeWarning]:
+        """Return what is missing from the tape's beginning."""
+        return dropped_warnings(self._info) if self._before else []
+
+    def _end_warnings(self) -> list[TapeWarning]:
+        """Return what is missing behind it."""
+        found: list[TapeWarning] = []
+        if self.lost:
+            text = f"{self.lost:,} events were dropped by --keep before the reader that followed could take them"
+            found.append({"kind": "lost", "text": text})
+        if self.ended == "killed":
+            text = "the capture was killed: what it had not published yet is missing from the end of the tape"
+            found.append({"kind": "killed", "text": text})
+        if self.ended is None or self._waiting:
+            until = max((part["last_ns"] for part in self._given), default=0)
+            text = f"its capture was under way: what followed until {utc_time(until)} UTC is not the end of it"
+            found.append({"kind": "snapshot", "text": text})
+        return found
+
+
+@contextmanager
+def follow(live: Path, path: Path) -> Iterator[Following]:
+    """Yield a tape under way that is followed into the new tape `path`, which is complete after `finish`.
+
+    Raises InputError where nothing was published yet, or `path` exists.
+    """
+    following = Following(live, path)
+    try:
+        following.start()
+        with hold(path):
+            yield following
+    finally:
+        following.close()

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replays a tape that a capture is still writing: each piece that it publishes is planned as it comes, and fed.
+
+piece 0 (what was published at the start) ─► plan ─► engine: zero
+piece 1, 2, ... ─► a plan each, with the first one's zero ─► engine: more sessions, more events
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from ..common.errors import InputError
+from ..common.files import remove_folder
+from ..common.units import utc_time
+from ..native.bindings.engine import Engine
+from ..schemas import Folder
+from .options import ReplayOptions
+from .plan.database import feed_streams, open_planner, session_stream
+from .plan.make_plan import make_plan
+from .plan.rules import Plan
+from .storage import open_storage
+
+# An event is published this long after it ended, at latest: so much later than on the tape it has to be due.
+PUBLISHED_WITHIN_PARTS, SLACK_NS = 2, 3_000_000_000
+# A session whose source does not show that it quits is disconnected after this time of silence.
+REST_NS = 30_000_000_000
+SHOW_QUITS = ("packets", "general")
+
+
+class Growing(Protocol):
+    """A tape under way: pieces of it as small tapes, and at the end the whole of what was given."""
+
+    @property
+    def part_every_ns(self) -> int:
+        """How often the capture publishes, at latest."""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the capture has ended and all of it was given."""
+
+    def more(self) -> Folder | None:
+        """Return what was published since the last call; None where there is nothing just now."""
+
+    def done(self, tape: Folder) -> None:
+        """Take back a piece."""
+
+    def finish(self) -> Folder:
+        """Return the tape of all that was given."""
+
+    def story(self) -> dict[str, Any]:
+        """Return run.json's `follow`."""
+
+
+def check_follow(options: ReplayOptions) -> None:
+    """Raise InputError for what needs the whole tape before the first event is sent."""
+    pace, selection = options.pace, options.selection
+    wrong = {
+        "--pace none": not pace.paced,
+        "a --speed above 1": pace.paced and max(pace.speed, pace.think_speed or 0, pace.connect_speed or 0) > 1,
+        "--connect-speed and --think-speed": pace.scales_separately,
+        "--max-idle": pace.max_idle_ns is not None,
+        "--amplify and --loop": options.amplification.total > 1,
+        "--order commit": options.commit_order,
+        "--max-sessions": selection.max_sessions is not None,
+        "what selects events (--from, --to, --db, --digest, --class, --resume, ...)": selection.by_event,
+        "--allow-statement kill": "kill" in options.allow_statements,
+    }
+    if names := [name for name, given in wrong.items() if given]:
+        raise InputError(
+            f"--follow: not with {names[0]}: the capture is still writing the tape; cut a piece out of it (querytape"
+            " tape cut) and replay that"
+        )
+
+
+def first_piece(growing: Growing) -> Folder:
+    """Return what was published at the start."""
+    while (tape := growing.more()) is None:
+        pass
+    return tape
+
+
+def late_start(options: ReplayOptions, plan: Plan, growing: Growing) -> ReplayOptions:
+    """Return the options with a start so late that the capture publishes each event before it is due."""
+    lag = PUBLISHED_WITHIN_PARTS * growing.part_every_ns + SLACK_NS
+    wait = min(max(lag - (time.time_ns() - plan.zero_ns), 0), lag)
+    if options.start_at_ns is not None or wait == 0:
+        return options
+    return replace(options, start_at_ns=time.time_ns() + wait)
+
+
+def rest_ns(plan: Plan) -> int:
+    """Return after which silence sessions are disconnected; 0 where the tape shows when they quit."""
+    if plan.tape.info.get("source") in SHOW_QUITS:
+        return 0
+    with open_storage(plan.spill) as con:
+        shown = con.execute(f"SELECT bool_or(quit_seen) FROM {plan.tape.source('sessions')}").fetchall()[0][0]
+    return 0 if shown else REST_NS
+
+
+class Pieces:
+    """Plans and feeds the pieces behind the first, whose plan is `plan`; its counts grow with them."""
+
+    def __init__(self, growing: Growing, plan: Plan, outcomes: Path, collations: Mapping[int, str]) -> None:
+        self.growing = growing
+        self._plan = plan
+        self._outcomes = outcomes
+        self._collations = collations
+
+    def feed(self, engine: Engine, is_stopped: Callable[[], bool]) -> None:
+        """Feed each piece as it comes, until the capture has ended or the run is stopped."""
+        after = self._plan
+        while not is_stopped() and not self.growing.is_over:
+            if (tape := self.growing.more()) is None:
+                continue
+            piece = self._plan_of(tape, after)
+            if piece.planned:
+                with open_planner(piece) as con:
+                    engine.sessions(session_stream(con, piece))
+                    for stream in feed_streams(con, piece):
+                        engine.feed(stream)
+            self.growing.done(tape)
+            if after is not self._plan:
+                remove_folder(after.spill)
+            after = piece
+        if after.excluded_statements.exists() and after is not self._plan:
+            after.excluded_statements.replace(self._plan.excluded_statements)
+
+    def _plan_of(self, tape: Folder, after: Plan) -> Plan:
+        """Return the plan of a piece, whose events count from now on."""
+        spill = self._plan.spill / f"piece-{after.piece + 1:06d}"
+        spill.mkdir(mode=0o700)
+        whole = self._plan
+        piece = make_plan(tape, whole.rules, spill, self._outcomes, collations=self._collations, after=after)
+        whole.events += piece.events
+        whole.reasons.update(piece.reasons)
+        whole.ids_unknown += piece.ids_unknown
+        whole.now_uncertain += piece.now_uncertain
+        whole.last_due_ns = max(whole.last_due_ns, piece.last_due_ns)
+        whole.planned += piece.planned
+        return piece
+
+
+def settle(growing: Growing, plan: Plan) -> dict[str, Any]:
+    """Make the plan's tape the whole of what was given; return run.json's `follow`."""
+    plan.tape = growing.finish()
+    plan.files = plan.tape.files("events")
+    plan.measured = {}
+    plan.disordered = 0
+    plan.repaired.unlink(missing_ok=True)
+    return growing.story()
+
+
+def follow_lines(info: dict[str, Any]) -> list[str]:
+    """Return the first lines of a run that followed a tape: how far it was, how far it is, and what is lost."""
+    story = info.get("follow")
+    if not story:
+        return []
+    ends = {"finished": "with which the capture ended", "killed": "when its capture was killed"}
+    lines = [
+        f"{story['tape']} was under way: it had {story['begun_events']:,} events until"
+        f" {utc_time(story['begun_last_ns'])} UTC when the replay began; followed to {story['events']:,} events until"
+        f" {utc_time(story['last_ns'])} UTC, {ends.get(story['ended'], 'and its capture goes on')}"
+    ]
+    if story["lost"]:
+        lines.append(f"  LOST: {follow_problem(story)}")
+    if rested := info["accounting"].get("sessions_rested", 0):
+        again = info["accounting"]["sessions_reopened"]
+        lines.append(
+            f"  WARNING: the tape does not show when sessions quit: {rested:,} times one was disconnected after"
+            f" {REST_NS // 10**9} s of silence, {again:,} times connected again: what it had set, prepared or put into"
+            " temporary tables was gone"
+        )
+    return lines
+
+
+def follow_problem(story: dict[str, Any] | None) -> str | None:
+    """Return why a run that followed a tape is not whole, None where it is."""
+    if story and story["lost"]:
+        return f"{story['lost']:,} events were dropped by --keep before they could be taken"
+    if story and story["ended"] == "killed":
+        return "the capture was killed: what it had not published yet is missing"
+    return None

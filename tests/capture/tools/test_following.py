@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reader takes a tape's parts as they are published: each once, in order, to the capture's end; what went is counted."""
+
+from pathlib import Path
+
+import pytest
+from querytape.capture.source import Endless
+from querytape.capture.tools.following import Following, follow
+from querytape.capture.tools.verify import verify
+from querytape.common.errors import InputError
+from querytape.schemas import Folder, open_folder
+
+from tests.capture.test_publishing import STATEMENTS, Capture, pieces
+from tests.helpers.growing import wait_until
+
+
+def next_piece(following: Following) -> Folder:
+    """Wait for the next piece."""
+    while (tape := following.more()) is None:
+        assert not following.is_over
+    return tape
+
+
+def test_each_part_is_taken_once_to_the_end(tmp_path: Path) -> None:
+    """Pieces follow each other without a hole; at the end the reader's tape is that of the capture, and whole."""
+    tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
+    first, second, third = pieces(30, 60)
+    capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
+    capture.write(first + second[:190])
+    capture.wait_for(30)
+    with follow(tape, own) as following:
+        assert following.begun["events"] == 30
+        counts = [next_piece(following).info["counts"]["events"]]
+        capture.write(second[190:] + third[:190])
+        capture.wait_for(60)
+        while sum(counts) < 60:
+            piece = next_piece(following)
+            counts.append(piece.info["counts"]["events"])
+            following.done(piece)
+            assert not piece.path.exists()
+        capture.write(third[190:])
+        done = capture.end()
+        while not following.is_over:
+            if (piece_or_none := following.more()) is not None:
+                counts.append(piece_or_none.info["counts"]["events"])
+        whole = following.finish()
+    assert sum(counts) == len(STATEMENTS) == whole.info["counts"]["events"]
+    assert (whole.info["counts"], whole.info["warnings"]) == (done["counts"], done["warnings"])
+    assert whole.info["followed"]["ended"] == "finished"
+    assert list(verify(own, tmp_path)) == []
+
+
+def test_dropped_parts_and_an_early_end_are_said(tmp_path: Path) -> None:
+    """What --keep drops before it is taken is counted, and the reader's tape says that it stopped early."""
+    tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
+    cuts = pieces(*range(10, 100, 10))
+    capture = Capture(tmp_path / "slow.log", tape, Endless(1_000_000, keep_ns=20 * 10**9))
+    capture.write(cuts[0] + cuts[1][:190])
+    capture.wait_for(10)
+    with follow(tape, own) as following:
+        next_piece(following)
+        following._end()  # the reader stands still
+        capture.write(cuts[1][190:])
+        for number, piece in enumerate(cuts[2:], 3):
+            capture.write(piece)
+            capture.wait_for(number * 10 - 1)
+        following._look()
+        assert following.lost > 0
+        assert following.lost + sum(part["rows"] for part in following._given + following._waiting) >= 99
+        whole = following.finish()
+    capture.end()
+    assert [warning["kind"] for warning in whole.info["warnings"]] == ["lost", "snapshot"]
+    assert whole.info["followed"]["lost"] == following.lost
+    assert open_folder("tape", own).info["counts"]["events"] == 10
+
+
+def test_a_capture_that_published_nothing(tmp_path: Path) -> None:
+    """A tape whose capture ends before its first part is a sentence, and leaves nothing behind."""
+    tape = tmp_path / "t.tape"
+    tape.mkdir()
+    wait_until(tape.exists, "it is there")
+    (tape / "tape.json").write_text('{"format_version": 1, "finished": false, "parts": []}')
+    with pytest.raises(InputError, match="published nothing"), follow(tape, tmp_path / "own.tape"):
+        pass
+    assert not (tmp_path / "own.tape").exists()

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tape under way: what can't be asked of it, how late its replay begins, and what a run says of it first."""
+
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay import ReplayOptions, Target
+from querytape.replay.growing import REST_NS, check_follow, follow_lines, follow_problem, late_start, rest_ns
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Plan, Rules
+from querytape.replay.plan.selection import Selection
+from querytape.schemas import open_folder
+
+from tests.helpers.tapes import make_tape
+
+STORY = {
+    "tape": "/t/live.tape", "begun_last_ns": 1_763_000_000 * 10**9, "begun_events": 5, "last_ns": 1_763_000_100 * 10**9,
+    "events": 50, "lost": 0, "ended": "finished",
+}  # fmt: skip
+
+
+class Live:
+    """A capture that publishes every five seconds."""
+
+    part_every_ns = 5 * 10**9
+
+
+def options(folder: Path, **more: Any) -> ReplayOptions:
+    """Return options of a replay."""
+    return ReplayOptions(Target("app", "db", "10.0.0.7", 3307), folder, **more)
+
+
+def plan_of(folder: Path, events: list[dict[str, Any]], **info: Any) -> Plan:
+    """Return a plan of a small tape."""
+    tape = open_folder("tape", make_tape(folder / "t.tape", events))
+    tape.info.update(info)
+    (folder / "spill").mkdir()
+    return Plan(tape, Rules(), folder / "spill")
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"pace": Pace("none")},
+        {"pace": Pace(speed=Fraction(2))},
+        {"pace": Pace(max_idle_ns=1)},
+        {"commit_order": True},
+        {"selection": Selection(max_sessions=3)},
+        {"selection": Selection(from_ns=1)},
+        {"allow_statements": frozenset({"kill"})},
+    ],
+)
+def test_what_needs_the_whole_tape_is_refused(more: dict[str, Any], tmp_path: Path) -> None:
+    """Each is a sentence that says what to do; the original pace, or less, and whole sessions pass."""
+    with pytest.raises(InputError, match=r"--follow: not with .*tape cut"):
+        check_follow(options(tmp_path, **more))
+    check_follow(options(tmp_path, selection=Selection(users=("app",)), allow_writes=True))
+
+
+def test_the_start_waits_for_what_is_published_later(tmp_path: Path) -> None:
+    """A capture that has just begun is let go ahead by two parts; one that is ahead, and a start given, are not waited for."""
+    plan = plan_of(tmp_path, [{"statement": "SELECT 1"}])
+    plan.zero_ns = time.time_ns() - 10**9
+    start = late_start(options(tmp_path), plan, Live()).start_at_ns  # type: ignore[arg-type]
+    assert start is not None
+    assert 8 * 10**9 < start - time.time_ns() < 13 * 10**9
+    assert late_start(options(tmp_path, start_at_ns=7), plan, Live()).start_at_ns == 7  # type: ignore[arg-type]
+    plan.zero_ns -= 60 * 10**9
+    assert late_start(options(tmp_path), plan, Live()).start_at_ns is None  # type: ignore[arg-type]
+
+
+def test_silent_sessions_rest_where_quits_are_not_shown(tmp_path: Path) -> None:
+    """Packets show them; a slow log does where it has one."""
+    plan = plan_of(tmp_path, [{"statement": "SELECT 1"}], source="slowlog")
+    assert rest_ns(plan) == REST_NS
+    plan.tape.info["source"] = "packets"
+    assert rest_ns(plan) == 0
+    (tmp_path / "more").mkdir()
+    quits: list[dict[str, Any]] = [{"statement": "SELECT 1"}, {"command": "quit", "statement": None}]
+    assert rest_ns(plan_of(tmp_path / "more", quits, source="slowlog")) == 0
+
+
+def test_a_run_says_first_what_it_followed() -> None:
+    """How far the tape was and is; what was lost, and which sessions rested, stands below, and makes the run partial."""
+    counts = {"sessions_rested": 0, "sessions_reopened": 0}
+    assert follow_lines({"follow": None}) == []
+    (line,) = follow_lines({"follow": STORY, "accounting": counts})
+    assert "was under way: it had 5 events until" in line
+    assert "followed to 50 events until" in line
+    assert line.endswith("with which the capture ended")
+    assert follow_problem(STORY) is None
+    lost = {**STORY, "lost": 7, "ended": None}
+    lines = follow_lines({"follow": lost, "accounting": {**counts, "sessions_rested": 3}})
+    assert lines[0].endswith("its capture goes on")
+    assert lines[1] == "  LOST: 7 events were dropped by --keep before they could be taken"
+    assert "3 times" in lines[2]
+    assert "killed" in (follow_problem({**STORY, "ended": "killed"}) or "")
