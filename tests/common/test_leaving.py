@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of a program: everything that was promised is done, and nothing else."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import atexit, sys, threading, time
+from querytape.common.leaving import leave_at_once
+class Object:
+    def __del__(self): print("taken apart", flush=True)
+def program():
+    global kept
+    kept = Object()
+    atexit.register(print, "atexit has run")
+    threading.Thread(target=lambda: (time.sleep(0.2), print("the thread has ended"))).start()
+    sys.stdout.write("written")
+    {end}
+{before}
+leave_at_once(program)
+"""
+
+
+def ended(end: str, before: str = "", **how: object) -> subprocess.CompletedProcess[str]:
+    """Run a program that ends so."""
+    program = PROGRAM.format(end=end, before=before)
+    return subprocess.run([sys.executable, "-c", program], text=True, **{"capture_output": True, **how})  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("status", [0, 1, 4, 130])
+def test_threads_atexit_and_output_come_first(status: int) -> None:
+    """Threads are joined, atexit is called, what was printed is written, the exit code is right; no object is freed."""
+    done = ended(f"sys.exit({status})")
+    assert done.returncode == status
+    assert done.stdout == "writtenthe thread has ended\natexit has run\n"
+
+
+def test_pythons_own_end_where_there_is_more_to_say() -> None:
+    """A traceback, a sentence in SystemExit and a profiler have Python's own end."""
+    assert "ZeroDivisionError" in ended("1 / 0").stderr
+    said = ended("sys.exit('a sentence')")
+    assert (said.returncode, said.stderr) == (1, "a sentence\n")
+    told = "import os\nos._exit = lambda status: print('left at once', status)\n"
+    assert "left at once 0" in ended("sys.exit(0)", before=told).stdout
+    for watch in ("setprofile", "settrace"):
+        assert "left at once" not in ended("sys.exit(0)", before=f"{told}sys.{watch}(lambda *_: None)").stdout
+
+
+def test_what_cannot_be_printed_is_an_error() -> None:
+    """A full disk under standard output is the exit code that Python has for it."""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    with Path("/dev/full").open("w") as full:
+        done = ended("sys.exit(0)", capture_output=False, stdout=full, stderr=subprocess.PIPE, env=buffered)
+    assert done.returncode == 120
+    assert "No space left" in done.stderr
+
+
+def test_a_command_ends_so() -> None:
+    """`python -m querytape` and the installed command leave at once: a module's objects are not freed."""
+    code = (
+        "import sys\nclass Object:\n    def __del__(self): print('taken apart', flush=True)\nkept = Object()\n"
+        "sys.argv = ['querytape', '--version']\nfrom querytape.__main__ import main\nmain()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "version" in done.stdout
+    assert "taken apart" not in done.stdout
