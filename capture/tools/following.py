@@ -24,7 +24,8 @@ from ...schemas import Folder, open_folder
 from ..finish import finish
 from ..publishing import dropped_warnings
 from ..source import PART_EVERY_NS, TapeWarning
-from ..tape_writer import new_tape, open_storage
+from ..storage import open_storage
+from ..tape_writer import new_tape
 from .snapshot import ROOM, published, take
 
 POLL_S = 0.2
