@@ -2,10 +2,11 @@
 """Correct p-values for false discoveries over many digests.
 
 A digest's test asks whether it is beyond the margin. Most digests are well inside: their p-values are near 1, and a
-correction that counts them all as if they lay on the margin costs what it should find. Those above about a half are
-left out, and the others are doubled: what a digest on the margin does below a half is then as likely as before (Zhao,
-Small and Su 2019; Ellis, Pecanka and Goeman 2020). Where nothing is known well, half of all digests stay and the
-correction is the same as ever.
+correction that counts them all as if they lay on the margin costs what it should find. Those above a half are left
+out, and the others are doubled: what a digest on the margin does below a half is then as likely as before (Zhao, Small
+and Su 2019; Ellis, Pecanka and Goeman 2020). Where nothing is known well, half of all digests stay and the correction
+is the same as ever. Exact tests of few pairs all stay, and none is doubled: their p-values come in steps, and the
+smallest that five pairs reach is 0.031.
 
 What stays is corrected after Benjamini and Hochberg (1995), weighted by the time at stake (Genovese, Roeder and
 Wasserman 2006), so that thousands of light digests do not drown the heavy few.
@@ -16,19 +17,20 @@ from collections.abc import Sequence
 import numpy as np
 
 HALF = 0.5
-STAYS = 0.55  # p-values of exact tests come in steps: at least half of those on the margin have to stay
 EVEN_SHARE = 0.5  # of the weight of the correction is the same for each digest, the rest goes by time
 
 
-def discoveries(p_values: Sequence[float], tells: Sequence[bool], times: Sequence[float]) -> list[float]:
-    """Return corrected p-values. `times`: the time at stake.
+def discoveries(
+    p_values: Sequence[float], tells: Sequence[bool], times: Sequence[float], few: Sequence[bool]
+) -> list[float]:
+    """Return corrected p-values. `times`: the time at stake; `few`: tested exactly.
 
     `tells`: whether anything else that has to hold does; what may not be called counts in the correction all the same.
     """
-    p = np.asarray(p_values, np.float64)
-    stays = np.flatnonzero(p <= STAYS)
+    p, limits = np.asarray(p_values, np.float64), np.where(np.asarray(few, np.bool_), 1.0, HALF)
+    stays = np.flatnonzero(p <= limits)
     result = np.ones(len(p))
-    doubled = np.where(np.asarray(tells, np.bool_), p / HALF, 1.0)[stays]
+    doubled = np.where(np.asarray(tells, np.bool_), p / limits, 1.0)[stays]
     result[stays] = corrected(doubled.tolist(), weights_of(np.asarray(times, np.float64)[stays].tolist()))
     return [float(value) for value in result]
 

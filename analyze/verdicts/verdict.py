@@ -214,7 +214,9 @@ def _difference(pair: dict[str, Any], middle: Test) -> float:
 def _corrected(cases: list[Case], word: str, test: str, rounds_p: float, seen: bool) -> list[float]:
     """Return the p of the blocks' test, corrected, where the rounds agree: an effect is beyond both variances."""
     found = [_p(case, word, test, rounds_p, seen) for case in cases]
-    return discoveries([p for p, _ in found], [tells for _, tells in found], [case.time_ns for case in cases])
+    few = [case.exact is not None and test == MIDDLE for case in cases]
+    times = [case.time_ns for case in cases]
+    return discoveries([p for p, _ in found], [tells for _, tells in found], times, few)
 
 
 def _p(case: Case, word: str, test: str, rounds_p: float, seen: bool) -> tuple[float, bool]:

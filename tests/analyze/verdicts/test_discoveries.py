@@ -6,7 +6,6 @@ import random
 import numpy as np
 import pytest
 from querytape.analyze.verdicts.discoveries import corrected, discoveries, weights_of
-from querytape.analyze.verdicts.exact import exact_test
 from scipy import stats
 
 
@@ -17,27 +16,27 @@ def test_false_discoveries_are_corrected_as_scipy_does() -> None:
         found = [rng.choice([rng.random(), rng.random() ** 6, 1.0, 0.0, 0.25]) for _ in range(n)]
         assert np.allclose(corrected(found), stats.false_discovery_control(found, method="bh"))
     assert corrected([]) == []
-    assert discoveries([], [], []) == []
+    assert discoveries([], [], [], []) == []
 
 
 @pytest.mark.parametrize("inside", [0, 1, 19, 10_000])
 def test_digests_far_inside_the_margin_cost_nothing(inside: int) -> None:
     """However many there are, the one that is beyond counts twice its p."""
-    found = discoveries([0.02] + [0.9] * inside, [True] * (inside + 1), [1.0] * (inside + 1))
+    found = discoveries([0.02] + [0.9] * inside, [True] * (inside + 1), [1.0] * (inside + 1), [False] * (inside + 1))
     assert found == pytest.approx([0.04] + [1.0] * inside)
 
 
 def test_what_may_not_be_called_counts_all_the_same() -> None:
     """A small p that the rounds do not confirm is one more test, and no discovery."""
-    alone = discoveries([0.01, 0.9], [True, True], [1.0, 1.0])
-    beside = discoveries([0.01, 0.001], [True, False], [1.0, 1.0])
+    alone = discoveries([0.01, 0.9], [True, True], [1.0, 1.0], [False] * 2)
+    beside = discoveries([0.01, 0.001], [True, False], [1.0, 1.0], [False] * 2)
     assert alone == pytest.approx([0.02, 1.0])
     assert beside == pytest.approx([0.04, 1.0])
 
 
 def test_half_of_the_weight_goes_by_time() -> None:
     """Of what stays: the heavy one is found, the light one of the same p is not."""
-    heavy, light, _ = discoveries([0.03, 0.03, 0.99], [True] * 3, [99.0, 1.0, 10_000.0])
+    heavy, light, _ = discoveries([0.03, 0.03, 0.99], [True] * 3, [99.0, 1.0, 10_000.0], [False] * 3)
     assert heavy < 0.1 < light
     assert weights_of([99.0, 1.0]) == pytest.approx([1.49, 0.51])
     assert weights_of([0.0, 0.0]) == [1.0, 1.0]
@@ -50,15 +49,14 @@ def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside
     wrong = 0
     for _ in range(2000):
         z = chance.normal(size=digests) - np.where(np.arange(digests) < inside, 4.0, 0.0)
-        wrong += min(discoveries(stats.norm.sf(z).tolist(), [True] * digests, [1.0] * digests)) <= 0.1
+        wrong += (
+            min(discoveries(stats.norm.sf(z).tolist(), [True] * digests, [1.0] * digests, [False] * digests)) <= 0.1
+        )
     assert wrong / 2000 <= 0.12
 
 
-def test_p_values_in_steps_are_no_more_often_wrong() -> None:
-    """The exact test of seven pairs reaches 0.53 and 0.47, not a half."""
-    chance = np.random.default_rng(7)
-    wrong = 0
-    for _ in range(2000):
-        p = [exact_test(chance.normal(0.0953, 0.3, 7), np.arange(7), 0.0953).p_above for _ in range(5)]
-        wrong += min(discoveries(p, [True] * 5, [1.0] * 5)) <= 0.1
-    assert wrong / 2000 <= 0.12
+def test_exact_tests_all_stay() -> None:
+    """None is doubled: of five pairs that all agree, 0.031, nothing would be left to weigh by time."""
+    found = discoveries([0.031] + [0.9] * 19, [True] * 20, [0.5] + [0.5 / 19] * 19, [True] * 20)
+    assert found == pytest.approx([20 * 0.031 / (0.5 + 0.5 * 20 * 0.5)] + [1.0] * 19)
+    assert discoveries([0.031, 0.9], [True] * 2, [1.0] * 2, [True, False]) == pytest.approx([0.031, 1.0])
