@@ -65,7 +65,7 @@ class Workshop:
     def __init__(self, checkout: Path, folder: Path, base: Base | None) -> None:
         self.root, self.folder, self.base = folder / "querytape", folder, base
         self.sound: set[str] = set()
-        ignore = shutil.ignore_patterns(*SKIPPED, "__pycache__", "build-*", ".*_cache")
+        ignore = shutil.ignore_patterns(*SKIPPED, "build-*", ".*_cache")  # what is compiled stays: times are kept
         shutil.copytree(checkout, self.root, ignore=ignore, symlinks=True)
         self.extension = next(self.root.glob("native/_querytape*.so"))
         self.original = self.extension.read_bytes()

@@ -53,8 +53,49 @@ static void unknown_values_are_null_and_rows_sorted(void)
     qt_event_batch_free(&b);
 }
 
+/* Times that are assigned when the batch is whole, of as many rows as there is room for, and of one more or less. */
+static void times_come_late(void)
+{
+    static const int64_t ROWS[] = {0, 1, 63, 64, 65, 4095, 4096, 4097, 8192};
+    struct qt_event_batch b;
+    CHECK_INT(qt_event_batch_init(&b), 0);
+    for (size_t k = 0; k < sizeof ROWS / sizeof *ROWS; k++) {
+        int64_t n = ROWS[k], first, last;
+        struct ArrowArray out;
+        for (int64_t i = 0; i < n; i++) {
+            struct qt_event_row e = qt_event_unknown;
+            struct qt_event_time t = {.start_ns = 1000 + 10 * (n - i), .duration_ns = i % 3 ? 7 : -1, .flags = i % 2};
+            e.session = 1;
+            e.seq = i;
+            e.command = "query";
+            e.precision_ns = 1000;
+            e.duration_ns = i % 3 ? 1 : -1;
+            CHECK_INT(qt_event_batch_add(&b, &e, &t), 0);
+        }
+        qt_event_batch_take_times(&b);
+        qt_event_batch_find_range(&b, &first, &last);
+        CHECK(first == (n > 0 ? 1010 : INT64_MAX));
+        CHECK(last == (n > 0 ? 1000 + 10 * n : INT64_MIN)); /* the first has no duration, and begins after the others */
+        CHECK_INT(qt_event_batch_finish(&b, &out, NULL), QT_OK);
+        CHECK_INT(out.length, n);
+        const int64_t *start = out.children[column("start_ns")]->buffers[1];
+        const int64_t *duration = out.children[column("duration_ns")]->buffers[1];
+        const int64_t *flags = out.children[column("flags")]->buffers[1];
+        for (int64_t at = 0; at < n; at++) { /* sorted by their times: the last that was added is the first */
+            int64_t i = n - 1 - at;
+            CHECK_INT(start[at], 1000 + 10 * (n - i));
+            CHECK(i % 3 == 0 || duration[at] == 7);
+            CHECK_INT(flags[at], i % 2);
+        }
+        CHECK_INT(out.children[column("duration_ns")]->null_count, (n + 2) / 3);
+        out.release(&out);
+    }
+    qt_event_batch_free(&b);
+}
+
 int main(void)
 {
     RUN(unknown_values_are_null_and_rows_sorted);
+    RUN(times_come_late);
     return 0;
 }

@@ -64,6 +64,30 @@ def test_pipelined_commands_get_their_own_answers(tmp_path: Path) -> None:
     assert problems == []
 
 
+@pytest.mark.parametrize(
+    ("sent", "unanswered"),
+    [
+        ([packet(0, b"")], 0),
+        ([packet(3, b"\3SELECT 0")], 0),
+        ([query(b"SELECT 2")] * 1025, 1024),  # so many are kept without an answer, and no more
+        ([query(b"SELECT 2")] * 1024, None),
+    ],
+    ids=["empty", "another sequence", "too many", "many"],
+)
+def test_what_is_no_command(tmp_path: Path, sent: list[bytes], unanswered: int | None) -> None:
+    """It is a problem, what waits for an answer has none, and the next command is understood again."""
+    dialogue = Dialogue().logged_in().ask(b"SELECT 1", rows([b"1"])).say(CLIENT, b"".join(sent))
+    dialogue.say(SERVER, rows([b"2"]) * (len(sent) if len(sent) > 1 else 0))
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.ask(b"SELECT 3", rows([b"3"])).close()]))
+    assert [e["statement"] for e in found if e["rows_sent"] == 1 and e["statement"] != b"SELECT 2"] == [
+        b"SELECT 1",
+        b"SELECT 3",
+    ]
+    answered = [e["rows_sent"] == 1 for e in found if e["statement"] == b"SELECT 2"]
+    assert answered == ([True] * len(sent) if unanswered is None else [False] * unanswered)
+    assert problems == ([] if unanswered is None else ["not_a_command"])
+
+
 def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:
     """None, one string, one number and one NULL: the SQL is what stands behind them."""
     caps = MYSQL_CAPS | QUERY_ATTRIBUTES

@@ -20,7 +20,7 @@ CATALOG = Catalog(frozenset({"v"}))
 def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) -> dict[str, Any]:
     """Return an event; its class follows from its first word."""
     word = sql.split()[0].lower()
-    kinds = {"select": "read", "begin": "transaction", "commit": "transaction", "create": "ddl"}
+    kinds = {"select": "read", "begin": "transaction", "commit": "transaction", "create": "ddl", "start": "transaction"}
     return {
         "session": session,
         "start_ns": T0 + start_ms * MS,
@@ -99,7 +99,7 @@ def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
 
 
 def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
-    """A CALL, or a view, waits for every commit; everyone waits for what a CALL committed."""
+    """A CALL, a view or a snapshot waits for every commit; everyone waits for what a CALL committed."""
     found = waits(
         tmp_path,
         [
@@ -108,11 +108,12 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
             event(2, 4, 5, "call p()"),
             event(3, 6, 7, "select * from c"),
             event(3, 8, 9, "select * from v"),
+            event(4, 10, 11, "start transaction with consistent snapshot"),
         ],
     )
     assert found[2] is not None
     assert found[2].split(";")[0] == "0:2"
-    assert found[3:] == ["3:1", "0:3"]
+    assert found[3:] == ["3:1", "0:3", "0:3"]
 
 
 def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:
