@@ -70,6 +70,14 @@ ROOMS = {
             ),
         ),
         Part(
+            ("native/reader/follow.c", "native/reader/log_following.c"),
+            (
+                "tests/capture/test_following.py",
+                "tests/native/bindings/test_reader.py",
+                f"{SOURCES}/test_logs_golden.py",
+            ),
+        ),
+        Part(
             ("native/reader/*.c",),
             (
                 f"{SOURCES}/test_logs_golden.py",

@@ -20,7 +20,9 @@ from ...helpers.dialogue import (
     column,
     eof,
     err,
+    greeting,
     lenenc,
+    login,
     ok,
     packet,
     query,
@@ -86,6 +88,17 @@ def test_what_is_no_command(tmp_path: Path, sent: list[bytes], unanswered: int |
     answered = [e["rows_sent"] == 1 for e in found if e["statement"] == b"SELECT 2"]
     assert answered == ([True] * len(sent) if unanswered is None else [False] * unanswered)
     assert problems == ([] if unanswered is None else ["not_a_command"])
+
+
+@pytest.mark.parametrize("switched", [False, True])
+def test_the_answer_to_a_login_has_all_its_packets(tmp_path: Path, switched: bool) -> None:
+    """Its bytes are those of another way to log in that was asked for, too; the greeting came before."""
+    dialogue = Dialogue().open().say(SERVER, greeting(MYSQL_CAPS)).say(CLIENT, login(MYSQL_CAPS))
+    ask, done = packet(2, b"\xfemysql_native_password\0" + b"salt" * 5 + b"\0"), ok(4 if switched else 2)
+    if switched:
+        dialogue.say(SERVER, ask).say(CLIENT, packet(3, bytes(20)))
+    found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue.say(SERVER, done).close()]))
+    assert (found[0]["command"], found[0]["bytes_sent"]) == ("connect", len(ask) * switched + len(done))
 
 
 def test_query_attributes_are_not_part_of_the_statement(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_slowlog
-from querytape.native.bindings.statements import Normalizer
+from querytape.native.bindings.statements import MODES, Mode, Normalizer
 from querytape.schemas import FLAGS
 
 from tests.helpers.dialogue import (
@@ -220,5 +220,23 @@ def test_every_word_for_a_secret(word: str) -> None:
 def test_a_secret_whose_quote_a_backslash_ends(statement: bytes) -> None:
     """Under NO_BACKSLASH_ESCAPES the literal ends at the quote behind the backslash: both ways to read are redacted."""
     redacted = Normalizer().normalize(statement).redacted
+    assert redacted is not None
+    assert b"hidden" not in redacted
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        b'ALTER USER a IDENTIFIED BY "hidden"',
+        b'SET PASSWORD FOR a = "hidden"',
+        b"SELECT \"hidden\", SHA2('x', 256)",
+        b'CREATE USER "x"@"hidden" IDENTIFIED BY "hidden"',
+        b'SELECT "hidden" /* password=x */',
+    ],
+)
+def test_a_secret_in_double_quotes(statement: bytes, mode: Mode) -> None:
+    """Of a statement that holds a secret, where they quote names in this session as well: logs hold what failed."""
+    redacted = Normalizer().normalize(statement, mode).redacted
     assert redacted is not None
     assert b"hidden" not in redacted

@@ -20,7 +20,15 @@ CATALOG = Catalog(frozenset({"v"}))
 def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) -> dict[str, Any]:
     """Return an event; its class follows from its first word."""
     word = sql.split()[0].lower()
-    kinds = {"select": "read", "begin": "transaction", "commit": "transaction", "create": "ddl", "start": "transaction"}
+    kinds = {
+        "select": "read",
+        "begin": "transaction",
+        "commit": "transaction",
+        "create": "ddl",
+        "start": "transaction",
+        "analyze": "admin",
+        "lock": "session",
+    }
     return {
         "session": session,
         "start_ns": T0 + start_ms * MS,

@@ -85,3 +85,11 @@ def test_commits_are_numbered_by_their_moment(tmp_path: Path, seed: int) -> None
     found = sorted([by_number[n] for n in sorted(by_number)] for by_number in numbered.values())
     assert found == sorted(moments(events).values())
     assert all(sorted(by_number) == list(range(1, len(by_number) + 1)) for by_number in numbered.values())
+
+
+def test_what_ends_a_transaction_and_writes_nothing(tmp_path: Path) -> None:
+    """It is no commit on the tables that it names; DDL is one."""
+    texts = ["analyze table a", "lock tables a read", "create table a (i int)", "select * from a"]
+    found = waits(tmp_path, [event(n, 10 * n, 10 * n + 1, text) for n, text in enumerate(texts, 1)])
+    assert [str(text or "").partition(";")[2] for text in found] == ["", "", "6:1", ""]
+    assert found[3] == "6:1"
