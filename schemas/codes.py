@@ -32,7 +32,7 @@ DANGERS = {
     "plugins": 8,  # INSTALL / UNINSTALL, CREATE FUNCTION ... SONAME, CREATE SERVER, CLONE
     "flush": 9,  # FLUSH, RESET QUERY CACHE
     "table_maintenance": 10,  # ANALYZE, OPTIMIZE, REPAIR, CHECK TABLE, CACHE INDEX
-    "instance": 11,  # ALTER INSTANCE, LOCK INSTANCE, BACKUP, CREATE TABLESPACE, resource groups
+    "instance": 11,  # ALTER INSTANCE, LOCK INSTANCE, BACKUP, CREATE TABLESPACE, resource groups, sys_exec()
     "set_session_unsafe": 12,  # SET SESSION sql_log_bin, TRANSACTION READ WRITE, ...: undoes what keeps a replay safe
     "lock_tables": 13,  # LOCK TABLES
 }

@@ -7,10 +7,20 @@
 
 static const char *const READ_WRITE[] = {"transaction_read_only", "tx_read_only", NULL};
 
-static const char *const UNSAFE[] = {"sql_log_bin",         "sql_log_off",       "wsrep_on",
-                                     "binlog_format",       "pseudo_slave_mode", "pseudo_replica_mode",
-                                     "pseudo_thread_id",    "skip_replication",  "debug",
-                                     "session_track_gtids", "binlog_row_image",  NULL};
+static const char *const UNSAFE[] = {"sql_log_bin",
+                                     "sql_log_off",
+                                     "wsrep_on",
+                                     "binlog_format",
+                                     "pseudo_slave_mode",
+                                     "pseudo_replica_mode",
+                                     "pseudo_thread_id",
+                                     "skip_replication",
+                                     "debug",
+                                     "debug_dbug",
+                                     "debug_sync",
+                                     "session_track_gtids",
+                                     "binlog_row_image",
+                                     NULL};
 
 static const char *const REPLICATION[] = {"gtid_next",
                                           "gtid_domain_id",

@@ -8,6 +8,7 @@
 #include "sql/actions.h"
 #include "sql/assign.h"
 #include "sql/secrets.h"
+#include "sql/server_functions.h"
 #include "sql/statement_class.h"
 
 void qt_classify_begin(struct qt_classifier *c)
@@ -56,7 +57,9 @@ static void merge_dangers_seen(struct qt_classifier *c)
         int danger;
     } each[] = {{QT_SEEN_LOAD_FILE, QT_DANGER_LOAD_DATA},
                 {QT_SEEN_INTO_FILE, QT_DANGER_INTO_FILE},
-                {QT_SEEN_UNSAFE, QT_DANGER_SET_SESSION_UNSAFE}};
+                {QT_SEEN_UNSAFE, QT_DANGER_SET_SESSION_UNSAFE},
+                {QT_SEEN_ACTS_ON_REPLICATION, QT_DANGER_REPLICATION},
+                {QT_SEEN_ACTS_ON_INSTANCE, QT_DANGER_INSTANCE}};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
         if (c->seen & each[i].seen)
             merge(c, (struct qt_statement_class){QT_CLASS_READ, each[i].danger});
@@ -189,6 +192,8 @@ static void first_word(struct qt_classifier *c, int k)
 static void word(struct qt_classifier *c, const struct qt_token *t)
 {
     int k = t->kind == QT_T_WORD ? t->keyword : QT_K_NONE;
+    c->word = t->p;
+    c->word_len = t->len;
     if (c->n_words == 0 && !c->odd)
         first_word(c, k);
     else if (c->left)
@@ -272,10 +277,23 @@ static void semicolon(struct qt_classifier *c)
     c->depth = c->base = 0;
 }
 
-static void open_parenthesis(struct qt_classifier *c)
+/* name( of a name that is no keyword. */
+static void call_named(struct qt_classifier *c, const char *name, size_t len)
+{
+    struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len};
+    int danger = qt_server_function(&t);
+    if (danger == QT_DANGER_REPLICATION)
+        c->seen |= QT_SEEN_ACTS_ON_REPLICATION;
+    else if (danger != QT_DANGER_NONE)
+        c->seen |= QT_SEEN_ACTS_ON_INSTANCE;
+}
+
+static void open_parenthesis(struct qt_classifier *c, size_t name_len)
 {
     if (c->previous != QT_K_NONE)
         call(c);
+    else if (name_len > 0)
+        call_named(c, c->word, name_len);
     c->opened = c->previous;
     c->depth++;
     c->previous = QT_K_NONE;
@@ -318,7 +336,9 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         return;
     }
     int opened = c->opened;
+    size_t name_len = c->word_len;
     c->opened = QT_K_NONE;
+    c->word_len = 0;
     if (c->awaits)
         qt_actions_autocommit(c, t);
     switch (t->kind) {
@@ -327,7 +347,7 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         word(c, t);
         return;
     case QT_T_OPEN:
-        open_parenthesis(c);
+        open_parenthesis(c, name_len);
         return;
     case QT_T_CLOSE:
         close_parenthesis(c, opened);
@@ -352,8 +372,7 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         string(c, t);
         break;
     case QT_T_NUMBER:
-        if (c->cipher_depth > 0 && t->len > 1 && qt_lower(t->p[1]) == 'x')
-            c->secret = 1;
+        c->secret |= c->cipher_depth > 0 && t->len > 1 && qt_lower(t->p[1]) == 'x';
         break;
     case QT_T_VARIABLE:
         variable(c, t);

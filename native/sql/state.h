@@ -22,8 +22,10 @@ enum qt_seen {
     QT_SEEN_ANALYZE = 256,
     QT_SEEN_CHAIN = 512,
     QT_SEEN_READ_LOCK = 1024,
-    QT_SEEN_VARIABLE = 2048,  /* a user's variable is read, or an account named */
-    QT_SEEN_READ_WRITE = 4096 /* ends a session's read-only mode */
+    QT_SEEN_VARIABLE = 2048,            /* a user's variable is read, or an account named */
+    QT_SEEN_READ_WRITE = 4096,          /* ends a session's read-only mode */
+    QT_SEEN_ACTS_ON_REPLICATION = 8192, /* calls a function that does */
+    QT_SEEN_ACTS_ON_INSTANCE = 16384
 };
 
 enum qt_scope { QT_SCOPE_SESSION, QT_SCOPE_GLOBAL, QT_SCOPE_ONE_GLOBAL }; /* SET GLOBAL a, b; SET @@global.a, b */
@@ -54,6 +56,8 @@ struct qt_classifier {
     int64_t depth, base;  /* parentheses open now, and before the first word */
     int64_t cipher_depth; /* inside the arguments of a function that takes a key; 0 = not */
     struct qt_token name; /* SET: the variable being assigned */
+    const char *word;     /* the token before, where that is a word or a quoted name */
+    size_t word_len;      /* else 0 */
     /* of all of them */
     int klass, danger;    /* klass -1 = nothing yet */
     uint32_t dangers;     /* of all its statements: 1 << enum qt_danger */

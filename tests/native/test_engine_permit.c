@@ -59,6 +59,13 @@ static void reads_only(void)
         "EXECUTE s",
         "EXECUTE IMMEDIATE 'DELETE FROM t'",
         "CALL p()",
+        "SELECT group_replication_set_as_primary('x')",
+        "SELECT 1 WHERE `asynchronous_connection_failover_reset` () = 'x'",
+        "SELECT IF(1, Keyring_Key_Remove /* x */ ('x'), 0)",
+        "DO audit_log_rotate()",
+        "SELECT '\\', \"sys_exec\"('x') -- '",
+        "SELECT a FROM (SELECT sys_eval('x') AS a) AS t",
+        "SET SESSION debug_sync = 'x'",
         "KILL 5",
         "FROBNICATE",
         /* under NO_BACKSLASH_ESCAPES */
