@@ -244,7 +244,8 @@ def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Cont
         info = capture(original.datadir / LOGS[log], tape, source).info
         assert info["counts"]["problems"] == 0, info["problems"]
         got = ran_on_tape(tape, threads)
-        assert {thread: list(not_equal(want[thread], got[thread])) for thread in want} == {t: [] for t in want}, source
+        ran_there = {t: texts if source == "general" else without_execute(texts) for t, texts in want.items()}
+        assert {t: list(not_equal(texts, got[t])) for t, texts in ran_there.items()} == {t: [] for t in want}, source
         fresh(target)
         summary = replay(tape, options(target, tmp_path / f"{source}.run", commit_order=True))
         accounting(summary)
@@ -255,6 +256,11 @@ def compare_logs(original: Server, target: Server, tmp_path: Path, threads: Cont
         for table in set(TABLES) - {"loaded"}:
             if not skipped.get("placeholder"):
                 assert found[table] == expected[table], (source, table)
+
+
+def without_execute(statements: list[bytes]) -> list[bytes]:
+    """Return what a slow log has of them: in place of an EXECUTE that is sent as text, the statement that it ran."""
+    return [text for text in statements if not text.upper().startswith(b"EXECUTE ")]
 
 
 def not_equal(want: list[bytes], got: list[bytes]) -> Iterator[str]:
