@@ -10,7 +10,7 @@ import duckdb
 from ..common.duck import load_sql, sql_files, sql_text, write_parquet
 from ..common.errors import InputError
 from ..common.files import file_entry, write_json
-from ..native.bindings.statements import MODES, Mode, Normalizer
+from ..native.bindings.statements import Normalizer
 from ..schemas import Folder, columns, select_list
 from .binlog_position import without_late_position
 from .completeness import completeness
@@ -96,7 +96,7 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> i
         cursor.execute("SELECT digest, sample FROM digest_samples")
         while rows := cursor.fetchmany(max(1, min(DIGESTS_AT_ONCE, SAMPLE_BYTES_AT_ONCE // (largest + 1)))):
             names = [digest for digest, _ in rows]
-            modes = [_mode_of(normalizer, digest, bytes(sample)) for digest, sample in rows]
+            modes = [normalizer.mode_of(digest, bytes(sample)) for digest, sample in rows]
             statements = [normalizer.normalize(bytes(s), mode) for (_, s), mode in zip(rows, modes, strict=True)]
             found = (normalizer.names(bytes(s), mode) for (_, s), mode in zip(rows, modes, strict=True))
             tables, calls = zip(*found, strict=True)
@@ -147,15 +147,6 @@ def known_columns(con: duckdb.DuckDBPyConnection) -> list[str]:
     counted = ", ".join(f'count("{name}")' for name in names)
     row = con.execute(f"SELECT {counted} FROM events").fetchall()[0]
     return [name for name, n in zip(names, row, strict=True) if n]
-
-
-def _mode_of(normalizer: Normalizer, digest: str, sample: bytes) -> Mode | None:
-    """Return how the session had the sample read that gave it this digest; None = by default, or not found."""
-    if b"\\" not in sample and b'"' not in sample and b"`" not in sample:
-        return None
-    if normalizer.normalize(sample).digest == digest:
-        return None
-    return next((mode for mode in MODES if normalizer.normalize(sample, mode).digest == digest), None)
 
 
 def _names(table: str) -> set[str]:

@@ -142,6 +142,9 @@ void qt_session_mode_follow(struct qt_normalizer *, struct qt_session_mode *, co
                             int32_t outcome);
 /* The session logged in with this collation's number. */
 void qt_session_mode_login(struct qt_session_mode *, int64_t collation, const char *server_version);
+/* How the session had this text read that gave it this digest, by default before other ways; all 0 where none does. */
+void qt_session_mode_of_digest(struct qt_normalizer *, uint64_t digest, const char *sql, size_t len,
+                               struct qt_session_mode *out);
 /* Which tables a statement names and what it calls: names in lower case with or without their schema, each with a NUL
  * behind it; a part that is no plain identifier in its back quotes. Holds until the next call. */
 struct qt_statement_names {
@@ -159,9 +162,10 @@ size_t qt_placeholders(const char *sql, size_t len, int32_t reading, size_t *off
 
 /* ---- the grammar of statements (grammar/stream.c) ----------------------------------------------------------- */
 
-/* Statements (id BIGINT, statement BLOB, with 64-bit offsets) as rows of tables, columns by role and joins: stream.c
- * has the columns. `only_values`: only the values that tell which rows are written or locked, those of params BLOB, the
- * third column then, too. Reads `in` once; it stays the caller's to release. */
+/* Statements (id BIGINT, statement BLOB, digest VARCHAR, with 64-bit offsets) as rows of tables, columns by role and
+ * joins: stream.c has the columns. Each is read as the session read it that gave it its digest. `only_values`: only the
+ * values that tell which rows are written or locked, those of params BLOB, the fourth column then, too. Reads `in`
+ * once; it stays the caller's to release. */
 int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct ArrowArrayStream *out, struct qt_error *);
 
 /* ---- pseudonyms (sql/pseudonyms.h) ------------------------------------------------------------------------------ */

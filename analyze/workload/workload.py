@@ -8,17 +8,19 @@ from ..database import WORKLOAD, AnalysisDatabase, Row
 
 # The text of each digest that is parsed: its sample, or the normalised text where the tape has no whole sample.
 TEXTS = """
-    SELECT {number} AS id, CASE WHEN octet_length(sample) = sample_bytes THEN sample ELSE encode(normalized) END AS text
+    SELECT {number} AS id,
+        CASE WHEN octet_length(sample) = sample_bytes THEN sample ELSE encode(normalized) END AS text,
+        digest
     FROM {digests}
 """
 NUMBER = "row_number() OVER (ORDER BY digest)"
 # The statements that write or lock rows by values: those of digests that have such a condition.
 KEYS = """
-    SELECT session * 2147483648 + seq AS id, statement, NULL::BLOB AS params
+    SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
     FROM {events}
     WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
     UNION ALL
-    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.params
+    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.digest, e.params
     FROM {events} AS e
     LEFT JOIN (
         SELECT session, stmt, any_value(statement) AS statement
@@ -62,7 +64,7 @@ def _find_keys(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
 
 
 def _parse(database: AnalysisDatabase, query: str, table: str, memory: str, *, only_values: bool = False) -> None:
-    """Parse the statements of a query (id, text) into a table, through a connection of its own: streams, no rows."""
+    """Parse the statements of a query (id, text, digest) into a table, by a connection of its own: streams, no rows."""
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
         stream = parse_statements(reading.sql(query), only_values=only_values)
         database.con.register("parsed_stream", stream)

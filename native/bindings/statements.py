@@ -31,9 +31,6 @@ class Mode:
     known: int = 0  # 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set
 
 
-MODES = tuple(Mode(reading, charset, 7) for charset in range(4) for reading in range(4))
-
-
 class Normalizer:
     """Normalises one statement after the other; one thread at a time."""
 
@@ -72,6 +69,12 @@ class Normalizer:
         """Return the mode of a session that executed `sql`. `outcome`: 1 = it succeeded, 0 = unknown, -1 = failed."""
         own = _native(mode)
         lib.qt_session_mode_follow(self._normalizer, own, ffi.from_buffer(sql), len(sql), outcome)
+        return Mode(own.reading, own.charset, own.known)
+
+    def mode_of(self, digest: str, sql: bytes) -> Mode:
+        """Return how the session had `sql` read that gave it this digest: by default, where that may be."""
+        own = _native(Mode())
+        lib.qt_session_mode_of_digest(self._normalizer, int(digest, 16), ffi.from_buffer(sql), len(sql), own)
         return Mode(own.reading, own.charset, own.known)
 
 

@@ -255,7 +255,8 @@ void qt_grammar_free(struct qt_grammar *g)
         qt_bytes_free(all[i]);
 }
 
-enum qt_parsed qt_parse(struct qt_grammar *g, const struct qt_keywords *keywords, const char *sql, size_t len)
+enum qt_parsed qt_parse(struct qt_grammar *g, const struct qt_keywords *keywords, struct qt_session_mode mode,
+                        const char *sql, size_t len)
 {
     struct qt_grammar_lists *l = &g->lists;
     l->tables.len = l->columns.len = l->items.len = l->scopes.len = l->ctes.len = 0;
@@ -265,6 +266,8 @@ enum qt_parsed qt_parse(struct qt_grammar *g, const struct qt_keywords *keywords
     g->steps = len * 8 + 1000;
     g->t = (struct qt_token){.p = sql};
     qt_lexer_init(&g->lexer, keywords, sql, len);
+    g->lexer.reading = mode.reading;
+    g->lexer.charset = mode.charset;
     qt_advance(g);
     while (!g->bad && g->t.kind != QT_T_END) {
         if (qt_take_kind(g, QT_T_SEMICOLON))

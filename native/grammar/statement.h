@@ -4,6 +4,7 @@
 #define QT_GRAMMAR_STATEMENT_H
 
 #include "grammar/state.h"
+#include "querytape.h"
 
 enum qt_parsed {
     QT_PARSED,       /* all of it was understood */
@@ -14,7 +15,8 @@ enum qt_parsed {
 
 void qt_grammar_init(struct qt_grammar *, const struct qt_words *);
 void qt_grammar_free(struct qt_grammar *);
-/* Reads a text of one or several statements; its lists hold until the next call. */
-enum qt_parsed qt_parse(struct qt_grammar *, const struct qt_keywords *, const char *sql, size_t len);
+/* Reads a text of one or several statements as a session of this mode does; its lists hold until the next call. */
+enum qt_parsed qt_parse(struct qt_grammar *, const struct qt_keywords *, struct qt_session_mode, const char *sql,
+                        size_t len);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   stream in: id, statement -> parsed -> stream out: a row for each statement, table, column and join
+ *   stream in: id, statement, digest -> parsed -> stream out: a row for each statement, table, column and join
  *   (only_values: the stream in has params as well)
  *
  *   what     tbl    name    role               op          the others
@@ -36,6 +36,7 @@ enum { MAX_KEYS = 16 };
 struct parsed_stream {
     struct qt_words words;
     struct qt_keywords keywords;
+    struct qt_normalizer *normalizer; /* tells by its digest how a statement was read */
     struct qt_grammar grammar;
     struct ArrowArrayStream *in;
     struct qt_rows rows;
@@ -251,10 +252,24 @@ static int key_row(struct parsed_stream *s, int64_t id, size_t table)
     return 0;
 }
 
-static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_t len)
+/* As its session had the statement of this row read. */
+static struct qt_session_mode mode_of(struct parsed_stream *s, int64_t row, const char *sql, size_t len)
+{
+    struct qt_session_mode mode = {0};
+    size_t digits;
+    const char *digest = qt_read_bytes(&s->rows, 2, row, &digits);
+    char hex[17] = "";
+    if (digits == 16) {
+        memcpy(hex, digest, digits);
+        qt_session_mode_of_digest(s->normalizer, strtoull(hex, NULL, 16), sql, len, &mode);
+    }
+    return mode;
+}
+
+static int statement(struct parsed_stream *s, int64_t id, struct qt_session_mode mode, const char *sql, size_t len)
 {
     struct qt_grammar *g = &s->grammar;
-    enum qt_parsed how = qt_parse(g, &s->keywords, sql, len);
+    enum qt_parsed how = qt_parse(g, &s->keywords, mode, sql, len);
     if (how == QT_PARSED_NO_MEMORY)
         return -1;
     if (how == QT_PARSED)
@@ -273,7 +288,7 @@ static int statement(struct parsed_stream *s, int64_t id, const char *sql, size_
 static int next(void *self, struct ArrowArray *out, struct qt_error *err)
 {
     struct parsed_stream *s = self;
-    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, s->only_values ? "lZZ" : "lZ", err);
+    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, s->only_values ? "lZUZ" : "lZU", err);
     s->opened = 1;
     while (code == QT_OK && qt_columns_rows(&s->out) == 0) {
         code = qt_rows_next(&s->rows, err);
@@ -282,8 +297,9 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
         for (int64_t row = 0; row < s->rows.rows; row++) {
             size_t len;
             const char *sql = qt_read_bytes(&s->rows, 1, row, &len);
-            s->params = s->only_values ? qt_read_bytes(&s->rows, 2, row, &s->params_len) : NULL;
-            if (statement(s, qt_read_i64(&s->rows, 0, row), sql == NULL ? "" : sql, len) != 0)
+            sql = sql == NULL ? "" : sql;
+            s->params = s->only_values ? qt_read_bytes(&s->rows, 3, row, &s->params_len) : NULL;
+            if (statement(s, qt_read_i64(&s->rows, 0, row), mode_of(s, row, sql, len), sql, len) != 0)
                 return qt_fail(err, QT_ENOMEM, "out of memory for a statement");
         }
     }
@@ -296,6 +312,7 @@ static void close_stream(void *self)
     qt_rows_close(&s->rows);
     qt_columns_free(&s->out);
     qt_grammar_free(&s->grammar);
+    qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->work);
     free(s);
 }
@@ -306,6 +323,7 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
     struct parsed_stream *s = calloc(1, sizeof *s);
     if (s == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory");
+    s->normalizer = qt_normalizer_new();
     qt_words_init(&s->words);
     qt_keywords_init(&s->keywords);
     qt_grammar_init(&s->grammar, &s->words);
@@ -313,10 +331,13 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
     s->only_values = only_values;
     struct qt_stream_source source = {specs, N_COLUMNS, next, close_stream, s};
     int code = qt_columns_init(&s->out, specs, N_COLUMNS);
+    if (code == QT_OK && s->normalizer == NULL)
+        code = qt_fail(err, QT_ENOMEM, "out of memory");
     if (code == QT_OK)
         code = qt_stream_make(out, &source, err);
     if (code != QT_OK) {
         qt_columns_free(&s->out);
+        qt_normalizer_free(s->normalizer);
         free(s);
     }
     return code;

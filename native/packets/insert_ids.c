@@ -31,14 +31,15 @@ static int is_any(struct qt_span results)
     return 0;
 }
 
-int qt_write_insert_ids(struct qt_bytes *out, struct qt_span text, struct qt_span results, int failed)
+int qt_write_insert_ids(struct qt_bytes *out, struct qt_session_mode mode, struct qt_span text, struct qt_span results,
+                        int failed)
 {
     struct qt_split s = {.room = 0};
     int64_t n = (int64_t)(results.len / 8);
     out->len = 0;
     if (!is_any(results))
         return 0;
-    int code = qt_split_text(&s, text.p, text.len), unknown = 1;
+    int code = qt_split_text(&s, mode, text.p, text.len), unknown = 1;
     if (code == 0 && s.statements >= 0 && (n == s.statements || (failed && n < s.statements))) {
         code = write_all(out, &s, results);
         unknown = 0;

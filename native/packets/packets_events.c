@@ -39,13 +39,15 @@ static int generates_ids(const struct qt_statement *s)
 }
 
 /* The ids of a text of several statements: each one's own. A text that was redacted has other offsets. */
-static int set_insert_ids(struct qt_packets *s, struct qt_event_row *out, const struct qt_decoded_event *e,
-                          const struct qt_statement *what)
+static int set_insert_ids(struct qt_packets *s, struct qt_session_mode mode, struct qt_event_row *out,
+                          const struct qt_decoded_event *e, const struct qt_statement *what)
 {
     out->insert_id = generates_ids(what) ? e->last_insert_id : -1;
     if (e->result_ids.p == NULL)
         return QT_OK;
-    int code = qt_write_insert_ids(&s->insert_ids, e->statement, e->result_ids, e->errno_ > 0);
+    if (what->sets_mode > 1) /* in the middle of the text */
+        mode.known = 0;
+    int code = qt_write_insert_ids(&s->insert_ids, mode, e->statement, e->result_ids, e->errno_ > 0);
     if (code < 0)
         return QT_ENOMEM;
     out->insert_id = -1;
@@ -148,7 +150,7 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
         if (code != QT_OK)
             return code;
         qt_event_set_statement(&out, e->statement, &what);
-        if (set_insert_ids(s, &out, e, &what) != QT_OK)
+        if (set_insert_ids(s, owner->mode, &out, e, &what) != QT_OK)
             return QT_ENOMEM;
         if (what.redacted != NULL) /* what it was given, or what the error quotes, may be what was redacted */
             out.params = out.error = (struct qt_span){NULL, 0};

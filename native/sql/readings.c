@@ -64,8 +64,7 @@ static void with_and_without_versions(struct qt_classifier *c, const struct qt_k
     }
 }
 
-/* A byte above 127 before a backslash or back quote, wherever it is. */
-static int holds_wide(const char *p, size_t len)
+int qt_holds_wide(const char *p, size_t len)
 {
     for (size_t i = 1; i < len; i++)
         if ((p[i] == '\\' || p[i] == '`') && p[i - 1] & 0x80)
@@ -92,7 +91,7 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
 {
     struct qt_session_mode way[QT_MAX_WAYS];
     int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE) || own.charset != QT_NARROW;
-    int mode = ends_differ && memchr(sql, '\\', len) != NULL, wide = ends_differ && holds_wide(sql, len);
+    int mode = ends_differ && memchr(sql, '\\', len) != NULL, wide = ends_differ && qt_holds_wide(sql, len);
     int ansi = first->saw & QT_SAW_DOUBLE || (ends_differ && memchr(sql, '"', len) != NULL);
     if (first->saw_version) {
         struct qt_lexer how = {.reading = own.reading, .charset = own.charset, .skip_versions = 1};

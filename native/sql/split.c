@@ -7,6 +7,7 @@
 
 #include "sql/keywords.h"
 #include "sql/lexer.h"
+#include "sql/readings.h"
 
 /* Statements that hold others, or that are answered more than once. */
 static int hides_others(int keyword)
@@ -99,21 +100,31 @@ static int are_equal(const struct qt_split *a, const struct qt_split *b)
     return 1;
 }
 
-int qt_split_text(struct qt_split *s, const char *sql, size_t len)
+static int split_so(struct qt_split *s, struct qt_lexer *lexer, const struct qt_keywords *keywords,
+                    struct qt_session_mode way, const char *sql, size_t len)
 {
+    qt_lexer_init(lexer, keywords, sql, len);
+    lexer->reading = way.reading;
+    lexer->charset = way.charset;
+    return split_once(s, lexer, sql);
+}
+
+int qt_split_text(struct qt_split *s, struct qt_session_mode mode, const char *sql, size_t len)
+{
+    struct qt_session_mode way[QT_MAX_WAYS];
     struct qt_keywords keywords;
     struct qt_lexer lexer;
     struct qt_split other = {.room = 0};
     qt_keywords_init(&keywords);
-    qt_lexer_init(&lexer, &keywords, sql, len);
-    int code = split_once(s, &lexer, sql);
-    int saw = lexer.saw;
-    if (code > 0 || saw & QT_SAW_WIDE)
+    int code = split_so(s, &lexer, &keywords, mode, sql, len);
+    int saw = lexer.saw | mode.charset, wide = qt_holds_wide(sql, len);
+    size_t ways = code == 0 && saw != 0 ? qt_other_ways(mode, way) : 0;
+    if (code > 0)
         s->statements = -1;
-    for (uint8_t reading = 1; saw != 0 && code == 0 && reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
-        qt_lexer_init(&lexer, &keywords, sql, len);
-        lexer.reading = reading;
-        code = split_once(&other, &lexer, sql);
+    for (size_t i = 0; i < ways && code == 0; i++) {
+        if (!wide && way[i].charset != mode.charset)
+            continue;
+        code = split_so(&other, &lexer, &keywords, way[i], sql, len);
         if (code == 0 && !are_equal(s, &other))
             s->statements = -1;
         code = code < 0 ? code : 0;

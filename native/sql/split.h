@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "querytape.h"
+
 #define QT_MAX_SPLIT 100000 /* statements of one text; behind it nothing is certain */
 
 struct qt_split {
@@ -14,9 +16,10 @@ struct qt_split {
     size_t n_inserts, room;
 };
 
-/* 0, or -1 when out of memory. Not certain is a text that its readers may split differently (sql_mode), one with a
- * statement that holds others or answers several times (BEGIN, CREATE, CALL, ...), and one that asks ROW_COUNT(). */
-int qt_split_text(struct qt_split *, const char *sql, size_t len);
+/* As a session of this mode reads it: 0, or -1 when out of memory. Not certain is a text that the ways to read that are
+ * left split differently, one with a statement that holds others or answers several times (BEGIN, CREATE, CALL, ...),
+ * and one that asks ROW_COUNT(). */
+int qt_split_text(struct qt_split *, struct qt_session_mode, const char *sql, size_t len);
 void qt_split_free(struct qt_split *);
 /* Whether the text has several statements for a server that takes several, in the first reading (the
  * usual one first) in which every quote closes. A routine's body is one. */

@@ -9,7 +9,8 @@
 
 static size_t parse(struct qt_grammar *g, const struct qt_keywords *keywords, const char *sql, size_t len)
 {
-    enum qt_parsed how = qt_parse(g, keywords, sql, len);
+    struct qt_session_mode mode = {.reading = len & 3, .charset = len >> 2 & 3}; /* as it falls */
+    enum qt_parsed how = qt_parse(g, keywords, mode, sql, len);
     if (how == QT_PARSED)
         qt_resolve(g);
     for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g); i++)

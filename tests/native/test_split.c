@@ -8,15 +8,20 @@
 #include "check.h"
 
 /* "statements: place@offset ..." */
-static const char *split(const char *sql, char *out, size_t room)
+static const char *split_so(struct qt_session_mode mode, const char *sql, char *out, size_t room)
 {
     struct qt_split s = {.room = 0};
-    CHECK_INT(qt_split_text(&s, sql, strlen(sql)), 0);
+    CHECK_INT(qt_split_text(&s, mode, sql, strlen(sql)), 0);
     size_t n = (size_t)snprintf(out, room, "%d:", (int)s.statements);
     for (size_t i = 0; s.statements >= 0 && i < s.n_inserts; i++)
         n += (size_t)snprintf(out + n, room - n, " %zu@%zu", s.inserts[2 * i], s.inserts[2 * i + 1]);
     qt_split_free(&s);
     return out;
+}
+
+static const char *split(const char *sql, char *out, size_t room)
+{
+    return split_so((struct qt_session_mode){0}, sql, out, room);
 }
 
 static void texts_are_split(void)
@@ -41,6 +46,30 @@ static void texts_are_split(void)
     char out[200];
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         CHECK_TEXT(split(CASES[i][0], out, sizeof out), CASES[i][1]);
+}
+
+/* What is known of the session leaves one way to split, and that is the server's. */
+static void texts_are_split_as_their_session_reads_them(void)
+{
+    static const struct {
+        struct qt_session_mode mode;
+        const char *sql, *split;
+    } CASES[] = {
+        {{1, 0, 7}, "INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "2: 0@0 1@23"},
+        {{0, 0, 7}, "INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* the last quote is open */
+        {{0, 0, 7}, "INSERT a VALUES ('\\'); INSERT b -- ');\n; INSERT c", "2: 0@0 1@41"},
+        {{1, 0, 7}, "INSERT a VALUES ('\\'); INSERT b -- ');\n; INSERT c", "3: 0@0 1@23 2@41"},
+        {{1, 0, 1}, "INSERT a VALUES ('\\'); INSERT b", "2: 0@0 1@23"},
+        {{1, 0, 0}, "INSERT a VALUES ('\\'); INSERT b", "2: 0@0 1@23"}, /* no other way closes its quotes */
+        {{2, 0, 7}, "INSERT \"a;b\" VALUES (1); INSERT \"\\\" VALUES (2)", "2: 0@0 1@25"},
+        {{0, 1, 7}, "INSERT a VALUES ('\xd5\\'); INSERT b", "2: 0@0 1@24"}, /* one character of gbk */
+        {{0, 0, 7}, "INSERT a VALUES ('\xd5\\'); INSERT b -- ');\n; INSERT c", "2: 0@0 1@42"},
+        {{0, 0, 0}, "INSERT a VALUES ('\xd5\\'); INSERT b -- ');\n; INSERT c", "-1:"},
+        {{0, 0, 0}, "INSERT a VALUES ('\xd5\\x'); INSERT b", "2: 0@0 1@25"}, /* all agree */
+    };
+    char out[200];
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
+        CHECK_TEXT(split_so(CASES[i].mode, CASES[i].sql, out, sizeof out), CASES[i].split);
 }
 
 static void texts_hold_several(void)
@@ -72,6 +101,7 @@ static void texts_hold_several(void)
 int main(void)
 {
     RUN(texts_are_split);
+    RUN(texts_are_split_as_their_session_reads_them);
     RUN(texts_hold_several);
     return 0;
 }

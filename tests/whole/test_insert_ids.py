@@ -92,6 +92,23 @@ def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) 
     assert [row for row in sums if row[0] != row[1]] == []
 
 
+def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> None:
+    """Where a backslash is a character, and "..." a name, the INSERTs of a text are those that the server saw."""
+    texts = (
+        "SET sql_mode = 'NO_BACKSLASH_ESCAPES,ANSI_QUOTES'",
+        "INSERT INTO a (t) VALUES ('\\'); INSERT INTO b (t) VALUES ('; INSERT INTO b '), ('\\')",
+        "INSERT INTO \"a\" (\"t\") VALUES ('x\"'); UPDATE a SET t = '\\' WHERE id = 1; INSERT INTO b (t) VALUES ('\"')",
+    )
+    fresh_schema(server, 1)
+    tape = recorded(server, tmp_path, texts)
+    want = contents(server)
+    assert [len(rows) for rows in want] == [2, 3, 0]
+    fresh_schema(server, 5000)
+    summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True)))
+    assert contents(server) == want
+    assert summary.info["plan"]["ids_unknown"] == 0
+
+
 def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
     """A CALL answers several times: whose the id is nobody knows. It stands in the first lines, and in the exit code."""
     fresh_schema(server, 1)

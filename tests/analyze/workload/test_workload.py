@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from querytape.analyze import summarise_tape
 from querytape.analyze.database import WORKLOAD
-from querytape.native.bindings.statements import Normalizer
+from querytape.native.bindings.statements import Mode, Normalizer
 from querytape.schemas import CLASSES
 
 from tests.helpers.tapes import MS, make_tape
@@ -41,6 +41,26 @@ def workload(path: Path, events: Sequence[dict[str, Any]]) -> Rows:
 def digest(statement: str) -> str:
     """Return a statement's digest."""
     return Normalizer().normalize(statement.encode()).digest
+
+
+@pytest.mark.parametrize(
+    ("reading", "text", "table", "column", "value"),
+    [
+        (2, 'UPDATE "Stock" SET "Qty" = 1 WHERE "Id" = 5', "stock", "id", "5"),
+        (1, r"UPDATE stock SET qty = 1 WHERE id = '\' AND 'a' = 'a'", "stock", "id", r"'\'"),
+        (0, r"""UPDATE stock SET qty = "x" WHERE id = 'it\'s'""", "stock", "id", r"'it\'s'"),
+    ],
+)
+def test_a_session_s_sql_mode_is_followed(
+    reading: int, text: str, table: str, column: str, value: str, tmp_path: Path
+) -> None:
+    """ANSI_QUOTES, NO_BACKSLASH_ESCAPES: tables, columns and hot rows are those that the server saw."""
+    known = Normalizer().normalize(text.encode(), Mode(reading, 0, 7)).digest
+    found = workload(tmp_path, [event(1, text, digest=known) for _ in range(3)])
+    assert [row["what"] for row in found["parsed"]] == ["parsed"]
+    assert [(row["table_name"], row["columns"], row["value"], row["events"]) for row in found["hot_rows"]] == [
+        (table, column, value, 3)
+    ]
 
 
 def buy(session: int, number: int, end: str = "COMMIT") -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 from querytape.common.duck import open_database
 from querytape.native.bindings.grammar import parse_statements
+from querytape.native.bindings.statements import Mode, Normalizer
 
 # Statement -> what is read from it: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
 READ = {
@@ -71,11 +72,15 @@ FAILED = [
 ]
 
 
-def parts(statements: list[str], *, only_values: bool = False) -> list[list[tuple[object, ...]]]:
-    """Return the rows of each statement."""
+def parts(
+    statements: list[str], *, only_values: bool = False, mode: Mode | None = None
+) -> list[list[tuple[object, ...]]]:
+    """Return the rows of each statement, whose session had this mode."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
-        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB)")
-        reading.executemany("INSERT INTO s VALUES (?, ?)", [[i, s.encode()] for i, s in enumerate(statements)])
+        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR)")
+        texts = [s.encode("latin-1") for s in statements]
+        digests = [Normalizer().normalize(text, mode).digest for text in texts]
+        reading.executemany("INSERT INTO s VALUES (?, ?, ?)", list(zip(range(len(texts)), texts, digests, strict=True)))
         columns = "*, NULL::BLOB AS params" if only_values else "*"
         stream = parse_statements(reading.sql(f"SELECT {columns} FROM s ORDER BY id"), only_values=only_values)
         con.register("parsed", stream)
@@ -104,6 +109,24 @@ def test_tables_columns_and_joins() -> None:
         assert rows[0][0] == "parsed", statement
         found, wanted = shown(rows).split("; "), READ[statement].split("; ")
         assert sorted(found) == sorted(wanted), statement
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "wanted"),
+    [
+        (Mode(2, 0, 7), 'UPDATE "t x" SET "a" = 1 WHERE "Id" = 5', 'write "t x"; "t x".a set; "t x".id filter ='),
+        (Mode(0, 0, 7), 'UPDATE t SET a = 1 WHERE b = "Id"', "write t; t.a set; t.b filter ="),
+        (Mode(2, 0, 7), 'UPDATE t SET a = 1 WHERE b = "Id"', "write t; t.a set; t.b filter = ~; t.id filter = ~"),
+        (Mode(1, 0, 7), r"SELECT 1 FROM t WHERE a = '\' AND b = 'c'", "read t; t.a filter =; t.b filter ="),
+        (Mode(3, 0, 7), r"""SELECT 1 FROM "t" WHERE "\" = '\' AND b = 'c'""", r'read t; t."\" filter =; t.b filter ='),
+        (Mode(0, 1, 7), "SELECT 1 FROM t WHERE a = '\xd5\\' AND b = 'c'", "read t; t.a filter =; t.b filter ="),
+    ],
+)
+def test_a_statement_is_read_as_its_session_read_it(mode: Mode, text: str, wanted: str) -> None:
+    """By sql_mode and character set, which its digest tells."""
+    rows = parts([text], mode=mode)[0]
+    assert rows[0][0] == "parsed"
+    assert sorted(shown(rows).split("; ")) == sorted(wanted.split("; "))
 
 
 def test_other_and_failed() -> None:
@@ -135,9 +158,9 @@ def test_depth_has_an_end(text: str) -> None:
 def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str | None]]:
     """Return columns and values of the keys of a statement, for each params that it is executed with."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
-        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, params BLOB)")
+        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR, params BLOB)")
         reading.executemany(
-            "INSERT INTO s VALUES (?, ?, ?)", [[i, statement.encode(), p] for i, p in enumerate(params)]
+            "INSERT INTO s VALUES (?, ?, NULL, ?)", [[i, statement.encode(), p] for i, p in enumerate(params)]
         )
         stream = parse_statements(reading.sql("FROM s ORDER BY id"), only_values=True)
         con.register("parsed", stream)
