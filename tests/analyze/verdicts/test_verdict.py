@@ -109,6 +109,14 @@ def test_two_rounds_left_of_three_call_no_tail(unseen: str | None, test: str) ->
         assert (word == SLOWER) is called
 
 
+@pytest.mark.parametrize(("error", "word"), [(0.01, SLOWER), (0.9, SAME)])
+def test_the_weaker_counts_in_the_tail_as_well(error: float, word: str) -> None:
+    """A slow tail is called where the rounds find it, too."""
+    shift = Shift(100, True, shifted(0.0), shifted(1.0), None, 1e9, None, tail_rounds=shifted(1.0, error))
+    verdict = judge_all([Case("x", {"median_a_ns": 1_000_000}, shift, 0)], Margin())["x"]
+    assert verdict.word == word
+
+
 @pytest.mark.parametrize(
     ("cases", "words"),
     [
