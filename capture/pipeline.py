@@ -43,15 +43,15 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
             new_tape(path)
-            with hold(path):
-                info, totals = record(Source(kind, ordered, settings), reader, path, watch, stop)
+            with hold(path), open_storage(path, threads=1) as con:
+                info, totals = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path, settings)
                 info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
-                with open_storage(path) as con:
-                    warnings += judged(con, kind, path, info, settings, told)
-                    return finish(con, path, info, warnings, totals)
+                warnings += judged(con, kind, path, info, settings, told)
+                con.execute("RESET threads")  # one while the parser had the others
+                return finish(con, path, info, warnings, totals)
     finally:
         reader.close()
 

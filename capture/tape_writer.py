@@ -2,7 +2,7 @@
 """Write a tape's parts as a reader gives them. Knows no particular source.
 
 main thread:   starts a part, shows progress, takes Ctrl-C     ->  problems, session facts, tape.json
-part's thread:   reader.part() -> events/part-00000.parquet
+part's thread:   reader.part() -> DuckDB -> events/part-00000.parquet
 sha256's thread:   the source files -> their hashes
 """
 
@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+import duckdb
 
 from ..common.files import new_folder, write_json
 from ..common.version import __version__
@@ -45,6 +47,7 @@ def new_tape(path: Path) -> None:
 
 
 def record(
+    con: duckdb.DuckDBPyConnection,
     source: Source,
     reader: Reader,
     path: Path,
@@ -64,7 +67,7 @@ def record(
     hashes = FileHashes(source.files if followed is None else source.files[:-1])
     hashes.start()
     publisher = Publisher(path, info, settings.endless, followed)
-    parts = Parts(path, settings.not_threads)
+    parts = Parts(con, path, settings.not_threads)
     for number in count():
         name = f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number)
         entry = _write_watched(parts, reader, path / "events" / name, watch, stop)

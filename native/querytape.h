@@ -328,22 +328,17 @@ int qt_drain(struct ArrowArrayStream *, uint64_t *rows, struct qt_error *);
 void qt_stream_release(struct ArrowArrayStream *);
 size_t qt_stream_size(void); /* sizeof(struct ArrowArrayStream) */
 
-/* ---- parts of a tape (parquet/) --------------------------------------------------------------------------- */
+/* ---- parts of a tape (reader/watched.c) ------------------------------------------------------------------- */
 
-struct qt_part {
+struct qt_part_facts {
     int64_t rows;
     uint64_t known;                          /* bit i: column i of the stream holds any value */
     int64_t first_ns, last_ns, precision_ns; /* of events: earliest start, latest end, coarsest precision */
 };
-
-/* What writes one part after the other, and uses its memory again. */
-struct qt_part_writer;
-struct qt_part_writer *qt_part_writer_new(void); /* NULL when out of memory */
-void qt_part_writer_free(struct qt_part_writer *);
-/* Pulls a stream to its end and writes its rows into a Parquet file. Without a row nothing is written. Columns: int32,
- * int64, bool, and texts and bytes with 32-bit offsets. */
-int qt_part_write(struct qt_part_writer *, struct ArrowArrayStream *, const char *path, struct qt_part *out,
-                  struct qt_error *);
+void qt_part_facts_reset(struct qt_part_facts *);
+/* From now on what is read from the stream is added to `facts`, which is the caller's and must outlive it. On an error
+ * (QT_ENOMEM, QT_EINVALID: over 64 columns) the stream is as it was. */
+int qt_watch_events(struct ArrowArrayStream *, struct qt_part_facts *facts, struct qt_error *);
 
 /* cffi: end */
 

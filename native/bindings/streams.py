@@ -28,15 +28,15 @@ class Stream:
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return a new capsule; the memory of its stream stays ours."""
-        return _new_capsule(int(ffi.cast("uintptr_t", self.open())), b"arrow_array_stream", None)
-
-    def open(self) -> Any:
-        """Return a new `ArrowArrayStream *` for a native function; its memory stays ours."""
         memory = ffi.new("char[]", lib.qt_stream_size())
         stream = ffi.cast("struct ArrowArrayStream *", memory)
         self._fill(stream)
         self._streams.append(memory)
-        return stream
+        return _new_capsule(int(ffi.cast("uintptr_t", stream)), b"arrow_array_stream", None)
+
+    def fill(self, stream: Any) -> None:
+        """Make an empty `ArrowArrayStream *` a stream of these rows; it is the caller's, to be released."""
+        self._fill(stream)
 
     def close(self) -> None:
         """Release every stream that was not read to its end."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parts of a tape: written natively, and what is known of them together."""
+"""Parts of a tape: written as they come, and what is known of them together."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ ROWS = [(1718000000 + n, 7 + n % 3, 0.5 * n, f"SELECT {n}") for n in range(10)]
 def test_an_entry_is_what_is_in_the_file(tmp_path: Path) -> None:
     """Rows, bytes, SHA-256, first start and last end of a part that was written; a second one is empty and no file."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
-    parts = Parts(tmp_path)
+    parts = Parts(duckdb.connect(), tmp_path)
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
     assert parts.write_events(reader.part(1000, 1 << 20), tmp_path / "b.parquet") is None
     reader.close()
@@ -34,7 +34,7 @@ def test_an_entry_is_what_is_in_the_file(tmp_path: Path) -> None:
 def test_totals_are_those_of_the_events(tmp_path: Path) -> None:
     """Events, times, precision and known columns of all parts are what DuckDB finds in the files."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
-    parts = Parts(tmp_path)
+    parts = Parts(duckdb.connect(), tmp_path)
     numbers = 0
     while parts.write_events(reader.part(3, 1 << 20), tmp_path / f"{numbers}.parquet"):
         numbers += 1
@@ -56,7 +56,7 @@ def test_totals_are_those_of_the_events(tmp_path: Path) -> None:
 def test_events_of_some_connections_are_left_out(tmp_path: Path) -> None:
     """Those of not_threads are not in the file, and nothing is known of all events then."""
     reader = open_slowlog([write_mariadb(tmp_path / "s.log", ROWS)])
-    parts = Parts(tmp_path, not_threads=(7,))
+    parts = Parts(duckdb.connect(), tmp_path, not_threads=(7,))
     entry = parts.write_events(reader.part(1000, 1 << 20), tmp_path / "a.parquet")
     reader.close()
     threads = duckdb.execute(f"SELECT DISTINCT thread_id FROM '{tmp_path}/a.parquet' ORDER BY 1").fetchall()
@@ -71,7 +71,7 @@ def test_rows_only_where_there_are_any(tmp_path: Path) -> None:
     write_mariadb(log, ROWS)
     log.write_bytes(log.read_bytes() + b"# Query_time: nonsense\nwhat is this\n")
     reader = open_slowlog([log])
-    parts = Parts(tmp_path)
+    parts = Parts(duckdb.connect(), tmp_path)
     assert parts.write_rows(reader.problems(), tmp_path / "before.parquet") == 0
     reader.drain_part(1000, 1 << 20)
     rows = parts.write_rows(reader.problems(), tmp_path / "after.parquet")

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   stream -> batch -> who reads it
+ *                   -> what tape.json says of its rows: which columns hold anything, from when to when
+ */
+#include "reader/watched.h"
+
+#include "base/error.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { START, DURATION, PRECISION, N_PLACES };
+static const char *const NAMES[N_PLACES] = {"start_ns", "duration_ns", "precision_ns"};
+
+struct watched {
+    struct ArrowArrayStream inner;
+    struct qt_part_facts *facts; /* the caller's */
+    int64_t places[N_PLACES];    /* of these columns; -1 = there is none */
+};
+
+static int find_places(struct watched *w)
+{
+    struct ArrowSchema schema = {.release = NULL};
+    int failed = w->inner.get_schema(&w->inner, &schema);
+    if (failed)
+        return failed;
+    for (int i = 0; i < N_PLACES; i++) {
+        w->places[i] = -1;
+        for (int64_t c = 0; c < schema.n_children; c++)
+            if (strcmp(schema.children[c]->name, NAMES[i]) == 0 && strcmp(schema.children[c]->format, "l") == 0)
+                w->places[i] = c;
+    }
+    failed = schema.n_children > 64 ? EINVAL : 0; /* `known` has a bit for each */
+    schema.release(&schema);
+    return failed;
+}
+
+static int64_t number(const struct ArrowArray *column, int64_t row)
+{
+    return ((const int64_t *)column->buffers[1])[column->offset + row];
+}
+
+static int is_known(const struct ArrowArray *column, int64_t row)
+{
+    const uint8_t *valid = column->null_count == 0 ? NULL : column->buffers[0];
+    int64_t at = column->offset + row;
+    return valid == NULL || (valid[at / 8] >> at % 8 & 1);
+}
+
+static void add_times(const struct watched *w, const struct ArrowArray *batch)
+{
+    struct qt_part_facts *facts = w->facts;
+    for (int i = 0; i < N_PLACES; i++)
+        if (w->places[i] < 0)
+            return;
+    const struct ArrowArray *start = batch->children[w->places[START]];
+    const struct ArrowArray *duration = batch->children[w->places[DURATION]];
+    const struct ArrowArray *precision = batch->children[w->places[PRECISION]];
+    for (int64_t row = batch->offset; row < batch->offset + batch->length; row++) {
+        int64_t first = number(start, row), last = first, exact = number(precision, row);
+        if (is_known(duration, row))
+            last += number(duration, row);
+        facts->first_ns = first < facts->first_ns ? first : facts->first_ns;
+        facts->last_ns = last > facts->last_ns ? last : facts->last_ns;
+        facts->precision_ns = exact > facts->precision_ns ? exact : facts->precision_ns;
+    }
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    struct watched *w = stream->private_data;
+    return w->inner.get_schema(&w->inner, out);
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct watched *w = stream->private_data;
+    int failed = w->inner.get_next(&w->inner, out);
+    if (failed || out->release == NULL)
+        return failed;
+    for (int64_t i = 0; i < out->n_children; i++)
+        if (out->children[i]->null_count < out->children[i]->length)
+            w->facts->known |= (uint64_t)1 << i;
+    add_times(w, out);
+    w->facts->rows += out->length;
+    return 0;
+}
+
+static const char *get_last_error(struct ArrowArrayStream *stream)
+{
+    struct watched *w = stream->private_data;
+    return w->inner.get_last_error(&w->inner);
+}
+
+static void release(struct ArrowArrayStream *stream)
+{
+    struct watched *w = stream->private_data;
+    w->inner.release(&w->inner);
+    free(w);
+    stream->release = NULL;
+}
+
+int qt_watch_events(struct ArrowArrayStream *stream, struct qt_part_facts *facts, struct qt_error *error)
+{
+    struct watched *w = calloc(1, sizeof *w);
+    if (w == NULL)
+        return qt_fail(error, QT_ENOMEM, "out of memory for a stream");
+    w->inner = *stream;
+    w->facts = facts;
+    int failed = find_places(w);
+    if (failed) {
+        free(w);
+        return qt_fail(error, failed == ENOMEM ? QT_ENOMEM : QT_EINVALID, "the columns of a stream can't be watched");
+    }
+    *stream = (struct ArrowArrayStream){
+        .get_schema = get_schema,
+        .get_next = get_next,
+        .get_last_error = get_last_error,
+        .release = release,
+        .private_data = w,
+    };
+    return QT_OK;
+}
+
+void qt_part_facts_reset(struct qt_part_facts *facts)
+{
+    *facts = (struct qt_part_facts){.first_ns = INT64_MAX, .last_ns = INT64_MIN};
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A stream of events that is counted while somebody reads it: see qt_watch_events of querytape.h. */
+#ifndef QT_WATCHED_H
+#define QT_WATCHED_H
+
+#include "base/arrow_abi.h"
+#include "querytape.h"
+
+#endif
