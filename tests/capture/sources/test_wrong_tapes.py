@@ -9,7 +9,7 @@ import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_slowlog
-from querytape.native.bindings.statements import MODES, Mode, Normalizer
+from querytape.native.bindings.statements import Mode, Normalizer
 from querytape.schemas import FLAGS
 
 from tests.helpers.dialogue import (
@@ -30,6 +30,7 @@ from tests.helpers.dialogue import (
 from tests.helpers.reading import Read, events, read_all
 
 CONNECT_ATTRS = 1 << 20
+MODES = tuple(Mode(reading, charset, 7) for charset in range(4) for reading in range(4))
 SECRET_WORDS = (
     "passw",
     "pwd",
