@@ -233,11 +233,13 @@ void qt_connection_close(struct qt_connection *c)
     c->mysql = NULL;
     c->fd = -1;
     qt_statements_clear(c);
+    free(c->direct);
     free(c->error);
     free(c->row);
     free(c->methods);
     qt_bytes_free(&c->framed);
     c->error = c->row = NULL;
+    c->direct = NULL;
     c->methods = NULL;
     c->row_room = 0;
 }

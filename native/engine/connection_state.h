@@ -6,6 +6,7 @@
 #include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/span.h"
 #include "querytape_engine.h"
 
 /* Writable bytes before the parameters of an event: the statement's id is put there. */
@@ -29,9 +30,17 @@ struct qt_login {
     const char *db;       /* NULL = none */
 };
 
+/* What direct_answer.c keeps of a connection; its own table of methods is behind it. */
+struct qt_direct {
+    const struct st_ma_pvio_methods *library; /* the library's table */
+    struct qt_span left;                      /* read from the socket, not yet by the library */
+    int error;                                /* errno of that read; 0 = none */
+};
+
 struct qt_connection {
     struct st_mysql *mysql; /* NULL = closed */
     int fd;
+    struct qt_direct *direct;           /* owned; NULL = every answer is read by the library */
     int verify;                         /* checksums of result rows are made */
     struct st_mariadb_methods *methods; /* the library's with one of ours; owned; NULL = the library's */
     char *row;                          /* a row as it was on the wire; owned */

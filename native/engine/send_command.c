@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each command of the tape, on its session's connection:
  *
- *   send ─► await the answer ─► receive
+ *   send ─► receive at once (direct_answer.c), else await the answer ─► receive
  *              │ longer than half a second: the records so far are handed over
  *              │ longer than statement_timeout_ns: KILL QUERY on a second connection
  */
@@ -14,13 +14,14 @@
 #include "engine/backend.h"
 #include "engine/call_variables.h"
 #include "engine/connection.h"
+#include "engine/direct_answer.h"
 #include "engine/local_files.h"
 #include "engine/send_prepared.h"
 #include "engine/records.h"
 #include "engine/sessions.h"
 
-#define KILL_WAIT_MS 5000 /* no stop ends this wait */
-#define LONG_WAIT_MS 500  /* before a wait longer than this, records are handed over */
+#define KILL_WAIT_MS 5000              /* no stop ends this wait */
+#define LONG_WAIT_MS QT_DIRECT_WAIT_MS /* before a wait longer than this, records are handed over */
 
 static void ignore_socket(void *self, int fd)
 {
@@ -44,7 +45,8 @@ static void kill_statement(struct qt_session *s)
     qt_connection_close(&own);
 }
 
-static void await_answer(struct qt_session *s)
+/* `waited`: LONG_WAIT_MS are over already. */
+static void await_answer(struct qt_session *s, int waited)
 {
     int64_t limit = s->engine->options.statement_timeout_ns, left_ms = limit / 1000000;
 
@@ -52,7 +54,7 @@ static void await_answer(struct qt_session *s)
         if (qt_connection_wait(&s->backend->connection, (int)left_ms))
             return;
         kill_statement(s);
-    } else if (qt_connection_wait(&s->backend->connection, LONG_WAIT_MS)) {
+    } else if (!waited && qt_connection_wait(&s->backend->connection, LONG_WAIT_MS)) {
         return;
     }
     qt_records_hand_over(s);
@@ -63,6 +65,20 @@ static void await_answer(struct qt_session *s)
         kill_statement(s);
     }
     qt_connection_wait(&s->backend->connection, -1);
+}
+
+static void receive_answer(struct qt_session *s, struct qt_answer *a)
+{
+    struct qt_connection *c = &s->backend->connection;
+    int waited = 0;
+
+    if (c->direct != NULL && s->engine->options.statement_timeout_ns <= 0) {
+        if (qt_direct_receive(c, a))
+            return;
+        waited = 1;
+    }
+    await_answer(s, waited);
+    qt_connection_receive(c, a);
 }
 
 static void note_use(struct qt_session *s, const struct qt_planned_event *ev, const struct qt_answer *a)
@@ -80,14 +96,10 @@ static void call_with_variables(struct qt_session *s, const struct qt_planned_ev
     if (qt_call_with_variables(&set, &call, ev->statement, ev->len) == 0) {
         atomic_fetch_add(&s->engine->called_with_variables, 1);
         qt_bump(&s->injected);
-        if (qt_connection_send(c, set.p, set.len, a) == 0) {
-            await_answer(s);
-            qt_connection_receive(c, a);
-        }
-        if (a->error == 0 && qt_connection_send(c, call.p, call.len, a) == 0) {
-            await_answer(s);
-            qt_connection_receive(c, a);
-        }
+        if (qt_connection_send(c, set.p, set.len, a) == 0)
+            receive_answer(s, a);
+        if (a->error == 0 && qt_connection_send(c, call.p, call.len, a) == 0)
+            receive_answer(s, a);
     }
     qt_bytes_free(&set);
     qt_bytes_free(&call);
@@ -104,10 +116,8 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
     int has_attributes = own.len > 1 && own.p[0] == 'A';
     struct qt_span attributes = {has_attributes ? own.p + 1 : NULL, has_attributes ? own.len - 1 : 0};
     c->query_attributes_dropped += has_attributes && !c->named;
-    if (qt_connection_send_with(c, attributes, ev->statement, ev->len, a) == 0) {
-        await_answer(s);
-        qt_connection_receive(c, a);
-    }
+    if (qt_connection_send_with(c, attributes, ev->statement, ev->len, a) == 0)
+        receive_answer(s, a);
     qt_local_files_forget(c);
     if (a->error == QT_ER_NOT_A_VARIABLE && !(ev->flags & QT_PLAN_FAILED))
         call_with_variables(s, ev, a);
@@ -128,10 +138,8 @@ static enum qt_reason kill_session(struct qt_session *s, const struct qt_planned
 
     if (id < 0)
         return QT_KILL_TARGET_UNKNOWN;
-    if (qt_connection_send(&s->backend->connection, sql, (size_t)len, a) == 0) {
-        await_answer(s);
-        qt_connection_receive(&s->backend->connection, a);
-    }
+    if (qt_connection_send(&s->backend->connection, sql, (size_t)len, a) == 0)
+        receive_answer(s, a);
     return QT_EXECUTED;
 }
 
@@ -143,7 +151,7 @@ static int send_execute(struct qt_session *s, const struct qt_planned_event *ev,
     if (code == 0)
         code = qt_connection_send_execute(c, ev->stmt, ev->params + (own.p - ev->params), own.len, a);
     if (code == 0) {
-        await_answer(s);
+        await_answer(s, 0);
         qt_connection_receive_execute(c, a);
     }
     qt_local_files_forget(c);

@@ -19,6 +19,7 @@
 #include "engine/send_command.h"
 #include "engine/conclude.h"
 #include "engine/connection.h"
+#include "engine/direct_answer.h"
 #include "engine/pace.h"
 #include "engine/prepare_event.h"
 #include "engine/queue.h"
@@ -73,6 +74,7 @@ static int open_backend(struct qt_session *s, const char *db)
     };
     code = qt_connection_open(c, qt_options_for(s), &login);
     if (code == 0) {
+        qt_direct_allow(c);
         s->backend->current_db = db;
         s->backend->account = s->account;
         s->backend->clock_us = QT_NONE;

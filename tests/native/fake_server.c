@@ -15,7 +15,9 @@ struct peer {
     struct fake_server *server;
     int fd, number, status;
     unsigned char seq;
-    int files; /* that the prepared statement asks for */
+    int files;       /* that the prepared statement asks for */
+    char out[32768]; /* where the server answers whole */
+    size_t out_len;
 };
 
 int64_t fake_now(void)
@@ -60,7 +62,20 @@ static void write_packet(struct peer *p, const void *bytes, size_t len)
     unsigned char out[512] = {(unsigned char)len, (unsigned char)(len >> 8), 0, p->seq++};
     CHECK(len <= sizeof out - 4);
     memcpy(out + 4, bytes, len);
-    send(p->fd, out, len + 4, MSG_NOSIGNAL);
+    if (!p->server->whole) {
+        send(p->fd, out, len + 4, MSG_NOSIGNAL);
+        return;
+    }
+    CHECK(p->out_len + len + 4 <= sizeof p->out);
+    memcpy(p->out + p->out_len, out, len + 4);
+    p->out_len += len + 4;
+}
+
+static void send_whole(struct peer *p)
+{
+    if (p->out_len > 0)
+        send(p->fd, p->out, p->out_len, MSG_NOSIGNAL);
+    p->out_len = 0;
 }
 
 static void write_ok(struct peer *p, int affected, int warnings, int status)
@@ -77,17 +92,20 @@ static void write_error(struct peer *p, int code, const char *text)
     write_packet(p, out, (size_t)len + 3);
 }
 
-static void write_result(struct peer *p, int status)
+static void write_rows(struct peer *p, int rows, int status)
 {
     static const char COLUMN[] = "\3def\0\0\0\1c\0\x0c\x21\0\x0a\0\0\0\xfd\0\0\0\0\0";
     unsigned char eof[] = {0xfe, 0, 0, (unsigned char)(status | p->status), 0};
     write_packet(p, "\1", 1);
     write_packet(p, COLUMN, sizeof COLUMN - 1);
     write_packet(p, eof, sizeof eof);
-    write_packet(p, "\3one", 4);
-    write_packet(p, "\3two", 4);
-    write_packet(p, eof, sizeof eof);
+    for (int i = 0; i < rows; i++)
+        write_packet(p, i % 2 == 0 ? "\3one" : "\3two", 4);
+    if (status >= 0)
+        write_packet(p, eof, sizeof eof);
 }
+
+static void write_result(struct peer *p, int status) { write_rows(p, 2, status); }
 
 static void greet(struct peer *p)
 {
@@ -145,6 +163,7 @@ static int ask_for_files(struct peer *p, int n)
         char *packet, kept[256] = {(char)0xfb};
         size_t len = 1;
         write_packet(p, "\xfbname", 5);
+        send_whole(p);
         while (len > 0) {
             if ((packet = read_packet(p, &len)) == NULL)
                 return 0;
@@ -175,6 +194,13 @@ static int answer_query(struct peer *p, const char *sql)
         struct pollfd f = {.fd = p->fd, .events = POLLIN};
         poll(&f, 1, -1);
         return 0;
+    } else if (strncmp(sql, "ROWS ", 5) == 0) {
+        write_rows(p, atoi(sql + 5), 0);
+    } else if (strcmp(sql, "BROKEN") == 0) {
+        write_rows(p, 3, -1);
+        write_error(p, 1317, "interrupted");
+    } else if (strcmp(sql, "CHANGED") == 0) {
+        write_packet(p, "\0\1\0\2\x40\1\0\0\0", 9);
     } else if (strcmp(sql, "WARN") == 0) {
         write_ok(p, 3, 2, 0);
     } else if (strncmp(sql, "FILES ", 6) == 0) {
@@ -264,6 +290,7 @@ static void serve(struct peer *p)
         return;
     }
     greet(p);
+    send_whole(p);
     if ((packet = read_packet(p, &len)) == NULL)
         return;
     free(packet);
@@ -271,9 +298,11 @@ static void serve(struct peer *p)
         write_error(p, 1045, "Access denied");
     else
         write_ok(p, 0, 0, 0);
+    send_whole(p);
     while (on && (packet = read_packet(p, &len)) != NULL) {
         note(p, packet, len);
         on = answer(p, packet);
+        send_whole(p);
         free(packet);
     }
 }

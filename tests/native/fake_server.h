@@ -4,6 +4,8 @@
  *   SELECT ...   one column, two rows           SLEEP n   OK after n ms
  *   ERROR        error 1064                     DROP      the connection is closed without an answer
  *   HANG         no answer at all               WARN      OK: 3 rows affected, 2 warnings
+ *   ROWS n       one column, n rows              BROKEN    three rows, then error 1317
+ *   CHANGED      OK: session state changed
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
  *   SET autocommit=n   OK: as it says
  *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
@@ -29,6 +31,7 @@ struct fake_server {
     int listen_fd, port;
     int silent;          /* never greets */
     _Atomic int refuses; /* answers every login with error 1045 */
+    _Atomic int whole;   /* sends each answer in one piece, instead of packet by packet */
     _Atomic int drops;   /* this command, where it is not 0, gets no answer: the connection is closed */
     _Atomic int fails;   /* this command, where it is not 0, gets error 1064 */
     pthread_t thread;
