@@ -17,7 +17,6 @@ from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
-from ..servers.sandbox import start_server
 from .option_sections import SectionedCommand
 from .param_types import ANY_SPEED
 from .replay_options import all_sections
@@ -42,6 +41,8 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
     """Return the target; a sandbox is started, and ended with the stack."""
     if options["target"] == "sandbox" or options["target"].startswith("sandbox:"):
         kind = options["target"].partition(":")[2] or "mariadb"
+        from ..servers.sandbox import start_server
+
         server = stack.enter_context(start_server(kind, template=options["sandbox_data"]))
         return parse_target(server.url(), environ={})
     if options["sandbox_data"] is not None:

@@ -100,9 +100,12 @@ class Replay:
     def run(self) -> EndedRun:
         """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
         with closing(self.engine):
-            with open_planner(self.plan) as con:
-                self.engine.sessions(session_stream(con, self.plan))
-            workers = [self._thread(self._feed, "feeder"), self._thread(self._write, "writer")]
+            planner, storage = open_planner(self.plan), open_storage(self.folder.spill)
+            self.engine.sessions(session_stream(planner, self.plan))
+            workers = [
+                self._thread(lambda: self._feed(planner), "feeder"),
+                self._thread(lambda: self._write(storage), "writer"),
+            ]
             with stop_on_signals(self.stop):
                 self.engine.start()
                 self._started = True
@@ -117,7 +120,7 @@ class Replay:
                 worker.join()
             self._ended = True
             self._raise_writer_error()
-            self._write_sessions()
+            self._write_sessions(storage)
         return EndedRun(
             self.plan,
             self.options,
@@ -168,9 +171,9 @@ class Replay:
 
     # ---- the three threads ----
 
-    def _feed(self) -> None:
+    def _feed(self, planner: duckdb.DuckDBPyConnection) -> None:
         """Give the engine one window of the plan after the other."""
-        with open_planner(self.plan) as con:
+        with planner as con:
             for stream in feed_streams(con, self.plan):
                 if self._is_stopped():
                     break
@@ -182,18 +185,17 @@ class Replay:
     def _is_stopped(self) -> bool:
         return bool(self.stops or self.timed_out or self.engine.stats().ended_by)
 
-    def _write(self) -> None:
+    def _write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
         number = 0
-        with open_storage(self.folder.spill) as con:
-            while True:
-                until = time.monotonic_ns() + self.options.slice_ns
-                self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
-                self.ticks.flush(con)
-                self.sampler.flush(con)
-                number += 1
-                if time.monotonic_ns() < until:
-                    break
+        while True:
+            until = time.monotonic_ns() + self.options.slice_ns
+            self.rows_written += self._write_slice(con, self.folder.outcomes / f"part-run-{number:05d}.parquet")
+            self.ticks.flush(con)
+            self.sampler.flush(con)
+            number += 1
+            if time.monotonic_ns() < until:
+                break
 
     def _write_slice(self, con: Any, final: Path) -> int:
         stream = self.engine.outcomes(self.options.slice_ns)
@@ -230,12 +232,13 @@ class Replay:
             self.engine.stop(1)
         self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
 
-    def _write_sessions(self) -> None:
+    def _write_sessions(self, storage: duckdb.DuckDBPyConnection) -> None:
+        """Write what is known at the end alone, and close the writer's database."""
         stream = self.engine.session_results()
-        with open_storage(self.folder.spill) as con:
+        with storage as con:
             con.register("results", stream)
             write_parquet(con, "FROM results ORDER BY session", self.folder.path / "sessions.parquet")
             con.unregister("results")
             stream.close()
-            self.ticks.gather(con, self.folder.open().source("ticks"))
+            self.ticks.gather(con)
             self.sampler.flush(con)

@@ -85,12 +85,13 @@ class RunSummary:
 def finish(run: EndedRun) -> RunSummary:
     """Complete the run's folder and return what it came to. Raises QuerytapeError where its files can't be read."""
     try:
-        return _finish(run)
+        with open_storage(run.folder.spill) as con:
+            return _finish(run, con)
     except duckdb.Error as error:
         raise QuerytapeError(f"{run.folder.path}: the accounting can't be closed: {plain_reason(error)}") from error
 
 
-def _finish(run: EndedRun) -> RunSummary:
+def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     folder, stats = run.folder.open(), run.stats
     run.info["follow"] = None
     if run.growing is not None:
@@ -100,9 +101,9 @@ def _finish(run: EndedRun) -> RunSummary:
         reason = "stopped" if run.stops or run.timed_out else "tape_unread"
         write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
     counts = {name: getattr(stats, name) for name in ENGINE_COUNTS}
-    accounting = account(run.plan.tape, folder, run.folder.spill, counts, run.plan.rules.amplification.total)
-    totals = summarise(folder, run.folder.spill)
-    sessions = session_totals(folder, run.folder.spill)
+    accounting = account(con, run.plan.tape, folder, counts, run.plan.rules.amplification.total)
+    totals = summarise(con, folder)
+    sessions = session_totals(con, folder)
     run.info.update(
         finished=True,
         started_ns=stats.zero_real_ns or None,
@@ -115,7 +116,7 @@ def _finish(run: EndedRun) -> RunSummary:
         speed_changes=run.speed.changes,
         drain={"waited_ns": _drained(run, totals["end_ns"]), "cut": stats.drain_timeout},
         sessions=sessions,
-        state=count_restored(run.plan.tape, folder, run.folder.spill),
+        state=count_restored(con, run.plan.tape, folder),
         sampling_problem=run.sampler.problem,
         variables_changed=None,
         summaries=[],
@@ -123,14 +124,14 @@ def _finish(run: EndedRun) -> RunSummary:
         query_cache=run.info.get("query_cache"),
         problems_afterwards=[],
     )
-    run.info["files"] = file_entries(folder)
+    run.info["files"] = file_entries(folder, con)
     run.info["generator"]["warnings"] = order_warnings(run.info) + warnings(run.info, last_calibration())
     run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
     run.info["query_cache"] = _try(run, "query_cache", _query_cache)
     run.info["summaries"] = _try(run, "summaries", _summaries)
     run.info["query_plans"] = _try(run, "query_plans", _query_plans)
-    run.info["files"] = file_entries(folder)
+    run.info["files"] = file_entries(folder, con)
     run.folder.clean()
     run.speed.clean()
     run.folder.write(run.info)
@@ -148,12 +149,15 @@ def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
         return run.info[key]
 
 
-def file_entries(folder: Folder) -> list[dict[str, Any]]:
-    """Return what run.json says of the run's Parquet files. `folder`: as it was opened while the run went on."""
+def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -> list[dict[str, Any]]:
+    """Return what run.json says of the run's Parquet files. `folder`: as it was opened while the run went on.
+
+    `con`: a database to ask; None = one of its own.
+    """
     return [
         file_entry(folder.path, file, rows)
         for table in TABLES["run"]
-        for file, rows in check_parquet("run", table, folder.files(table)).items()
+        for file, rows in check_parquet("run", table, folder.files(table), con).items()
     ]
 
 

@@ -4,17 +4,13 @@
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ...capture.tools.derive import derive
-from ...capture.tools.following import Following, follow
-from ...capture.tools.snapshot import snapshot
 from ...common.files import is_held
 from ...common.text import printable
 from ...common.units import short_duration, utc_time
-from ...experiments.target_slowlog import target_slowlog
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import counted, unknown_overrides
 from ...replay.growing import follow_lines
@@ -25,6 +21,9 @@ from ..option_sections import SectionedCommand
 from ..output import EXIT_LOST, complete_tape
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
+
+if TYPE_CHECKING:
+    from ...capture.tools.following import Following
 
 MAX_SLOWLOG_BYTES = 8 << 30
 
@@ -89,6 +88,8 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
         replay_options = options_of(options, target, 0 if growing else first_ns(tape))
         lines = LiveLines()
         if options["target_slowlog"]:
+            from ...experiments.target_slowlog import target_slowlog
+
             stack.enter_context(target_slowlog(target, replay_options.output, MAX_SLOWLOG_BYTES, lines.say))
         summary = replay(tape, replay_options, lines, growing)
     sys.stderr.flush()
@@ -105,7 +106,7 @@ def exit_code(summary: RunSummary) -> int:
     return EXIT_LOST if lost else 0
 
 
-def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> Following | None:
+def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> "Following | None":
     """Return the tape that is under way and to be followed; None where it is finished, or is not to be."""
     if not options["follow"]:
         return None
@@ -114,6 +115,8 @@ def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack)
     if not is_held(tapes[0]):
         click.echo(f"{tapes[0]}: its capture has ended: there is nothing to follow", err=True)
         return None
+    from ...capture.tools.following import follow
+
     growing = stack.enter_context(follow(tapes[0], own_tape(options["output"])))
     until = f"{growing.begun['events']:,} events until {utc_time(growing.begun['last_ns'])} UTC"
     click.echo(f"{tapes[0]}: its capture is under way, with {until}; it is followed into {growing.path}", err=True)
@@ -129,6 +132,8 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
     """Return the tape, or what several come to; of a capture that is under way, what it has published."""
     merged = own_tape(output)
     if len(tapes) == 1 and is_held(tapes[0]):
+        from ...capture.tools.snapshot import snapshot
+
         published = snapshot(tapes[0], merged)
         has = f"{published['counts']['events']:,} events that {tapes[0]} has until now, no further"
         click.echo(f"{merged}: {has} (--follow goes on)", err=True)
@@ -137,6 +142,8 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
         complete_tape(each)
     if len(tapes) == 1:
         return tapes[0]
+    from ...capture.tools.derive import derive
+
     info = derive(list(tapes), merged, EventFilter())
     click.echo(f"{merged}: {info['counts']['events']:,} events of {len(tapes)} tapes", err=True)
     return merged

@@ -1,25 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 """Balances a run: events on the tape = executed + filtered + skipped + not sent. Reads files alone."""
 
-from pathlib import Path
 from typing import Any
+
+import duckdb
 
 from ...common.duck import load_sql
 from ...schemas import Folder
-from ..storage import open_storage
 
 STATUSES = ("executed", "filtered", "skipped", "not_sent")
 
 
 def account(
-    tape: Folder, run: Folder, spill: Path, engine_counts: dict[str, int], amplification: int = 1
+    con: duckdb.DuckDBPyConnection,
+    tape: Folder,
+    run: Folder,
+    engine_counts: dict[str, int],
+    amplification: int = 1,
 ) -> dict[str, Any]:
     """Return run.json's `accounting`, `engine_counts` included; balanced: one outcome for each copy of each event."""
-    with open_storage(spill) as con:
-        con.execute(f"SET VARIABLE copies = {amplification}")
-        con.execute(f"CREATE VIEW tape_events AS FROM {tape.source('events')}")
-        con.execute(f"CREATE VIEW run_outcomes AS FROM {run.source('outcomes')}")
-        (_, _, tape_events, tape_print), *rows = con.execute(load_sql(__package__, "accounting.sql")).fetchall()
+    con.execute(f"SET VARIABLE copies = {amplification}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {tape.source('events')}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW run_outcomes AS FROM {run.source('outcomes')}")
+    (_, _, tape_events, tape_print), *rows = con.execute(load_sql(__package__, "accounting.sql")).fetchall()
     sums = dict.fromkeys(STATUSES, 0)
     reasons: dict[str, dict[str, int]] = {}
     for status, reason, n, _ in rows:
@@ -36,27 +39,25 @@ def account(
     }
 
 
-def summarise(run: Folder, spill: Path) -> dict[str, Any]:
+def summarise(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, Any]:
     """Return what the last lines of a replay show: end of the last event, quantiles of lateness, errors by number."""
-    with open_storage(spill) as con:
-        source = run.source("outcomes")
-        end, p50, p99 = con.execute(
-            "SELECT max(coalesce(done_ns, sent_ns)), approx_quantile(sent_ns - due_ns, 0.5),"
-            f" approx_quantile(sent_ns - due_ns, 0.99) FROM {source} WHERE status = 'executed'"
-        ).fetchall()[0]
-        errors = con.execute(
-            f"SELECT errno, count(*) FROM {source} WHERE errno <> 0 GROUP BY errno ORDER BY count(*) DESC, errno"
-        ).fetchall()
+    source = run.source("outcomes")
+    end, p50, p99 = con.execute(
+        "SELECT max(coalesce(done_ns, sent_ns)), approx_quantile(sent_ns - due_ns, 0.5),"
+        f" approx_quantile(sent_ns - due_ns, 0.99) FROM {source} WHERE status = 'executed'"
+    ).fetchall()[0]
+    errors = con.execute(
+        f"SELECT errno, count(*) FROM {source} WHERE errno <> 0 GROUP BY errno ORDER BY count(*) DESC, errno"
+    ).fetchall()
     return {"end_ns": end or 0, "late_p50_ns": p50, "late_p99_ns": p99, "errors": dict(errors)}
 
 
-def session_totals(run: Folder, spill: Path) -> dict[str, int]:
+def session_totals(con: duckdb.DuckDBPyConnection, run: Folder) -> dict[str, int]:
     """Return run.json's `sessions`, from the run's own table."""
-    with open_storage(spill) as con:
-        row = con.execute(
-            "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
-            " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
-            " count(*) FILTER (connected_ns IS NOT NULL AND errno <> 0),"
-            f" count(*) FILTER (in_transaction) FROM {run.source('sessions')}"
-        ).fetchall()[0]
+    row = con.execute(
+        "SELECT count(connected_ns), count(*) FILTER (opened_ahead AND connected_ns IS NOT NULL),"
+        " count(*) FILTER (connected_ns IS NULL AND errno <> 0),"
+        " count(*) FILTER (connected_ns IS NOT NULL AND errno <> 0),"
+        f" count(*) FILTER (in_transaction) FROM {run.source('sessions')}"
+    ).fetchall()[0]
     return dict(zip(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), row, strict=True))

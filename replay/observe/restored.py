@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Count what became of the events that restore the state of sessions that were open before. Reads files alone."""
 
-from pathlib import Path
 from typing import Any
+
+import duckdb
 
 from ...schemas import Folder
 from ...schemas.codes import FLAGS
-from ..storage import open_storage
 
 CARRIED = f"flags & {FLAGS['carried']} <> 0"
 OUTCOMES = """
@@ -17,7 +17,7 @@ GROUP BY ALL ORDER BY ALL
 """
 
 
-def count_restored(tape: Folder, run: Folder, spill: Path) -> dict[str, Any] | None:
+def count_restored(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> dict[str, Any] | None:
     """Return run.json's `state`: how many such events succeeded, failed by error number, were not sent by reason.
 
     None where the tape carries none.
@@ -25,8 +25,7 @@ def count_restored(tape: Folder, run: Folder, spill: Path) -> dict[str, Any] | N
     if not (tape.info.get("open_sessions") or tape.info.get("carried")):
         return None
     sql = OUTCOMES.format(outcomes=run.source("outcomes"), events=tape.source("events"), carried=CARRIED)
-    with open_storage(spill) as con:
-        rows = con.execute(sql).fetchall()
+    rows = con.execute(sql).fetchall()
     restored, failed, not_sent = 0, dict[str, int](), dict[str, int]()
     for status, reason, errno, n in rows:
         if status != "executed":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.duck import write_parquet
+from ...common.duck import sql_files, write_parquet
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
 
@@ -90,12 +90,16 @@ class TickLog:
         listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", "ticks"))
         con.execute(f"CREATE OR REPLACE TEMP TABLE new_ticks ({listed})")
         con.executemany(f"INSERT INTO new_ticks VALUES ({', '.join('?' * len(names))})", [astuple(t) for t in ticks])
-        write_parquet(con, "FROM new_ticks ORDER BY at_ns", self._folder / f"part-{self._parts:05d}.parquet")
+        write_parquet(con, "FROM new_ticks ORDER BY at_ns", self._part(self._parts))
         self._parts += 1
 
-    def gather(self, con: duckdb.DuckDBPyConnection, source: str) -> None:
-        """Make one file of the parts; `source` is their SQL table expression."""
+    def _part(self, number: int) -> Path:
+        return self._folder / f"part-{number:05d}.parquet"
+
+    def gather(self, con: duckdb.DuckDBPyConnection) -> None:
+        """Make one file of the parts."""
         self.flush(con)
         if self._parts:
-            write_parquet(con, f"FROM {source} ORDER BY at_ns", self._folder.with_suffix(".parquet"))
+            parts = sql_files(self._part(number) for number in range(self._parts))
+            write_parquet(con, f"FROM read_parquet({parts}) ORDER BY at_ns", self._folder.with_suffix(".parquet"))
             shutil.rmtree(self._folder)
