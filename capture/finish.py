@@ -55,7 +55,7 @@ def finish(
         file_entry(path, path / f"{table}.parquet", info["counts"][table])
         for table in ("sessions", "digests", "problems")
     ]
-    info["problems"] = problem_kinds(con, path)
+    info["problems"] = problem_kinds(con, path) if info["counts"]["problems"] else {}
     info["known_columns"] = totals.known_columns() if totals else known_columns(con)
     info["warnings"] = [*warnings, *completeness(con)]
     info.pop("stopped", None)

@@ -5,6 +5,7 @@ reader.part() -> watched -> DuckDB -> events/part-00000.parquet, its entry of ta
 """
 
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,10 @@ from ..common.duck import sql_text, write_parquet
 from ..common.files import file_entry
 from ..native.bindings.part_facts import PartFacts, WatchedStream
 from ..native.bindings.streams import Stream
-from ..schemas import columns, select_list
+from ..schemas import columns
 
 # Little packing serves what is read from first to last; the second version of the format is smaller and quicker.
 _PACKED = "COMPRESSION zstd, COMPRESSION_LEVEL 1, PARQUET_VERSION V2"
-_EVENT_COLUMNS = select_list("tape", "events", {name for name, _ in columns("tape", "events")})
 
 
 @dataclass
@@ -67,30 +67,30 @@ class Parts:
 
     def write_events(self, stream: Stream, final: Path) -> dict[str, Any] | None:
         """Write one part of events, which comes sorted; return its entry of tape.json. None: it has no event."""
-        query = f"SELECT {_EVENT_COLUMNS} FROM incoming"
         if self._not_threads:
             left_out = ", ".join(map(str, self._not_threads))
-            query += f" WHERE thread_id IS NULL OR thread_id NOT IN ({left_out})"
-            return part_entry(self._con, self._tape, final) if self._write(stream, query, final) else None
-        watched = WatchedStream(stream)
-        if not self._write(watched, query, final):
+            query = f"FROM incoming WHERE thread_id IS NULL OR thread_id NOT IN ({left_out})"
+            return part_entry(self._con, self._tape, final) if self._write(stream, final, query)[0] else None
+        rows, facts = self._write(stream, final)
+        if not rows:
             return None
-        facts = watched.facts
         self._totals.add(facts)
-        times = {"first_ns": facts.first_ns, "last_ns": facts.last_ns}
-        return {**file_entry(self._tape, final, facts.rows), **times}
+        return {**file_entry(self._tape, final, rows), "first_ns": facts.first_ns, "last_ns": facts.last_ns}
 
     def write_rows(self, stream: Stream, final: Path) -> int:
         """Write a stream of problems or session facts as one file, where it has any row; return how many."""
-        return self._write(stream, "FROM incoming", final)
+        return self._write(stream, final)[0]
 
-    def _write(self, stream: Stream, query: str, final: Path) -> int:
-        self._con.register("incoming", stream)
-        try:
-            return write_parquet(self._con, query, final, _PACKED)
-        finally:
-            self._con.unregister("incoming")
-            stream.close()
+    def _write(self, stream: Stream, final: Path, query: str = "FROM incoming") -> tuple[int, PartFacts]:
+        """Write what the query finds in a stream; return the rows written, and what was read."""
+        with closing(WatchedStream(stream)) as watched:
+            if watched.is_empty():
+                return 0, watched.facts
+            self._con.register("incoming", watched)
+            try:
+                return write_parquet(self._con, query, final, _PACKED), watched.facts
+            finally:
+                self._con.unregister("incoming")
 
 
 def part_entry(con: duckdb.DuckDBPyConnection, tape: Path, part: Path) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from .tape_writer import Source, Stop, new_tape, record
 if TYPE_CHECKING:
     from .open_sessions import Told
 
+FEW = 50_000  # events that one thread has finished before others have started
+
 
 def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings: Settings) -> dict[str, Any]:
     """Record files, or the live source that the settings name, into a new tape at `path`; return the tape's JSON.
@@ -50,7 +52,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
                 warnings += judged(con, kind, path, info, settings, told)
-                con.execute("RESET threads")  # one while the parser had the others
+                if totals is None or totals.events > FEW:
+                    con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings, totals)
     finally:
         reader.close()

@@ -335,10 +335,17 @@ struct qt_part_facts {
     uint64_t known;                          /* bit i: column i of the stream holds any value */
     int64_t first_ns, last_ns, precision_ns; /* of events: earliest start, latest end, coarsest precision */
 };
-void qt_part_facts_reset(struct qt_part_facts *);
-/* From now on what is read from the stream is added to `facts`, which is the caller's and must outlive it. On an error
- * (QT_ENOMEM, QT_EINVALID: over 64 columns) the stream is as it was. */
-int qt_watch_events(struct ArrowArrayStream *, struct qt_part_facts *facts, struct qt_error *);
+
+/* A stream that is counted while it is read. */
+struct qt_watch;
+/* Takes the stream over; NULL on an error (QT_ENOMEM, QT_EINVALID: over 64 columns), then it stays the caller's. */
+struct qt_watch *qt_watch_new(struct ArrowArrayStream *, struct qt_error *);
+void qt_watch_free(struct qt_watch *); /* after all that read it */
+/* A stream of what is left to be read: all of them read the same rows, each row comes once. */
+void qt_watch_open(struct qt_watch *, struct ArrowArrayStream *out);
+/* Reads the first batch and keeps it for who reads next: then the facts tell whether there is any row. */
+int qt_watch_ahead(struct qt_watch *, struct qt_error *);
+const struct qt_part_facts *qt_watch_facts(const struct qt_watch *);
 
 /* cffi: end */
 

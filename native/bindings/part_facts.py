@@ -26,19 +26,32 @@ class WatchedStream(Stream):
     """The same rows as another stream gives; `facts` tells what was read so far."""
 
     def __init__(self, inner: Stream) -> None:
-        self._facts = ffi.new("struct qt_part_facts *")
-        lib.qt_part_facts_reset(self._facts)
-
-        def fill(stream: object) -> None:
-            error = ffi.new("struct qt_error *")
-            inner.fill(stream)
-            check(lib.qt_watch_events(stream, self._facts, error), error)
-
-        super().__init__(fill, (inner, self._facts))
+        error, memory = ffi.new("struct qt_error *"), ffi.new("char[]", lib.qt_stream_size())
+        stream = ffi.cast("struct ArrowArrayStream *", memory)
+        inner.fill(stream)
+        self._inner = inner
+        self._watch = lib.qt_watch_new(stream, error)
+        if self._watch == ffi.NULL:
+            lib.qt_stream_release(stream)
+            check(error.code, error)
+        super().__init__(lambda out: lib.qt_watch_open(self._watch, out), inner)
 
     @property
     def facts(self) -> PartFacts:
-        """What was read."""
-        found = self._facts
+        """What was read; not after `close`."""
+        found = lib.qt_watch_facts(self._watch)
         known = frozenset(place for place in range(64) if found.known >> place & 1)
         return PartFacts(found.rows, known, found.first_ns, found.last_ns, found.precision_ns)
+
+    def is_empty(self) -> bool:
+        """Return whether there is no row; the first rows are read for it, and stay to be read. Raises NativeFault."""
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_watch_ahead(self._watch, error), error)
+        return not self.facts.rows
+
+    def close(self) -> None:
+        """Release the stream."""
+        super().close()
+        lib.qt_watch_free(self._watch)
+        self._watch = ffi.NULL
+        self._inner.close()

@@ -5,22 +5,23 @@
  */
 #include "reader/watched.h"
 
-#include "base/error.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 enum { START, DURATION, PRECISION, N_PLACES };
 static const char *const NAMES[N_PLACES] = {"start_ns", "duration_ns", "precision_ns"};
 
-struct watched {
-    struct ArrowArrayStream inner;
-    struct qt_part_facts *facts; /* the caller's */
-    int64_t places[N_PLACES];    /* of these columns; -1 = there is none */
+struct qt_watch {
+    struct ArrowArrayStream inner; /* its own */
+    struct ArrowArray ahead;       /* the first batch, until it is read; release == NULL = there is none */
+    int64_t places[N_PLACES];      /* of these columns; -1 = there is none */
+    struct qt_part_facts facts;
 };
 
-static int find_places(struct watched *w)
+static int find_places(struct qt_watch *w)
 {
     struct ArrowSchema schema = {.release = NULL};
     int failed = w->inner.get_schema(&w->inner, &schema);
@@ -49,9 +50,9 @@ static int is_known(const struct ArrowArray *column, int64_t row)
     return valid == NULL || (valid[at / 8] >> at % 8 & 1);
 }
 
-static void add_times(const struct watched *w, const struct ArrowArray *batch)
+static void add_times(struct qt_watch *w, const struct ArrowArray *batch)
 {
-    struct qt_part_facts *facts = w->facts;
+    struct qt_part_facts *facts = &w->facts;
     for (int i = 0; i < N_PLACES; i++)
         if (w->places[i] < 0)
             return;
@@ -68,63 +69,89 @@ static void add_times(const struct watched *w, const struct ArrowArray *batch)
     }
 }
 
-static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+static int read_batch(struct qt_watch *w, struct ArrowArray *out)
 {
-    struct watched *w = stream->private_data;
-    return w->inner.get_schema(&w->inner, out);
-}
-
-static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
-{
-    struct watched *w = stream->private_data;
     int failed = w->inner.get_next(&w->inner, out);
     if (failed || out->release == NULL)
         return failed;
     for (int64_t i = 0; i < out->n_children; i++)
         if (out->children[i]->null_count < out->children[i]->length)
-            w->facts->known |= (uint64_t)1 << i;
+            w->facts.known |= (uint64_t)1 << i;
     add_times(w, out);
-    w->facts->rows += out->length;
+    w->facts.rows += out->length;
+    return 0;
+}
+
+static int get_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    struct qt_watch *w = stream->private_data;
+    return w->inner.get_schema(&w->inner, out);
+}
+
+static int get_next(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    struct qt_watch *w = stream->private_data;
+    if (w->ahead.release == NULL)
+        return read_batch(w, out);
+    *out = w->ahead;
+    w->ahead.release = NULL;
     return 0;
 }
 
 static const char *get_last_error(struct ArrowArrayStream *stream)
 {
-    struct watched *w = stream->private_data;
+    struct qt_watch *w = stream->private_data;
     return w->inner.get_last_error(&w->inner);
 }
 
-static void release(struct ArrowArrayStream *stream)
-{
-    struct watched *w = stream->private_data;
-    w->inner.release(&w->inner);
-    free(w);
-    stream->release = NULL;
-}
+static void release(struct ArrowArrayStream *stream) { stream->release = NULL; }
 
-int qt_watch_events(struct ArrowArrayStream *stream, struct qt_part_facts *facts, struct qt_error *error)
+struct qt_watch *qt_watch_new(struct ArrowArrayStream *stream, struct qt_error *error)
 {
-    struct watched *w = calloc(1, sizeof *w);
-    if (w == NULL)
-        return qt_fail(error, QT_ENOMEM, "out of memory for a stream");
+    struct qt_watch *w = calloc(1, sizeof *w);
+    if (w == NULL) {
+        qt_fail(error, QT_ENOMEM, "out of memory for a stream");
+        return NULL;
+    }
     w->inner = *stream;
-    w->facts = facts;
+    w->facts = (struct qt_part_facts){.first_ns = INT64_MAX, .last_ns = INT64_MIN};
     int failed = find_places(w);
     if (failed) {
+        qt_fail(error, failed == ENOMEM ? QT_ENOMEM : QT_EINVALID, "the columns of a stream can't be watched");
         free(w);
-        return qt_fail(error, failed == ENOMEM ? QT_ENOMEM : QT_EINVALID, "the columns of a stream can't be watched");
+        return NULL;
     }
-    *stream = (struct ArrowArrayStream){
+    stream->release = NULL;
+    return w;
+}
+
+void qt_watch_free(struct qt_watch *w)
+{
+    if (w == NULL)
+        return;
+    if (w->ahead.release != NULL)
+        w->ahead.release(&w->ahead);
+    w->inner.release(&w->inner);
+    free(w);
+}
+
+void qt_watch_open(struct qt_watch *w, struct ArrowArrayStream *out)
+{
+    *out = (struct ArrowArrayStream){
         .get_schema = get_schema,
         .get_next = get_next,
         .get_last_error = get_last_error,
         .release = release,
         .private_data = w,
     };
-    return QT_OK;
 }
 
-void qt_part_facts_reset(struct qt_part_facts *facts)
+int qt_watch_ahead(struct qt_watch *w, struct qt_error *error)
 {
-    *facts = (struct qt_part_facts){.first_ns = INT64_MAX, .last_ns = INT64_MIN};
+    if (w->ahead.release != NULL || read_batch(w, &w->ahead) == 0)
+        return QT_OK;
+    const char *text = w->inner.get_last_error(&w->inner);
+    return qt_fail(error, QT_EIO, "%s", text != NULL ? text : "a stream failed");
 }
+
+const struct qt_part_facts *qt_watch_facts(const struct qt_watch *w) { return &w->facts; }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stream of events that is counted while somebody reads it: see qt_watch_events of querytape.h. */
+/* A stream that is counted while somebody reads it: see struct qt_watch of querytape.h. */
 #ifndef QT_WATCHED_H
 #define QT_WATCHED_H
 

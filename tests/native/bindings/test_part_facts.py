@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stream that is watched: the same rows, and what they hold together."""
 
+from contextlib import closing
 from typing import Any
 
 import duckdb
 import pytest
 from querytape.common.errors import NativeFault
 from querytape.native._querytape import ffi, lib
-from querytape.native.bindings.part_facts import WatchedStream
+from querytape.native.bindings.part_facts import PartFacts, WatchedStream
 from querytape.native.bindings.streams import Stream, stream_pointer
 
 NOTHING = (1 << 63) - 1
@@ -29,48 +30,55 @@ class Rows(Stream):
         super().__init__(fill, con)
 
 
-def watched(query: str) -> tuple[WatchedStream, list[tuple[Any, ...]]]:
+def watched(query: str, ahead: bool = False) -> tuple[PartFacts, list[tuple[Any, ...]]]:
     """Read a query's rows through a watched stream."""
     con, reader = duckdb.connect(), duckdb.connect()
     con.execute("SET arrow_large_buffer_size = false")
-    stream = WatchedStream(Rows(con, query))
-    reader.register("incoming", stream)
-    rows = reader.execute("FROM incoming").fetchall()
-    reader.unregister("incoming")
-    stream.close()
-    return stream, rows
+    with closing(WatchedStream(Rows(con, query))) as stream:
+        if ahead:
+            assert stream.is_empty() == stream.is_empty()
+        reader.register("incoming", stream)
+        rows = reader.execute("FROM incoming").fetchall()
+        reader.unregister("incoming")
+        return stream.facts, rows
 
 
+@pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("n", [1, 2047, 2048, 5000, 300_000])
-def test_facts_are_those_of_the_rows(n: int) -> None:
+def test_facts_are_those_of_the_rows(n: int, ahead: bool) -> None:
     """Of any number of rows in any number of batches: count, known columns, first, last, precision."""
     query = (
         "SELECT 10 + i AS start_ns, CASE WHEN i % 3 = 0 THEN 1000 - i END AS duration_ns, i % 7 AS precision_ns,"
         f" NULL::VARCHAR AS never, CASE WHEN i = {n - 1} THEN 'x' END AS once FROM range({n}) t(i) ORDER BY (i * 7919) % {n}"
     )
-    stream, rows = watched(query)
+    facts, rows = watched(query, ahead)
     con = duckdb.connect()
     assert sorted(map(str, rows)) == sorted(map(str, con.execute(query).fetchall()))
     first, last, precision = con.execute(
         f"SELECT min(start_ns), max(start_ns + coalesce(duration_ns, 0)), max(precision_ns) FROM ({query})"
     ).fetchall()[0]
-    facts = stream.facts
     assert (facts.rows, facts.first_ns, facts.last_ns, facts.precision_ns) == (n, first, last, precision)
     assert facts.known == {0, 1, 2, 4}
 
 
 def test_no_row_and_no_times() -> None:
     """Without rows nothing is known; other columns than those of events have no times."""
-    stream, rows = watched("SELECT 1 AS start_ns, 2 AS duration_ns, 3 AS precision_ns WHERE false")
-    assert (rows, stream.facts.rows, stream.facts.known, stream.facts.first_ns) == ([], 0, frozenset(), NOTHING)
-    stream, rows = watched("SELECT 'a' AS start_ns, 5 AS x")
-    assert (rows, set(stream.facts.known), stream.facts.first_ns) == ([("a", 5)], {0, 1}, NOTHING)
+    facts, rows = watched("SELECT 1 AS start_ns, 2 AS duration_ns, 3 AS precision_ns WHERE false")
+    assert (rows, facts.rows, facts.known, facts.first_ns) == ([], 0, frozenset(), NOTHING)
+    facts, rows = watched("SELECT 'a' AS start_ns, 5 AS x")
+    assert (rows, set(facts.known), facts.first_ns) == ([("a", 5)], {0, 1}, NOTHING)
 
 
 def test_too_many_columns_are_refused() -> None:
     """More columns than there are bits for them."""
     con = duckdb.connect()
-    stream = WatchedStream(Rows(con, "SELECT " + ", ".join(f"{n} AS c{n}" for n in range(65))))
     with pytest.raises(NativeFault, match="columns of a stream can't be watched"):
-        stream.__arrow_c_stream__()
-    stream.close()
+        WatchedStream(Rows(con, "SELECT " + ", ".join(f"{n} AS c{n}" for n in range(65))))
+
+
+def test_empty_or_not() -> None:
+    """Whether there is a row is known before any is read, and a stream that nobody reads is released."""
+    con = duckdb.connect()
+    for query, empty in (("SELECT 1 AS start_ns", False), ("SELECT 1 AS a WHERE false", True)):
+        with closing(WatchedStream(Rows(con, query))) as stream:
+            assert stream.is_empty() is empty
