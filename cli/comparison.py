@@ -48,8 +48,13 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Ask both servers for plans of every digest that is called slower or unstable, or may be slower; report them."""
-    digests = [e["digest"] for e in report.digests if e["verdict"] in verdicts or may_be_slower(report, e)]
+    """Ask both servers for plans of every digest that is called slower or unstable, may be slower, or has other results."""
+    different = {row["digest"] for row in report.answers["results"]}
+    digests = [
+        entry["digest"]
+        for entry in report.digests
+        if entry["verdict"] in verdicts or entry["digest"] in different or may_be_slower(report, entry)
+    ]
     try:
         folder = ask_for_plans(plan, output, make_options, digests)
     except TargetError as error:

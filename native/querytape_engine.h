@@ -76,6 +76,7 @@ struct qt_engine_options {
     int64_t allowed_dangers;      /* 1 << enum qt_danger */
     int64_t allowed_classes;      /* 1 << enum qt_class */
     int32_t follows;              /* 1 = sessions and events may come while it runs: a session ends with its quit */
+    int32_t rest_open;      /* following: with more than half of so many open, they rest sooner; 0 = never sooner */
     int64_t rest_ns;        /* following: a session to which nothing came for so long is disconnected; 0 = never */
     int64_t order_bound_ns; /* an ordered wait that nothing has moved for this long is broken */
     /* NULL, or a second target of the same data, which answers reads outside transactions. */

@@ -13,16 +13,22 @@ from .plan.pacing import KINDS
 
 ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
 MIN_ROW_BYTES = 64 << 20
+MAX_CONNECTIONS = 151  # of servers as they come
 READING = ("read", "transaction", "session")
 IMPLIED_BY_WRITES = frozenset({"set_session_unsafe", "lock_tables"})
 
 
 def engine_options(
-    options: ReplayOptions, order_tables: int = 0, max_row_bytes: int = 0, rest_ns: int | None = None
+    options: ReplayOptions,
+    order_tables: int = 0,
+    max_row_bytes: int = 0,
+    rest_ns: int | None = None,
+    max_connections: int | None = None,
 ) -> EngineOptions:
     """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`.
 
     `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
+    `max_connections`: the target's, for which sessions of such a tape make room sooner; None = unknown.
     """
     target, failures = options.target, options.failures
     codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
@@ -57,6 +63,7 @@ def engine_options(
         max_open=options.max_concurrent_sessions,
         follows=rest_ns is not None,
         rest_ns=rest_ns or 0,
+        rest_open=max(1, (max_connections or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
         read_target=_address(options.reads_to),
         **permitted(options),
         **{**asdict(failures), **codes, "max_errors": max_errors},

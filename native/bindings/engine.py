@@ -85,6 +85,7 @@ class EngineOptions:
     allowed_dangers: int = 0
     allowed_classes: int = 0
     follows: bool = False
+    rest_open: int = 0
     rest_ns: int = 0
     order_bound_ns: int = 2_000_000_000
     read_target: Address | None = None

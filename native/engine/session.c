@@ -26,6 +26,8 @@
 #include "engine/read_split.h"
 #include "engine/records.h"
 
+#define SHORTEST_SILENCE_NS (QT_SECOND / 10)
+#define LONGEST_LOOK_NS (QT_SECOND / 2)
 #define REOPEN_EVERY_NS QT_SECOND /* a target that restarts is tried again until it is back */
 
 /* The connection tells its socket, so that the supervisor can shut it down. */
@@ -184,13 +186,30 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
     }
 }
 
+/* Of a session that is followed: shorter the more are open, for the target has room for so many. */
+static int64_t allowed_silence_ns(struct qt_engine *e)
+{
+    int64_t open = atomic_load(&e->open), room = e->options.rest_open, whole = e->options.rest_ns, ns;
+
+    if (room <= 0 || 2 * open <= room)
+        return whole;
+    ns = open < room ? whole / room * 2 * (room - open) : 0;
+    return ns > SHORTEST_SILENCE_NS ? ns : SHORTEST_SILENCE_NS < whole ? SHORTEST_SILENCE_NS : whole;
+}
+
 /* Following a tape that does not show when sessions quit: one that was quiet for long makes room on the target. */
 static void rest(struct qt_session *s)
 {
     struct qt_engine *e = s->engine;
+    int64_t silent = 0, look;
 
-    if (e->options.rest_ns == 0 || s->broken || s->in_tx || s->rests || qt_comes_within(s, e->options.rest_ns))
+    if (e->options.rest_ns == 0 || s->broken || s->in_tx || s->rests)
         return;
+    for (; silent < allowed_silence_ns(e); silent += look) {
+        look = allowed_silence_ns(e) / 4;
+        if (qt_comes_within(s, look < LONGEST_LOOK_NS ? look : LONGEST_LOOK_NS))
+            return;
+    }
     close_backends(s);
     s->rests = 1;
     atomic_fetch_add(&e->rested, 1);

@@ -145,6 +145,27 @@ def test_sessions_come_while_it_runs() -> None:
         assert stats.sessions_rested >= 5  # those without events as well, where they have the time
 
 
+def test_silent_sessions_make_room() -> None:
+    """Following: with more open than the target has room for, a short silence is enough; without, it is not."""
+    plan = connect()
+    many = SESSIONS.replace("range(1, 6)", "range(1, 61)")
+    with (
+        NullServer() as server,
+        Engine(
+            EngineOptions(
+                user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=3_600_000_000_000, rest_open=20
+            )
+        ) as engine,
+    ):
+        engine.sessions(plan.sql(many))
+        engine.start()
+        engine.feed(plan.sql(EVENTS))
+        while (stats := engine.stats()).sessions_opened < 60 or stats.sessions_open >= 20:
+            time.sleep(0.02)
+        assert stats.sessions_rested > 40
+        assert stats.sessions_open >= 10  # from half of it on they may be silent for an hour
+
+
 def test_what_follows_has_a_pace(closed_port: int) -> None:
     """Without a pace there is nothing to follow: refused."""
     with pytest.raises(NativeFault, match="has a pace"):
