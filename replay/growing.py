@@ -169,8 +169,8 @@ def follow_lines(info: dict[str, Any]) -> list[str]:
         again = info["accounting"]["sessions_reopened"]
         lines.append(
             f"  WARNING: the tape does not show when sessions quit: {rested:,} times one was disconnected after"
-            f" {REST_NS // 10**9} s of silence (sooner where the target had little room), {again:,} times connected again:"
-            " what it had set, prepared or put into temporary tables was gone"
+            f" {REST_NS // 10**9} s of silence (sooner where the target had little room), {again:,} times connected"
+            " again: what it had set, prepared or put into temporary tables was gone"
         )
     return lines
 
