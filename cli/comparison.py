@@ -48,7 +48,7 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Ask both servers for plans of digests that are called slower or unstable, may be slower, or have other results."""
+    """Ask both servers for plans of digests that are called slower or unstable, may be slower or give other results."""
     different = {row["digest"] for row in report.answers["results"]}
     digests = [
         entry["digest"]
