@@ -99,6 +99,9 @@ def exit_code(ending: Ending) -> int:
 
             click.echo(printable_lines(f"querytape: the server: {fault_text(error)}"), err=True)
             return 1
+        if isinstance(error, OSError) and error.filename is not None:
+            click.echo(printable_lines(f"querytape: {error.filename}: {error.strerror}"), err=True)
+            return 1
         if not is_duckdb_error(error):
             raise
         from ..common.duck import plain_reason

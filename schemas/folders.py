@@ -122,8 +122,12 @@ def open_folder(kind: str, path: Path) -> Folder:
     """
     refuse_unreadable_name(path, FolderError)
     marker = path / f"{kind}.json"
-    if not path.exists():
-        raise FolderError(f"{path}: no such {kind}")
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise FolderError(f"{path}: no such {kind}") from None
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be opened: {error.strerror}") from error
     if not marker.exists() and not marker.is_symlink():
         other = next((each for each in TABLES if each != kind and (path / f"{each}.json").exists()), None)
         hint = f"; it is a {other}" if other else f": it has no {kind}.json"

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Normalise statements: their digest, text without literals, class and danger."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 from .._querytape import ffi, lib
 from .errors import check
+
+_DIGEST = re.compile("[0-9a-fA-F]{1,16}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +75,13 @@ class Normalizer:
         return Mode(own.reading, own.charset, own.known)
 
     def mode_of(self, digest: str, sql: bytes) -> Mode:
-        """Return how the session had `sql` read that gave it this digest: by default, where that may be."""
+        """Return how the session had `sql` read that gave it this digest: by default, where that may be.
+
+        A digest that is none, as a damaged tape may have it, is given by no way to read.
+        """
         own = _native(Mode())
+        if not _DIGEST.fullmatch(digest):
+            return Mode()
         lib.qt_session_mode_of_digest(self._normalizer, int(digest, 16), ffi.from_buffer(sql), len(sql), own)
         return Mode(own.reading, own.charset, own.known)
 

@@ -78,6 +78,8 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     done = querytape("inspect", str(tmp_path / "no.tape"))
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"querytape: {tmp_path / 'no.tape'}: no such tape\n"
+    done = querytape("capture", "slowlog", "x" * 5000, "-o", str(tmp_path / "a.tape"))
+    assert (done.returncode, done.stderr) == (1, f"querytape: {'x' * 5000}: File name too long\n")
     done = querytape("inspect")
     assert done.returncode == 2
     assert "Missing argument 'TAPE'" in done.stderr

@@ -46,6 +46,8 @@ def test_what_is_refused(tmp_path: Path) -> None:
     """A missing folder, one of another kind, one without JSON, damaged JSON, a newer version: each has its sentence."""
     with pytest.raises(FolderError, match="no such tape"):
         open_folder("tape", tmp_path / "none")
+    with pytest.raises(FolderError, match="cannot be opened: File name too long"):
+        open_folder("tape", tmp_path / ("x" * 300))
     run = write(tmp_path / "a", "run", json.dumps({"format_version": 1}))
     with pytest.raises(FolderError, match="is not a tape; it is a run"):
         open_folder("tape", run)

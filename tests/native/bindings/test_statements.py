@@ -2,7 +2,7 @@
 """The normaliser's Python face; its rules are tested in C (tests/native/test_normalize.c)."""
 
 import pytest
-from querytape.native.bindings.statements import Normalizer, placeholders
+from querytape.native.bindings.statements import Mode, Normalizer, placeholders
 from querytape.schemas import CLASSES, DANGERS, FLAGS
 
 TABLES = {
@@ -167,3 +167,9 @@ def test_placeholders() -> None:
     assert placeholders(rb"SELECT '\', ?") == []
     assert placeholders(rb"SELECT '\', ?", 1) == [12]
     assert placeholders(b"") == []
+
+
+@pytest.mark.parametrize("digest", ["", "-4611686018427387904", "zz", "0x12", "1" * 17, "\u0661" * 16, "1_0"])
+def test_what_is_no_digest_is_given_by_no_reading(digest: str) -> None:
+    """As a damaged tape may have it."""
+    assert Normalizer().mode_of(digest, b"SELECT 'a' FROM t") == Mode()
