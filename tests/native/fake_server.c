@@ -16,7 +16,7 @@ struct peer {
     int fd, number, status;
     unsigned char seq;
     int files;       /* that the prepared statement asks for */
-    char out[32768]; /* where the server answers whole */
+    char out[32768]; /* not sent yet */
     size_t out_len;
 };
 
@@ -57,25 +57,22 @@ static char *read_packet(struct peer *p, size_t *len)
     return NULL;
 }
 
-static void write_packet(struct peer *p, const void *bytes, size_t len)
-{
-    unsigned char out[512] = {(unsigned char)len, (unsigned char)(len >> 8), 0, p->seq++};
-    CHECK(len <= sizeof out - 4);
-    memcpy(out + 4, bytes, len);
-    if (!p->server->whole) {
-        send(p->fd, out, len + 4, MSG_NOSIGNAL);
-        return;
-    }
-    CHECK(p->out_len + len + 4 <= sizeof p->out);
-    memcpy(p->out + p->out_len, out, len + 4);
-    p->out_len += len + 4;
-}
-
 static void send_whole(struct peer *p)
 {
     if (p->out_len > 0)
         send(p->fd, p->out, p->out_len, MSG_NOSIGNAL);
     p->out_len = 0;
+}
+
+static void write_packet(struct peer *p, const void *bytes, size_t len)
+{
+    unsigned char head[] = {(unsigned char)len, (unsigned char)(len >> 8), 0, p->seq++};
+    CHECK(p->out_len + sizeof head + len <= sizeof p->out);
+    memcpy(p->out + p->out_len, head, sizeof head);
+    memcpy(p->out + p->out_len + sizeof head, bytes, len);
+    p->out_len += sizeof head + len;
+    if (!p->server->whole)
+        send_whole(p);
 }
 
 static void write_ok(struct peer *p, int affected, int warnings, int status)
