@@ -28,6 +28,7 @@ class CloudWatchLog:
     holes: list[str] = field(default_factory=list)
     cuts: int = 0
     read: dict[str, int] = field(default_factory=dict)
+    late: int = 0
     _since_ms: int = 0
     _token: str | None = None
 
@@ -60,6 +61,10 @@ class CloudWatchLog:
             if not following or following == self._token:
                 return
             self._token = str(following)
+
+    def rest(self) -> Iterator[str]:
+        """Yield what was held back: nothing is."""
+        yield from ()
 
 
 def cloudwatch_log(cloud: Cloud, instance: Instance, waits_s: float) -> CloudWatchLog:

@@ -46,6 +46,11 @@ class Instance:
     status: dict[str, str]
     exports: tuple[str, ...]
 
+    @property
+    def is_aurora(self) -> bool:
+        """Whether it writes its logs as Aurora does."""
+        return self.engine.startswith("aurora")
+
 
 def look_at(cloud: Cloud, name: str) -> Instance:
     """Return an instance of MySQL, MariaDB or Aurora MySQL.

@@ -2,20 +2,22 @@
 """Read a log file of an instance while it grows and turns, in portions by marker, as one text without a gap.
 
 A portion counts when a listing taken after it shows that the file has not turned meanwhile; else it is read from the
-rotated file, whose text must go on where ours ended.
+rotated file, whose text must go on where ours ended. Rotated files are named by the hour (...log.2026-11-22.07), which
+may grow on, or numbered: those are renamed each time, and known by their size and the time when they were last written.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from ...common.errors import TargetError
 from .cloud import Cloud, GoneError
+from .portions import Listed, Place, byte_count, listed_files, read_on, read_portion, without_cut_lines
 
 SLOW_LOG = "slowquery/mysql-slowquery.log"
-MAX_LINES = 10_000
+AUDIT_LOG = "audit/server_audit.log"
 PORTIONS_AT_ONCE = 8  # about a MB each, held until a listing confirms them
-CUT = "[Your log message was truncated]"  # what RDS writes in place of what exceeds a portion of 1 MB
 KEPT_TAIL = 512
+DATED = re.compile(r"\.\d{4}-\d\d-\d\d\.\d+$")
 
 
 @dataclass
@@ -53,13 +55,16 @@ class LogFiles:
     cuts: int = 0
     read: dict[str, int] = field(default_factory=dict)
     waits_s: float = 0.0
+    late: int = 0
     _place: _Place = field(default_factory=_Place)
-    _rotated: dict[str, int] = field(default_factory=dict)
+    _rotated: dict[str, Listed] = field(default_factory=dict)
+    _ends: dict[str, Place] = field(default_factory=dict)  # of files that are named by the hour
     _size: int | None = None
 
     def begin(self) -> None:
         """Pass over what the log has now. Raises TargetError, RefusedError."""
         self._rotated = self._listed()[1]
+        self._ends = {name: Place(passed=about.size) for name, about in self._rotated.items()}
         for _ in self.pull():
             pass
         self.holes.clear()
@@ -72,13 +77,15 @@ class LogFiles:
         while pending:
             batch, pending = self._batch()
             size, rotated = self._listed()
-            turned = sorted((name for name in rotated if name not in self._rotated), key=lambda n: (rotated[n], n))
+            yield from self._grown(rotated)
+            turned = self._turned(rotated)
             if not turned and size is not None and self._size is not None and size < self._size:
                 self.holes.append(f"{self.name} became shorter and no rotated file is there: what it had is lost")
                 self._place, self._size, pending = _Place(), None, True
                 continue
             self._size = size
             if turned:
+                self._ends |= {name: Place(passed=rotated[name].size) for name in turned}
                 yield from self._follow(turned)
                 self._rotated, self._size, pending = rotated, None, True
                 continue
@@ -86,23 +93,35 @@ class LogFiles:
                 self._place.took(text, marker)
                 yield from self._given(self.name, text)
 
-    def _listed(self) -> tuple[int | None, dict[str, int]]:
-        """Return the size of the log now, and when each rotated file of it was last written."""
-        size, rotated = None, {}
-        found = self.cloud.pages(
-            "rds",
-            "describe_db_log_files",
-            "DescribeDBLogFiles",
-            DBInstanceIdentifier=self.instance,
-            FilenameContains=self.name.rpartition("/")[2],
+    def rest(self) -> Iterator[str]:
+        """Yield what was held back: nothing is."""
+        yield from ()
+
+    def _listed(self) -> tuple[int | None, dict[str, Listed]]:
+        """Return the size of the log now, and its rotated files."""
+        found = listed_files(self.cloud, self.instance, self.name.rpartition("/")[2])
+        own = found.pop(self.name, None)
+        rotated = {name: about for name, about in found.items() if name.startswith(f"{self.name}.")}
+        return own.size if own else None, rotated
+
+    def _turned(self, rotated: dict[str, Listed]) -> list[str]:
+        """Return the rotated files that were not there before, in the order in which they were written."""
+        known = set(self._rotated.values())
+        new = (
+            name
+            for name, about in rotated.items()
+            if (name not in self._rotated if DATED.search(name) else about not in known)
         )
-        for file in found:
-            name = str(file.get("LogFileName"))
-            if name == self.name:
-                size = int(file.get("Size") or 0)
-            elif name.startswith(f"{self.name}."):
-                rotated[name] = int(file.get("LastWritten") or 0)
-        return size, rotated
+        return sorted(new, key=lambda name: (rotated[name].written, name))
+
+    def _grown(self, rotated: dict[str, Listed]) -> Iterator[str]:
+        """Yield what came into files that are named by the hour since they were read."""
+        for name in sorted(rotated, key=lambda name: (rotated[name].written, name)):
+            if DATED.search(name) and name in self._rotated and self._ends[name].lacks(rotated[name]):
+                try:
+                    yield from self._from(name, self._ends[name])
+                except GoneError:
+                    self.holes.append(f"{name} was removed before its end was read")
 
     def _batch(self) -> tuple[list[tuple[str, str]], bool]:
         """Return the next portions of the log with their markers, and whether there are more."""
@@ -110,7 +129,7 @@ class LogFiles:
         marker, pending = self._place.marker, True
         while pending and len(batch) < PORTIONS_AT_ONCE:
             try:
-                text, marker, pending = self._portion(self.name, marker)
+                text, marker, pending = read_portion(self.cloud, self.instance, self.name, marker)
             except GoneError:  # it turns in this moment, or there is none yet
                 return batch, False
             batch.append((text, marker))
@@ -125,7 +144,7 @@ class LogFiles:
             self.holes.append(f"{first} was removed before its end was read")
         for name in others:
             try:
-                yield from self._from(name, _Place())
+                yield from self._whole(name)
             except GoneError:
                 self.holes.append(f"{name} was removed before it was read")
         self._place = _Place()
@@ -134,16 +153,16 @@ class LogFiles:
         """Yield what a rotated file has behind the place that was read."""
         place = self._place
         if not place.characters:
-            yield from self._from(name, _Place())
+            yield from self._whole(name)
             return
         # The markers hold for the new name if the latest portion comes again.
-        text, marker, _ = self._portion(name, place.before_latest)
+        text, marker, _ = read_portion(self.cloud, self.instance, name, place.before_latest)
         if place.latest and text.startswith(place.latest):
             yield from self._given(name, text[len(place.latest) :])
-            yield from self._from(name, _Place(marker=marker))
+            yield from self._from(name, Place(marker))
             return
         passed, tail = 0, ""
-        for text in self._texts(name, _Place()):
+        for text in read_on(self.cloud, self.instance, name, Place()):
             if passed < place.characters <= passed + len(text):
                 here = place.characters - passed
                 if (tail + text[:here])[-len(place.tail) :] != place.tail:
@@ -157,47 +176,20 @@ class LogFiles:
             if passed >= place.characters:
                 return
         self.holes.append(f"{name} does not go on where {self.name} was read to: the end of that file is lost")
-        yield from self._from(name, _Place())
+        yield from self._whole(name)
 
-    def _from(self, name: str, place: _Place) -> Iterator[str]:
-        for text in self._texts(name, place):
+    def _whole(self, name: str) -> Iterator[str]:
+        """Yield a file from its beginning; if it grows on, it is read on from there."""
+        self._ends[name] = Place()
+        yield from self._from(name, self._ends[name])
+
+    def _from(self, name: str, place: Place) -> Iterator[str]:
+        for text in read_on(self.cloud, self.instance, name, place):
             yield from self._given(name, text)
 
-    def _texts(self, name: str, place: _Place) -> Iterator[str]:
-        """Yield a file's portions from a place to its end."""
-        pending = True
-        while pending:
-            text, place.marker, pending = self._portion(name, place.marker)
-            yield text
-
     def _given(self, name: str, text: str) -> Iterator[str]:
-        if (
-            CUT in text
-        ):  # its end is lost, the end of a literal in it, too, and the next entry would be taken for its rest
-            self.cuts += text.count(CUT)
-            text = "".join(line for line in text.splitlines(keepends=True) if CUT not in line)
+        text, cuts = without_cut_lines(text)
+        self.cuts += cuts
         if text:
-            self.read[name] = self.read.get(name, 0) + len(text.encode("utf-8", "surrogateescape"))
+            self.read[name] = self.read.get(name, 0) + byte_count(text)
             yield text
-
-    def _portion(self, name: str, marker: str) -> tuple[str, str, bool]:
-        """Return a portion, the next marker, and whether there is more; with fewer lines where RDS would cut it."""
-        lines = MAX_LINES
-        while True:
-            answer = self.cloud.call(
-                "rds",
-                "download_db_log_file_portion",
-                DBInstanceIdentifier=self.instance,
-                LogFileName=name,
-                Marker=marker,
-                NumberOfLines=lines,
-            )
-            text = str(answer.get("LogFileData") or "")
-            if CUT not in text or lines == 1:
-                break
-            lines = max(lines // 4, 1)
-        following = str(answer.get("Marker") or marker)
-        pending = bool(answer.get("AdditionalDataPending"))
-        if pending and following == marker and not text:
-            raise TargetError(f"{name}: RDS says that there is more behind marker {marker} and gives nothing")
-        return text, following, pending

@@ -19,6 +19,11 @@ USEFUL = {
     "min_examined_row_limit": ("0", "0"),
     "log_slow_rate_limit": ("1", "1"),
 }
+# The audit log of everything, which Aurora's clusters have among their parameters.
+AUDIT = "server_audit_logging"
+AUDIT_EVENTS = "server_audit_events"
+AUDIT_NEEDED = {AUDIT: "1", AUDIT_EVENTS: "CONNECT,QUERY"}
+AUDIT_ACCOUNTS = ("server_audit_incl_users", "server_audit_excl_users")
 TRIES = 5
 POLL_S = 2.0
 IN_SYNC, PENDING = "in-sync", "pending-reboot"
@@ -32,15 +37,22 @@ def read_parameters(cloud: Cloud, group: Group) -> Parameters:
     return {str(parameter.get("ParameterName")): parameter for parameter in found}
 
 
-def choose_group(instance: Instance) -> Group:
+def choose_group(instance: Instance, of_cluster: bool = False) -> Group:
     """Return the group to change: the instance's own, whose values win over its cluster's, else the cluster's.
 
-    Raises RefusedError where all are the engine's default groups.
+    `of_cluster`: the cluster's alone. Raises RefusedError where all are the engine's default groups.
     """
-    for group in instance.groups:
+    groups = [group for group in instance.groups if group.of_cluster or not of_cluster]
+    for group in groups:
         if not group.is_default:
             return group
-    names = " and ".join(group.name for group in instance.groups) or "no parameter group"
+    names = " and ".join(group.name for group in groups) or "no parameter group"
+    if of_cluster:
+        raise RefusedError(
+            f"{instance.name}'s cluster has {names}: default groups are shared and cannot be changed: create a cluster"
+            " parameter group of your own (aws rds create-db-cluster-parameter-group), give it to the cluster (aws rds"
+            " modify-db-cluster --db-cluster-parameter-group-name), and reboot its instances once"
+        )
     raise RefusedError(
         f"{instance.name} has {names}: default groups are shared and cannot be changed: create a parameter group"
         f" of your own (aws rds create-db-parameter-group), give it to {instance.name} (aws rds modify-db-instance"
@@ -73,6 +85,32 @@ def plan_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -
             notes.append(f"{name} stays {now or meant}: it {hindrance}")
         else:
             changes.append(_change(name, now, wanted))
+    return changes, notes
+
+
+def plan_audit_parameters(parameters: Mapping[str, Mapping[str, Any]], group: Group) -> tuple[list[Change], list[str]]:
+    """Return the changes that let Aurora's audit log have everything, and notes of what it leaves out.
+
+    Events that are logged already stay so. Raises RefusedError as plan_parameters().
+    """
+    changes, notes = [], []
+    for name, wanted in AUDIT_NEEDED.items():
+        if name not in parameters:
+            raise RefusedError(f"{group} has no {name}: this engine has no audit log in its parameters")
+        now = parameters[name].get("ParameterValue")
+        has = [each.strip() for each in str(now or "").upper().split(",") if each.strip()]
+        if same(str(now or ""), wanted) or set(wanted.split(",")) <= set(has):
+            continue
+        if hindrance := _why_not(parameters[name]):
+            raise RefusedError(f"{group}: {name} must be {wanted} and {hindrance}")
+        if name == AUDIT_EVENTS:
+            others = [each for each in has if not each.startswith("QUERY") and each not in wanted.split(",")]
+            wanted = ",".join([*wanted.split(","), *others])
+        changes.append(_change(name, now, wanted))
+    for name in AUDIT_ACCOUNTS:
+        if accounts := str(parameters.get(name, {}).get("ParameterValue") or ""):
+            what = "nothing but the statements of" if "incl" in name else "none of the statements of"
+            notes.append(f"{name} is set: the log has {what} {accounts}")
     return changes, notes
 
 

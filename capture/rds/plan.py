@@ -10,7 +10,7 @@ from ..server_log.restore_file import default_restore_file, pending_sentence
 from ..server_log.settings import RESET, Change, same
 from .cloud import Cloud
 from .instance import Group, Instance, look_at
-from .parameters import Parameters, choose_group, plan_parameters, read_parameters
+from .parameters import Parameters, choose_group, plan_audit_parameters, plan_parameters, read_parameters
 
 MAX_OTHERS = 8
 
@@ -20,7 +20,8 @@ class RdsOptions:
     """How to capture. `poll_s`: how often the log is pulled. `sync_s`: how long to wait for the parameters.
 
     `shared_ok`: change a group that other instances use, too. `restore_file`: None = one a group, in the state folder.
-    `say` is called with how far it is.
+    `audit`: the audit log in place of the slow log. `query_limit`: its server_audit_query_log_limit. `say` is called
+    with how far it is.
     """
 
     duration_s: float = 600.0
@@ -28,6 +29,8 @@ class RdsOptions:
     sync_s: float = 600.0
     max_disk: int = 8 << 30
     cloudwatch: bool = False
+    audit: bool = False
+    query_limit: int = 1024
     shared_ok: bool = False
     restore_file: Path | None = None
     say: Callable[[str], None] = field(default=lambda text: None)
@@ -63,7 +66,7 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
     if options.duration_s <= 0 or options.poll_s <= 0:
         raise InputError("--duration, --poll: expected more than 0 s")
     instance = look_at(cloud, name)
-    group, changes, notes = _changes(cloud, instance)
+    group, changes, notes = (_audit_changes if options.audit else _changes)(cloud, instance)
     restore_file = options.restore_file or default_restore_file(group.arn)
     refused = []
     if pending := pending_sentence(restore_file):
@@ -89,6 +92,28 @@ def _changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], lis
     parameters = own if group == instance.groups[0] else read_parameters(cloud, group)
     changes, notes = plan_parameters(parameters, group)
     return group, changes, [*notes, *_stays_behind(parameters, changes)]
+
+
+def _audit_changes(cloud: Cloud, instance: Instance) -> tuple[Group, list[Change], list[str]]:
+    """Return the same for the audit log: of Aurora's the cluster's group has its parameters, RDS has it as an option.
+
+    Raises RefusedError where there is no group, or only default ones and something has to change.
+    """
+    if not instance.is_aurora:
+        if not instance.groups:
+            raise RefusedError(f"{instance.name} has no parameter group")
+        note = (
+            "the audit log is MARIADB_AUDIT_PLUGIN of the option group, which is yours to set: what it logs is read"
+            " (SERVER_AUDIT_EVENTS needs CONNECT,QUERY; --query-limit is its SERVER_AUDIT_QUERY_LOG_LIMIT)"
+        )
+        return instance.groups[0], [], [note]
+    own = next((group for group in instance.groups if group.of_cluster), None)
+    parameters = read_parameters(cloud, own) if own else {}
+    if own and own.is_default and not plan_audit_parameters(parameters, own)[0]:
+        return own, [], plan_audit_parameters(parameters, own)[1]
+    group = choose_group(instance, of_cluster=True)
+    changes, notes = plan_audit_parameters(parameters, group)
+    return group, changes, notes
 
 
 def _stays_behind(parameters: Parameters, changes: list[Change]) -> list[str]:

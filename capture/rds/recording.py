@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Capture the slow log of a managed server: change its parameter group, pull the log while it is written, set back.
+"""Capture a log of a managed server: change its parameter group, pull the log while it is written, set back.
 
-restore file -> parameters -> in sync -> puller thread -> pipe -> slow-log reader -> tape; parameters back anyway
+restore file -> parameters -> in sync -> puller thread -> pipe -> the log's reader -> tape; parameters back anyway
 """
 
 import os
@@ -9,7 +9,7 @@ import select
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ import duckdb
 
 from ...common.errors import QuerytapeError
 from ...common.signals import stop_on_signals
+from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader, ReaderStats
 from ..pipeline import capture_source
 from ..server_log.restore_file import RDS, RestoreFile, write_restore_file
@@ -27,9 +28,10 @@ from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
 from .cloud import Cloud
 from .cloudwatch import LATE_S, cloudwatch_log
-from .log_files import LogFiles
+from .log_files import AUDIT_LOG, SLOW_LOG, LogFiles
 from .parameters import apply, take_back, wait_in_sync
 from .plan import RdsOptions, RdsPlan
+from .stripes import LATE_US, WAIT_S, Stripes
 
 PIPE_BYTES = 4096  # that much fits where select() says that something does
 JOIN_S = 30.0
@@ -40,6 +42,7 @@ class Log(Protocol):
 
     holes: list[str]
     cuts: int
+    late: int
     read: dict[str, int]
     waits_s: float
 
@@ -48,6 +51,9 @@ class Log(Protocol):
 
     def pull(self) -> Iterator[str]:
         """Yield what came since."""
+
+    def rest(self) -> Iterator[str]:
+        """Yield what was held back, at the end."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +66,17 @@ class RdsRecorded:
 
 @dataclass(eq=False)
 class Puller(threading.Thread):
-    """Writes a log into a pipe as it comes, for a time; `failed`: why it ended before. `enough` ends it at once."""
+    """Writes a log into a pipe as it comes, for a time; `failed`: why it ended before.
+
+    `enough` ends it, with what was pulled until then; `unread` at once: nobody reads the pipe any more.
+    """
 
     log: Log
     out: int
     seconds: float
     poll_s: float
     enough: threading.Event = field(default_factory=threading.Event)
+    unread: threading.Event = field(default_factory=threading.Event)
     failed: str = ""
 
     def __post_init__(self) -> None:
@@ -79,20 +89,29 @@ class Puller(threading.Thread):
             while not self.enough.wait(max(0.0, min(self.poll_s, until - time.monotonic()))):
                 last = time.monotonic() >= until
                 for text in self.log.pull():
-                    self._write(text.encode("utf-8", "surrogateescape"))
+                    self._write(text)
+                    if self.enough.is_set():
+                        break
                 if last:
-                    return
+                    break
+            self._write_rest()
         except QuerytapeError as error:
             self.failed = str(error)
+            with suppress(OSError):
+                self._write_rest()
         except OSError:  # the reader has ended
             return
         finally:
             os.close(self.out)
 
-    def _write(self, data: bytes) -> None:
+    def _write_rest(self) -> None:
+        for text in self.log.rest():
+            self._write(text)
+
+    def _write(self, text: str) -> None:
         """Write all into the pipe, unless the reader has ended: it may still hold the pipe open then."""
-        view = memoryview(data)
-        while view and not self.enough.is_set():
+        view = memoryview(text.encode("utf-8", "surrogateescape"))
+        while view and not self.unread.is_set():
             if select.select([], [self.out], [], 0.2)[1]:
                 view = view[os.write(self.out, view[:PIPE_BYTES]) :]
 
@@ -110,17 +129,26 @@ def record_rds(
     Raises RefusedError where AWS refuses a change, TargetError where it does not apply it, InputError where the log
     holds nothing.
     """
-    log: Log = LogFiles(cloud, plan.instance.name)
-    if options.cloudwatch:
-        log = cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s))
+    log = choose_log(cloud, plan, options)
     log.begin()
-    settings = Settings(server=server, watch=watch, extra={"max_disk": options.max_disk})
+    extra = {"max_disk": options.max_disk, "query_limit": options.query_limit}
+    settings = Settings(server=server, watch=watch, extra=extra)
     left: list[Left] = []
     with _changed(cloud, plan, options.say, left):
         if plan.changes:
             wait_in_sync(cloud, plan.instance, plan.group, options.sync_s, options.say)
         info = pull_onto_tape(log, plan, options, output, settings)
     return RdsRecorded(info, left[0] if left else Left())
+
+
+def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> Log:
+    """Return the reader of the log that is asked for. Raises RefusedError where it is not exported."""
+    name = plan.instance.name
+    if options.cloudwatch:
+        return cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s))
+    if options.audit and plan.instance.is_aurora:
+        return Stripes(cloud, name, waits_s=min(WAIT_S, options.duration_s))
+    return LogFiles(cloud, name, AUDIT_LOG if options.audit else SLOW_LOG)
 
 
 @contextmanager
@@ -149,26 +177,32 @@ def _changed(cloud: Cloud, plan: RdsPlan, say: Callable[[str], None], left: list
 
 
 def pull_onto_tape(log: Log, plan: RdsPlan, options: RdsOptions, output: Path, settings: Settings) -> dict[str, Any]:
-    """Pull the log through a pipe into the slow-log reader; return the tape's JSON."""
+    """Pull the log through a pipe into its reader; return the tape's JSON."""
     source, sink = os.pipe()
     puller = Puller(log, sink, options.duration_s, options.poll_s)
 
     def open_pulled(names: Sequence[str], settings: Settings) -> Reader:
-        reader = SOURCES["slowlog"].open(names, settings)
+        if options.audit:  # its rows are in order already
+            reader = open_server_audit(names, settings.timezone_ns, options.query_limit)
+        else:
+            reader = SOURCES["slowlog"].open(names, settings)
         reader.at_stop = puller.enough.set
+        reader.ends_by_itself = True
         return reader
 
     def judge(con: duckdb.DuckDBPyConnection) -> tuple[dict[str, Any], list[TapeWarning]]:
         puller.enough.set()
+        puller.unread.set()
         puller.join(JOIN_S)
         return describe(log, plan, puller.failed)
 
-    kind = replace(SOURCES["slowlog"], live=lambda settings: True, open=open_pulled)
+    kind = replace(SOURCES["audit" if options.audit else "slowlog"], live=lambda settings: True, open=open_pulled)
     puller.start()
     try:
         return capture_source(kind, [f"/dev/fd/{source}"], output, replace(settings, judge=judge))
     finally:
         puller.enough.set()
+        puller.unread.set()
         os.close(source)
 
 
@@ -183,4 +217,10 @@ def describe(log: Log, plan: RdsPlan, failed: str) -> tuple[dict[str, Any], list
     files = [{"path": f"rds:{name}/{file}", "bytes": size, "sha256": None} for file, size in log.read.items()]
     about = {"instance": name, "engine": plan.instance.engine, "version": plan.instance.version}
     warnings = [{"kind": "rds_lost", "text": text} for text in lost]
+    if log.late:
+        text = (
+            f"{log.late:,} rows came more than {LATE_US // 1_000_000} s after later ones of other files: within their"
+            " sessions they may be out of order"
+        )
+        warnings.append({"kind": "rds_late", "text": text})
     return {"files": files, "rds": about, "lost": lost}, warnings

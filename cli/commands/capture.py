@@ -28,7 +28,8 @@ COMMANDS = {
         ".commands.capture_server:server_command", "Switch on a server's own log for a while, and capture it."
     ),
     "rds": LazyCommand(
-        ".commands.capture_rds:rds_command", "Capture the slow log of an instance of Amazon RDS or Aurora."
+        ".commands.capture_rds:rds_command",
+        "Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.",
     ),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`querytape capture rds`: captures the slow log of a managed server through its cloud's API."""
+"""`querytape capture rds`: captures the slow log or the audit log of a managed server through its cloud's API."""
 
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ Examples:
   querytape capture rds shop-1 --dry-run
   querytape capture rds shop-1 --duration 30m -o shop.tape
   querytape capture rds shop-1 --cloudwatch --duration 30m -o shop.tape
+  querytape capture rds shop-1 --audit --duration 30m -o shop.tape
   querytape capture rds shop-1 --restore                  after a kill
 
 \b
@@ -47,6 +48,14 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
     "--cloudwatch",
     is_flag=True,
     help="Read the slow log from CloudWatch Logs, to which the instance exports it, not from its log files.",
+)
+@click.option(
+    "--audit",
+    is_flag=True,
+    help="Read the audit log: no durations, but sessions that were open before are in it. Aurora's: switched on.",
+)
+@click.option(
+    "--query-limit", type=int, default=1024, show_default=True, help="The server's server_audit_query_log_limit."
 )
 @click.option("--max-disk", type=Size(), default="8G", show_default=True, help="Stop when the tape has this size.")
 @click.option(
@@ -71,13 +80,15 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
 )
 @click.option(*ASK_PASSWORD[0], **ASK_PASSWORD[1])
 def rds_command(instance: str, **options: Any) -> int:
-    """Capture the slow log of an instance of Amazon RDS or Aurora.
+    """Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.
 
     Sets its parameter group so that the slow log holds everything (slow_query_log, long_query_time 0, log_output FILE,
     log_slow_extra where the engine knows it), waits until the instance has it, and pulls the log files while they grow
     and turn. Then each parameter is set back: at the end, at Ctrl-C, and after an error. A file keeps the old values
     during the capture: after a kill, --restore sets them back. Parameters that need a reboot and default parameter
-    groups are never changed.
+    groups are never changed. With --audit, of Aurora, the same is done with server_audit_logging and
+    server_audit_events of the cluster's group, and the log's files, which are written side by side, are merged in the
+    order of time.
     """
     cloud = Cloud(options["region"], options["profile"])
     if options["restoring"]:
@@ -85,15 +96,19 @@ def rds_command(instance: str, **options: Any) -> int:
             for line in restore_rds(cloud, instance, options["restore_file"]):
                 click.echo(line)
         return 0
+    if options["audit"] and options["cloudwatch"]:
+        raise click.UsageError("--audit reads log files: it cannot be combined with --cloudwatch")
     limits = RdsOptions(
-        options["duration"] / 1e9,
-        options["poll"] / 1e9,
-        options["sync_timeout"] / 1e9,
-        options["max_disk"],
-        options["cloudwatch"],
-        options["shared_group_ok"],
-        options["restore_file"],
-        lambda text: click.echo(f"capture rds: {text}", err=True),
+        duration_s=options["duration"] / 1e9,
+        poll_s=options["poll"] / 1e9,
+        sync_s=options["sync_timeout"] / 1e9,
+        max_disk=options["max_disk"],
+        cloudwatch=options["cloudwatch"],
+        audit=options["audit"],
+        query_limit=options["query_limit"],
+        shared_ok=options["shared_group_ok"],
+        restore_file=options["restore_file"],
+        say=lambda text: click.echo(f"capture rds: {text}", err=True),
     )
     plan = plan_rds(cloud, instance, limits)
     click.echo("\n".join(plan.lines()), err=True)

@@ -44,13 +44,14 @@ class Reader:
 
     Raises NativeFault where it returns NULL. `resources` are closed with the reader. `more`: what its opener adds
     to the description. `at_stop` is called by stop(): it ends what the input comes from, for a reader that waits for a
-    pipe does not see that it shall stop.
+    pipe does not see that it shall stop. `ends_by_itself`: that alone ends it, and all that comes until then is read.
     """
 
     def __init__(self, open_reader: Callable[[Any], Any]) -> None:
         self.resources = ExitStack()
         self.more: dict[str, Any] = {}
         self.at_stop: Callable[[], None] = lambda: None
+        self.ends_by_itself = False
         error = ffi.new("struct qt_error *")
         self._reader = open_reader(error)
         if self._reader == ffi.NULL:
@@ -130,7 +131,8 @@ class Reader:
     def stop(self) -> None:
         """End the input at the next event; the parts that were read ahead still come. From any thread."""
         self.at_stop()
-        lib.qt_reader_stop(self._reader)
+        if not self.ends_by_itself:
+            lib.qt_reader_stop(self._reader)
 
     def close(self) -> None:
         """Free the reader and what it was opened with; no stream of it may be in use."""

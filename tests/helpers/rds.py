@@ -31,6 +31,12 @@ ENGINE: dict[str, dict[str, Any]] = {
     "min_examined_row_limit": {},
     "max_connections": {"ParameterValue": "{DBInstanceClassMemory/12582880}"},
 }
+# What a cluster's group of Aurora MySQL has, and an instance's has not.
+CLUSTER: dict[str, dict[str, Any]] = {
+    "server_audit_logging": {"AllowedValues": "0,1"},
+    "server_audit_events": {},
+    "server_audit_incl_users": {},
+}
 Respond = Callable[..., Any]
 
 
@@ -100,6 +106,16 @@ class Aws:
                 DBClusterIdentifier="au",
             )
 
+    def set_for_cluster(self, name: str, value: str) -> None:
+        """Set a parameter of the cluster's group, as its owner would."""
+        entry = {"ParameterName": name, "ParameterValue": value, "ApplyMethod": "immediate"}
+        self.client().modify_db_cluster_parameter_group(DBClusterParameterGroupName="au-group", Parameters=[entry])
+
+    def values_of_cluster(self) -> dict[str, str | None]:
+        """Return what the cluster's group has."""
+        found = self.client().describe_db_cluster_parameters(DBClusterParameterGroupName="au-group")["Parameters"]
+        return {entry["ParameterName"]: entry.get("ParameterValue") for entry in found}
+
     def set(self, name: str, value: str, group: str = "shop") -> None:
         """Set a parameter, as its owner would."""
         entry = {"ParameterName": name, "ParameterValue": value, "ApplyMethod": "immediate"}
@@ -155,7 +171,7 @@ class Aws:
                     **about,
                     **{key: value for key, value in set_here.get(name, {}).items() if key == "ParameterValue"},
                 }
-                for name, about in ENGINE.items()
+                for name, about in ({**ENGINE, **CLUSTER} if "Cluster" in kind else ENGINE).items()
             ]
         }
 
@@ -292,6 +308,12 @@ def entries(first: int, count: int, text: str = "SELECT %d") -> str:
             f"SET timestamp={1_795_000_000 + n // 100};\n{text % n};\n"
         )
     return "".join(made)
+
+
+def audit_row(at_us: int, n: int, thread: int = 7, operation: str = "QUERY") -> str:
+    """Return a row of Aurora's audit log."""
+    text = f"'SELECT {n}'" if operation == "QUERY" else ""
+    return f"{at_us},au-1,app,10.0.0.5,{thread},{n},{operation},shop,{text},0\n"
 
 
 def write(aws: Aws, text: str, name: str = NAME) -> None:

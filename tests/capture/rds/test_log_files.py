@@ -2,10 +2,11 @@
 """A log that grows and turns while it is pulled is one text: nothing twice, nothing missing, or a hole that is named."""
 
 import random
+import time
 
 import pytest
 from querytape.capture.rds.cloud import Cloud
-from querytape.capture.rds.log_files import LogFiles
+from querytape.capture.rds.log_files import AUDIT_LOG, LogFiles
 
 from tests.helpers.rds import NAME, Aws, entries, turn, write
 
@@ -100,3 +101,44 @@ def test_no_log_yet(aws: Aws) -> None:
     assert "".join(log.pull()) == ""
     write(aws, entries(0, 3))
     assert "".join(log.pull()) == entries(0, 3)
+
+
+def test_a_file_named_by_the_hour_grows_on(aws: Aws) -> None:
+    """Where the server writes into the hour's file itself, what comes into it is read on, across the hours."""
+    write(aws, entries(0, 20), f"{NAME}.2026-11-22.07")
+    log = LogFiles(Cloud(), "shop-1")
+    log.begin()
+    pulled = ""
+    for n in range(6):
+        write(aws, entries(100 + n * 10, 10), f"{NAME}.2026-11-22.{7 + n // 2:02d}")
+        pulled += "".join(log.pull())
+    assert pulled == entries(100, 60)
+    assert log.holes == []
+
+
+@pytest.mark.parametrize("names_hold", [True, False])
+def test_numbered_files_are_renamed_each_time(aws: Aws, names_hold: bool) -> None:
+    """A log whose rotated files move on (.1 becomes .2), or whose numbers come again, is one text."""
+    aws.names_hold = names_hold
+    folder, name = aws.folder / "audit", AUDIT_LOG.rpartition("/")[2]
+    folder.mkdir()
+    log = LogFiles(Cloud(), "shop-1", AUDIT_LOG)
+    written = pulled = ""
+    for n in range(8):
+        text = "".join(f"2026112{n} 10:00:00,h,app,10.0.0.5,7,{k},QUERY,shop,'SELECT {k}',0\n" for k in range(20 + n))
+        if n == 3:
+            log.begin()
+            written = ""
+        written += text
+        write(aws, text[:400], AUDIT_LOG)
+        if n > 3 and n != 5:
+            pulled += "".join(log.pull())
+        write(aws, text[400:], AUDIT_LOG)
+        for number in range(3, 0, -1):
+            if (folder / f"{name}.{number}").exists():
+                (folder / f"{name}.{number}").rename(folder / f"{name}.{number + 1}")
+        (folder / name).rename(folder / f"{name}.1")
+        time.sleep(0.01)  # the time when a file was last written is told in ms
+    pulled += "".join(log.pull())
+    assert pulled == written
+    assert log.holes == []

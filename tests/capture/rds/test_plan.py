@@ -35,3 +35,29 @@ def test_nothing_to_change(aws: Aws) -> None:
     assert "nothing has to change" in plan.lines()[1]
     aws.set("long_query_time", "1")
     assert "WRITE EVERY STATEMENT" in "\n".join(plan_rds(Cloud(), "shop-1", RdsOptions()).lines())
+
+
+def test_the_audit_log_of_aurora(aws: Aws) -> None:
+    """The cluster's group is changed; events that its owner logs stay logged; accounts that are left out are told."""
+    aws.cluster()
+    options = RdsOptions(audit=True, shared_ok=True)
+    plan = plan_rds(Cloud(), "au-1", options)
+    assert plan.group.of_cluster
+    changes = {change.name: (change.before, change.wanted) for change in plan.changes}
+    assert changes == {"server_audit_logging": ("", "1"), "server_audit_events": ("", "CONNECT,QUERY")}
+    aws.set_for_cluster("server_audit_events", "QUERY_DDL, table,connect")
+    aws.set_for_cluster("server_audit_incl_users", "app")
+    aws.set_for_cluster("server_audit_logging", "1")
+    plan = plan_rds(Cloud(), "au-1", options)
+    assert [change.wanted for change in plan.changes] == ["CONNECT,QUERY,TABLE"]
+    assert "server_audit_incl_users is set: the log has nothing but the statements of app" in "\n".join(plan.lines())
+    aws.set_for_cluster("server_audit_events", "TABLE,QUERY,CONNECT")
+    assert plan_rds(Cloud(), "au-1", RdsOptions(audit=True)).changes == ()
+
+
+def test_the_audit_log_of_rds(aws: Aws) -> None:
+    """It belongs to the option group: nothing is changed, and that is said."""
+    aws.instance()
+    plan = plan_rds(Cloud(), "shop-1", RdsOptions(audit=True))
+    assert plan.changes == ()
+    assert "MARIADB_AUDIT_PLUGIN of the option group, which is yours to set" in "\n".join(plan.lines())
