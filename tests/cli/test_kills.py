@@ -7,17 +7,19 @@ A sample here; `make fuzz` kills every command two hundred times (tests/fuzz/kil
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
+from querytape.cli.main import group
 
 from tests.helpers.kills import Victim, kill_once, lasts
-from tests.helpers.victims import victims
+from tests.helpers.victims import NEEDS_SERVER, victims
 from tests.helpers.zygote import Zygote
 
 SEED = 12
 KILLS = 2
 NAMES = (
     *("capture-slowlog", "capture-packets", "tape-merge", "tape-pseudonymize", "report-html", "replay"),
-    *("compare", "sweep"),
+    *("compare", "sweep", "inspect", "sql", "speed", "capture-csv", "capture-follow", "replay-follow", "null-server"),
 )
 
 
@@ -34,6 +36,26 @@ def zygote() -> Iterator[Zygote]:
     made = Zygote()
     yield made
     made.close()
+
+
+def test_no_command_is_forgotten(found: dict[str, Victim]) -> None:
+    """Every command is among those that are killed; those of the last line need real servers."""
+    killed = {victim.arguments[0] for victim in found.values()}
+    killed |= {" ".join(victim.arguments[:2]) for victim in found.values()}
+    killed |= {name.replace("capture-", "capture ") for name in NEEDS_SERVER}
+    assert isinstance(group, click.Group)
+    assert not set(commands(group)) - killed
+
+
+def commands(parent: click.Group, name: str = "") -> Iterator[str]:
+    """Yield the name of every command."""
+    context = click.Context(parent)
+    for each in parent.list_commands(context):
+        command = parent.get_command(context, each)
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{each} ")
+        else:
+            yield name + each
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -29,7 +29,7 @@ def main() -> int:
         inputs = Path(folder) / "inputs"
         inputs.mkdir()
         names = {name.partition(":")[0] for name in picked}
-        with victims(inputs, server=not names or NEEDS_SERVER in names) as found:
+        with victims(inputs, server=not names or bool(names & set(NEEDS_SERVER))) as found:
             for name in picked or found:
                 bad += one_command(name, found, Path(folder), kills, seed)
     return 1 if bad else 0

@@ -25,7 +25,7 @@ GIVE_UP_S = 90
 STOPPED = 130
 # A signal that came while Python itself was starting, before the program's first line.
 BEFORE_US = re.compile(
-    r"<frozen site>|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
+    r"<frozen site>|Python runtime state: core initialized|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
 )
 ANY = 1 << 60  # events that nobody counted
 OUTPUT = "new"  # every command of a victim writes here
@@ -38,6 +38,7 @@ class Victim:
 
     `judge` finds what is wrong with an output; `events`: on the tape that comes in, or out; `tape`: that comes in.
     `codes`: what it may end with. `after` mends what a kill left (settings of a server) and judges it.
+    `ends_s`: it ends by Ctrl-C alone, which it gets after so long where nobody kills it.
     """
 
     arguments: tuple[str, ...]
@@ -46,6 +47,7 @@ class Victim:
     tape: Path | None = None
     codes: tuple[int, ...] = (0, 1, STOPPED)
     after: Callable[[], "list[str]"] | None = None
+    ends_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,8 @@ class Found:
 def lasts(victim: Victim, work: Path, zygote: Zygote | None = None) -> float:
     """Run a victim to its end; return how long it takes. Raises AssertionError where that goes wrong."""
     began = time.monotonic()
-    _, text, wrong = run_victim(victim, fresh(work), None, zygote)
+    ending = Kill(((victim.ends_s, signal.SIGINT),)) if victim.ends_s else None
+    _, text, wrong = run_victim(victim, fresh(work), ending, zygote)
     took = time.monotonic() - began
     wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
     assert not wrong, (victim.arguments, wrong, text)

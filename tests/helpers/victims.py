@@ -20,12 +20,17 @@ from .kills import ANY, Victim, judge_file, judge_nothing, judge_run, judge_runs
 from .logs import write_mariadb
 from .reports import small_runs
 from .tapes import T0, make_tape
+from .victims_live import following, of_rds, on_servers
+from .victims_reading import reading
 
 LOG_EVENTS = 12_000
 REPLAY_EVENTS = 1_500
 REPLAY_S = 0.8
 CONNECTIONS, QUESTIONS = 30, 40
-NEEDS_SERVER = "capture-server"
+NEEDS_SERVER = (
+    *("capture-server", "inspect-source", "capture-source", "plans", "quick", "compare-cache"),
+    *("replay-sandbox", "try", "demo", "capture-rds"),
+)
 
 
 def _log(folder: Path) -> Path:
@@ -74,16 +79,20 @@ def victims(folder: Path, server: bool) -> Iterator[dict[str, Victim]]:
         "capture-slowlog": Victim(("capture", "slowlog", str(log), "-o", "{out}"), judge_tape, events),
         "capture-packets": Victim(("capture", "packets", str(packets), "-o", "{out}"), judge_tape, packet_events),
         **_tools(tape, events),
+        **reading(folder, tape, (small, a, b)),
         "report-html": Victim(("report", str(small), str(a), str(b), "--html", "{out}"), judge_file),
         "report-json": Victim(("report", str(small), str(a), str(b), "--json", "{out}"), judge_file),
     }
     with NullServer() as null:
-        found |= _replays(replayed, f"mysql://app@127.0.0.1:{null.port}/shop")
-        if not server:
-            yield found
-            return
-        with _production() as production:
-            yield found | {NEEDS_SERVER: _capture_server(production, folder)}
+        url = f"mysql://app@127.0.0.1:{null.port}/shop"
+        found |= _replays(replayed, url)
+        with following(folder, url, null.port) as live:
+            found |= live
+            if not server:
+                yield found
+                return
+            with _production() as production, on_servers(folder) as asking, of_rds(folder) as rds:
+                yield found | asking | rds | {NEEDS_SERVER[0]: _capture_server(production, folder)}
 
 
 def _tools(tape: Path, events: int) -> dict[str, Victim]:

@@ -1,0 +1,313 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Commands to be killed that follow something that grows, or that talk to real servers."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from random import Random
+from typing import Any
+from unittest import mock
+
+import pymysql
+from querytape.experiments.query_cache import KEPT
+from querytape.schemas import open_folder, read_json
+from querytape.servers.sandbox import Server, private_folder, start_server
+
+from .growing import GrowingLog, wait_until
+from .kills import ANY, Victim, judge_nothing, judge_run, judge_runs, judge_tape, sentence
+from .processes import start
+from .rds import emulated_aws, entries, write
+from .tapes import MS, T0, make_tape
+
+FOLLOWED_S = 1.5
+ENTRY = (
+    "# User@Host: app[app] @ localhost []\n# Thread_id: {thread}  Schema: shop  QC_hit: No\n"
+    "# Query_time: 0.001000  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 1\n"
+    "SET timestamp={second};\nSELECT {number};\n"
+)
+TEXTS = (
+    "SELECT COUNT(*), MAX(note) FROM t WHERE customer = {n}",
+    "SELECT note FROM t WHERE id = {n}",
+    "SELECT id, customer FROM t WHERE id BETWEEN {n} AND {n} + 9 ORDER BY customer",
+    "SELECT a.id FROM t AS a JOIN t AS b ON a.customer = b.id WHERE b.id = {n}",
+)
+
+
+# ---- what grows ----
+
+
+@contextmanager
+def following(folder: Path, url: str, port: int) -> Iterator[dict[str, Victim]]:
+    """Yield captures that follow a log and an interface, and a replay of a tape under way; `port`: of the null server."""
+    ended = threading.Event()
+    logs = [GrowingLog(folder / name / "slow.log", Random(1)) for name in made(folder, "followed", "taped")]
+    threads = [threading.Thread(target=_grow, args=(log, ended), daemon=True) for log in logs]
+    threads.append(threading.Thread(target=_talk, args=(port, ended), daemon=True))
+    for thread in threads:
+        thread.start()
+    live = folder / "live.tape"
+    follow = ("capture", "slowlog", str(logs[0].path), "--follow", "--from-end", "--part-every", "100ms")
+    packets = ("capture", "packets", "--interface", "lo", "--port", str(port), "--duration", "800ms")
+    capture = start(
+        [
+            *(sys.executable, "-m", "querytape", "capture", "slowlog", str(logs[1].path), "--follow", "--from-end"),
+            *("--part-every", "100ms", "--keep", "4s", "-o", str(live)),
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: any((live / "events").glob("*.parquet")), "the tape under way has a part")
+        yield {
+            "capture-follow": Victim(
+                (*follow, "-o", "{out}"), judge_tape, ANY, codes=(0, 1, 4, 130), ends_s=FOLLOWED_S
+            ),
+            "capture-keep": Victim(
+                (*follow, "--keep", "300ms", "-o", "{out}"), judge_tape, ANY, codes=(0, 1, 4, 130), ends_s=FOLLOWED_S
+            ),
+            "capture-interface": Victim((*packets, "-o", "{out}"), judge_tape, ANY),
+            "replay-follow": Victim(
+                ("replay", str(live), "--follow", "--target", url, "-o", "{out}"),
+                judge_followed,
+                ANY,
+                ends_s=FOLLOWED_S,
+            ),
+            "null-server": Victim(("null-server",), judge_nothing, ends_s=0.5),
+        }
+    finally:
+        capture.send_signal(signal.SIGTERM)
+        capture.wait()
+        ended.set()
+        for thread in threads:
+            thread.join()
+
+
+def made(folder: Path, *names: str) -> tuple[str, ...]:
+    """Make folders; return their names."""
+    for name in names:
+        (folder / name).mkdir()
+    return names
+
+
+def _grow(log: GrowingLog, ended: threading.Event) -> None:
+    """Write to a log; begin it anew from time to time."""
+    number = 0
+    while not ended.wait(0.02):
+        for _ in range(20):
+            number += 1
+            log.write(ENTRY.format(thread=number % 9, second=1_718_000_000 + number // 1000, number=number).encode())
+        if number % 4000 == 0:
+            log.remove(b"")
+    log.close()
+
+
+def _talk(port: int, ended: threading.Event) -> None:
+    """Ask the null server something all the time."""
+    while not ended.is_set():
+        with suppress(Exception), closing(_connected(port)) as con, con.cursor() as cursor:
+            for number in range(50):
+                cursor.execute(f"SELECT {number}")
+                ended.wait(0.005)
+
+
+def _connected(port: int) -> Any:
+    return pymysql.connect(host="127.0.0.1", port=port, user="app", ssl_disabled=True)
+
+
+def judge_followed(path: Path, victim: Victim) -> list[str]:
+    """The run of a tape under way balances, and so does the tape that it took."""
+    if not path.exists():
+        return []
+    own = path.with_suffix(".tape")
+    if not own.exists():
+        return [] if not (path / "run.json").exists() else ["a run without its tape"]
+    wrong = judge_tape(own, victim)
+    code, more = sentence("report", str(own), str(path))
+    if code or more or wrong:
+        return wrong + more
+    info = read_json("run", path / "run.json")
+    if not info.get("finished"):
+        return []
+    accounting = info["accounting"]
+    if not accounting["balanced"] or accounting["tape_events"] != open_folder("tape", own).info["counts"]["events"]:
+        wrong.append(f"the accounting: {accounting}")
+    return wrong
+
+
+# ---- servers and services ----
+
+
+@contextmanager
+def of_rds(folder: Path) -> Iterator[dict[str, Victim]]:
+    """Yield a capture of an instance of RDS; after each kill its parameters are as before, or --restore makes them so."""
+    kept = folder / "rds.json"
+    command = ("capture", "rds", "shop-1", "--restore-file", str(kept))
+    with emulated_aws(folder / "aws") as aws, mock.patch.dict(os.environ, aws.environ(folder / "state")):
+        aws.instance()
+        before = aws.values()
+        write(aws, entries(0, 300))
+
+        def after() -> list[str]:
+            wrong = sentence(*command, "--restore", may=(0,))[1] if kept.exists() else []
+            if aws.values() != before:
+                wrong.append(f"{aws.values()}, was {before}")
+            return wrong + (["the restore file is still there"] if kept.exists() else [])
+
+        yield {
+            "capture-rds": Victim(
+                (*command, "--duration", "500ms", "--poll", "100ms", "-o", "{out}"),
+                judge_tape,
+                ANY,
+                codes=(0, 1, 4, 130),
+                after=after,
+            )
+        }
+
+
+@contextmanager
+def on_servers(folder: Path) -> Iterator[dict[str, Victim]]:
+    """Yield what asks real servers, or starts private ones of its own."""
+    data = private_folder()
+    tape = asked_tape(folder / "asked.tape")
+    config = {"query_cache_type": "ON", "query_cache_size": "1M"}
+    try:
+        with start_server("mariadb", data) as stopped:
+            prepare(stopped)
+        with start_server("mariadb", config=config) as server:
+            prepare(server)
+            yield _asking(tape, server) | _private(tape, data / "data")
+    finally:
+        shutil.rmtree(data)
+
+
+def prepare(server: Server) -> None:
+    """Make a table."""
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE t (id INT PRIMARY KEY, customer INT, name VARCHAR(40), note VARCHAR(80))", "shop")
+    server.execute("INSERT INTO t SELECT seq, seq % 500, 'n', MD5(seq) FROM seq_1_to_2000", "shop")
+
+
+def asked_tape(path: Path) -> Path:
+    """Make a tape of reads, a millisecond apart."""
+    events = [
+        {
+            "statement": TEXTS[number % 4].format(n=1 + number % 1000),
+            "digest": f"{1 + number % 4:016x}",
+            "db": "shop",
+            "session": 1 + number % 3,
+            "start_ns": T0 + number * MS,
+            "duration_ns": MS,
+        }
+        for number in range(400)
+    ]
+    return make_tape(path, events)
+
+
+def _asking(tape: Path, server: Server) -> dict[str, Victim]:
+    """Return what asks one server as both sides."""
+    url = server.url("shop")
+    sides = ("--target", f"a={url}", "--target", f"b={url}")
+    log = server.folder / "any.log"
+    log.write_text("".join(ENTRY.format(thread=n % 9, second=1_718_000_000, number=n) for n in range(3000)))
+    rounds = ("--rounds", "1", "--pause", "0s", "--query-cache", "off")
+    compare = ("compare", str(tape), *sides, *rounds, "-o", "{out}", "--", "--speed", "2")
+
+    def idle() -> list[str]:
+        """No statement of a command that is gone runs on."""
+        running = "SELECT info FROM information_schema.processlist WHERE command <> 'Sleep' AND id <> connection_id()"
+        try:
+            wait_until(lambda: not server.execute(running), "statements end")
+        except AssertionError:
+            return [f"still runs: {server.execute(running)}"]
+        return []
+
+    def judge_cache(path: Path, victim: Victim) -> list[str]:
+        """The query cache is as before, or the comparison keeps what it was, and sets it back when it is continued."""
+        if any(path.glob(f"*.{KEPT}") if path.exists() else ()):
+            again = [word.format(out=path) for word in compare]
+            return sentence(*again, may=(0,))[1] + judge_runs(path, victim)
+        return judge_runs(path, victim)
+
+    def cache() -> list[str]:
+        found = server.execute("SELECT @@global.query_cache_type")[0][0]
+        server.execute("SET GLOBAL query_cache_type = ON")
+        return idle() + ([] if found == "ON" else [f"query_cache_type = {found}"])
+
+    return {
+        "inspect-source": Victim(("inspect", str(tape), "--source", url), judge_nothing, after=idle),
+        "capture-source": Victim(
+            ("capture", "slowlog", str(log), "--source", url, "-o", "{out}"), judge_tape, 3000, after=idle
+        ),
+        "plans": Victim(("plans", str(tape), *sides, "-o", "{out}"), judge_plans, codes=(0, 1, 4, 130), after=idle),
+        "quick": Victim(
+            ("compare", str(tape), *sides, "--quick", "--within", "2s", "-o", "{out}"),
+            judge_quick,
+            tape=tape,
+            after=idle,
+        ),
+        "compare-cache": Victim(compare, judge_cache, 400, tape, after=cache),
+    }
+
+
+def _private(tape: Path, data: Path) -> dict[str, Victim]:
+    """Return what starts private servers."""
+
+    def state() -> list[tuple[str, int, int]]:
+        found = [(path, path.stat()) for path in sorted(data.rglob("*"))]
+        return [(str(path), entry.st_size, entry.st_mtime_ns) for path, entry in found]
+
+    before = state()
+
+    def untouched() -> list[str]:
+        return [] if state() == before else ["the data folder is another"]
+
+    sandbox = ("--target", "sandbox", "--sandbox-data", str(data))
+    ddl = ("--ddl", "ALTER TABLE t ADD INDEX k (customer)", "--rounds", "1", "--pause", "0s")
+    replay = ("replay", str(tape), *sandbox, "-o", "{out}")
+    return {
+        "replay-sandbox": Victim(replay, judge_run, 400, tape, after=untouched),
+        "try": Victim(
+            ("try", str(tape), *sandbox, *ddl, "-o", "{out}", "--", "--pace", "none"),
+            judge_runs,
+            400,
+            tape,
+            after=untouched,
+        ),
+        "demo": Victim(("demo", "--seconds", "2", "--keep", "{out}"), judge_demo, ANY),
+    }
+
+
+def judge_plans(path: Path, victim: Victim) -> list[str]:
+    """A folder of plans is taken by a report, or refused in a sentence."""
+    if not path.exists():
+        return []
+    wrong = [f"{each.name}: half" for each in path.glob("*.json") if not each.read_text().rstrip().endswith(("}", "]"))]
+    return wrong
+
+
+def judge_quick(path: Path, victim: Victim) -> list[str]:
+    """What was asked can be reported on, or a sentence says why not."""
+    return sentence("report", str(path))[1] + judge_runs(path, victim) if path.exists() else []
+
+
+def judge_demo(path: Path, victim: Victim) -> list[str]:
+    """Tape and runs open, or are not there."""
+    tape = path / "shop.tape"
+    if not tape.exists():
+        return []
+    wrong = judge_tape(tape, victim)
+    if wrong or not open_folder_is_whole(tape):
+        return wrong
+    events = open_folder("tape", tape).info["counts"]["events"]
+    return judge_runs(path, Victim((), judge_nothing, events, tape))
+
+
+def open_folder_is_whole(tape: Path) -> bool:
+    """Whether a tape was finished."""
+    return bool(read_json("tape", tape / "tape.json").get("finished"))
