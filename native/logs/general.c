@@ -38,7 +38,7 @@ struct row {
     struct qt_general_row head;
     struct qt_span text; /* argument with its further lines */
     struct qt_statement statement;
-    int has_statement, unbalanced, cut;
+    int has_statement, unbalanced, ambiguous, cut;
     size_t used;
 };
 
@@ -51,6 +51,22 @@ static int banner_ends(const char *p, size_t n)
            memmem(p, n, ", Version: ", 11) != NULL;
 }
 
+/* Inside of an open quote a row seems to begin: is it the server's, so that the quote never closes? Text that a client
+ * copied from a log was logged before its own statement was. `old`: of the row above in that quote. */
+static int is_servers_own(const struct qt_general *g, const struct row *open, const struct qt_general_row *row,
+                          int *old)
+{
+    struct qt_logtime now = open->head.time.kind != QT_LOGTIME_BAD ? open->head.time : g->time;
+    if (row->time.kind != QT_LOGTIME_BAD) /* a local time is written where the second is another one */
+        *old = row->time.kind != now.kind || row->time.ns < now.ns ||
+               (now.kind == QT_LOGTIME_LOCAL && row->time.ns == now.ns);
+    if (*old)
+        return 0;
+    const struct qt_session_entry *entry = qt_sessions_look_up(&g->log.sessions, (uint64_t)row->thread_id);
+    return row->thread_id == open->head.thread_id || (entry != NULL && !entry->ended) ||
+           strcmp(row->command->tape, "connect") == 0;
+}
+
 /* The end of the statement that begins in the row at `begin`: offset behind its last newline. */
 static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
@@ -58,7 +74,7 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
     struct qt_session_mode mode = qt_log_find_mode(&g->log, (uint64_t)r->head.thread_id, 0);
     size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len,
            first_end = 0;
-    int code = QT_OK;
+    int code = QT_OK, old = 0;
     for (;;) {
         const char *p = qt_log_line_at(&g->log, at, &len, &code, error);
         if (code != QT_OK)
@@ -85,14 +101,17 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         }
         code = qt_normalize(g->log.normalizer, &mode, r->text.p, r->text.len, &r->statement, error);
         r->has_statement = 1;
+        r->ambiguous = first_end > 0;
         if (code != QT_OK || r->statement.open_quote == 0 || full)
             return code;
         if (first_end == 0)
             first_end = at;
-        if (p == NULL || at - first_end > LITERAL_REACH) { /* it never closes: then the first row was one */
+        if (p == NULL || at - first_end > LITERAL_REACH || (is_row && is_servers_own(g, r, &next, &old))) {
+            /* it never closes: then the first row was one */
             r->used = first_end;
             r->text = (struct qt_span){base + argument, first_end > argument ? first_end - 1 - argument : 0};
             r->unbalanced = 1;
+            r->ambiguous = 0;
             g->ahead_at = UINT64_MAX;
             return qt_normalize(g->log.normalizer, &mode, r->text.p, r->text.len, &r->statement, error);
         }
@@ -190,6 +209,9 @@ static int take(struct qt_general *g, const struct row *r)
         qt_log_add_cut_problem(&g->log, shown);
     else if (r->unbalanced)
         qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
+    else if (r->ambiguous)
+        qt_log_add_problem(&g->log, "ambiguous_boundary",
+                           "no row inside a literal; it was kept as part of the statement", shown);
     g->skipping = r->cut;
     g->log.file_events++;
     atomic_fetch_add_explicit(&g->log.reader.events, 1, memory_order_relaxed);

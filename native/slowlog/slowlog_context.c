@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "reader/names.h"
+
 /* ---- time ---- */
 
 int qt_slow_find_zone(const struct qt_slowlog *s, int64_t *out_ns)
@@ -63,7 +65,36 @@ int qt_slow_gives_clock_back(struct qt_span text)
     return text.len >= 2 && text.p[text.len - 1] == '0' && (text.p[text.len - 2] == '=' || text.p[text.len - 2] == ' ');
 }
 
+/* `next` seems to begin inside of an open quote of `open`: could its server have written it then? Text that a client
+ * copied from a log was logged before its own statement was. `old`: it keeps what the one above said of its time. */
+static int is_later(const struct qt_slowlog *s, const struct qt_slow_event *open, const struct qt_slow_event *next,
+                    int *old)
+{
+    struct qt_logtime now = open->time.kind != QT_LOGTIME_BAD ? open->time : s->time;
+    if (next->query_ns == -1)
+        return 0;
+    if (next->time.kind != QT_LOGTIME_BAD) { /* a local time is written where the second is another one */
+        *old = now.kind != QT_LOGTIME_BAD && (next->time.kind != now.kind || next->time.ns < now.ns ||
+                                              (now.kind == QT_LOGTIME_LOCAL && next->time.ns == now.ns));
+        return !*old;
+    }
+    if (*old || now.kind == QT_LOGTIME_UTC || open->timestamp_s < 0 || next->timestamp_s < 0)
+        return 0;
+    int64_t whole_s = next->query_ns > 0 ? next->query_ns / QT_SECOND : 0;
+    return next->timestamp_s + whole_s + 2 >= open->timestamp_s; /* entries come in the order of their ends */
+}
+
 /* ---- sessions ---- */
+
+uint64_t qt_slow_key_of(const struct qt_slow_event *e)
+{
+    return e->thread_id >= 0 ? (uint64_t)e->thread_id : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
+}
+
+uint32_t qt_slow_account_of(const struct qt_slow_event *e)
+{
+    return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
+}
 
 /* A server writes the same header when it starts and when FLUSH LOGS (or a rotation) reopens its log. It is a restart
  * unless a FLUSH is next to the header, or a later file of the set goes on with sessions that are known. */
@@ -79,4 +110,26 @@ int qt_slow_is_restart(const struct qt_slowlog *s, int flush, int64_t thread_id,
         if (s->log.sessions.entries[i].key == key)
             return s->log.sessions.entries[i].account != account || s->log.sessions.entries[i].ended;
     return 1;
+}
+
+enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *s, const struct qt_slow_event *open, size_t from,
+                                       size_t to)
+{
+    struct qt_slow_event e;
+    struct qt_span banner;
+    size_t have = s->log.end - s->log.begin, used;
+    int old = 0;
+    for (size_t at = from; at < to && at < have; at += used) {
+        const char *p = s->log.buffer + s->log.begin + at;
+        enum qt_slow_result what = qt_slow_parse(p, have - at, s->log.at_end, 1, 0, &e, &banner, &used);
+        if (what == QT_SLOW_MORE && e.timestamp_s < 0 && e.time.kind == QT_LOGTIME_BAD)
+            return QT_SLOW_MORE;
+        const struct qt_session_entry *entry = qt_sessions_look_up(&s->log.sessions, qt_slow_key_of(&e));
+        int known = qt_slow_key_of(&e) == qt_slow_key_of(open) || (entry != NULL && !entry->ended);
+        if (is_later(s, open, &e, &old) && known)
+            return QT_SLOW_EVENT;
+        if (what == QT_SLOW_MORE || used == 0)
+            break;
+    }
+    return QT_SLOW_GARBAGE;
 }

@@ -4,7 +4,7 @@
 #ifndef QT_SLOWLOG_CONTEXT_H
 #define QT_SLOWLOG_CONTEXT_H
 
-#include "slowlog/slow_event.h"
+#include "slowlog/slowlog_grammar.h"
 #include "slowlog/state.h"
 
 /* Median of local time less UTC; returns whether the log showed both. From any thread. */
@@ -18,5 +18,13 @@ int qt_slow_gives_clock_back(struct qt_span statement);
 /* A server's header was read before this event: was the server restarted? `flush`: the event is a FLUSH that writes a
  * new header. */
 int qt_slow_is_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key, uint32_t account);
+/* The key of the event's session: its thread id, or a hash of its account. */
+uint64_t qt_slow_key_of(const struct qt_slow_event *);
+/* A hash of its account, or 0. */
+uint32_t qt_slow_account_of(const struct qt_slow_event *);
+/* A quote of `open` is open from byte `from` of the unread input to byte `to`: EVENT where the server has written
+ * another event there, so that the quote never closes, else GARBAGE; MORE where more input would tell. */
+enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *, const struct qt_slow_event *open, size_t from,
+                                       size_t to);
 
 #endif

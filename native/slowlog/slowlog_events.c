@@ -163,22 +163,12 @@ static struct qt_event_row row_of(struct qt_slowlog *s, const struct qt_slow_eve
     };
 }
 
-static uint64_t key_of(const struct qt_slow_event *e)
-{
-    return e->thread_id >= 0 ? (uint64_t)e->thread_id : QT_LOG_NO_THREAD | qt_hash_spans(e->user, e->address) >> 1;
-}
-
-static uint32_t account_of(const struct qt_slow_event *e)
-{
-    return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
-}
-
 static enum taken take_event(struct qt_slowlog *s, const struct reading *r, struct qt_error *error)
 {
     const struct qt_slow_event *e = &r->event;
     const char *command = e->is_admin ? qt_find_command(e->body) : "query";
-    uint32_t account = account_of(e);
-    uint64_t key = key_of(e);
+    uint32_t account = qt_slow_account_of(e);
+    uint64_t key = qt_slow_key_of(e);
     struct qt_event_time m = {.duration_ns = e->query_ns >= 0 ? e->query_ns : -1};
     qt_slow_stamp_event(s, e, &m);
     if (qt_log_must_close(&s->log, &m, e->body.len))
@@ -242,43 +232,79 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
     s->use.len = 0;
 }
 
+/* What is at `begin`, as far as it was read. check_quotes: as the grammar's. */
+static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, int check_quotes, int full)
+{
+    const char *p = s->log.buffer + s->log.begin;
+    size_t have = s->log.end - s->log.begin;
+    enum qt_slow_result what = QT_SLOW_MORE;
+    if (have > 0)
+        what = qt_slow_parse(p, have, s->log.at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+    r->cut = full && what == QT_SLOW_MORE;
+    if (r->cut) /* then the buffer's end is taken for the event's */
+        what = qt_slow_parse(p, have, 1, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+    r->cut &= what == QT_SLOW_EVENT && r->used == have;
+    r->event.truncated |= r->cut;
+    return what;
+}
+
+/* Normalizes the body of an event whose end is at `used`; `first_end`: where it might have ended at first, or 0.
+ * Returns EVENT where that is its end, GARBAGE where a quote is open there, MORE where more input would tell. */
+static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, size_t first_end, int full,
+                                     struct qt_error *error, int *code)
+{
+    struct qt_slow_event *e = &r->event;
+    struct qt_session_mode mode = qt_log_find_mode(&s->log, qt_slow_key_of(e), qt_slow_account_of(e));
+    *code = qt_normalize(s->log.normalizer, &mode, e->body.p, e->body.len, &r->statement, error);
+    if (*code || e->truncated || e->unbalanced || (first_end > 0 ? !e->ambiguous : r->statement.open_quote == 0))
+        return QT_SLOW_EVENT;
+    size_t from = first_end > 0 ? first_end : r->used;
+    enum qt_slow_result later = qt_slow_find_later(s, e, from, first_end > 0 ? r->used : from + 1);
+    if (later == QT_SLOW_MORE && !s->log.at_end && !full)
+        return QT_SLOW_MORE;
+    e->unbalanced = later == QT_SLOW_EVENT;
+    return e->unbalanced || first_end > 0 ? QT_SLOW_EVENT : QT_SLOW_GARBAGE;
+}
+
+/* A quote never closes: the event ends where it might at first. */
+static enum qt_slow_result end_at_first(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
+{
+    enum qt_slow_result what = parse_item(s, r, 0, 0);
+    struct qt_session_mode mode = qt_log_find_mode(&s->log, qt_slow_key_of(&r->event), qt_slow_account_of(&r->event));
+    *code = qt_normalize(s->log.normalizer, &mode, r->event.body.p, r->event.body.len, &r->statement, error);
+    r->event.unbalanced = 1;
+    return *code ? QT_SLOW_MORE : what;
+}
+
 /* Parses what is at `begin`, reading on where it must. */
 static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
-    int check_quotes = 0;
+    size_t first_end = 0; /* where a body with an open quote might have ended */
     for (;;) {
         size_t have = s->log.end - s->log.begin;
-        enum qt_slow_result what = QT_SLOW_MORE;
-        int full = qt_log_is_full(&s->log); /* then the buffer's end is taken for the event's */
-        if (have > 0)
-            what = qt_slow_parse(s->log.buffer + s->log.begin, have, s->log.at_end, s->header_known, check_quotes,
-                                 &r->event, &r->banner, &r->used);
-        r->cut = full && what == QT_SLOW_MORE;
-        if (r->cut)
-            what = qt_slow_parse(s->log.buffer + s->log.begin, have, 1, s->header_known, check_quotes, &r->event,
-                                 &r->banner, &r->used);
-        r->cut &= what == QT_SLOW_EVENT && r->used == have;
-        r->event.truncated |= r->cut;
-        if (what == QT_SLOW_MORE) {
-            if (s->log.at_end || full) {
-                r->used = have;
-                return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
-            }
-            *code = qt_log_fill(&s->log, qt_log_more(&s->log, have), error);
+        int full = qt_log_is_full(&s->log);
+        enum qt_slow_result what = parse_item(s, r, first_end > 0, full);
+        r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
+        if (r->has_statement) {
+            enum qt_slow_result end = judge_end(s, r, first_end, full, error, code);
             if (*code)
                 return QT_SLOW_MORE;
-            continue;
-        }
-        r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
-        if (!r->has_statement)
+            if (end == QT_SLOW_EVENT && r->event.unbalanced && first_end > 0 && r->used != first_end)
+                return end_at_first(s, r, error, code);
+            if (end == QT_SLOW_EVENT)
+                return what;
+            first_end = end == QT_SLOW_GARBAGE ? r->used : first_end;
+            if (end == QT_SLOW_GARBAGE)
+                continue;
+        } else if (what != QT_SLOW_MORE) {
             return what;
-        struct qt_session_mode mode = qt_log_find_mode(&s->log, key_of(&r->event), account_of(&r->event));
-        *code = qt_normalize(s->log.normalizer, &mode, r->event.body.p, r->event.body.len, &r->statement, error);
+        } else if (s->log.at_end || full) {
+            r->used = have;
+            return have == 0 ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
+        }
+        *code = qt_log_fill(&s->log, qt_log_more(&s->log, have), error);
         if (*code)
             return QT_SLOW_MORE;
-        if (r->statement.open_quote == 0 || r->event.truncated || check_quotes)
-            return what;
-        check_quotes = 1;
     }
 }
 

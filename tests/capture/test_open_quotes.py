@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Statements whose quotes never close, and literals that hold a log's own text: nothing between two of them is lost."""
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from querytape.native.bindings.parsers import open_general, open_slowlog
+from querytape.native.bindings.reader import Reader
+
+from tests.helpers.reading import read_all
+
+# As people type, and as programs send that put texts together: the server answers 1064, and its log has them.
+BROKEN = ["SELECT 'it's'", "SELECT * FROM t WHERE a = 'x", 'SELECT "5" tape"', "SELECT `a", "SELECT 1 /* left open"]
+WHOLE = [
+    "SELECT 'a'",
+    "INSERT INTO t VALUES ('it''s', \"x\")",
+    "SELECT 1 /* a 'note' */",
+    "UPDATE t SET a = 'line\nnext'",
+]
+ENDS = {"slow": ";\n", "general": "\n", "general-8": "\n"}
+
+
+class Log:
+    """A log that grows: what a server writes for each statement, 0 to 2 seconds after the one before."""
+
+    def __init__(self, kind: str, chance: random.Random) -> None:
+        self.kind, self.chance, self.text, self.second, self.written = kind, chance, "", 0, -1
+
+    def add(self, statement: str) -> None:
+        """Write one statement of one of four sessions."""
+        self.second += self.chance.choice([0, 0, 0, 1, 2])
+        thread, at = self.chance.randrange(7, 11), 22_400 + self.second
+        clock = f"{at // 3600:2d}:{at // 60 % 60:02d}:{at % 60:02d}"
+        is_new = self.second != self.written
+        self.written = self.second
+        if self.kind == "slow":
+            self.text += f"# Time: 240610 {clock}\n" if is_new else ""
+            self.text += (
+                f"# User@Host: app[app] @ localhost [127.0.0.1]\n# Thread_id: {thread}  Schema: shop  QC_hit: No\n"
+                "# Query_time: 0.000100  Lock_time: 0.000000  Rows_sent: 1  Rows_examined: 1\n"
+                f"SET timestamp={1_718_000_000 + self.second};\n{statement};\n"
+            )
+        elif self.kind == "general":
+            self.text += (f"240610 {clock}\t" if is_new else "\t\t") + f"{thread:6d} Query\t{statement}\n"
+        else:
+            self.text += (
+                f"2024-06-10T{clock.replace(' ', '0')}.{len(self.text) % 10**6:06d}Z\t{thread:5d} Query\t{statement}\n"
+            )
+
+
+KINDS: dict[str, Callable[..., Reader]] = {"slow": open_slowlog, "general": open_general, "general-8": open_general}
+
+
+def found_in(kind: str, log: str, folder: Path) -> tuple[list[str], list[str]]:
+    """Return the statements in the log's order, and the kinds of its problems."""
+    (folder / "log").write_text(log)
+    read = read_all(KINDS[kind]([folder / "log"]))
+    return [event["statement"].decode() for event in sorted(read.events, key=lambda e: e["offset"])], list(read.kinds)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_between_two_broken_statements_is_lost(kind: str, seed: int, tmp_path: Path) -> None:
+    """One statement's open quote is not closed by the next such statement's; each of them is counted."""
+    chance = random.Random(seed)
+    log, sent = Log(kind, chance), []
+    for thread in range(30):
+        sent.append(f"SELECT {thread}")
+        log.add(sent[-1])
+    for _ in range(120):
+        sent.append(chance.choice(BROKEN if chance.random() < 0.1 else WHOLE))
+        log.add(sent[-1])
+    log.add("SELECT 'the end'")
+    found, kinds = found_in(kind, log.text, tmp_path)
+    assert found == [*sent, "SELECT 'the end'"]
+    assert set(kinds) <= {"unbalanced_quote"}
+    assert len(kinds) == sum(text in BROKEN for text in sent)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_literal_that_holds_a_part_of_its_log_stays_whole(kind: str, seed: int, tmp_path: Path) -> None:
+    """A text that was copied from the log was logged earlier: it is no row of the server's, and it is counted."""
+    chance = random.Random(seed)
+    log, sent = Log(kind, chance), []
+    for number in range(60):
+        statement = f"SELECT {number}"
+        if number > 20 and chance.random() < 0.2:
+            log.second += 3  # to copy it takes a while
+            rows = log.text.splitlines(keepends=True)
+            begin = chance.choice([at for at, row in enumerate(rows) if row.startswith(("# Time", "240610 ", "2024-"))])
+            copied = "".join(rows[begin : begin + 30]).replace("'", '"')
+            statement = f"INSERT INTO notes VALUES ('{ENDS[kind]}{copied}')"
+        sent.append(statement)
+        log.add(statement)
+    found, kinds = found_in(kind, log.text, tmp_path)
+    assert found == sent
+    assert set(kinds) == {"ambiguous_boundary"}
