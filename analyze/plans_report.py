@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..common.errors import InputError
+from ..common.units import plural
 from ..schemas import Folder, open_folder, tape_id
 from .database import AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests
@@ -108,9 +109,9 @@ def _limits(folder: Folder) -> list[str]:
     info, found = folder.info, [str(text) for text in folder.info.get("problems") or ()]
     if info.get("without_samples"):
         found.append(
-            f"{info['without_samples']:,} digests have no statement that could be explained: none that is whole, or"
-            " they were prepared and their values are not in the text"
+            f"of {plural(info['without_samples'], 'digest')} no statement could be explained: none is whole, passwords"
+            " were redacted, or it was prepared and its values are not in the text"
         )
     if info.get("not_asked"):
-        found.append(f"{info['not_asked']:,} digests were not asked on both servers")
+        found.append(f"{plural(info['not_asked'], 'digest')} not asked on both servers")
     return found

@@ -5,8 +5,8 @@ from ..database import Row
 
 # By `reason` of results.sql.
 REMEDIES = {
-    "asks the time": "nothing, if it is to be so; --now original of the replay takes it out",
-    "random": "nothing, if it is to be so",
+    "asks the time": "this is to be expected; replay with --now original, and it is compared, too",
+    "random": "this is to be expected",
     "asks about its session or server": "nothing, if the application does not depend on it",
     "asks about the server": "nothing, if the application does not depend on it",
     "LIMIT without ORDER BY": "add ORDER BY: which rows come is up to the server",

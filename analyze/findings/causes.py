@@ -8,10 +8,13 @@ from dataclasses import replace
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
+from .column_use import compares
+from .errors import NEW_ERRORS, ON_BOTH
 from .plan_json import accesses, steps
 from .results import unexplained
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
+NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 # Settings that act on statements that sort or keep rows aside, by what their plans do.
 BY_STEP = {
     "sort_buffer_size": "sorts",
@@ -19,13 +22,17 @@ BY_STEP = {
     "tmp_table_size": "uses a temporary table",
     "max_heap_table_size": "uses a temporary table",
 }
+# Errors that sql_mode decides about.
+OF_SQL_MODE = frozenset({1055, 1056, 1140, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 3065})
 # What a changed statement does with the thing, for one and for more.
 DOING = {
+    "sql_mode": ("fails with an error that it decides about", "fail with errors that it decides about"),
     "setting": ("sorts or keeps rows aside", "sort or keep rows aside"),
     "index": ("uses it", "use it"),
     "column": ("names it", "name it"),
     "table": ("reads or writes it", "read or write it"),
 }
+OF_NEW_COLUMNS = frozenset({"charset", "collation"})
 ON_IT = ("is on it", "are on it")
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
 _SORTS = re.compile(r"\b(order|group) by\b", re.I)
@@ -61,10 +68,15 @@ def with_causes(report: Report) -> Servers:
         elif may_be_slower(report, entry):
             untold.add(entry["digest"])
     tables = {digest: report.tables.get(digest, frozenset()) for digest in certain | untold}
+    of_mode = {
+        row["digest"] for row in report.answers.get("errors", ()) if row["what"] in NEW and row["after"] in OF_SQL_MODE
+    }
     stepping = {step: {digest for digest in tables if does(report, digest, step)} for step in set(BY_STEP.values())}
 
     def explained(difference: ServerDifference) -> ServerDifference:
-        if difference.kind == "setting":
+        if difference.name == "sql_mode":
+            found = of_mode
+        elif difference.kind == "setting":
             found = stepping.get(BY_STEP.get(difference.name, ""), set())
         else:
             found = {digest for digest, names in tables.items() if concerns(report, difference, digest, names)}
@@ -86,16 +98,22 @@ def differences_of(report: Report, digest: str) -> Iterator[ServerDifference]:
 def concerns(report: Report, difference: ServerDifference, digest: str, tables: frozenset[str]) -> bool:
     """Whether a difference of a table can matter to a statement on it.
 
-    An index matters where a plan of either side uses it, a column where the statement names it or reads all.
+    An index matters where a plan of either side uses it, a column where the statement names it or reads all; its
+    collation where the statement compares its values. A table's own character set and collation are for new columns.
     """
     if not difference.table or difference.table.lower() not in tables:
         return False
-    name = difference.name.partition(" ")[0].rpartition(".")[2]
+    place, _, fact = difference.name.partition(" ")
+    name = place.rpartition(".")[2]
+    if difference.kind == "table" and fact in OF_NEW_COLUMNS:
+        return False
     if difference.kind == "index":
         plans = plans_known(report, digest)
         return not plans or any(access.key == name for plan in plans for access in accesses(plan))
     if difference.kind == "column":
         text = text_of(report, digest)
+        if fact == "collation":
+            return compares(text, name)
         return bool(_ALL_COLUMNS.search(text)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
     return True
 
@@ -120,8 +138,9 @@ def does(report: Report, digest: str, step: str) -> bool:
 
 def reason_text(difference: ServerDifference) -> str:
     """Return a difference as a sentence, with how many changed statements it may explain."""
+    doing = DOING.get(difference.name) or DOING.get(difference.kind, ON_IT)
     said = [
-        f"{n:,} statement{'' if n == 1 else 's'} that {what} {DOING.get(difference.kind, ON_IT)[n != 1]}"
+        f"{n:,} statement{'' if n == 1 else 's'} that {what} {doing[n != 1]}"
         for n, what in ((len(difference.changed), "changed"), (len(difference.untold), "may be slower"))
         if n
     ]

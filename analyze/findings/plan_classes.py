@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Class how two plans of one statement differ: one word for each thing, worst first, with a sentence."""
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...common.units import count, duration
@@ -22,6 +24,7 @@ from .plan_json import Access, Plan, measured, read_plan
 CLASSES = (FAILS, SCAN, ACCESS, INDEX, ORDER, STEPS, ESTIMATES, FEWER_STEPS, UNKNOWN, SAME)
 TIMES_APART = 10
 MIN_ROWS = 100  # estimates below that are all alike
+_ROWS = re.compile(r"\b\d[\d,]*(?= rows\b)")
 SINGLE_ROW = frozenset({"const", "eq_ref", "system"})
 
 
@@ -42,6 +45,20 @@ def plan_changes(before: str, after: str) -> list[Change]:
 def changes(before: str, after: str) -> list[str]:
     """Return what differs between two plans of a statement, a sentence for each table and step."""
     return [change.text for change in plan_changes(before, after)]
+
+
+def merged(texts: Iterable[str]) -> list[str]:
+    """Return changes in their order, those that differ only in numbers of rows as one: `ref by k, 1 to 4 rows`."""
+    found: dict[str, list[list[int]]] = {}
+    for text in texts:
+        numbers = [int(number.replace(",", "")) for number in _ROWS.findall(text)]
+        found.setdefault(_ROWS.sub("{}", text.replace("{", "{{").replace("}", "}}")), []).append(numbers)
+    return [form.format(*map(_range, zip(*numbers, strict=True))) for form, numbers in found.items()]
+
+
+def _range(numbers: Iterable[int]) -> str:
+    every = sorted(numbers)
+    return count(every[0]) if every[0] == every[-1] else f"{count(every[0])} to {count(every[-1])}"
 
 
 def worst(words: list[str]) -> str:

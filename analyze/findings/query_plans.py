@@ -7,7 +7,7 @@ import duckdb
 
 from ...schemas import Folder
 from ..database import AnalysisDatabase, Row
-from .plan_classes import CLASSES, FAILS, UNKNOWN, Change, plan_changes, worst
+from .plan_classes import CLASSES, FAILS, UNKNOWN, Change, merged, plan_changes, worst
 
 NOT_ASKED = "not asked: "
 # What an error means here, besides its number.
@@ -39,7 +39,8 @@ def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict
 def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, Row]:
     """Return the same of a plans folder: of several samples, the plans of the one that differs worst.
 
-    `changes` are those of all samples, each once; `samples`: how many were asked, `differing`: of how many they differ.
+    `changes` are those of all samples, each once, with the least and most rows; `samples`: how many were asked,
+    `differing`: of how many they differ.
     """
     plans: dict[str, Row] = {}
     samples: dict[int, Row] = {}
@@ -107,4 +108,4 @@ def _joined(samples: list[Row]) -> Row:
     every = dict.fromkeys(text for sample in known for text in sample["changes"])
     digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
     differ = sum(bool(sample["changes"]) for sample in known)
-    return {**first, "changes": list(every), "server_digest": digests, "samples": len(samples), "differing": differ}
+    return {**first, "changes": merged(every), "server_digest": digests, "samples": len(samples), "differing": differ}

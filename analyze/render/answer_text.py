@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Print the answer on a terminal: the question, the answer, its three parts with their shares, what is to be done."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.markup import escape
 
@@ -36,6 +38,7 @@ PART_COLOURS = {
     DEARER_WRITES: "yellow",
 }
 MAX_TASKS = 8
+LEAST_OF_PART = 2
 
 
 def show_answer(report: Report, console: Console) -> None:
@@ -55,7 +58,7 @@ def show_answer(report: Report, console: Console) -> None:
     tasks = to_do(report)
     if tasks:
         console.print("\n[bold]What to do[/]")
-    for number, task in enumerate(tasks[:MAX_TASKS], 1):
+    for number, task in _chosen(tasks):
         _task(report, console, number, task)
     if len(tasks) > MAX_TASKS:
         console.print(f"[dim]... {len(tasks) - MAX_TASKS:,} more: --html or --json show them[/]")
@@ -69,6 +72,16 @@ def _cells(part: Part) -> list[str]:
     time = "-" if part.time_share is None else share(part.time_share)
     lost = duration(part.lost_ns) if part.name in OF_TIME else "-"
     return [name, f"{part.digests:,}", f"{part.events:,}", share(part.events_share), time, lost]
+
+
+def _chosen(tasks: list[Task]) -> list[tuple[int, Task]]:
+    """Return the first tasks with their numbers in the whole list; of each part at least LEAST_OF_PART."""
+    seen: Counter[str] = Counter()
+    places: dict[bool, list[int]] = {True: [], False: []}
+    for place, task in enumerate(tasks):
+        seen[task.part] += 1
+        places[seen[task.part] <= LEAST_OF_PART].append(place)
+    return [(place + 1, tasks[place]) for place in sorted((places[True] + places[False])[:MAX_TASKS])]
 
 
 def _task(report: Report, console: Console, number: int, task: Task) -> None:

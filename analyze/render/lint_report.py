@@ -2,6 +2,7 @@
 """Show what `querytape lint` found: on a terminal of 80 columns, or as JSON."""
 
 import json
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -25,12 +26,13 @@ def show_lint(result: LintResult, console: Console, top: int) -> None:
     source = result.source or "a version that the tape does not tell"
     console.print(f"May this traffic move from {source} to {result.target}?")
     console.print(_answer(result))
+    succeeded = "" if result.untold else " that succeeded"
     console.print(
-        f"  {_number(result.digests, 'digest')}, {_number(result.statements, 'statement')} that succeeded;"
+        f"  {_number(result.digests, 'digest')}, {_number(result.statements, 'statement')}{succeeded};"
         f" {_number(result.rules, 'rule')}"
     )
     for sentence in limits(result):
-        console.print(f"  [yellow]{escape(sentence)}[/]")
+        _wrapped(console, sentence, "  ", "yellow")
     for effect in EFFECTS:
         if findings := result.of(effect):
             title, style = TITLES[effect]
@@ -48,6 +50,9 @@ def limits(result: LintResult) -> list[str]:
         found.append(f"{result.not_read:,} digests have no sample: their text could not be looked at.")
     if result.cut:
         found.append(f"{result.cut:,} samples are cut: only their beginning was looked at.")
+    if result.untold:
+        which = "" if result.untold == result.statements else f" of {_number(result.untold, 'statement')}"
+        found.append(f"The tape does not know{which} whether they failed there: those that did are counted here, too.")
     if result.time_ns is None:
         found.append("The tape has no durations: shares are of statements, not of time.")
     return found
@@ -62,6 +67,7 @@ def lint_json(result: LintResult) -> str:
         "rules": result.rules,
         "digests": result.digests,
         "statements": result.statements,
+        "outcome_unknown": result.untold,
         "duration_ns": result.time_ns,
         "not_read": result.not_read,
         "cut": result.cut,
@@ -97,14 +103,20 @@ def _finding(result: LintResult, finding: Finding, console: Console, top: int) -
     console.print(
         f"  [bold]{finding.rule.name}[/]  {digests}, {count(finding.events)} statements, {_share(result, finding)}"
     )
-    console.print(f"    {escape(finding.rule.advice)}")
-    console.print(f"    [dim]{escape(finding.rule.manual)}[/]")
+    _wrapped(console, finding.rule.advice, "    ")
+    _wrapped(console, finding.rule.manual, "    ", "dim")
     for row in finding.digests[:top]:
         time = "" if row["duration_ns"] is None else f" {duration(row['duration_ns'])}"
         console.print(f"    {row['digest']} {count(row['events'])}x{time}", no_wrap=True)
         console.print(f"      [dim]{escape(printable(row['normalized'], TEXT_WIDTH - 4))}[/]", no_wrap=True)
     if len(finding.digests) > top:
         console.print(f"    ... and {len(finding.digests) - top:,} more; --json has all")
+
+
+def _wrapped(console: Console, text: str, indent: str, style: str | None = None) -> None:
+    """Print a sentence in lines that begin with an indent."""
+    for line in textwrap.wrap(text, console.width, initial_indent=indent, subsequent_indent=indent):
+        console.print(escape(line), style=style, no_wrap=True)
 
 
 def _number(number: int, thing: str) -> str:

@@ -35,7 +35,8 @@ class Disturbance:
     """By place in time (shifts.py): `b_more`, `a_more`: other programs took more beside B, or beside A.
 
     `uneven`: either of them where that can't be the servers' own doing. `seen`: whether it can be told at all.
-    `others`: what they took on average, in processors, by side; empty where that is not known.
+    `others`: what they took on average, in processors, by side; empty where that is not known. `queued`: how many
+    processes asked for a processor on average, by side, in the rounds where their number tells; else empty.
     """
 
     b_more: Flags
@@ -46,6 +47,7 @@ class Disturbance:
     cpus: int = 0
     blocks: int = 0  # that both sides have
     crowded: bool = False
+    queued: dict[str, float] = field(default_factory=dict)
 
     @property
     def disturbed(self) -> bool:
@@ -59,13 +61,22 @@ class Disturbance:
 
     @property
     def said(self) -> str:
-        """What others took, in a few words."""
+        """What others took, in a few words; how many asked for it, where that is what tells."""
         if not self.others:
             return "other programs' share of the processors is not known"
         a, b = self.others["a"], self.others["b"]
+        if self.queued and (abs(b - a) <= _bound(self.cpus) or (b - a) * self._queued_more() < 0):
+            side, other = ("b", "a") if self._queued_more() > 0 else ("a", "b")
+            return (
+                f"no processor was idle, and during {side.upper()} {self.queued[side]:.0f} processes of other programs"
+                f" wanted one ({other.upper()}: {self.queued[other]:.0f})"
+            )
         if b >= a:
             return f"during B other programs took {b:.1f} of {self.cpus} cores (A: {a:.1f})"
         return f"during A other programs took {a:.1f} of {self.cpus} cores (B: {b:.1f})"
+
+    def _queued_more(self) -> float:
+        return self.queued["b"] - self.queued["a"] if self.queued else 0.0
 
 
 CALM: Flags = np.zeros(1, np.bool_)
@@ -90,7 +101,8 @@ def disturbance(rows: Sequence[dict[str, Any]]) -> Disturbance:
     waiting = _waiting(rows)
     for (machine, number, block), both in sides.items():
         if len(both) == 2:
-            marks = _marks(both["a"], both["b"], waiting.get((machine, number), 0))
+            asked = waiting.get((machine, number))
+            marks = _marks(both["a"], both["b"], 0 if asked is None else 1 if asked["b"] > asked["a"] else -1)
             for flag, mark in zip(flags, marks, strict=True):
                 flag[number * BLOCKS + block] |= mark
     known = all(seen.values())
@@ -104,7 +116,13 @@ def disturbance(rows: Sequence[dict[str, Any]]) -> Disturbance:
         cpus=int(max(row["cpus"] or 0 for row in rows)),
         blocks=len({key[1:] for key, both in sides.items() if len(both) == 2}),
         crowded=known and any(_crowded([row for row in host if row["run"] == side]) for side in seen),
+        queued={side: float(np.mean([asked[side] for asked in waiting.values()])) for side in seen} if waiting else {},
     )
+
+
+def _bound(cpus: float) -> float:
+    """Return how many processors more, taken by others, disturb a block."""
+    return max(MAX_SHARE * cpus, MIN_CPUS)
 
 
 def _crowded(rows: Sequence[dict[str, Any]]) -> bool:
@@ -124,15 +142,18 @@ def _marks(a: dict[str, Any], b: dict[str, Any], waiting: int) -> tuple[bool, bo
     known = a["others"] is not None and b["others"] is not None
     more = _took(b) - _took(a) if known else float(b["steal"] or 0) - float(a["steal"] or 0)
     cpus = float(max(a["cpus"], b["cpus"]))
-    bound = max(MAX_SHARE * cpus, MIN_CPUS)
+    bound = _bound(cpus)
     lesser = a if more > 0 else b
     b_more = more > bound or waiting > 0
     a_more = more < -bound or waiting < 0
     return b_more, a_more, bool(waiting) or (abs(more) > bound and float(lesser["idle"] or 0) > NO_IDLE * cpus)
 
 
-def _waiting(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], int]:
-    """Return 1 by machine and round where more processes asked for processors beside B, -1 beside A; none was idle."""
+def _waiting(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], dict[str, float]]:
+    """Return how many processes asked for processors, by side, for each machine and round where that differs much.
+
+    Only where none was idle: else what they took tells.
+    """
     values: dict[tuple[str, int], dict[str, list[tuple[float, float]]]] = {}
     for row in rows:
         if row["waiting"] is not None:
@@ -144,5 +165,5 @@ def _waiting(rows: Sequence[dict[str, Any]]) -> dict[tuple[str, int], int]:
             continue
         (a, idle_a), (b, idle_b) = (np.mean(places[side], axis=0) for side in "ab")
         if max(idle_a, idle_b) < NO_IDLE and abs(b - a) > MORE_WAITING and max(a, b) > MAX_WAITING * min(a, b):
-            found[key] = 1 if b > a else -1
+            found[key] = {"a": float(a), "b": float(b)}
     return found

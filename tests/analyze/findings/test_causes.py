@@ -2,10 +2,11 @@
 """Which difference of the servers may explain which statement."""
 
 import json
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from querytape.analyze.findings.causes import does, may_be_slower, reason_text, with_causes
+from querytape.analyze.findings.causes import OF_SQL_MODE, does, may_be_slower, reason_text, with_causes
 from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.schemas import Folder
 
@@ -75,3 +76,51 @@ def test_a_plan_knows_better_than_the_text() -> None:
     assert not does(made, "sorting", "sorts")
     assert does(made, "slow", "sorts")
     assert not does(report(), "slow", "sorts")
+
+
+def test_a_collation_explains_what_compares() -> None:
+    """A column's explains a statement that compares it, not one that only reads it; a table's own, which is for new
+    columns, explains nothing: neither what changed nor what may be slower."""
+    rows = (
+        ServerDifference("table", "o collation", "table", table="o", folded=True),
+        ServerDifference("table", "o engine", "engine", table="o"),
+        ServerDifference("column", "o.status collation", "column", table="o", folded=True),
+        ServerDifference("column", "o.status charset", "charset", table="o"),
+    )
+    made = report(servers=Servers(rows))
+    every = {"engine": ("slow",), "charset": ("slow",), "table": ()}
+    for text, found in (
+        ("select status from o where id = ?", ()),
+        ("select * from o where id = ?", ()),
+        ("select id from o where status = ?", ("slow",)),
+    ):
+        made.digests[0]["text"] = text
+        expected = every | {"column": found} | ({"charset": ()} if "status" not in text and "*" not in text else {})
+        assert {each.text: each.changed for each in with_causes(made).differences} == expected, text
+    made.digests[0] |= {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    assert {each.text for each in with_causes(made).differences if each.untold} == {"engine", "column", "charset"}
+
+
+def test_sql_mode_explains_errors() -> None:
+    """Those that it decides about, and that are new in B; it stands before what explains nothing."""
+    rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("setting", "sql_mode", "m"))
+    made = report(servers=Servers(rows))
+    for errno, what, changed in (
+        (1055, "new", True),
+        (1292, "changed", True),
+        (1146, "new", False),
+        (1055, "same", False),
+    ):
+        made.digests[0]["verdict"] = "errors changed"
+        made.answers["errors"] = [{"digest": "slow", "what": what, "after": errno}]
+        first = with_causes(made).differences[0]
+        assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
+        if changed:
+            assert reason_text(first) == "m: 1 statement that changed fails with an error that it decides about"
+
+
+def test_errors_of_sql_mode_have_it_in_their_remedy() -> None:
+    """causes.tsv tells to run B with A's sql_mode for no other error."""
+    lines = files("querytape.analyze.answer").joinpath("causes.tsv").read_text().splitlines()
+    told = {int(line.split("\t")[0]) for line in lines if "A's sql_mode" in line}
+    assert told | {1056} == OF_SQL_MODE

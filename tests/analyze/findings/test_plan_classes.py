@@ -16,6 +16,7 @@ from querytape.analyze.findings.plan_classes import (
     STEPS,
     changes,
     cost_text,
+    merged,
     plan_changes,
     worst,
 )
@@ -68,3 +69,21 @@ def test_costs() -> None:
     """Where both servers tell one."""
     assert cost_text(plan(T, cost=0.25), plan(T, cost=1234.0)) == "cost 0.25 -> 1,234"
     assert cost_text(plan(T), plan(T, cost=1.0)) is None
+
+
+def test_changes_that_differ_in_rows_alone_are_one() -> None:
+    """With the least and the most of each place; other tables, indexes and steps stay apart, in their order."""
+    texts = [
+        "o: ref by k_2, 3 rows -> a full scan, 59,624 rows",
+        "now sorts",
+        "o: ref by k_2, 1,200 rows -> a full scan, 59,624 rows",
+        "o: ref by {k}, 1 rows -> a full scan, 59,624 rows",
+        "o: ref by k_2, 1 rows -> a full scan, 59,624 rows",
+        "now sorts",
+    ]
+    assert merged(texts) == [
+        "o: ref by k_2, 1 to 1,200 rows -> a full scan, 59,624 rows",
+        "now sorts",
+        "o: ref by {k}, 1 rows -> a full scan, 59,624 rows",
+    ]
+    assert merged([]) == []

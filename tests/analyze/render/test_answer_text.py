@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, as_html, as_json, as_markdown, build
+from querytape.analyze.answer.parts import BREAKS, ELSE, SLOW
+from querytape.analyze.answer.to_do import Task
+from querytape.analyze.render.answer_text import _chosen
 
 from tests.analyze.answer.planted import planted
 from tests.helpers.reports import HOSTILE, terminal_text
@@ -74,3 +77,13 @@ def test_names_of_servers_are_texts(tmp_path: Path) -> None:
     for text in (terminal_text(report), as_html(report), as_markdown(report)):
         assert "\x1b" not in text
         assert text == terminal_text(report) or "<script>alert(1)" not in text
+
+
+def test_no_part_is_crowded_out() -> None:
+    """Of a long list the terminal shows the first ones, and two of each part; with their numbers in the whole list."""
+    tasks = [Task(part, f"cause {n}", "") for n, part in enumerate([BREAKS] * 7 + [ELSE] * 5 + [SLOW] * 3, 1)]
+    assert [number for number, _ in _chosen(tasks)] == [1, 2, 3, 4, 8, 9, 13, 14]
+    assert [task.cause for _, task in _chosen(tasks)][-1] == "cause 14"
+    assert [number for number, _ in _chosen(tasks[:8])] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert [number for number, _ in _chosen(tasks[7:])] == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert _chosen([]) == []

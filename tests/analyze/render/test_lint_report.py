@@ -40,3 +40,28 @@ def test_nothing_found(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "l.tape", [{"statement": "SELECT 1"}]), "mysql-8.0", "mysql-5.7")
     assert "No rule speaks against it. Replay the tape to be sure." in text
     assert "no durations" in text
+
+
+def test_whether_statements_failed_is_not_always_known(tmp_path: Path) -> None:
+    """Where the log has no error numbers nothing is said to have succeeded, for all or for some of the statements."""
+    rows: list[dict[str, object]] = [{"statement": "SELECT 1", "errno": 0} for _ in range(3)]
+    assert "3 statements that succeeded;" in shown(make_tape(tmp_path / "known.tape", rows), "mysql-8.0", "mysql-5.7")
+    for unknown, said in ((3, "does not know whether they failed there"), (2, "does not know of 2 statements whether")):
+        for row in rows[:unknown]:
+            row["errno"] = None
+        for row in rows[unknown:]:
+            row["errno"] = 0
+        text = shown(make_tape(tmp_path / f"{unknown}.tape", rows), "mysql-8.0", "mysql-5.7")
+        assert "1 digest, 3 statements;" in text
+        assert "succeeded" not in text
+        assert said in " ".join(text.split())
+
+
+def test_a_long_advice_keeps_its_place(tmp_path: Path) -> None:
+    """Each line of it begins where the first one does."""
+    rows = [{"statement": "SET NAMES utf8mb4", "digest": "00000000000000aa"}]
+    lines = shown(make_tape(tmp_path / "l.tape", rows), "mysql-8.0", "mysql-5.7").splitlines()
+    first = next(number for number, line in enumerate(lines) if "default collation is" in line)
+    assert lines[first + 1].startswith("    ")
+    assert lines[first + 2].startswith("    ")
+    assert max(map(len, lines)) <= 80

@@ -39,6 +39,17 @@ def test_a_full_machine() -> None:
     assert waiting.b_more.sum() == waiting.uneven.sum() == 10
 
 
+def test_what_is_said_of_a_full_machine() -> None:
+    """Where only the processes that want a processor tell, they are named, and the side that is disturbed by them: others
+    that took more during A are no reason why nothing says that B is slower."""
+    more = "no processor was idle, and during B 9 processes of other programs wanted one (A: 1)"
+    assert rows(1.8, 1.8, idle=0.0, waiting=9.0).said == more
+    assert rows(1.8, 1.3, idle=0.0, waiting=9.0).said == more
+    assert rows(0.2, 1.8, idle=0.0, waiting=9.0).said == "during B other programs took 1.8 of 2 cores (A: 0.2)"
+    assert rows(1.8, 1.3, idle=0.0, waiting=1.0).said == "during A other programs took 1.8 of 2 cores (B: 1.3)"
+    assert rows(1.3, 1.3, idle=1.0, waiting=9.0).said == "during B other programs took 1.3 of 2 cores (A: 1.3)"
+
+
 def test_what_is_not_seen() -> None:
     """Without samples, or without the target's process, only stolen time is known; the tool's machine counts as well."""
     assert disturbance([]) is UNKNOWN
