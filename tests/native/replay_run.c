@@ -133,7 +133,10 @@ void replay_session(struct replay *r, int64_t id, int64_t open_due_ns, int64_t e
         qt_col_text(&c[3], db);
     qt_col_bool(&c[4], open_due_ns <= 0);
     for (int i = 5; i < 10; i++)
-        qt_col_null(&c[i]);
+        if (i == 6 && r->client_flags != 0)
+            qt_col_i64(&c[i], r->client_flags);
+        else
+            qt_col_null(&c[i]);
 }
 
 static void put_text(struct qt_column *c, const char *text)

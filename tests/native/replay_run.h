@@ -29,7 +29,7 @@ struct replay {
     size_t n, space;
     struct qt_engine_stats stats;
     void (*each_slice)(struct replay *); /* called about every 20 ms while it runs; may be NULL */
-    int64_t begun_ns;
+    int64_t begun_ns, client_flags;      /* of the sessions that are put; 0 = unknown */
     int stopped, fed_code, no_reading;
     struct qt_error fed_error;
 };

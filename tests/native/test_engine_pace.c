@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Think times, a speed that changes while it runs, a start at a set time. */
+/* Think times, a speed that changes while it runs, a start at a set time; the same without a run, to the nanosecond. */
 #include "base/clock.h"
 #include "check.h"
+#include "engine/pace.h"
+#include "engine/state.h"
 #include "replay_run.h"
 
 static void event(struct replay *r, int64_t seq, int64_t due_ns, int64_t span_ns, const char *sql)
@@ -199,8 +201,113 @@ static void several_statements_are_allowed(void)
     replay_free(&r);
 }
 
+/* An engine without a run. */
+static void bare(struct qt_engine *e, int64_t began_ago_ns)
+{
+    memset(e, 0, sizeof *e);
+    pthread_mutex_init(&e->speed.lock, NULL);
+    e->speed.factor = 1;
+    e->options.pace = QT_PACE_SCHEDULE;
+    e->zero_ns = began_ago_ns == 0 ? 0 : qt_now() - began_ago_ns;
+}
+
+/* Each change begins a new line where the one before had come to; before zero it only says how steep the first is. */
+static void speeds_follow_each_other(void)
+{
+    static const double FACTORS[] = {4, 0.25, 1e6, 1e-6, 8, 1};
+    static struct qt_engine e;
+    struct qt_speed *t = &e.speed;
+    int64_t zero;
+
+    bare(&e, 0);
+    CHECK_INT(qt_engine_set_speed(&e, 16, NULL), QT_OK);
+    CHECK_INT(t->plan_ns, 0);
+    CHECK_INT(t->real_ns, 0);
+
+    bare(&e, 10000 * MS);
+    zero = e.zero_ns;
+    CHECK_INT(qt_plan_to_clock(&e, 123), zero + 123);
+    for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS; i++) {
+        int64_t plan = t->plan_ns, real = t->real_ns, before = qt_now() - zero;
+        double factor = t->factor;
+        CHECK_INT(qt_engine_set_speed(&e, FACTORS[i], NULL), QT_OK);
+        CHECK(t->real_ns >= before && t->real_ns <= qt_now() - zero);
+        CHECK_INT(t->plan_ns, plan + (int64_t)((double)(t->real_ns - real) * factor));
+        CHECK_INT(qt_plan_to_clock(&e, t->plan_ns), zero + t->real_ns);
+        CHECK_INT(qt_plan_to_clock(&e, t->plan_ns + 4096), zero + t->real_ns + (int64_t)(4096 / FACTORS[i]));
+        CHECK_INT(e.speed.changes, i + 1);
+    }
+    t->real_ns += 3600 * 1000 * MS; /* a change by another thread meanwhile: time does not go back */
+    zero = t->plan_ns;
+    CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
+    CHECK_INT(t->plan_ns, zero);
+}
+
+static void which_speeds_there_are(void)
+{
+    static const double GOOD[] = {1e-6, 1e6, 1, 0.5}, BAD[] = {0.99e-6, 1.01e6, 0, -1, -1e9, 1e300 * 1e300, 0.0 / 0.0};
+    static struct qt_engine e;
+
+    bare(&e, 1000 * MS);
+    for (size_t i = 0; i < sizeof GOOD / sizeof *GOOD; i++)
+        CHECK_INT(qt_engine_set_speed(&e, GOOD[i], NULL), QT_OK);
+    for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)
+        CHECK_INT(qt_engine_set_speed(&e, BAD[i], NULL), QT_EINVALID);
+    CHECK_INT(e.speed.changes, sizeof GOOD / sizeof *GOOD);
+}
+
+/* Those who sleep until they are due are woken, no others, and none that the engine does not have. */
+static void who_is_woken(void)
+{
+    static struct qt_engine e;
+    static struct qt_session session[6];
+    struct qt_session *piece[] = {session};
+
+    bare(&e, 1000 * MS);
+    e.piece = piece;
+    e.n_sessions = 5;
+    for (uint32_t i = 0; i < 6; i++)
+        session[i].sleep = i < 5 ? i : QT_WAITS_FOR_TIME;
+    CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
+    for (uint32_t i = 0; i < 5; i++)
+        CHECK_INT(session[i].sleep, i == QT_WAITS_FOR_TIME ? QT_AWAKE : i);
+    CHECK_INT(session[5].sleep, QT_WAITS_FOR_TIME);
+}
+
+/* When an event is due at each pace, before and after a change of the speed. */
+static void when_it_is_due(void)
+{
+    static struct qt_engine e;
+    struct qt_session s = {.engine = &e, .tape_end_ns = 1000, .answered_ns = 5000};
+    struct qt_planned_event ev = {.due_ns = 1400};
+
+    for (int changed = 0; changed < 2; changed++) {
+        bare(&e, 1000 * MS);
+        if (changed)
+            CHECK_INT(qt_engine_set_speed(&e, 4, NULL), QT_OK);
+        CHECK_INT(qt_compute_due(&s, &ev), qt_plan_to_clock(&e, 1400));
+        e.options.pace = QT_PACE_THINK;
+        CHECK_INT(qt_compute_due(&s, &ev), 5000 + (changed ? 100 : 400));
+        ev.due_ns = 999; /* overlapped on the tape */
+        CHECK_INT(qt_compute_due(&s, &ev), 5000);
+        s.tape_end_ns = QT_NONE; /* the first of its session */
+        CHECK_INT(qt_compute_due(&s, &ev), qt_plan_to_clock(&e, 999));
+        e.options.pace = QT_PACE_NONE;
+        CHECK_INT(qt_compute_due(&s, &ev), QT_NONE);
+        s.tape_end_ns = 1000;
+        CHECK_INT(qt_compute_due(&s, &ev), QT_NONE);
+        ev.due_ns = 1400;
+    }
+    CHECK(qt_sleep_until_due(&s, &ev) <= qt_now());
+    CHECK_INT(s.sleep, QT_AWAKE);
+}
+
 int main(void)
 {
+    RUN(speeds_follow_each_other);
+    RUN(which_speeds_there_are);
+    RUN(who_is_woken);
+    RUN(when_it_is_due);
     RUN(think_times_are_kept);
     RUN(each_statement_has_its_id);
     RUN(several_statements_are_allowed);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes to the read target, and what keeps a session's reads away from it: transactions, temporary tables and locks
  * of its other connection. */
+#include <mysql.h>
+
 #include "check.h"
 #include "engine/read_split.h"
 #include "engine/state.h"
@@ -207,8 +209,74 @@ static void the_reader_fails_alone(void)
     end(&p);
 }
 
+/* One event against the state of both connections: statement 0 is prepared on the target alone, 1 on both, 2 and 3 on
+ * both with a cursor on the target or on the reader. */
+static void what_may_be_read_elsewhere(void)
+{
+    static const struct {
+        int command, flagged, in_tx, pinned, autocommit;
+        int64_t stmt;
+        int goes;
+    } CASES[] = {
+        {QT_COMMAND_QUERY, 1, 0, 0, 1, -1, 1},   {QT_COMMAND_QUERY, 1, 0, 0, 1, 0, 1},
+        {QT_COMMAND_QUERY, 0, 0, 0, 1, -1, 0},   {QT_COMMAND_QUERY, 1, 1, 0, 1, -1, 0},
+        {QT_COMMAND_QUERY, 1, 0, 1, 1, -1, 0},   {QT_COMMAND_QUERY, 1, 0, 0, 0, -1, 0},
+        {QT_COMMAND_EXECUTE, 1, 0, 0, 1, -1, 1}, {QT_COMMAND_EXECUTE, 1, 0, 0, 1, 0, 0},
+        {QT_COMMAND_EXECUTE, 1, 0, 0, 1, 1, 1},  {QT_COMMAND_EXECUTE, 1, 1, 0, 1, 1, 0},
+        {QT_COMMAND_EXECUTE, 0, 0, 0, 1, 1, 0},  {QT_COMMAND_FETCH, 0, 0, 0, 1, 3, 1},
+        {QT_COMMAND_FETCH, 1, 0, 0, 1, 2, 0},    {QT_COMMAND_FETCH, 1, 0, 0, 1, 0, 0},
+        {QT_COMMAND_FETCH, 0, 1, 1, 0, 3, 1},    {QT_COMMAND_FETCH, 1, 0, 0, 1, 1, 0},
+    };
+    static struct qt_engine e;
+    static MYSQL_STMT without, with = {.cursor_exists = 1};
+    struct qt_prepared on_target[] = {{.number = 0, .stmt = &without},
+                                      {.number = 1, .stmt = &without},
+                                      {.number = 2, .stmt = &with},
+                                      {.number = 3, .stmt = &without}};
+    struct qt_prepared on_reader[] = {
+        {.number = 1, .stmt = &without}, {.number = 2, .stmt = &without}, {.number = 3, .stmt = &with}};
+    MYSQL *mysql = mysql_init(NULL);
+
+    CHECK(mysql != NULL);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        struct qt_session s = {.engine = &e, .in_tx = CASES[i].in_tx, .pinned = CASES[i].pinned};
+        struct qt_planned_event ev = {.command = CASES[i].command,
+                                      .stmt = CASES[i].stmt,
+                                      .flags = CASES[i].flagged ? QT_PLAN_FOR_READ_TARGET : QT_PLAN_FOR_BOTH};
+        s.backends[0].connection = (struct qt_connection){.mysql = mysql, .prepared = on_target, .n_prepared = 4};
+        s.backends[1].connection = (struct qt_connection){.prepared = on_reader, .n_prepared = 3};
+        mysql->server_status = CASES[i].autocommit ? SERVER_STATUS_AUTOCOMMIT : 0;
+        if (qt_goes_to_read_target(&s, &ev) != CASES[i].goes) {
+            fprintf(stderr, "case %zu\n", i);
+            CHECK_INT(!CASES[i].goes, CASES[i].goes);
+        }
+    }
+    mysql_close(mysql);
+}
+
+/* What closes or executes a statement that the reader does not have is not sent to it, and not counted. */
+static void what_the_reader_does_not_have(void)
+{
+    struct pair p;
+    begin(&p, 4);
+    put(&p, (struct planned){.command = QT_COMMAND_PREPARE, .stmt = 1, .sql = "SELECT 1", .flags = 0});
+    put(&p, (struct planned){.command = QT_COMMAND_CLOSE_STMT, .stmt = 1, .flags = QT_PLAN_FOR_BOTH});
+    put(&p, (struct planned){.command = QT_COMMAND_PREPARE, .stmt = 2, .sql = "SELECT 2", .flags = QT_PLAN_FOR_BOTH});
+    put(&p, (struct planned){.command = QT_COMMAND_CLOSE_STMT, .stmt = 2, .flags = QT_PLAN_FOR_BOTH});
+    run(&p);
+    CHECK_INT(p.r.stats.executed, 4);
+    CHECK_INT(fake_count(&p.r.server, 0x19, NULL), 2);
+    CHECK_INT(fake_count(&p.reader, 0x16, NULL), 1);
+    CHECK_INT(fake_count(&p.reader, 0x19, NULL), 1);
+    CHECK_INT(p.r.stats.injected, 2);
+    CHECK_INT(p.r.stats.read_target_errors, 0);
+    end(&p);
+}
+
 int main(void)
 {
+    RUN(what_may_be_read_elsewhere);
+    RUN(what_the_reader_does_not_have);
     RUN(what_pins);
     RUN(what_releases);
     RUN(where_nothing_is_split);

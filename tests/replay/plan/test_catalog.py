@@ -19,6 +19,7 @@ def test_tables_of_statements() -> None:
         ("select * from `Orders` o, shop.log", "read", {"items", "log"}),
         ("update items set orders = ?", "write", {"items"}),
         ("insert into `my log` select * from items", "write", {"my log", "items"}),
+        ("select * from ` XXlogXX ` join shop.`a.b`", "read", {" xxlogxx ", "a.b"}),
         ("select ?", "read", set()),
         ("select refresh(?)", "read", None),
         ("call refresh(?)", "write", None),
@@ -48,6 +49,7 @@ class AnsweringTarget:
 
     def __init__(self, answers: dict[str, list[tuple[object, ...]]]) -> None:
         self.answers, self.asked = answers, ""
+        self.all_asked: list[str] = []
 
     def cursor(self) -> "AnsweringTarget":
         return self
@@ -60,6 +62,7 @@ class AnsweringTarget:
 
     def execute(self, sql: str) -> None:
         self.asked = sql
+        self.all_asked.append(sql)
         if "fails" in self.answers:
             raise pymysql.OperationalError(1142, "SELECT command denied")
 
@@ -74,9 +77,15 @@ def test_what_the_target_has() -> None:
         "ROUTINES": [("REFRESH",), ("tidy",)],
         "TRIGGERS": [("Audit",)],
         "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS"), ("orders", "customers")],
+        "COLUMNS": [("Invoices",), ("ITEMS",)],
     }
-    catalog = read_catalog(cast(Any, AnsweringTarget(answers)))
+    target = AnsweringTarget(answers)
+    catalog = read_catalog(cast(Any, target))
+    own = "_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
+    assert len(target.all_asked) == 5
+    assert all(own in sql for sql in target.all_asked)
     assert catalog.opaque == {"recent", "refresh", "tidy", "audit"}
+    assert sorted(catalog.numbering or ()) == ["invoices", "items"]
     assert len({catalog.together[name] for name in ("items", "orders", "customers")}) == 1
     with pytest.raises(TargetError, match=r"the target's tables can't be listed: .*SELECT command denied"):
         read_catalog(cast(Any, AnsweringTarget({"fails": []})))

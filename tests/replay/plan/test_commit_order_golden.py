@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The order of commits of busy tapes with everything in them, as it was looked at: what each event waits for and is.
+
+Many things end, begin or arrive at one moment; statements take exactly as long as a wait for locks may, and longer.
+QT_GOLDEN=write writes golden_order.json again: look at what changed before it is committed.
+"""
+
+import hashlib
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.plan.catalog import Catalog, join_pairs
+from querytape.replay.plan.commit_order import OVERLAP_NS
+from querytape.replay.plan.rules import Rules
+
+from tests.helpers.golden import check_one
+from tests.helpers.planning import fed, planned
+from tests.helpers.tapes import MS, SECOND, T0, flag_bits
+
+GOLDEN = Path(__file__).parent / "golden_order.json"
+CATALOG = Catalog(frozenset({"v", "p"}), join_pairs([("a", "parent")]))
+ALONE = [
+    ("write", "update {} set x = 1"), ("write", "insert into {} values (1)"), ("read", "select * from {}"), ("read", "select 1"),
+    ("write", "replace into {} values (1)"), ("write", "insert into b select * from {}"), ("write", "delete from parent"),
+    ("read", "select x from {} for update"),
+]  # fmt: skip
+RARE = [
+    ("write", "call p()"), ("read", "select * from v"), ("ddl", "create table {}2 (i int)"), ("session", "set names utf8"),
+    ("write", "update {} set x = 2 where nobody knows"), ("session", "lock tables {} read"), ("admin", "flush tables"),
+    ("transaction", "start transaction with consistent snapshot"), ("write", "load data infile 'f' into table {}"),
+]  # fmt: skip
+CASES = [
+    ("packets", 1000, True), ("packets", 0, True), ("slowlog", SECOND, True), ("slowlog", SECOND - 1, True), ("general", 1000, False),
+    ("general", SECOND, False), ("audit", SECOND, False), ("general+packets", 1000, True),
+]  # fmt: skip
+
+
+def one(session: int, start_ns: int, end_ns: int, kind: str, sql: str) -> dict[str, Any]:
+    """Return an event; what nobody knows has no digest, what flushes is not sent."""
+    return {
+        "session": session,
+        "start_ns": T0 + start_ns,
+        "duration_ns": end_ns - start_ns,
+        "statement": sql,
+        "class": kind,
+        "digest": None if "nobody" in sql else hashlib.sha256(sql.encode()).hexdigest()[:16],
+        "errno": 0,
+        "flags": flag_bits(danger="flush" if "flush" in sql else "none"),
+    }
+
+
+def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
+    """Return events of six sessions; a transaction ends by COMMIT, ROLLBACK, DDL, a deadlock, or not at all."""
+    rng = random.Random(seed)
+    events: list[dict[str, Any]] = []
+    clock, open_tx = dict.fromkeys(range(1, 7), 0), dict.fromkeys(range(1, 7), False)
+    for _ in range(150):
+        session = min(clock, key=lambda s: (clock[s] + rng.randint(0, 3) * MS, s))
+        kind, sql = rng.choice(RARE if rng.random() < rare else ALONE)
+        if open_tx[session] and rng.random() < 0.35:
+            kind, sql = "transaction", rng.choice(["commit", "commit", "rollback"])
+        elif not open_tx[session] and rng.random() < 0.3:
+            kind, sql = "transaction", "begin"
+        start = clock[session] + rng.randint(0, 3) * MS
+        took = rng.randint(0, 5) * MS
+        if rng.random() < 0.06:
+            took = OVERLAP_NS + rng.choice([0, MS])
+            clock = {other: max(at, start + took - rng.randint(0, 8) * MS) for other, at in clock.items()}
+        clock[session] = start + (took if durations else 0)
+        found = one(session, start, clock[session], kind, sql.format(rng.choice(["a", "b"])))
+        if open_tx[session] and kind == "write" and rng.random() < 0.1:
+            found["errno"] = 1213
+        open_tx[session] = sql.startswith(("begin", "start")) or (
+            open_tx[session] and kind not in ("ddl", "transaction") and not found["errno"]
+        )
+        events.append(found if durations else {**found, "duration_ns": None, "errno": None})
+    return events
+
+
+@pytest.mark.parametrize(
+    ("source", "precision_ns", "durations", "rare"),
+    [*((*case, 0.15) for case in CASES), (*CASES[0], 0.0), (*CASES[2], 0.0), (*CASES[4], 0.0)],
+)
+def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
+    """Each event's waits and numbers, for every kind of log, without and with statements of which nothing is known."""
+    seed = CASES.index((source, precision_ns, durations)) * 10 + int(rare * 20)
+    events = busy(seed, durations, rare)
+    plan = planned(
+        tmp_path, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
+        catalog=CATALOG, precision_ns=precision_ns, source=source,
+    )  # fmt: skip
+    rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
+    places: dict[int, int] = {}
+    found = [f"{plan.order_tables} places; {plan.order_notes}"]
+    for given in events:
+        seq = places[given["session"]] = places.get(given["session"], 0) + 1
+        at = (given["start_ns"] - T0) // MS
+        end = "" if given["duration_ns"] is None else f"-{at + given['duration_ns'] // MS}"
+        text = rows.get((given["session"], seq), "not sent")
+        found.append(f"{given['session']} {at}{end} {given['statement']}{' !' if given['errno'] else ''}: {text or ''}")
+    check_one(GOLDEN, f"{source} {precision_ns} {rare}", found)
