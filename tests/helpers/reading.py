@@ -2,6 +2,7 @@
 """Everything that a reader gives, as rows."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,13 @@ class Read:
         return [str(problem["kind"]) for problem in self.problems]
 
 
-def read_all(reader: Reader) -> Read:
-    """Read a reader to its end and close it; events are in the order in which they come, problems by place."""
+def read_all(reader: Reader, con: duckdb.DuckDBPyConnection | None = None) -> Read:
+    """Read a reader to its end and close it; events are in the order in which they come, problems by place.
+
+    `con`: a connection of the caller's, for those who read much.
+    """
     events: list[dict[str, Any]] = []
-    with duckdb.connect() as con:
+    with duckdb.connect() if con is None else nullcontext(con) as con:
         while not reader.stats().finished:
             events += _rows(con, reader.part(1000, 1 << 20))
         problems = _rows(con, reader.problems())

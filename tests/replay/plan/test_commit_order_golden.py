@@ -27,10 +27,17 @@ ALONE = [
     ("read", "select x from {} for update"),
 ]  # fmt: skip
 RARE = [
-    ("write", "call p()"), ("read", "select * from v"), ("ddl", "create table {}2 (i int)"), ("session", "set names utf8"),
-    ("write", "update {} set x = 2 where nobody knows"), ("session", "lock tables {} read"), ("admin", "flush tables"),
-    ("transaction", "start transaction with consistent snapshot"), ("write", "load data infile 'f' into table {}"),
-]  # fmt: skip
+    ("write", "call p()"),
+    ("read", "select * from v"),
+    ("ddl", "create table {}2 (i int)"),
+    ("session", "set names utf8"),
+    ("write", "update {} set x = 2 where nobody knows"),
+    ("session", "lock tables {} read"),
+    ("admin", "flush tables"),
+    ("transaction", "start transaction with consistent snapshot"),
+    ("write", "load data infile 'f' into table {}"),
+]
+ENDING = [*RARE, *(("ddl", "alter table {} add j int"), ("write", "call p()")) * 5]  # fmt: skip
 CASES = [
     ("packets", 1000, True), ("packets", 0, True), ("slowlog", SECOND, True), ("slowlog", SECOND - 1, True), ("general", 1000, False),
     ("general", SECOND, False), ("audit", SECOND, False), ("general+packets", 1000, True),
@@ -58,7 +65,7 @@ def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
     clock, open_tx = dict.fromkeys(range(1, 7), 0), dict.fromkeys(range(1, 7), False)
     for _ in range(150):
         session = min(clock, key=lambda s: (clock[s] + rng.randint(0, 3) * MS, s))
-        kind, sql = rng.choice(RARE if rng.random() < rare else ALONE)
+        kind, sql = rng.choice((ENDING if rare > 0.2 else RARE) if rng.random() < rare else ALONE)
         if open_tx[session] and rng.random() < 0.35:
             kind, sql = "transaction", rng.choice(["commit", "commit", "rollback"])
         elif not open_tx[session] and rng.random() < 0.3:
@@ -81,7 +88,13 @@ def busy(seed: int, durations: bool, rare: float) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("source", "precision_ns", "durations", "rare"),
-    [*((*case, 0.15) for case in CASES), (*CASES[0], 0.0), (*CASES[2], 0.0), (*CASES[4], 0.0)],
+    [
+        *((*case, 0.15) for case in CASES),
+        (*CASES[0], 0.0),
+        (*CASES[2], 0.0),
+        (*CASES[4], 0.0),
+        *((*case, 0.4) for case in (CASES[0], *CASES[2:5])),
+    ],
 )
 def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
     """Each event's waits and numbers, for every kind of log, without and with statements of which nothing is known."""

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every line of logs that have everything, altered: what is told of it, and what is said to be wrong, is what it was.
+
+A reader has a rule for each letter that it looks at: a line that is gone, comes twice, lacks its last character or has
+another number is where a rule that went wrong shows. For each alteration golden/altered.json has four digits of all
+that was read; QT_GOLDEN=write writes them again. `told` gives all of it, to be compared with the version before.
+"""
+
+import random
+import re
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.native.bindings.parsers import open_proxysql
+
+from tests.capture.sources.test_logs_golden import HERE, NAMES, OPENERS, plain
+from tests.capture.sources.test_proxysql import record, values
+from tests.helpers.golden import check_one, short_name
+from tests.helpers.reading import read_all
+
+GOLDEN = HERE / "altered.json"
+RECORDED = sorted((Path(__file__).parent / "logs").iterdir())
+LOGS = [*(HERE / name for name in NAMES), *RECORDED]
+NUMBERS = (
+    b"0",
+    b"1",
+    b"9",
+    b"00",
+    b"59",
+    b"60",
+    b"255",
+    b"4294967296",
+    b"9223372036854775807",
+    b"18446744073709551616",
+    b"-1",
+    b"",
+)
+LETTERS = b" \t\n\r#;:'\"`\\/*-.,@[](){}=+0x\0\xff"
+BYTES = (0, 1, 2, 16, 0x7F, 0x80, 250, 251, 252, 253, 254, 255)
+Lines = list[bytes]
+
+
+def a_number(chance: random.Random, line: bytes) -> bytes:
+    """Return a line with another number in the place of one of its own."""
+    found = list(re.finditer(rb"\d+", line))
+    if not found:
+        return line + chance.choice(NUMBERS)
+    one = chance.choice(found)
+    near = [str(int(one[0]) + step).encode() for step in (-1, 1)]
+    return line[: one.start()] + chance.choice([*NUMBERS, *near]) + line[one.end() :]
+
+
+def a_word(chance: random.Random, line: bytes) -> bytes:
+    """Return a line without one of its words, with two in each other's places, or with one in other letters."""
+    words = re.split(rb"(\s+|[:=,])", line)
+    at, other = chance.randrange(len(words)), chance.randrange(len(words))
+    way = chance.randrange(3)
+    if way == 0:
+        del words[at]
+    elif way == 1:
+        words[at], words[other] = words[other], words[at]
+    else:
+        words[at] = words[at].swapcase()
+    return b"".join(words)
+
+
+def a_letter(chance: random.Random, line: bytes) -> bytes:
+    """Return a line with one character more, less, or another."""
+    at, new = chance.randrange(len(line) + 1), bytes([chance.choice(LETTERS)])
+    return chance.choice([line[:at] + new + line[at:], line[:at] + line[at + 1 :], line[:at] + new + line[at + 1 :]])
+
+
+IN_A_LINE: list[Callable[[random.Random, bytes], bytes]] = [
+    a_number, a_number, a_word, a_letter, a_letter, lambda _, line: line[1:], lambda _, line: line[:-1], lambda _, line: line + b"\r",
+    lambda chance, line: line[: chance.randrange(len(line) + 1)], lambda chance, line: line[chance.randrange(len(line) + 1) :],
+]  # fmt: skip
+OF_LINES: list[Callable[[Lines, int], Lines]] = [
+    lambda lines, at: lines[:at] + lines[at + 1 :],
+    lambda lines, at: lines[: at + 1] + lines[at:],
+    lambda lines, at: [*lines[:at], *lines[at + 1 : at + 2], lines[at], *lines[at + 2 :]],
+    lambda lines, at: [*lines[:at], b"", *lines[at:]],
+    lambda lines, at: [*lines[:at], b"".join(lines[at : at + 2]), *lines[at + 2 :]],
+]
+
+
+def altered(chance: random.Random, whole: bytes, at: int) -> bytes:
+    """Return a log with one of its lines altered."""
+    lines = whole.split(b"\n")
+    if chance.random() < 0.25:
+        return b"\n".join(chance.choice(OF_LINES)(lines, at))
+    return b"\n".join([*lines[:at], chance.choice(IN_A_LINE)(chance, lines[at]), *lines[at + 1 :]])
+
+
+def told(con: duckdb.DuckDBPyConnection, opener: Callable[..., Any], path: Path) -> Any:
+    """Return everything that is read of a file, or how it was refused."""
+    try:
+        return plain(read_all(opener([path]), con))
+    except Exception as error:
+        return type(error).__name__
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of log that a file is."""
+    return path.name.split(".")[0].split("_")[0] if path.parent == HERE else "slow"
+
+
+@pytest.mark.parametrize("path", LOGS, ids=[path.name for path in LOGS])
+def test_every_line_altered(path: Path, tmp_path: Path) -> None:
+    """A line that is gone, there twice, elsewhere, or of which a number, a word or a letter is another."""
+    whole = path.read_bytes()
+    count = whole.count(b"\n") + 1
+    found = {}
+    with duckdb.connect() as con:
+        for turn in range(3 if count > 60 else 6 if count > 20 else 12):
+            digits = []
+            for at in range(count):
+                (tmp_path / "log").write_bytes(altered(random.Random(f"{path.name} {turn} {at}"), whole, at))
+                digits.append(short_name(told(con, OPENERS[kind_of(path)], tmp_path / "log"))[:4])
+            found[str(turn)] = " ".join(digits)
+    check_one(GOLDEN, path.name, found)
+
+
+def test_every_byte_of_a_binary_log(tmp_path: Path) -> None:
+    """ProxySQL's binary log: of each record one byte after the other is another one, gone, or there twice."""
+    at = 1_718_000_000_000_000
+    some = values((3, b"42"), (253, b"text"), (10, None), (12, b"0x00"))
+    head = [record(0, 7, at, b"SELECT 'x'", 3), record(16, 300, at + 30, b"SELECT ?, ?, ?, ?", 3, some)]
+    tail = record(0, 9, at + 60, b"SELECT 3", 2)
+    whole, found = b"".join([*head, tail]), []
+    with duckdb.connect() as con:
+        for place in range(len(whole) * 2):
+            chance, here = random.Random(place), place // 2
+            new = chance.choice(
+                [bytes([chance.choice(BYTES)]), b"", whole[here : here + 1] * 2, struct.pack("<H", place)]
+            )
+            (tmp_path / "log").write_bytes(whole[:here] + new + whole[here + 1 :])
+            found.append(short_name(told(con, open_proxysql, tmp_path / "log"))[:4])
+    check_one(GOLDEN, "proxysql", " ".join(found))

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every byte of a conversation that has everything, and of capture files around a short one, is another one in turn.
+
+Rules of a protocol stand on single bytes: a length, a flag, a header, a number of columns. For each alteration
+golden/packets_altered.json has four digits of all that was read; QT_GOLDEN=write writes them again. `told` gives all of
+it, to be compared with the version before.
+"""
+
+import random
+import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.native.bindings.parsers import open_packets
+
+from tests.capture.sources.test_packets_golden import CAPS, everything, plain
+from tests.helpers.dialogue import CLIENT, MYSQL_CAPS, SERVER, Dialogue, Segment, ok, query, rows, write_pcap
+from tests.helpers.encrypted import pcapng
+from tests.helpers.golden import check_one, short_name
+from tests.helpers.reading import read_all
+
+GOLDEN = Path(__file__).parent / "golden" / "packets_altered.json"
+BYTES = (0, 1, 2, 3, 4, 5, 9, 0x0A, 0x16, 0x17, 0x20, 0x40, 0x7F, 0x80, 0xFA, 0xFB, 0xFC, 0xFD, 0xFE, 0xFF)
+LINKS = [
+    ("ethernet", 4),
+    ("ethernet", 6),
+    ("vlan", 4),
+    ("qinq", 6),
+    ("sll", 4),
+    ("sll2", 6),
+    ("null", 4),
+    ("null_big", 6),
+    ("raw", 4),
+]
+
+
+@contextmanager
+def reader(tmp_path: Path) -> Iterator[Any]:
+    """Give what reads a file and returns four digits of all that is told of it, or of how it was refused."""
+    with duckdb.connect() as con:
+
+        def told(path: Path) -> Any:
+            try:
+                return plain(read_all(open_packets([path], (3306,)), con))
+            except Exception as error:
+                return type(error).__name__
+
+        yield lambda path: short_name(told(path))[:4]
+
+
+def short_talk() -> Dialogue:
+    """Return a conversation of two queries."""
+    talk = Dialogue().logged_in(MYSQL_CAPS)
+    return talk.ask(b"SELECT a", rows([b"1"], MYSQL_CAPS)).ask(b"INSERT b", ok(1, 1)).close()
+
+
+@pytest.mark.parametrize("name", CAPS)
+def test_every_byte_said(name: str, tmp_path: Path) -> None:
+    """Each segment has another byte in many places, one after the other, or one more or less: the rest still fits."""
+    dialogue, digits = everything(CAPS[name]), []
+    with reader(tmp_path) as digits_of:
+        for at, segment in enumerate(dialogue.segments):
+            places = range(len(segment.payload))
+            chance = random.Random(f"{name} {at}")
+            for place in places if len(places) < 12 else sorted(chance.sample(places, 8 + len(places) // 12)):
+                byte = bytes([chance.choice([*BYTES, segment.payload[place] ^ 1, segment.payload[place] ^ 0x10])])
+                payload = segment.payload[:place] + byte + segment.payload[place + 1 :]
+                pairs = [
+                    (dialogue, replace(one, payload=payload) if one is segment else one) for one in dialogue.segments
+                ]
+                digits.append(digits_of(write_pcap(tmp_path / "a.pcap", pairs)))
+    check_one(GOLDEN, name, " ".join(digits))
+
+
+@pytest.mark.parametrize(("link", "version"), LINKS)
+def test_every_byte_of_a_frame(link: str, version: int, tmp_path: Path) -> None:
+    """Headers of the link, of IP and of TCP: each of their bytes is another one in each of some packets."""
+    whole, digits = write_pcap(tmp_path / "a.pcap", [short_talk()], link, version=version).read_bytes(), []
+    starts, at = [], 24
+    while at < len(whole):
+        starts.append(at)
+        at += 16 + struct.unpack_from("<I", whole, at + 8)[0]
+    headers = starts[4] - starts[3] - len(short_talk().segments[3].payload)
+    with reader(tmp_path) as digits_of:
+        for place in range(24 if link == "ethernet" else 0):
+            (tmp_path / "b.pcap").write_bytes(whole[:place] + b"\7" + whole[place + 1 :])
+            digits.append(digits_of(tmp_path / "b.pcap"))
+        for place in range(headers):
+            chance = random.Random(f"{link} {version} {place}")
+            for start in chance.sample(starts, 3):
+                here = start + place
+                byte = bytes(
+                    [chance.choice([*BYTES, whole[here] ^ 1, (whole[here] + 1) & 255, (whole[here] - 1) & 255])]
+                )
+                (tmp_path / "b.pcap").write_bytes(whole[:here] + byte + whole[here + 1 :])
+                digits.append(digits_of(tmp_path / "b.pcap"))
+    check_one(GOLDEN, f"{link} {version}", " ".join(digits))
+
+
+def test_every_end_of_a_file(tmp_path: Path) -> None:
+    """A capture file that ends anywhere, as pcap and as pcapng."""
+    whole = write_pcap(tmp_path / "a.pcap", [short_talk()])
+    (tmp_path / "keys").write_bytes(b"CLIENT_RANDOM 00 11\n")
+    files = [
+        whole,
+        pcapng(tmp_path / "a.pcapng", whole, tmp_path / "keys"),
+        pcapng(tmp_path / "b.pcapng", whole, tmp_path / "keys", ">"),
+    ]
+    digits = []
+    with reader(tmp_path) as digits_of:
+        for file in files:
+            content = file.read_bytes()
+            for size in [*range(60), *range(60, len(content), 7)]:
+                (tmp_path / "cut").write_bytes(content[:size])
+                digits.append(digits_of(tmp_path / "cut"))
+    check_one(GOLDEN, "ends", " ".join(digits))
+
+
+def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
+    """Return segments of three conversations, of which one has the ports of another, some moved, cut, joined or lost."""
+    talks = [Dialogue(40000 + (n + 1) // 2 % 2, (chance.choice([1000, 0xFFFFFF00]), 5000 + n)) for n in range(3)]
+    pairs: list[tuple[Dialogue, Segment]] = []
+    for n, talk in enumerate(talks):
+        talk.logged_in(MYSQL_CAPS)
+        for turn in range(3):
+            talk.say(
+                CLIENT, query(b"SELECT %d, '%s'" % (turn, b"x" * chance.choice([1, 40]))), chance.choice([3, 20, 1400])
+            )
+            talk.say(SERVER, rows([b"%d" % n] * chance.choice([0, 3]), MYSQL_CAPS), chance.choice([7, 50, 1400]))
+        if chance.random() < 0.7:
+            talk.close()
+        elif chance.random() < 0.5:
+            talk.raw(chance.choice([CLIENT, SERVER]), b"", 0x04)
+        at = len(pairs) if chance.random() < 0.5 else chance.randrange(len(pairs) + 1)
+        pairs[at:at] = [(talk, segment) for segment in talk.segments]
+    for _ in range(chance.randrange(8)):
+        at, to = chance.randrange(len(pairs)), chance.randrange(len(pairs))
+        talk, one = pairs[at]
+        way = chance.randrange(6)
+        if way == 0:
+            pairs.insert(min(to, at + 5), pairs.pop(at))
+        elif way == 1:
+            pairs.insert(to, (talk, one))
+        elif way == 2:
+            del pairs[at]
+        elif way == 3 and len(one.payload) > 1:  # sent again from its middle on, with more behind it
+            half = len(one.payload) // 2
+            again = replace(
+                one, seq=(one.seq + half) & 0xFFFFFFFF, payload=one.payload[half:] + b"?" * chance.choice([0, 4])
+            )
+            pairs.insert(at + 1, (talk, again))
+        elif way == 4:
+            pairs[at] = (talk, replace(one, seq=(one.seq + chance.choice([-1, 1, 1 << 31, 70_000])) & 0xFFFFFFFF))
+        else:
+            pairs[at] = (talk, replace(one, flags=one.flags ^ chance.choice([1, 2, 4, 0x10])))
+    return pairs
+
+
+def test_streams_that_are_pulled_apart(tmp_path: Path) -> None:
+    """Conversations between each other, with segments moved, lost, twice, overlapping, renumbered, other flags, long gaps."""
+    digits = []
+    with reader(tmp_path) as digits_of:
+        for seed in range(250):
+            chance = random.Random(seed)
+            pairs = segments_of(chance)
+            stamps, now = [], 1_718_000_000_000_000
+            for _ in pairs:
+                now += chance.choice([0, 1, 100, 100, 100, -50, 40_000_000 if chance.random() < 0.1 else 5])
+                stamps.append(now)
+            digits.append(digits_of(write_pcap(tmp_path / "a.pcap", pairs, stamps_us=stamps)))
+    check_one(GOLDEN, "pulled apart", " ".join(digits))

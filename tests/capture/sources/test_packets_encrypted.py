@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A conversation under TLS, made here without a server, is told as the same one in clear is: with its key log, however it
+is cut into segments, from pcap and pcapng, with the secrets inside the file or beside it; and what lacks some says so."""
+
+import ssl
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.native.bindings.parsers import open_packets
+
+from tests.capture.sources.test_packets_golden import CAPS, everything
+from tests.helpers.dialogue import CLIENT, SERVER, SSL, Dialogue, greeting, login, ok, packet, write_pcap
+from tests.helpers.encrypted import certificates, context, pcapng, told
+from tests.helpers.reading import Read, read_all
+
+LOGIN = 6  # segments of a dialogue that come before its first command
+ONCE = ("bytes_received", "encrypted")
+
+
+@pytest.fixture(scope="module")
+def certificate() -> Iterator[dict[str, str]]:
+    """Give a certificate of a server's own, made once."""
+    with certificates() as options:
+        yield options
+
+
+class Line:
+    """A client and a server under TLS that talk through memory; what they send goes into a dialogue."""
+
+    def __init__(self, dialogue: Dialogue, certificate: dict[str, str], keys: Path, version: str, mss: int) -> None:
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        server.load_cert_chain(certificate["ssl-cert"], certificate["ssl-key"])
+        self.dialogue, self.mss = dialogue, mss
+        self.bios = [(ssl.MemoryBIO(), ssl.MemoryBIO()) for _ in range(2)]
+        client = context(keys, version)
+        self.ends = [
+            client.wrap_bio(self.bios[CLIENT][0], self.bios[CLIENT][1], server_hostname="db"),
+            server.wrap_bio(self.bios[SERVER][0], self.bios[SERVER][1], server_side=True),
+        ]
+        done = [False, False]
+        while not all(done):
+            for way in (CLIENT, SERVER):
+                try:
+                    self.ends[way].do_handshake()
+                    done[way] = True
+                except ssl.SSLWantReadError:
+                    pass
+                self.carry(way)
+
+    def carry(self, way: int) -> None:
+        """Put what one end wrote into the dialogue and give it to the other."""
+        sent = self.bios[way][1].read()
+        if sent:
+            self.dialogue.say(way, sent, self.mss)
+            self.bios[1 - way][0].write(sent)
+
+    def say(self, way: int, payload: bytes) -> None:
+        """Send bytes; the other end reads them."""
+        self.ends[way].write(payload)
+        self.carry(way)
+        left = len(payload)
+        while left > 0:
+            left -= len(self.ends[1 - way].read(left))
+
+
+def encrypted(caps: int, certificate: dict[str, str], keys: Path, version: str, mss: int = 1400) -> Dialogue:
+    """Return the conversation that has everything, under TLS from its login on."""
+    clear, talk = everything(caps), Dialogue().open()
+    talk.say(SERVER, greeting(caps | SSL)).say(CLIENT, packet(1, login(caps | SSL)[4:36]))
+    line = Line(talk, certificate, keys, version, mss)
+    line.say(CLIENT, packet(2, login(caps | SSL)[4:]))
+    line.say(SERVER, ok(3))
+    for segment in clear.segments[LOGIN:-2]:
+        line.say(segment.way, segment.payload)
+    talk.raw(CLIENT, b"", 0x11)
+    talk.raw(SERVER, b"", 0x11)
+    return talk
+
+
+def read(path: Path, keys: Path | None) -> Read:
+    """Return what a file tells with a key log, or without."""
+    return read_all(open_packets([path], (3306,), keylog=str(keys) if keys else None))
+
+
+def same(found: Read, clear: Read) -> None:
+    """Check that two recordings tell the same, whatever their bytes and places."""
+    assert [event["command"] for event in found.events] == [event["command"] for event in clear.events]
+    for a, b in zip(told(found), told(clear), strict=True):
+        assert {k: v for k, v in a.items() if k not in ONCE} == {k: v for k, v in b.items() if k not in ONCE}
+    assert found.kinds == clear.kinds
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize("name", CAPS)
+def test_it_is_told_as_in_clear(name: str, version: str, certificate: dict[str, str], tmp_path: Path) -> None:
+    """Whole, in small segments, with the keys beside or inside; without them only that it is encrypted is known."""
+    clear = read(write_pcap(tmp_path / "clear.pcap", [everything(CAPS[name])]), None)
+    for mss in (1400, 33):
+        keys = tmp_path / f"keys{mss}"
+        path = write_pcap(tmp_path / f"tls{mss}.pcap", [encrypted(CAPS[name], certificate, keys, version, mss)])
+        same(read(path, keys), clear)
+    for endian in "<>":
+        same(read(pcapng(tmp_path / "inside.pcapng", path, keys, endian), None), clear)
+    (tmp_path / "none").write_bytes(b"")
+    without = read(path, tmp_path / "none")
+    assert without.events == []
+    assert read(path, None).description["encrypted"] == 1
+    other = keys.read_bytes().replace(b"\n", b"0\n")
+    (tmp_path / "other").write_bytes(other)
+    assert read(path, tmp_path / "other").events == []
+
+
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_path: Path) -> None:
+    """One record lost, garbled or cut behind the login: what is told was said, in this order; before a cut all is told."""
+    keys = tmp_path / "keys"
+    talk = encrypted(CAPS["new"], certificate, keys, version)
+    whole = told(read(write_pcap(tmp_path / "a.pcap", [talk]), keys))
+    texts = [event["statement"] for event in whole]
+    for at in range(14, len(talk.segments) - 3, 5):
+        one = talk.segments[at]
+        broken = bytes([*one.payload[:-1], one.payload[-1] ^ 1]) if one.payload else b""
+        ways: list[list[Any]] = [
+            [*talk.segments[:at], *talk.segments[at + 1 :]],
+            [*talk.segments[:at], replace(one, payload=broken), *talk.segments[at + 1 :]],
+            talk.segments[:at],
+        ]
+        for segments in ways:
+            found = told(read(write_pcap(tmp_path / "b.pcap", [(talk, segment) for segment in segments]), keys))
+            rest = iter(texts)
+            assert all(text in rest for text in (event["statement"] for event in found) if text is not None)  # in order
+            behind = len(found) - len(whole)
+            assert segments is not ways[2] or [event["statement"] for event in found] == texts[: behind or None]
