@@ -23,7 +23,10 @@
 -- A log of whole seconds tells the order of the ends and nothing of the beginnings (times = ends): there every moment is
 -- an end, and what lay before a start is what lay before the end of its session's previous event. What takes locks waits
 -- there for all that took locks and had ended before its end: one that waited for a lock is logged as soon as COMMIT
--- releases it, which is before that COMMIT is logged.
+-- releases it, which is before that COMMIT is logged. A write of its own releases its locks before it is logged, too, so
+-- a statement that waited for it may be logged before it: where the write is logged between a transaction's locking
+-- statement and another statement of that transaction, it can't have waited for that, so it had the lock first (logged_late;
+-- not where it may have waited for a transaction whose last statement lies in between).
 -- A general log tells the order of arrival (times = arrivals): end_ns is when the session's next event arrived, and
 -- start_ns that of the one before for an Execute, which some servers log when it has ended (at_ns). A write of
 -- its own has its arrival for a moment, or what lies just behind the end of a transaction that had locks when it arrived,
@@ -41,7 +44,7 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     FROM transactions x
     JOIN timed e ON e.session = x.session AND e.seq = x.end_seq
 ), touched AS ( -- the tables of each statement; without a known digest: any; of a deadlock's victim: none
-    SELECT e.session, e.seq, e.at_ns, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq,
+    SELECT e.session, e.seq, e.at_ns, e.start_ns, e.end_ns, e.sure_ns, e.class, e.tx_seq, e.digest,
         CASE
             WHEN e.class = 'ddl' AND has_action(e.actions, 'implicit_commit') THEN e.seq
             WHEN e.class IN ('write', 'ddl') AND e.tx_seq IS NULL THEN e.seq
@@ -61,9 +64,9 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     JOIN ends c ON t.session = c.session AND t.tx_seq = c.first_seq
     WHERE t.table_no IS NOT NULL AND t.locks AND t.commit_seq IS DISTINCT FROM t.seq
 ), spans AS (
-    SELECT session, seq, table_no, start_ns, end_ns
+    SELECT session, seq, table_no, start_ns, end_ns, sure_ns, digest
     FROM touched
-    WHERE class = 'write' AND tx_seq IS NULL AND table_no IS NOT NULL AND getvariable('times') = 'both'
+    WHERE class = 'write' AND tx_seq IS NULL AND table_no IS NOT NULL AND getvariable('times') <> 'arrivals'
 ), ended AS ( -- the last transaction's end before that of each write
     SELECT w.session, w.seq, max(c.moment_ns) AS moment_ns
     FROM spans w
@@ -77,9 +80,36 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     SELECT m.session, m.seq, min(m.held_ns) - 1 AS moment_ns
     FROM overlapping m
     LEFT JOIN ended e USING (session, seq)
-    WHERE m.held_ns > m.start_ns AND m.held_ns < m.end_ns AND m.moment_ns > m.end_ns
+    WHERE m.held_ns > m.start_ns AND m.held_ns < m.end_ns AND m.moment_ns > m.end_ns AND getvariable('times') = 'both'
     GROUP BY m.session, m.seq
     HAVING coalesce(any_value(e.moment_ns) < min(m.held_ns), true)
+), settled AS ( -- what had ended before a moment, and the last that any of it did before its end
+    SELECT table_no, moment_ns, max(sure_ns) OVER (PARTITION BY table_no ORDER BY moment_ns) AS sure_ns
+    FROM held
+    WHERE getvariable('times') = 'ends'
+), quick AS ( -- writes that took no longer than others of their digest waited for nobody
+    SELECT session, seq, end_ns - start_ns BETWEEN 1 AND 4 * median(end_ns - start_ns) OVER (PARTITION BY digest) AS is_quick
+    FROM spans
+    WHERE getvariable('times') = 'ends'
+), not_before AS ( -- each write began after this, or may have waited for what its transaction did then
+    SELECT w.session, w.seq, greatest(any_value(w.sure_ns), coalesce(max(s.sure_ns), 0),
+        coalesce(max(h.sure_ns) FILTER (WHERE NOT q.is_quick), 0)) AS since_ns
+    FROM spans w
+    JOIN quick q USING (session, seq)
+    ASOF LEFT JOIN settled s ON w.table_no = s.table_no AND w.end_ns > s.moment_ns
+    ASOF LEFT JOIN held h ON w.table_no = h.table_no AND w.end_ns > h.sure_ns
+    GROUP BY w.session, w.seq
+), since AS (
+    FROM spans JOIN not_before USING (session, seq)
+), beside AS ( -- of the locking statements since then: the first and the last
+    SELECT w.*, h.end_ns AS held_ns, h.sure_ns AS open_ns FROM since w ASOF JOIN held h ON w.table_no = h.table_no AND w.since_ns < h.end_ns
+    UNION ALL BY NAME
+    SELECT w.*, h.end_ns AS held_ns, h.sure_ns AS open_ns FROM since w ASOF JOIN held h ON w.table_no = h.table_no AND w.end_ns > h.end_ns
+), logged_late AS (
+    SELECT session, seq, min(held_ns) - 1 AS moment_ns
+    FROM beside
+    WHERE held_ns > since_ns AND held_ns < end_ns AND open_ns > end_ns
+    GROUP BY session, seq
 ), asked AS ( -- a transaction's last locks on each table
     SELECT session, seq, table_no, max(start_ns) AS start_ns, any_value(moment_ns) AS moment_ns FROM held GROUP BY ALL
 ), behind AS (
@@ -90,6 +120,8 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     GROUP BY ALL
 ), moments AS ( -- of writes of their own, where it is not the end
     FROM earlier
+    UNION ALL BY NAME
+    FROM logged_late
     UNION ALL BY NAME
     SELECT t.session, t.seq, coalesce(
             any_value(b.moment_ns) + row_number() OVER (PARTITION BY any_value(b.moment_ns) ORDER BY t.at_ns, t.session),
