@@ -80,7 +80,7 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
     """The same from the server's own slow log, which knows less: MariaDB's whole seconds, no generated ids.
 
     MariaDB logs some entries later than others that waited for their rows (docs/replay.md): there one row in a dozen may
-    differ. What is told all the same, tests/replay/plan/test_commit_order.py has.
+    differ. What is told all the same, tests/replay/plan/test_commit_order_seconds.py has.
     """
     server, seconds = server_factory(kind), kind == "mariadb"
     workload.create(server)
