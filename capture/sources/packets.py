@@ -67,6 +67,7 @@ UNREAD = {
     "tls_wrong_keys": "with keys that do not fit",
     "tls_not_supported": "with a version or cipher suite that is not read",
     "tls_handshake_lost": "without a whole handshake in the capture",
+    "tls_renegotiated": "with a renegotiation whose keys are missing",
 }
 
 
@@ -99,7 +100,14 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
         )
         warnings.append({"kind": "encrypted", "text": text})
     if part := description.get("decrypted_in_part"):
-        text = f"{part:,} encrypted connections could be read to a gap only: the rest of them is not on the tape"
+        new = description.get("decrypted_to_new_keys", 0)
+        ways = [f"{part - new:,} to a gap"] * (part > new) + [f"{new:,} to a renegotiation whose keys are missing"] * (
+            new > 0
+        )
+        text = (
+            f"{part:,} encrypted connections could be read in part only ({', '.join(ways)}): the rest of them is not"
+            " on the tape"
+        )
         warnings.append({"kind": "encrypted", "text": text})
     if bad := description.get("keylog_bad_lines"):
         text = f"{bad:,} lines of the key log are not in its format: secrets may be missing"

@@ -3,10 +3,12 @@
 #include "packets/capture_file.h"
 
 #include <errno.h>
+#include <openssl/crypto.h>
 #include <pcap/pcap.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "packets/pcapng_secrets.h"
@@ -101,6 +103,35 @@ int qt_capture_file_next(struct qt_capture_file *f, struct qt_packet *out, struc
             qt_fail(error, QT_EFORMAT, "%s: %s", f->path, f->fault.code != 0 ? f->fault.message : pcap_geterr(f->pcap));
         return -1;
     }
+}
+
+static int is_regular(const char *path)
+{
+    struct stat what;
+    return stat(path, &what) == 0 && S_ISREG(what.st_mode);
+}
+
+int qt_capture_file_is_stream(const struct qt_capture_file *f)
+{
+    return f->secrets.began && !f->secrets.off && !is_regular(f->path);
+}
+
+void qt_capture_file_take_secrets(const char *path, struct qt_tls_log *keys, const _Atomic int32_t *stopped)
+{
+    struct qt_pcapng_secrets secrets = {.log = keys};
+    struct qt_input *input = is_regular(path) ? qt_input_open(path, NULL) : NULL;
+    char *buffer = input != NULL ? malloc(BUFFER) : NULL;
+    size_t got = 1;
+    while (buffer != NULL && got > 0 && !secrets.off && !atomic_load_explicit(stopped, memory_order_relaxed)) {
+        if (qt_input_read(input, buffer, BUFFER, &got, NULL) != QT_OK ||
+            qt_pcapng_secrets_follow(&secrets, buffer, got) != 0)
+            break;
+    }
+    if (buffer != NULL)
+        OPENSSL_cleanse(buffer, BUFFER);
+    free(buffer);
+    qt_input_close(input);
+    qt_pcapng_secrets_end(&secrets);
 }
 
 uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *f) { return qt_input_stored_bytes(f->input); }

@@ -58,6 +58,8 @@ static int open_next(struct qt_packets *s, struct qt_error *error)
         s->open = qt_capture_file_open(s->paths[s->file], opened, s->keys, error);
         if (s->open == NULL)
             return error != NULL ? error->code : QT_EIO;
+        if (qt_capture_file_is_stream(s->open)) /* it cannot be looked ahead in */
+            qt_tls_log_set_grows(s->keys);
     }
     return QT_OK;
 }
@@ -114,6 +116,24 @@ static void note_losses(struct qt_packets *s)
     qt_problems_add(&s->reader.problems, 0, 0, s->packet, "packets_dropped", "every packet", text, (size_t)n);
 }
 
+/* Once a second: have secrets come that connections wait for? */
+static int look_for_keys(struct qt_packets *s)
+{
+    int64_t now = qt_now();
+    if (now - s->keys_looked_ns < INT64_C(1000000000))
+        return QT_OK;
+    s->keys_looked_ns = now;
+    return qt_tcp_look(s->tcp, now);
+}
+
+/* A secret is missing: it may be in a block of a pcapng file that comes behind the packets. */
+static void look_ahead(void *self)
+{
+    struct qt_packets *s = self;
+    for (int32_t i = s->file < 0 ? 0 : s->file; i < s->n_paths; i++)
+        qt_capture_file_take_secrets(s->paths[i], s->keys, &s->reader.stopped);
+}
+
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_packets *s = (struct qt_packets *)reader;
@@ -132,11 +152,14 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (s->live != NULL && (n % 4096 == 0 || more == QT_LIVE_QUIET))
             note_losses(s);
         if (more == QT_LIVE_QUIET) {
+            code = look_for_keys(s);
             if (reader->batch.rows > 0 && qt_live_is_part_due(s->live))
                 break;
             continue;
         }
         code = take_packet(s, &p, error);
+        if (n % 256 == 0 && code == QT_OK)
+            code = look_for_keys(s);
         if (n % 256 == 0 && s->open != NULL)
             atomic_store_explicit(&reader->bytes_read, s->bytes_before + qt_capture_file_stored_bytes(s->open),
                                   memory_order_relaxed);
@@ -159,14 +182,13 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
 /* Read while the parser may still count, as the numbers of describe are. */
 static void describe_tls(const struct qt_packets *s, struct qt_json *json)
 {
-    static const char *const ends[] = {[QT_TLS_NO_KEYS] = "tls_without_keys",
-                                       [QT_TLS_WRONG_KEYS] = "tls_wrong_keys",
-                                       [QT_TLS_UNSUPPORTED] = "tls_not_supported",
-                                       [QT_TLS_REFUSED] = "tls_without_login",
-                                       [QT_TLS_LOST] = "tls_handshake_lost"};
+    static const char *const ends[] = {
+        [QT_TLS_NO_KEYS] = "tls_without_keys",      [QT_TLS_WRONG_KEYS] = "tls_wrong_keys",
+        [QT_TLS_UNSUPPORTED] = "tls_not_supported", [QT_TLS_REFUSED] = "tls_without_login",
+        [QT_TLS_LOST] = "tls_handshake_lost",       [QT_TLS_RENEGOTIATED] = "tls_renegotiated"};
     struct qt_tls_log_counts counts;
     uint64_t encrypted = 0;
-    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_LOST; end++)
+    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_RENEGOTIATED; end++)
         encrypted += end != QT_TLS_REFUSED ? s->unread[end] : 0;
     qt_json_int(json, "encrypted", (int64_t)encrypted);
     if (!qt_tls_log_in_use(s->keys))
@@ -176,7 +198,8 @@ static void describe_tls(const struct qt_packets *s, struct qt_json *json)
     qt_json_text(json, "keylog", path, path != NULL ? strlen(path) : 0);
     qt_json_int(json, "decrypted", (int64_t)s->decrypted);
     qt_json_int(json, "decrypted_in_part", (int64_t)s->broken_off);
-    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_LOST; end++)
+    qt_json_int(json, "decrypted_to_new_keys", (int64_t)s->renegotiated);
+    for (int end = QT_TLS_NO_KEYS; end <= QT_TLS_RENEGOTIATED; end++)
         qt_json_int(json, ends[end], (int64_t)s->unread[end]);
     qt_json_int(json, "keylog_connections", (int64_t)counts.connections);
     qt_json_int(json, "keylog_forgotten", (int64_t)counts.forgotten);
@@ -246,6 +269,7 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
     if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
         (tcp.keys = s->keys = qt_tls_log_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
+    qt_tls_log_set_ahead(s->keys, look_ahead, s);
     return o->keylog != NULL ? qt_tls_log_open(s->keys, o->keylog, o->keylog_grows, error) : QT_OK;
 }
 

@@ -169,6 +169,8 @@ static void count_encrypted(struct qt_packets *s, struct qt_tcp_owner *owner, co
         s->unread[w->tls_end]++;
     if (w->decrypted && owner->tls_counted < 2 && w->tls_end != QT_TLS_GOES_ON)
         s->broken_off++;
+    if (w->decrypted && owner->tls_counted < 2 && w->tls_end == QT_TLS_RENEGOTIATED)
+        s->renegotiated++;
     owner->tls_counted = w->tls_end == QT_TLS_GOES_ON ? 1 : 2;
 }
 

@@ -27,11 +27,12 @@ struct qt_packets {
     struct qt_bytes insert_ids; /* of the event that is told */
     int64_t next_session;
     struct qt_tls_log *keys;
-    uint64_t known_midway;            /* connections joined in mid-stream of which the server told what they are */
-    uint64_t decrypted, broken_off;   /* TLS connections that were read; of those, not to their end */
-    uint64_t unread[QT_TLS_LOST + 1]; /* and those that were not, by enum qt_tls_end */
-    uint64_t lost;                    /* live: packets dropped, as last seen at looked_ns */
-    int64_t looked_ns;
+    uint64_t known_midway;          /* connections joined in mid-stream of which the server told what they are */
+    uint64_t decrypted, broken_off; /* TLS connections that were read; of those, not to their end */
+    uint64_t unread[QT_TLS_RENEGOTIATED + 1]; /* and those that were not, by enum qt_tls_end */
+    uint64_t lost;                            /* live: packets dropped, as last seen at looked_ns */
+    int64_t looked_ns, keys_looked_ns;
+    uint64_t renegotiated; /* TLS connections that were read up to keys that are not in the log */
     uint64_t frames[QT_FRAME_KINDS];
     char server_version[128];     /* of the last greeting */
     char ports[QT_MAX_PORTS * 6]; /* as text */

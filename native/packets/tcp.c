@@ -11,6 +11,8 @@
 #include <xxhash.h>
 
 #include "packets/tcp_order.h"
+#include "packets/tcp_parked.h"
+#include "protocol/waiting.h"
 
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_decoder_sink *sink)
 {
@@ -76,11 +78,16 @@ static void link_newest(struct qt_tcp *t, struct qt_tcp_connection *c)
     t->newest = c;
 }
 
-/* Tells the decoder, and forgets what is held. The entry stays, so that late segments find it ended. */
+/* Tells the decoder, and forgets what is held. The entry stays, so that late segments find it ended. One whose secrets
+ * have not come goes on waiting. */
 static int finish(struct qt_tcp *t, struct qt_tcp_connection *c)
 {
     int code = c->decoder != NULL ? qt_tcp_order_flush(t, c) : QT_OK;
     qt_tcp_order_drop(t, c);
+    if (c->decoder != NULL && code == QT_OK && qt_decoder_waits(c->decoder)) {
+        t->counts.open_now--;
+        return qt_tcp_park(t, c);
+    }
     if (c->decoder != NULL) {
         if (code == QT_OK)
             code = qt_decoder_end(c->decoder);
@@ -245,12 +252,21 @@ int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, i
     return code == QT_OK && ending ? on_end(t, c, way, s) : code;
 }
 
+int qt_tcp_look(struct qt_tcp *t, int64_t now_ns)
+{
+    int code = qt_tcp_parked_look(t, now_ns);
+    for (struct qt_tcp_connection *c = t->oldest; c != NULL && code == QT_OK; c = c->newer)
+        if (c->decoder != NULL)
+            code = qt_decoder_look(c->decoder);
+    return code;
+}
+
 int qt_tcp_end(struct qt_tcp *t)
 {
     int code = QT_OK;
     for (struct qt_tcp_connection *c = t->oldest; c != NULL && code == QT_OK; c = c->newer)
         code = finish(t, c);
-    return code;
+    return code == QT_OK ? qt_tcp_parked_end(t) : code;
 }
 
 void qt_tcp_count(const struct qt_tcp *t, struct qt_tcp_counts *out) { *out = t->counts; }
@@ -259,6 +275,7 @@ void qt_tcp_free(struct qt_tcp *t)
 {
     if (t == NULL)
         return;
+    qt_tcp_parked_free(t);
     while (t->oldest != NULL) {
         struct qt_tcp_connection *c = t->oldest;
         qt_tcp_order_drop(t, c);

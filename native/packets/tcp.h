@@ -19,6 +19,8 @@ struct qt_tcp;
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *, const struct qt_decoder_sink *);
 /* Takes one segment; its payload is copied where it is kept. QT_OK, QT_ENOMEM or what the sink returned. */
 int qt_tcp_take(struct qt_tcp *, const struct qt_segment *, int64_t when_ns, int64_t packet);
+/* Connections that wait for the secrets of their TLS, open ones and ended ones: have they come? Once a second or so. */
+int qt_tcp_look(struct qt_tcp *, int64_t now_ns);
 /* The end of the capture: held segments are given up, decoders told. */
 int qt_tcp_end(struct qt_tcp *);
 void qt_tcp_count(const struct qt_tcp *, struct qt_tcp_counts *out);

@@ -39,6 +39,13 @@ struct qt_tcp_connection {
     struct qt_tcp_owner owner;
 };
 
+struct qt_tcp_parked { /* a connection that has ended and waits for the secrets of its TLS */
+    struct qt_tcp_parked *next;
+    struct qt_decoder *decoder;
+    int64_t since_ns; /* of the clock; 0 = not looked at yet */
+    struct qt_tcp_owner owner;
+};
+
 struct qt_tcp {
     struct qt_tcp_options options;
     uint16_t *ports;
@@ -47,6 +54,8 @@ struct qt_tcp {
     size_t buckets, n;
     struct qt_tcp_connection *oldest, *newest;
     size_t held_bytes;
+    struct qt_tcp_parked *parked, **parked_last; /* the oldest first; where the next one is put */
+    size_t n_parked;
     struct qt_tcp_counts counts;
 };
 

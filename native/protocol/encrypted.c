@@ -25,6 +25,7 @@ static void name_end(const struct qt_decoder *d, int64_t packet)
         [QT_TLS_WRONG_KEYS] = {"wrong_keys", "the key log's secrets of this connection to decrypt it"},
         [QT_TLS_UNSUPPORTED] = {"tls_not_supported", "TLS 1.0 to 1.3 with AES-GCM, AES-CBC or ChaCha20-Poly1305"},
         [QT_TLS_LOST] = {"tls_lost", "each record of the TLS handshake, and one to go on with behind a gap"},
+        [QT_TLS_RENEGOTIATED] = {"tls_renegotiated", "the key log's secrets of what was agreed on anew"},
     };
     char agreed[64];
     if ((size_t)d->tls_end >= sizeof ends / sizeof *ends || ends[d->tls_end].kind == NULL)
@@ -59,6 +60,12 @@ int qt_encrypted_skip(struct qt_decoder *d, enum qt_way way, uint64_t lost, int6
 {
     int code = qt_tls_skip(d->tls, (int)way, lost, when_ns, packet);
     return code == QT_OK ? conclude(d, packet) : code;
+}
+
+int qt_encrypted_look(struct qt_decoder *d)
+{
+    int code = qt_tls_look(d->tls);
+    return code == QT_OK ? conclude(d, 0) : code;
 }
 
 int qt_encrypted_finish(struct qt_decoder *d)

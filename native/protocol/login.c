@@ -71,7 +71,7 @@ static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
     d->connect_seen = 1;
     if (login.wants_tls) {
         d->encrypted = 1;
-        if (d->options.keys != NULL && qt_tls_log_in_use(d->options.keys) && d->tls == NULL)
+        if (d->options.keys != NULL && qt_tls_log_may_have(d->options.keys) && d->tls == NULL)
             return QT_OK; /* the login follows, encrypted */
         d->tls_end = QT_TLS_NO_KEYS;
         d->phase = PHASE_DONE;

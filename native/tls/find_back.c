@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What looks like a record's header is one if the bytes behind it authenticate with one of the sequence numbers that
- * are possible: the smallest records there are could have filled the gap. */
+ * are possible: the smallest records there are could have filled the gap. In TLS 1.3 a key update may have been in it:
+ * then with the keys that follow, whose sequence begins anew. */
 #include "tls/find_back.h"
+
+#include <openssl/crypto.h>
 
 #include "base/error.h"
 #include "tls/session.h"
 
-enum { MAX_TRIES = 1 << 16 };
-#define MAX_TRIED (UINT64_C(1) << 30)
+enum { MAX_TRIES = 1 << 16, MAX_UPDATES = 2 };
+#define MAX_TRIED (UINT64_C(3) << 30)
 
 /* Does a record of data or an alert, as this connection has them, begin here? Its whole size, or 0. */
 static size_t record_size(const struct qt_tls *t, const struct qt_tls_way *w, const uint8_t *p)
@@ -20,25 +23,68 @@ static size_t record_size(const struct qt_tls *t, const struct qt_tls_way *w, co
     return QT_TLS_HEADER + n;
 }
 
+struct content {
+    size_t n;
+    int type;
+};
+
+/* The sequence number with which a record authenticates, of `tries` from `from` on; UINT64_MAX = none. */
+static uint64_t find_number(struct qt_tls *t, struct qt_tls_record_keys *keys, const struct qt_tls_plain *record,
+                            uint64_t from, uint64_t tries, struct content *out)
+{
+    for (uint64_t i = 0; i < tries && t->tried < MAX_TRIED; i++) {
+        if (qt_tls_record_decrypt(keys, record->p, record->n, from + i, t->plain, &out->n, &out->type) == 0)
+            return from + i;
+        t->tried += record->n;
+    }
+    return UINT64_MAX;
+}
+
+/* The same with the keys behind one key update or two; the way has them then. */
+static uint64_t find_behind_update(struct qt_tls *t, struct qt_tls_way *w, const struct qt_tls_plain *record,
+                                   uint64_t tries, struct content *out)
+{
+    const struct qt_tls_suite *suite = w->keys.suite;
+    struct qt_tls_secret secret = w->secret;
+    struct qt_tls_record_keys later = {0};
+    struct qt_tls_material m;
+    uint64_t number = UINT64_MAX;
+    for (int i = 0; i < MAX_UPDATES && number == UINT64_MAX; i++) {
+        if (qt_tls_next_secret(suite, &secret) || qt_tls_traffic_keys(suite, &secret, &m) ||
+            qt_tls_record_keys_set(&later, suite, QT_TLS_13, 0, &m))
+            break;
+        number = find_number(t, &later, record, 0, tries, out);
+    }
+    if (number != UINT64_MAX) {
+        struct qt_tls_record_keys old = w->keys;
+        w->secret = secret;
+        w->keys = later;
+        later = old;
+    }
+    qt_tls_record_keys_free(&later);
+    OPENSSL_cleanse(&secret, sizeof secret);
+    OPENSSL_cleanse(&m, sizeof m);
+    return number;
+}
+
 /* 1 = the record authenticates, and its content was told. */
 static int try_record(struct qt_tls *t, int way, const struct qt_tls_plain *record, int *code)
 {
     struct qt_tls_way *w = &t->way[way];
+    struct content content = {0, 0};
     uint64_t tries = w->lost_bytes / (QT_TLS_HEADER + qt_tls_record_min(&w->keys)) + 2;
-    for (uint64_t i = 0; i < tries && i < MAX_TRIES && t->tried < MAX_TRIED; i++) {
-        size_t n;
-        int type;
-        if (qt_tls_record_decrypt(&w->keys, record->p, record->n, w->seq + i, t->plain, &n, &type) == 0) {
-            w->seq += i + 1;
-            w->lost = 0;
-            w->lost_bytes = 0;
-            w->messages.has_header = w->messages.left = 0;
-            *code = qt_tls_session_content(t, way, type, n, record);
-            return 1;
-        }
-        t->tried += record->n;
-    }
-    return 0;
+    tries = tries < MAX_TRIES ? tries : MAX_TRIES;
+    uint64_t number = find_number(t, &w->keys, record, w->seq, tries, &content);
+    if (number == UINT64_MAX && t->hellos.version == QT_TLS_13)
+        number = find_behind_update(t, w, record, tries, &content);
+    if (number == UINT64_MAX)
+        return 0;
+    w->seq = number + 1;
+    w->lost = 0;
+    w->lost_bytes = 0;
+    w->messages.has_header = w->messages.left = 0;
+    *code = qt_tls_session_content(t, way, content.type, content.n, record);
+    return 1;
 }
 
 size_t qt_tls_find_back(struct qt_tls *t, int way, const struct qt_tls_plain *bytes, int *code)

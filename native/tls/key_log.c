@@ -24,6 +24,8 @@ struct qt_tls_log {
     off_t offset;
     struct qt_tls_lines lines; /* of the file */
     int64_t looked_ns;
+    void (*ahead)(void *); /* NULL = there is nothing to look for, or it was done */
+    void *ahead_self;
     uint64_t good, bad, waiting;
     char buffer[1 << 16];
     uint8_t scratch[QT_TLS_RECORD_MAX];
@@ -244,12 +246,44 @@ int qt_tls_log_in_use(const struct qt_tls_log *log)
     return log->path != NULL || qt_tls_store_count(log->store, &forgotten) > 0;
 }
 
+void qt_tls_log_set_grows(struct qt_tls_log *log) { log->grows = 1; }
+
+void qt_tls_log_set_ahead(struct qt_tls_log *log, void (*look)(void *self), void *self)
+{
+    log->ahead = look;
+    log->ahead_self = self;
+}
+
+/* Its lines are counted when they come in their turn. */
+static void look_ahead(struct qt_tls_log *log)
+{
+    void (*look)(void *) = log->ahead;
+    uint64_t good = log->good, bad = log->bad;
+    log->ahead = NULL;
+    look(log->ahead_self);
+    log->good = good;
+    log->bad = bad;
+}
+
+int qt_tls_log_may_have(struct qt_tls_log *log)
+{
+    if (!qt_tls_log_in_use(log) && log->ahead != NULL)
+        look_ahead(log);
+    return log->grows || qt_tls_log_in_use(log);
+}
+
 const struct qt_tls_secrets *qt_tls_log_find(struct qt_tls_log *log, const uint8_t random[QT_TLS_RANDOM], int now)
 {
     const struct qt_tls_secrets *found = qt_tls_store_find(log->store, random);
     if (found != NULL && found->of[QT_TLS_MASTER].n == 0 &&
         (found->of[QT_TLS_CLIENT_TRAFFIC].n == 0 || found->of[QT_TLS_SERVER_TRAFFIC].n == 0))
         found = NULL; /* its other line has not come yet */
+    if (found != NULL)
+        return found;
+    if (log->ahead != NULL) {
+        look_ahead(log);
+        found = qt_tls_store_find(log->store, random);
+    }
     int64_t when = qt_now();
     if (found != NULL || log->path == NULL || (!now && when - log->looked_ns < LOOK_AGAIN_NS))
         return found;

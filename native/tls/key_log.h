@@ -33,12 +33,18 @@ void qt_tls_log_free(struct qt_tls_log *);
 /* Opens and reads a file, once for each log. `grows`: secrets may come after the packets, so connections wait for them.
  * QT_EIO: no regular file, or it cannot be read; QT_EFORMAT: not a line of it is of the format. */
 int qt_tls_log_open(struct qt_tls_log *, const char *path, int grows, struct qt_error *);
+/* Connections wait for secrets, whether there is a file or not. */
+void qt_tls_log_set_grows(struct qt_tls_log *);
+/* Where a secret is missing, `look` is called once: it hands in (qt_tls_log_take) what is further on in the input. */
+void qt_tls_log_set_ahead(struct qt_tls_log *, void (*look)(void *self), void *self);
 /* Takes a piece of a key log that is inside something else. 0, or -1 when out of memory. */
 int qt_tls_log_take(struct qt_tls_log *, struct qt_tls_lines *, const char *p, size_t n);
 void qt_tls_lines_end(struct qt_tls_lines *);
 const char *qt_tls_log_path(const struct qt_tls_log *); /* of its file; NULL = none */
 /* Is there a file, or any secret? */
 int qt_tls_log_in_use(const struct qt_tls_log *);
+/* The same, or may there be one later? It looks ahead for that. */
+int qt_tls_log_may_have(struct qt_tls_log *);
 /* Secrets of a connection, the log's own until the next call; NULL = none yet. Where there are none the file is read
  * again, at most every 20 ms unless `now`. */
 const struct qt_tls_secrets *qt_tls_log_find(struct qt_tls_log *, const uint8_t random[QT_TLS_RANDOM], int now);

@@ -94,12 +94,48 @@ static int renew_keys(struct qt_tls *t, struct qt_tls_way *w)
 static int take_late_message(struct qt_tls *t, struct qt_tls_way *w, const uint8_t *p, size_t n)
 {
     uint64_t ended;
-    if (qt_tls_messages_take(&w->messages, p, n, NULL, &ended) != 0)
+    int is_13 = t->hellos.version == QT_TLS_13;
+    int bad = qt_tls_messages_take(&w->messages, p, n, is_13 ? NULL : &t->again, &ended);
+    if (bad == -2)
         return QT_ENOMEM;
-    if (t->hellos.version == QT_TLS_13)
-        return ended & BIT(QT_TLS_KEY_UPDATE) ? renew_keys(t, w) : QT_OK;
-    if (ended & (BIT(QT_TLS_HELLO_REQUEST) | BIT(QT_TLS_CLIENT_HELLO) | BIT(QT_TLS_SERVER_HELLO)))
-        t->end = QT_TLS_UNSUPPORTED; /* they agree on new keys, inside the old ones */
+    if (bad)
+        t->end = QT_TLS_LOST;
+    return is_13 && ended & BIT(QT_TLS_KEY_UPDATE) ? renew_keys(t, w) : QT_OK;
+}
+
+/* Up to TLS 1.2 both may agree on new keys inside the old ones, with hellos as at the beginning: what a way says behind
+ * its change_cipher_spec has them. */
+static int change_keys(struct qt_tls *t, int way)
+{
+    struct qt_tls_way *w = &t->way[way];
+    struct qt_tls_material m[2];
+    const struct qt_tls_suite *suite = qt_tls_suite_find((uint16_t)t->again.suite);
+    if (!t->again.has_client || !t->again.has_server) {
+        t->end = QT_TLS_LOST; /* a gap had the hellos */
+        return QT_OK;
+    }
+    if (!is_supported(&t->again, suite) || suite->is_13) {
+        t->end = QT_TLS_UNSUPPORTED;
+        return QT_OK;
+    }
+    const struct qt_tls_secrets *secrets = qt_tls_log_find(t->log, t->again.client_random, 1);
+    if (secrets == NULL || secrets->of[QT_TLS_MASTER].n == 0) {
+        t->end = QT_TLS_RENEGOTIATED;
+        return QT_OK;
+    }
+    int bad = qt_tls_master_keys(suite, t->again.version, &secrets->of[QT_TLS_MASTER], t->again.client_random,
+                                 t->again.server_random, m) ||
+              qt_tls_record_keys_set(&w->keys, suite, t->again.version, t->again.mac_last, &m[way]);
+    OPENSSL_cleanse(m, sizeof m);
+    if (bad)
+        t->end = QT_TLS_UNSUPPORTED;
+    w->seq = 0;
+    t->renewed |= 1 << way;
+    if (t->renewed == 3) {
+        t->hellos = t->again;
+        t->again = (struct qt_tls_hellos){0};
+        t->renewed = 0;
+    }
     return QT_OK;
 }
 
@@ -117,6 +153,8 @@ int qt_tls_session_content(struct qt_tls *t, int way, int type, size_t n, const 
     }
     case QT_TLS_HANDSHAKE:
         return take_late_message(t, w, t->plain, n);
+    case QT_TLS_CCS:
+        return change_keys(t, way);
     case QT_TLS_ALERT:
         if (n >= 2 && (t->plain[0] == FATAL || t->plain[1] == CLOSE_NOTIFY))
             w->ended = 1;

@@ -39,6 +39,8 @@ struct qt_tls {
     enum qt_tls_end end;
     int ready; /* both ways have keys */
     struct qt_tls_hellos hellos;
+    struct qt_tls_hellos again; /* of a renegotiation, up to TLS 1.2 */
+    int renewed;                /* ways that have its keys: 1 | 2 */
     struct qt_tls_way way[2];
     struct qt_tls_waiting *first, **last; /* `last`: where the next one is put */
     size_t waiting;                       /* bytes of theirs */

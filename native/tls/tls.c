@@ -188,6 +188,10 @@ int qt_tls_skip(struct qt_tls *t, int way, uint64_t lost, int64_t when_ns, int64
     return QT_OK;
 }
 
+int qt_tls_waits(const struct qt_tls *t) { return t->end == QT_TLS_GOES_ON && !t->ready && t->first != NULL; }
+
+int qt_tls_look(struct qt_tls *t) { return qt_tls_waits(t) && qt_tls_session_ready(t, 0) ? drain(t) : QT_OK; }
+
 int qt_tls_finish(struct qt_tls *t)
 {
     int code = QT_OK;

@@ -22,6 +22,9 @@ struct qt_tls *qt_tls_new(struct qt_tls_log *, const struct qt_tls_sink *);
 /* These return QT_OK, QT_ENOMEM or what the sink returned. */
 int qt_tls_take(struct qt_tls *, int way, const void *bytes, size_t n, int64_t when_ns, int64_t packet);
 int qt_tls_skip(struct qt_tls *, int way, uint64_t lost, int64_t when_ns, int64_t packet);
+/* Do records wait for their secrets? Then qt_tls_look hands them on if those have come. */
+int qt_tls_waits(const struct qt_tls *);
+int qt_tls_look(struct qt_tls *);
 int qt_tls_finish(struct qt_tls *); /* nothing follows: the last look for keys */
 /* Why nothing more can be read; QT_TLS_GOES_ON: it can. */
 enum qt_tls_end qt_tls_end_of(const struct qt_tls *);

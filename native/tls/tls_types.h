@@ -10,9 +10,10 @@ enum qt_tls_end {
     QT_TLS_GOES_ON = 0,
     QT_TLS_NO_KEYS,     /* none came for this connection */
     QT_TLS_WRONG_KEYS,  /* there are some, and nothing authenticates with them */
-    QT_TLS_UNSUPPORTED, /* a cipher suite, a version or a renegotiation that is not read */
+    QT_TLS_UNSUPPORTED, /* a cipher suite or a version that is not read */
     QT_TLS_REFUSED,     /* one side ended the handshake with an alert: there was never a login */
-    QT_TLS_LOST         /* a gap in the handshake, no TLS at all, or a gap behind which no record was found */
+    QT_TLS_LOST,        /* a gap in the handshake, no TLS at all, or a gap behind which no record was found */
+    QT_TLS_RENEGOTIATED /* new keys were agreed on inside the old ones, and none came for them */
 };
 
 struct qt_tls_plain {

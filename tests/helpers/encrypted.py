@@ -116,8 +116,20 @@ def write_frames(path: Path, like: Path, kept: Sequence[bytes]) -> Path:
     return path
 
 
-def pcapng(path: Path, like: Path, keys: Path, endian: str = "<") -> Path:
-    """Write a capture file as pcapng, with a key log inside, as `editcap --inject-secrets` does."""
+def preloaded(folder: Path) -> Path:
+    """Make a library that lets clients of OpenSSL write key logs, and agree on new keys."""
+    library = folder / "keylog.so"
+    source = Path(__file__).with_name("keylog_preload.c")
+    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
+    subprocess.run(command, check=True, timeout=60)
+    return library
+
+
+def pcapng(path: Path, like: Path, keys: Path, endian: str = "<", late: bool = False) -> Path:
+    """Write a capture file as pcapng, with a key log inside, as `editcap --inject-secrets` does.
+
+    `late`: behind the packets.
+    """
 
     def block(kind: int, body: bytes) -> bytes:
         body += bytes(-len(body) % 4)
@@ -126,12 +138,13 @@ def pcapng(path: Path, like: Path, keys: Path, endian: str = "<") -> Path:
     secrets = keys.read_bytes()
     out = block(0x0A0D0D0A, struct.pack(endian + "IHHq", 0x1A2B3C4D, 1, 0, -1))
     out += block(1, struct.pack(endian + "HHI", 1, 0, 0)) + block(5, bytes(12))
-    out += block(10, struct.pack(endian + "II", 0x544C534B, len(secrets)) + secrets)
+    inside = block(10, struct.pack(endian + "II", 0x544C534B, len(secrets)) + secrets)
+    out += b"" if late else inside
     for frame in frames(like):
         seconds, fraction, kept, sent = struct.unpack("<IIII", frame[:16])
         when = seconds * 1_000_000 + fraction
         out += block(6, struct.pack(endian + "IIIII", 0, when >> 32, when & 0xFFFFFFFF, kept, sent) + frame[16:])
-    path.write_bytes(out)
+    path.write_bytes(out + inside if late else out)
     return path
 
 

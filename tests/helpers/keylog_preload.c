@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Preloaded into a client that is linked with OpenSSL, appends its TLS secrets to the file of SSLKEYLOGFILE. */
+/* Preloaded into a client that is linked with OpenSSL, appends its TLS secrets to the file of SSLKEYLOGFILE.
+ *
+ * QT_NEW_KEYS_AT=4: before its fourth write it agrees on new keys: a renegotiation, or a key update of TLS 1.3. What is
+ * agreed on then is not in the key log with QT_NEW_KEYS_SECRET=1. */
 #include <dlfcn.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+static int renewed;
+
 static void note(const SSL *ssl, const char *line)
 {
-    FILE *file = fopen(getenv("SSLKEYLOGFILE"), "a");
+    FILE *file = renewed && getenv("QT_NEW_KEYS_SECRET") ? NULL : fopen(getenv("SSLKEYLOGFILE"), "a");
     (void)ssl;
     if (file == NULL)
         return;
@@ -23,4 +28,19 @@ SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
     if (made != NULL)
         SSL_CTX_set_keylog_callback(made, note);
     return made;
+}
+
+int SSL_write(SSL *ssl, const void *bytes, int n)
+{
+    static int calls;
+    int (*next)(SSL *, const void *, int) = (int (*)(SSL *, const void *, int))(uintptr_t)dlsym(RTLD_NEXT, "SSL_write");
+    const char *at = getenv("QT_NEW_KEYS_AT");
+    if (at != NULL && ++calls == atoi(at)) {
+        renewed = 1;
+        int done = SSL_version(ssl) == TLS1_3_VERSION ? SSL_key_update(ssl, SSL_KEY_UPDATE_REQUESTED)
+                                                      : SSL_renegotiate(ssl);
+        if (done != 1 || SSL_do_handshake(ssl) != 1)
+            return -1;
+    }
+    return next(ssl, bytes, n);
 }

@@ -21,6 +21,7 @@ from ..helpers.encrypted import (
     context,
     frames,
     pcapng,
+    preloaded,
     read,
     recorded,
     told,
@@ -230,18 +231,9 @@ def test_old_versions_of_tls(server_factory: Any, tmp_path: Path) -> None:
                 assert_same(read(path, keys), plain)
 
 
-@pytest.fixture(scope="module")
-def preload(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A library that makes clients of OpenSSL write key logs."""
-    library = tmp_path_factory.mktemp("preload") / "keylog.so"
-    source = Path(__file__).parents[1] / "helpers" / "keylog_preload.c"
-    command = ["cc", "-D_GNU_SOURCE", "-shared", "-fPIC", "-o", str(library), str(source), "-ldl"]
-    subprocess.run(command, check=True, timeout=60)
-    return library
-
-
-def test_compression_inside_tls(tls_server: Server, preload: Path, tmp_path: Path) -> None:
+def test_compression_inside_tls(tls_server: Server, tmp_path: Path) -> None:
     """The mariadb program, compressing: in plain and in TLS the same."""
+    preload = preloaded(tmp_path)
     statements = "SELECT 1; SELECT REPEAT('x', 100000); DO 1; SELECT 'two';"
     keys = tmp_path / "keys"
     found = []
