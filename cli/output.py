@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 COLUMNS = 80
 MAX_PROBLEMS_SHOWN = 10_000
+MAX_OF_A_KIND = 10_000  # problems that a tape lists; more_problems says that there were others
 EXIT_LOST = 4  # the tape is written, but something of the input is certainly not on it
 # The kinds of problems that are certain losses.
 LOSSES = {
+    "foreign_file": "files have no event of their kind in them",
     "not_understood": "places were not understood",
     "too_large": "events were too large and are cut",
     "damaged_archive": "packed files are damaged or cut off",
@@ -50,7 +52,7 @@ def show_problems(tape: "Folder") -> None:
 def lost_sentence(info: dict[str, Any]) -> str:
     """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
     places = {kind: info["problems"].get(kind, 0) for kind in LOSSES}
-    parts = [f"{n:,} {LOSSES[kind]}" for kind, n in places.items() if n]
+    parts = [f"{n:,}{' or more' * (n >= MAX_OF_A_KIND)} {LOSSES[kind]}" for kind, n in places.items() if n]
     if skipped := info.get("not_understood_bytes", 0):
         parts.append(f"{skipped:,} bytes were passed over")
     lost = [str(text) for text in info.get("lost") or ()]

@@ -326,7 +326,8 @@ static int take(struct qt_binlog *b, struct qt_span s, struct qt_error *error)
 
 static int end_of_file(struct qt_binlog *b, struct qt_error *error)
 {
-    qt_reader_add_not_understood(&b->log.reader, b->text.len);
+    /* without any header it is a file of something else */
+    qt_reader_add_not_understood(&b->log.reader, !b->log.file_events && !b->body ? b->log.offset : b->text.len);
     if (b->text.len > 0)
         qt_log_add_problem(&b->log, "truncated_statement", "the delimiter " DELIMITER,
                            (struct qt_span){b->text.p, b->text.len});

@@ -239,7 +239,7 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
     if (!known)
         qt_reader_add_not_understood(&g->log.reader, n + 1);
     if (known || g->skipping) {
-        g->skipping = !known;
+        g->skipping = !known || (g->skipping && g->log.file_events == 0); /* a file of something else is told once */
         return;
     }
     if (qt_normalize(g->log.normalizer, NULL, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
@@ -252,6 +252,7 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
 static int next_file(struct qt_general *g, struct qt_error *error)
 {
     g->ahead_at = UINT64_MAX;
+    g->skipping = 0;
     if (!g->log.was_truncated) {
         g->time.kind = QT_LOGTIME_BAD;
         g->looked_ahead = 0;

@@ -229,7 +229,9 @@ int qt_log_next_file(struct qt_log *l, struct qt_error *error)
     if (l->input != NULL) {
         l->bytes_before += qt_input_stored_bytes(l->input);
         if (l->offset > 0 && l->file_events == 0)
-            qt_problems_add(&l->reader.problems, l->file, 1, 0, "no_events", l->what, "no event in the whole file", 26);
+            qt_problems_add(&l->reader.problems, l->file, 1, 0,
+                            atomic_load(&l->reader.not_understood) > l->passed_before ? "foreign_file" : "no_events",
+                            l->what, "no event in the whole file", 26);
         qt_input_close(l->input);
         l->input = NULL;
     }
@@ -246,6 +248,7 @@ int qt_log_next_file(struct qt_log *l, struct qt_error *error)
     l->line = 1;
     l->at_end = l->in_cut_line = 0;
     l->file_events = 0;
+    l->passed_before = atomic_load(&l->reader.not_understood);
     atomic_store(&l->reader.file, l->file);
     return 1;
 }

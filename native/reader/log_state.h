@@ -34,9 +34,9 @@ struct qt_log {
     uint64_t offset;         /* of buffer[begin] in its file */
     uint64_t line;           /* of buffer[counted] */
     size_t counted;
-    uint64_t file_events;
-    int at_end;                   /* nothing of this file is behind buffer[end] */
-    int was_truncated, last_file; /* why a followed file is at its end */
+    uint64_t file_events, passed_before; /* of this file; bytes not understood before it */
+    int at_end;                          /* nothing of this file is behind buffer[end] */
+    int was_truncated, last_file;        /* why a followed file is at its end */
 
     int64_t timezone_ns; /* of local times, where has_timezone */
     int has_timezone;

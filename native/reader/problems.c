@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   parser: add -> items (at most QT_PROBLEMS_KEPT, the rest counted) -> take: a stream of rows, from another thread
+ *   parser: add -> items (at most QT_PROBLEMS_KEPT of a kind) -> take: a stream of rows, from another thread
  */
 #include "reader/problems.h"
 
@@ -67,20 +67,39 @@ static struct qt_problem *next_item(struct qt_problems *p)
     return &p->items[p->n];
 }
 
+/* How many of this kind there were before this one. */
+static uint64_t count(struct qt_problems *p, const char *kind)
+{
+    int i = 0;
+    while (i < QT_PROBLEM_KINDS - 1 && p->kinds[i].kind != NULL && strcmp(p->kinds[i].kind, kind) != 0)
+        i++; /* more kinds than there are places share the last one */
+    p->kinds[i].kind = kind;
+    p->total++;
+    return p->kinds[i].n++;
+}
+
+static void keep(struct qt_problems *p, struct qt_problem problem)
+{
+    struct qt_problem *item = problem.detail != NULL ? next_item(p) : NULL;
+    if (item == NULL) {
+        free(problem.detail);
+        return;
+    }
+    *item = problem;
+    p->n++;
+}
+
 void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t offset, const char *kind,
                      const char *expected, const char *found, size_t found_len)
 {
     pthread_mutex_lock(&p->lock);
-    p->total++;
-    struct qt_problem *item = p->kept < QT_PROBLEMS_KEPT ? next_item(p) : NULL;
-    if (item != NULL && (item->detail = describe(expected, found, found_len)) != NULL) {
-        item->file = file;
-        item->line = line;
-        item->offset = offset;
-        item->kind = kind;
-        p->n++;
-        p->kept++;
-    }
+    uint64_t before = count(p, kind);
+    if (before < QT_PROBLEMS_KEPT)
+        keep(p, (struct qt_problem){file, line, offset, kind, describe(expected, found, found_len)});
+    else if (before == QT_PROBLEMS_KEPT)
+        keep(p, (struct qt_problem){
+                    file, line, offset, "more_problems",
+                    describe("fewer problems of one kind; further ones are not listed", kind, strlen(kind))});
     pthread_mutex_unlock(&p->lock);
 }
 

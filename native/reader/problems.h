@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keeps what a parser did not understand, with its place: up to a limit, counted beyond it. */
+/* Keeps what a parser did not understand, with its place: of each kind up to a limit, beyond which it says that there
+ * are more. So what is certainly lost is told, however much else was found before it. */
 #ifndef QT_PROBLEMS_H
 #define QT_PROBLEMS_H
 
@@ -8,7 +9,8 @@
 #include "base/arrow_abi.h"
 #include "querytape.h"
 
-#define QT_PROBLEMS_KEPT 100000
+#define QT_PROBLEMS_KEPT 10000 /* of one kind */
+#define QT_PROBLEM_KINDS 64
 
 struct qt_problem {
     int64_t file, line, offset;
@@ -20,7 +22,11 @@ struct qt_problems {
     pthread_mutex_t lock; /* the parser adds while another thread takes */
     struct qt_problem *items;
     size_t n, room;
-    uint64_t kept, total;
+    struct {
+        const char *kind;
+        uint64_t n;
+    } kinds[QT_PROBLEM_KINDS];
+    uint64_t total;
 };
 
 int qt_problems_init(struct qt_problems *);

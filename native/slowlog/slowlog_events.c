@@ -325,7 +325,7 @@ static int next_file(struct qt_slowlog *s, struct qt_error *error)
 {
     int more = qt_log_next_file(&s->log, error);
     if (more > 0)
-        s->header_known = 0;
+        s->header_known = s->skipping = 0;
     if (more > 0 && !s->log.was_truncated) { /* else the server goes on as if nothing had been */
         s->use.len = 0;
         s->has_use = 0;
@@ -361,7 +361,8 @@ int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
         } else {
             server_header(s, r.banner);
         }
-        s->skipping = what == QT_SLOW_GARBAGE || r.cut; /* what was cut off was told */
+        /* what was cut off was told; a file of something else is told once */
+        s->skipping = what == QT_SLOW_GARBAGE || r.cut || (s->skipping && s->log.file_events == 0);
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         qt_log_consume(&s->log, r.used);
     }
