@@ -46,9 +46,13 @@ def reader(tmp_path: Path) -> Iterator[Any]:
 
         def told(path: Path) -> Any:
             try:
-                return plain(read_all(open_packets([path], (3306,)), con))
+                found = plain(read_all(open_packets([path], (3306,)), con))
             except Exception as error:
                 return type(error).__name__
+            for problem in found["problems"]:
+                if problem["kind"] == "damaged_capture":
+                    del problem["detail"]  # the file's name, and libpcap's own words
+            return found
 
         yield lambda path: short_name(told(path))[:4]
 
