@@ -178,7 +178,7 @@ def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
     """Return (changed digests found, unchanged digests called, unchanged digests) of one pair."""
     chance = np.random.default_rng(seed)
     blocks = Columns("n", "shift", "level_a", "paired")
-    tails, few = Columns("n", "tail_a_ns", "tail_b_ns"), Columns("a_ns", "b_ns")
+    tails, few = Columns("n", "tail_a_ns", "tail_b_ns"), Columns("a_ns", "b_ns", "moment")
     samples: list[dict[str, Any]] = []
     for number in range(1, simulation.rounds + 1):
         load = taken(simulation, chance)
@@ -195,7 +195,7 @@ def trial(simulation: Simulation, seed: int) -> tuple[int, int, int]:
                 if count >= 15:
                     tails.add(name, number, block, count, a_ns, b_ns)
             if simulation.n * simulation.rounds < MIN_EVENTS:
-                for row in zip(places, a, b, strict=True):
+                for row in zip(places, a, b, places, strict=True):
                     few.add(name, number, *row)
     found = disturbance(samples) if simulation.seen else UNKNOWN
     return _scored(simulation, _judged(simulation, (blocks, tails, few), found))

@@ -95,7 +95,7 @@ def compare_quickly(
     left_s = ROUNDS_SHARE * (until - time.monotonic()) - 2 * ROUNDS * overhead_s
     left_s = max(left_s, MIN_SHARE * options.within_s)  # rather fewer rounds than digests
     laps = allocate(questions, costs, failing, left_s * 1e9)
-    write_quick_tape(tape, questions, laps, folder / QUICK_TAPE)
+    write_quick_tape(tape, questions, laps, folder / QUICK_TAPE, costs)
     undecided = _rounds(sender, folder, questions, options, say)
     runs = complete_rounds(folder)
     done = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=len(runs["a"]), pause_ns=0)

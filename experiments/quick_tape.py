@@ -2,6 +2,7 @@
 """Writes the tape that quick mode sends: samples of another tape, lap after lap, in the settings of their sessions."""
 
 from collections.abc import Mapping
+from math import log10
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +27,13 @@ STEP_NS = 1_000_000
 NO_SETTING = ("use", "truncated", "redacted", "placeholder", "system", "routine", "unbound", "sql_prepare")
 
 
-def write_quick_tape(tape: Folder, questions: Questions, laps: Mapping[Place, int], out: Path) -> dict[str, Any]:
+def write_quick_tape(
+    tape: Folder, questions: Questions, laps: Mapping[Place, int], out: Path, costs: Mapping[str, float] | None = None
+) -> dict[str, Any]:
     """Write the new tape `out`, and return its JSON. `laps`: how often each sample is sent.
+
+    `costs`: what a statement of each digest takes in ns; those of one order of magnitude are sent together, light ones
+    first.
 
     Its events are those of the samples, with what their tape knew of them; their times are their order. It says that it
     is partial, and what is not asked.
@@ -35,7 +41,7 @@ def write_quick_tape(tape: Folder, questions: Questions, laps: Mapping[Place, in
     new_tape(out)
     info = {**start_info([tape]), "quick": questions.as_json()}
     with open_database(out / "spill", MEMORY) as con:
-        _write_events(con, tape, laps, out)
+        _write_events(con, tape, laps, out, costs or {})
         info["parts"] = [part_entry(con, out, out / "events" / "part-00000.parquet")]
         write_parquet(con, "FROM quick_sessions", out / "facts" / "part-00000.parquet")
     write_json(out / "tape.json", info)
@@ -47,14 +53,23 @@ def write_quick_tape(tape: Folder, questions: Questions, laps: Mapping[Place, in
     return info
 
 
-def _write_events(con: duckdb.DuckDBPyConnection, tape: Folder, laps: Mapping[Place, int], out: Path) -> None:
+def _write_events(
+    con: duckdb.DuckDBPyConnection, tape: Folder, laps: Mapping[Place, int], out: Path, costs: Mapping[str, float]
+) -> None:
     """Write the only part of events, and make table quick_sessions."""
     define_macros(con)
     for table in ("events", "sessions"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
-    con.execute("CREATE OR REPLACE TEMP TABLE quick_samples (number INTEGER, session BIGINT, seq BIGINT, laps BIGINT)")
-    rows = [(number, place.session, place.seq, n) for number, (place, n) in enumerate(laps.items(), 1) if n]
-    con.executemany("INSERT INTO quick_samples VALUES (?, ?, ?, ?)", rows)
+    con.execute(
+        "CREATE OR REPLACE TEMP TABLE quick_samples"
+        " (number INTEGER, session BIGINT, seq BIGINT, laps BIGINT, weight INTEGER)"
+    )
+    rows = [
+        (number, place.session, place.seq, n, int(log10(max(costs.get(place.digest, 1), 1))))
+        for number, (place, n) in enumerate(laps.items(), 1)
+        if n
+    ]
+    con.executemany("INSERT INTO quick_samples VALUES (?, ?, ?, ?, ?)", rows)
     con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute(f"SET VARIABLE laps = {max(laps.values())}")
     con.execute(f"SET VARIABLE no_setting_flags = {sum(FLAGS[name] for name in NO_SETTING)}")

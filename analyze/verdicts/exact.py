@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Test statements that ran only a few times: exactly, by the signs and ranks of their pairs (Wilcoxon 1945).
 
-Pairs of one block of time share what the machine did then: their mean counts once. Five pairs can tell only what is
+Pairs of one moment share what the machine did then: their mean counts once. Five pairs can tell only what is
 beyond twice the margin, six what is beyond one and a half; from seven on the margin itself counts.
 """
 
@@ -20,6 +20,7 @@ MARGINS = {5: 2.0, 6: 1.5}  # so many margins have to be exceeded by so few pair
 MAX_P = 0.02  # before correction; five pairs reach 0.031
 REACH = 3.42  # standard errors between the margin and a shift that is found with a probability of 80 % at p = 0.005
 MAX_ROUNDS = 1000
+MOMENTS = 1 << 32  # of a round
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class Exact:
 
 
 def exact_test(shifts: Floats, places: NDArray[np.int64], margin: float, shared: float = 0.0) -> Exact:
-    """Test the shifts of single pairs; `places`: the block of time of each.
+    """Test the shifts of single pairs; `places`: the moment of each.
 
     `shared`: what may be the machine's; a difference has to be beyond that as well, and is not the same within it.
     """
@@ -71,7 +72,8 @@ def few_pairs(columns: Columns, margin: float, disturbance: Disturbance, shared:
         places = places_of(rows)
         flags = disturbance.b_more if np.median(shifts) > 0 else disturbance.a_more
         calm = ~((places < len(flags)) & flags[np.minimum(places, len(flags) - 1)])
-        found[digest] = exact_test(shifts[calm], places[calm], margin, shared)
+        moments = rows["round"].astype(np.int64) * MOMENTS + rows["moment"].astype(np.int64)
+        found[digest] = exact_test(shifts[calm], moments[calm], margin, shared)
     return found
 
 

@@ -1,10 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What is on the tape that quick mode sends? Makes table quick_events: the samples lap after lap, each behind the settings of its session
--- (the last SET of each kind before it, since the session was last reset) and its own PREPARE. In a lap the samples with the same login
--- and settings share a session: serial, and few connections. And table quick_sessions: what the tape knows of the login of each.
+-- (the last SET of each kind before it, since the session was last reset) and its own PREPARE. In a lap the samples with the same login,
+-- settings and weight share a session: serial, and few connections. All laps of the light samples come before those of heavier ones: on a
+-- full machine a thread that has just used much of a processor waits longer for the next. And table quick_sessions: what the tape knows of
+-- the login of each.
 --   quick_events: lap, grp, kind (0 a setting, 1 a PREPARE, 2 a sample), number (of the sample), session, seq (on the tape that was asked)
 -- Inputs: macros of schemas/event_macros.sql and schemas/actions.sql; views tape_events, tape_sessions; table quick_samples (number, session,
--- seq, laps: in how many of all laps); variables danger_shift, laps, no_setting_flags.
+-- seq, laps: in how many of all laps, weight: heavy ones last); variables danger_shift, laps, no_setting_flags.
 -- By hand: as quick_digests.sql
 CREATE OR REPLACE TEMP TABLE quick_settings AS
 WITH settings AS (
@@ -28,14 +30,14 @@ WHERE x.seq > coalesce(r.seq, 0);
 
 CREATE OR REPLACE TEMP TABLE quick_groups AS
 WITH keys AS (
-    SELECT s.number, s.session, s.laps, e.stmt,
+    SELECT s.number, s.session, s.laps, s.weight, e.stmt,
         concat_ws('|', coalesce(t.charset, ''), coalesce(t.client_flags::VARCHAR, ''), coalesce(e."user", t."user", ''),
             (SELECT string_agg(hex(x.statement), ',' ORDER BY x.seq) FROM quick_settings AS x WHERE x.number = s.number)) AS login
     FROM quick_samples AS s
     JOIN tape_events AS e ON e.session = s.session AND e.seq = s.seq
     LEFT JOIN tape_sessions AS t ON t.session = s.session
 )
-SELECT *, dense_rank() OVER (ORDER BY login) AS grp FROM keys;
+SELECT *, dense_rank() OVER (ORDER BY weight, login) AS grp FROM keys;
 
 CREATE OR REPLACE TEMP TABLE quick_events AS
 WITH turns AS (
@@ -44,25 +46,25 @@ WITH turns AS (
     CROSS JOIN (SELECT range AS lap FROM range(getvariable('laps')::BIGINT)) AS l
     WHERE (l.lap + 1) * g.laps // getvariable('laps') > l.lap * g.laps // getvariable('laps')
 ), firsts AS (
-    SELECT lap, grp, min(number) AS number FROM turns GROUP BY ALL
+    SELECT lap, weight, grp, min(number) AS number FROM turns GROUP BY ALL
 ), prepares AS (
-    SELECT t.lap, t.grp, t.number, t.session, max(e.seq) AS seq
+    SELECT t.lap, t.weight, t.grp, t.number, t.session, max(e.seq) AS seq
     FROM turns AS t
     JOIN quick_samples AS s USING (number)
     JOIN tape_events AS e ON e.session = t.session AND e.stmt = t.stmt AND e.command = 'prepare' AND e.seq < s.seq
     WHERE t.stmt IS NOT NULL
-    GROUP BY t.lap, t.grp, t.number, t.session
+    GROUP BY t.lap, t.weight, t.grp, t.number, t.session
 )
-SELECT f.lap, f.grp, 0 AS kind, x.number, x.session, x.seq FROM firsts AS f JOIN quick_settings AS x USING (number)
+SELECT f.lap, f.weight, f.grp, 0 AS kind, x.number, x.session, x.seq FROM firsts AS f JOIN quick_settings AS x USING (number)
 UNION ALL
-SELECT lap, grp, 1, number, session, seq FROM prepares
+SELECT lap, weight, grp, 1, number, session, seq FROM prepares
 UNION ALL
-SELECT t.lap, t.grp, 2, t.number, s.session, s.seq FROM turns AS t JOIN quick_samples AS s USING (number);
+SELECT t.lap, t.weight, t.grp, 2, t.number, s.session, s.seq FROM turns AS t JOIN quick_samples AS s USING (number);
 
 CREATE OR REPLACE TEMP TABLE quick_placed AS
 SELECT *, lap * (SELECT max(grp) FROM quick_groups) + grp AS new_session,
     row_number() OVER (PARTITION BY lap, grp ORDER BY kind, CASE WHEN kind = 0 THEN seq ELSE number END) AS new_seq,
-    row_number() OVER (ORDER BY lap, grp, kind, CASE WHEN kind = 0 THEN seq ELSE number END) AS place
+    row_number() OVER (ORDER BY weight, lap, grp, kind, CASE WHEN kind = 0 THEN seq ELSE number END) AS place
 FROM quick_events;
 
 CREATE OR REPLACE TEMP TABLE quick_sessions AS

@@ -162,3 +162,25 @@ def test_rounds_are_measured_against_the_first(tmp_path: Path) -> None:
     span = (39 * MS + 1000 * 4) / 1e9
     assert found["b", 1]["per_second"] == pytest.approx(40 / span)
     assert (found["a", 1]["p50_ns"], found["a", 1]["p95_ns"], found["a", 2]["p50_ns"]) == (1000, 10_000, 2000)
+
+
+@pytest.mark.parametrize(
+    ("between_ns", "pairs"), [(20 * MS, 1), (100 * MS, 2), (1000 * MS, 10)], ids=["0.2 s", "1 s", "10 s"]
+)
+def test_pairs_of_one_half_second_are_one(tmp_path: Path, between_ns: int, pairs: int) -> None:
+    """Ten pairs of a run of half a second share what the machine did: they are not ten witnesses, however short the
+    blocks of its time are. Of two rounds the moments are apart."""
+    events = [{"statement": b"SELECT 1", "digest": D1, "start_ns": T0 + n * MS} for n in range(10)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    write_digests(tape, {D1: "select a"})
+    runs: dict[str, list[Path]] = {}
+    for side, took in (("a", MS), ("b", 9 * MS)):
+        rows = [{"sent_ns": n * between_ns, "done_ns": n * between_ns + took} for n in range(10)]
+        runs[side] = [make_run(tmp_path / f"{side}{number}.run", tape, rows) for number in (1, 2)]
+    words = [
+        build(tape, runs["a"][:rounds], runs["b"][:rounds], Settings(undisturbed=True)).digests[0] for rounds in (1, 2)
+    ]
+    assert [entry["verdict"] for entry in words] == (["slower"] * 2 if pairs == 10 else ["cannot tell"] * 2)
+    compared = {1: "compared once", 2: "compared 2 times", 10: "compared 10 times"}[pairs]
+    assert compared in words[0]["why"]
+    assert f"compared {2 * pairs} times" in words[1]["why"]

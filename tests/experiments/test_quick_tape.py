@@ -91,3 +91,19 @@ def test_laps_are_spread(tmp_path: Path) -> None:
     rare = [session for session, text in texts if text != often]
     assert len(rare) == 2
     assert rare[1] - rare[0] == 4
+
+
+def test_light_statements_come_before_heavy_ones(tmp_path: Path) -> None:
+    """All laps of those of one order of magnitude, in sessions of their own, before heavier ones; what it costs that is
+    not known counts as light."""
+    events = [{"statement": f"SELECT {n}", "digest": f"{n:016x}"} for n in (1, 2, 3, 4)]
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
+    questions = choose(tape, ())
+    costs = {f"{1:016x}": 5e7, f"{2:016x}": 90_000, f"{3:016x}": 2e7}
+    write_quick_tape(tape, questions, dict.fromkeys(questions.places, 3), tmp_path / "q.tape", costs)
+    with duckdb.connect() as con:
+        source = sql_text(tmp_path / "q.tape" / "events" / "part-00000.parquet")
+        rows = con.execute(f"SELECT session, statement::VARCHAR FROM {source} ORDER BY start_ns").fetchall()
+    groups = [{text for _, text in rows[start:end]} for start, end in ((0, 3), (3, 6), (6, 12))]
+    assert groups == [{"SELECT 4"}, {"SELECT 2"}, {"SELECT 1", "SELECT 3"}]
+    assert len({session for session, _ in rows}) == 9

@@ -38,11 +38,16 @@ def test_pairs_of_one_moment_count_once() -> None:
         "block": np.arange(8),
         "a_ns": np.full(8, 10**6),
         "b_ns": np.full(8, 2 * 10**6),
+        "moment": np.arange(8),
     }
     assert few_pairs(rows, MARGIN, NONE)["x"].pairs == 8
     flags = np.zeros(128, np.bool_)
     flags[64:67] = True
     assert few_pairs(rows, MARGIN, Disturbance(flags, flags, flags, True))["x"].pairs == 5
+    rows["moment"] = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    assert few_pairs(rows, MARGIN, NONE)["x"].pairs == 2
+    rows["round"] = np.array([1, 1, 2, 2, 3, 3, 4, 4])
+    assert few_pairs(rows, MARGIN, NONE)["x"].pairs == 4
     assert few_pairs({name: values[:0] for name, values in rows.items()}, MARGIN, NONE) == {}
 
 
