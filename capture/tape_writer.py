@@ -3,7 +3,7 @@
 
 main thread:   starts a part, shows progress, takes Ctrl-C     ->  problems, session facts, tape.json
 part's thread:   reader.part() -> DuckDB -> events/part-00000.parquet
-sha256's thread:   the source files -> their hashes
+hashes' thread:    the source files -> their hashes
 """
 
 import hashlib
@@ -19,6 +19,7 @@ import duckdb
 
 from ..common.files import new_folder, write_json
 from ..common.version import __version__
+from ..native.bindings.file_hash import FileHash
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import FORMAT_VERSION
 from .parts import Parts, Totals
@@ -29,6 +30,7 @@ from .source import Settings, SourceKind
 PART_ROWS = 200_000
 PART_BYTES = 48 << 20
 HASHED_AT_ONCE = 1 << 20
+SHA256_BYTES = 16 << 20
 WATCH_INTERVAL_S = 0.1
 
 
@@ -160,10 +162,13 @@ def end_info(reader: Reader, settings: Settings) -> dict[str, Any]:
 
 
 class FileHashes(threading.Thread):
-    """SHA-256 of each source file, computed while they are parsed; standard input has none."""
+    """Hash each source file while they are parsed; standard input has none.
+
+    SHA-256 of a file of at most SHA256_BYTES; of a larger one XXH3-128, which costs less than reading the file.
+    """
 
     def __init__(self, files: Sequence[str]) -> None:
-        super().__init__(daemon=True, name="sha256")
+        super().__init__(daemon=True, name="hashes")
         self._files = files
         self._given_up = False
         self._entries: list[dict[str, Any]] = []
@@ -178,7 +183,8 @@ class FileHashes(threading.Thread):
                 entry["path"] = str(path.absolute())
                 if path.is_file():
                     entry["bytes"] = path.stat().st_size
-                    entry["sha256"] = self._hash(path)
+                    small = entry["bytes"] <= SHA256_BYTES
+                    entry["sha256" if small else "xxh3"] = self._hash(path, hashlib.sha256() if small else FileHash())
 
     def ended(self, give_up: bool) -> list[dict[str, Any]]:
         """Wait for the hashes; return what tape.json says of the files. `give_up`: what is not done has none."""
@@ -186,12 +192,12 @@ class FileHashes(threading.Thread):
         self.join()
         return self._entries
 
-    def _hash(self, path: Path) -> str | None:
-        """Return the SHA-256 of a file; None where it is not wanted any more."""
-        made = hashlib.sha256()
-        with path.open("rb") as handle:
-            while block := handle.read(HASHED_AT_ONCE):
-                made.update(block)
+    def _hash(self, path: Path, made: "hashlib._Hash | FileHash") -> str | None:
+        """Return the hash of a file; None where it is not wanted any more."""
+        block = memoryview(bytearray(HASHED_AT_ONCE))
+        with path.open("rb", buffering=0) as handle:
+            while n := handle.readinto(block):
+                made.update(block[:n])
                 if self._given_up:
                     return None
         return made.hexdigest()

@@ -347,6 +347,13 @@ void qt_watch_open(struct qt_watch *, struct ArrowArrayStream *out);
 int qt_watch_ahead(struct qt_watch *, struct qt_error *);
 const struct qt_part_facts *qt_watch_facts(const struct qt_watch *);
 
+/* XXH3-128 of a file's bytes in their order. NULL without memory. `out`: 32 hexadecimal digits and a 0. */
+struct qt_file_hash;
+struct qt_file_hash *qt_file_hash_new(void);
+void qt_file_hash_free(struct qt_file_hash *);
+void qt_file_hash_add(struct qt_file_hash *, const void *bytes, size_t n);
+void qt_file_hash_hex(const struct qt_file_hash *, char out[33]);
+
 /* cffi: end */
 
 #endif

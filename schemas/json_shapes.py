@@ -50,7 +50,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "created": "text?",
         "source": "text?",
         "measuring_point": "text?",
-        "files": [{"path": "text", "bytes": "count?", "sha256": "text?"}],
+        "files": [{"path": "text", "bytes": "count?", "sha256": "text?", "xxh3": "text?"}],
         "parts": FILES,
         "tables": FILES,
         "counts": {"events": "count", "sessions": "count", "digests": "count", "problems": "count"},

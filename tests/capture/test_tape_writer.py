@@ -70,6 +70,17 @@ def test_hashes(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("larger", [0, 1])
+def test_a_large_file_has_the_quick_hash(larger: int, tmp_path: Path) -> None:
+    """Up to 16 MiB SHA-256; beyond it XXH3-128, and the key says which."""
+    (tmp_path / "large").write_bytes(b"querytape" * ((16 << 20) // 9) + bytes((16 << 20) % 9 + larger))
+    hashes = FileHashes([str(tmp_path / "large")])
+    hashes.start()
+    (entry,) = hashes.ended(give_up=False)
+    assert (entry["sha256"] is None, "xxh3" in entry) == (bool(larger), bool(larger))
+    assert len(entry["xxh3" if larger else "sha256"]) == (32 if larger else 64)
+
+
 def test_hashes_that_are_not_waited_for(tmp_path: Path) -> None:
     """After Ctrl-C a large file is not read to its end for its hash."""
     (tmp_path / "large").write_bytes(bytes(64 << 20))
