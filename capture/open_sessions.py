@@ -21,9 +21,6 @@ from .source import TapeWarning
 KNOWN = 4  # of `reading`: it is the session's own
 
 CARRIED = f"SELECT count(*), count(*) FILTER (command = 'prepare') FROM events WHERE flags & {FLAGS['carried']} <> 0"
-UNBOUND = (
-    f"SELECT count(*) FROM events WHERE command IN ('execute', 'bulk_execute') AND flags & {FLAGS['unbound']} <> 0"
-)
 FOUND = "SELECT count(DISTINCT thread_id) FROM events WHERE thread_id IN (SELECT unnest(?::BIGINT[]))"
 # Sources whose connections are the server's own, by its ids or by their clients.
 KINDS = frozenset({"packets", "slowlog", "general", "audit"})
@@ -113,10 +110,6 @@ def describe_state(
     lacking = [f"{n:,} {REASONS[reason]}" for reason, n in told.not_restored.items() if n]
     if PREPARED in told.not_shown and tape.get("source") == "packets" and found:
         lacking.append(f"what {found:,} sessions had prepared: the server does not show it (performance_schema)")
-    if unbound := con.execute(UNBOUND).fetchall()[0][0]:
-        lacking.append(
-            f"the values of {unbound:,} executions: their text, or the types that were sent before, are not known"
-        )
     warnings = [{"kind": "open_sessions", "text": f"not restored: {'; '.join(lacking)}"}] if lacking else []
     return {"open_sessions": info}, notes, warnings
 

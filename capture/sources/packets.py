@@ -6,9 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from ...common.errors import InputError
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
+from ...schemas.codes import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306
@@ -80,10 +83,41 @@ def unread_reasons(description: Mapping[str, Any]) -> str:
 def decrypted(description: Mapping[str, Any]) -> list[str]:
     """Return the sentence of what was decrypted, where there were keys."""
     if "decrypted" not in description:
-        return []
+        return borrowed(description)
     keys = f"keys of {description['keylog']}" if description.get("keylog") else "the keys inside the capture"
     reasons = unread_reasons(description)
-    return [f"{description['decrypted']:,} connections decrypted with {keys}{', ' if reasons else ''}{reasons}"]
+    return [
+        f"{description['decrypted']:,} connections decrypted with {keys}{', ' if reasons else ''}{reasons}",
+        *borrowed(description),
+    ]
+
+
+def borrowed(description: Mapping[str, Any]) -> list[str]:
+    """Return the sentence of executions whose types are those of others, where there are any."""
+    count = description.get("types_of_others", 0)
+    if not count:
+        return []
+    return [
+        f"{count:,} executions sent their types of parameters before the capture: they have those that other"
+        " connections sent with the same text, which fit their values (or all their values are NULL)"
+    ]
+
+
+UNBOUND = (
+    f"SELECT count(*) FROM events WHERE command IN ('execute', 'bulk_execute') AND flags & {FLAGS['unbound']} <> 0"
+)
+
+
+def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warning of executions whose text or types of parameters are not known."""
+    count = con.execute(UNBOUND).fetchall()[0][0]
+    if not count:
+        return []
+    text = (
+        f"{count:,} executions of prepared statements have no values: their text, or the types of their parameters,"
+        " were sent before the capture (--source shows texts); they are not replayed"
+    )
+    return [{"kind": "unbound", "text": text}]
 
 
 def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
@@ -162,6 +196,7 @@ Examples:
     sniff=lambda head: 0 if head[:4] in MAGIC else -1,
     measuring_point="wire",
     warnings=unread,
+    look_for_holes=without_values,
     notes=decrypted,
     local_times=False,
     options=(

@@ -132,8 +132,9 @@ static struct qt_decoder *new_decoder(struct qt_tcp *t, struct qt_tcp_connection
     char host[INET6_ADDRSTRLEN] = "";
     int is4 = memcmp(c->client.ip, mapped, 12) == 0;
     inet_ntop(is4 ? AF_INET : AF_INET6, c->client.ip + (is4 ? 12 : 0), host, sizeof host);
-    struct qt_decoder_options options = {
-        &c->owner, midway, t->options.largest_kept, t->options.keys, {host, strlen(host)}, c->client.port};
+    struct qt_decoder_options options = {&c->owner,       midway,           t->options.largest_kept,
+                                         t->options.keys, t->options.types, {host, strlen(host)},
+                                         c->client.port};
     return qt_decoder_new(&options, &t->sink);
 }
 

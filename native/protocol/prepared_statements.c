@@ -3,12 +3,14 @@
  *
  * Types are sent with the first execution and left out later, so they are put back in: what is on the tape needs
  * nothing else. All this is done when the command's answer is whole, so a PREPARE that was pipelined before it is known
- * by then.
+ * by then. Where the first execution came before the capture, types that others sent with the same text are taken if
+ * the values fit them to the last byte; where all values are NULL, none are needed.
  */
 #include "protocol/prepared_statements.h"
 
 #include "base/reading.h"
 #include "base/values.h"
+#include "protocol/known_types.h"
 
 #define LAST_PREPARED UINT32_MAX /* MariaDB: the statement of the PREPARE just before */
 
@@ -121,9 +123,38 @@ static int check_values(const struct qt_stmt *s, const struct execution *x)
     return r.bad || qt_left(&r) > 0 ? -1 : 0;
 }
 
+static int are_null(const struct execution *x)
+{
+    for (uint64_t i = 0; i < x->n; i++)
+        if (!(x->nulls[i / 8] >> i % 8 & 1))
+            return 0;
+    return x->n > 0;
+}
+
+/* The first execution came before the capture: types that are known otherwise. */
+static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, const struct execution *x)
+{
+    struct qt_span found = {NULL, 0}, text = {s->text.p, s->text.len};
+    if (s->types.len > 0 || x->has_types || x->n == 0 || x->n != s->params)
+        return -1;
+    if (text.len > 0 && d->options.types != NULL)
+        found = qt_known_types_find(d->options.types, text, (size_t)x->n * 2);
+    int bad = found.p != NULL ? qt_bytes_set(&s->types, found) : 0;
+    for (uint64_t i = 0; found.p == NULL && are_null(x) && i < x->n; i++)
+        bad |= qt_bytes_add(&s->types, "\6", 2); /* MYSQL_TYPE_NULL, behind it a zero */
+    s->of_others = s->types.len > 0;
+    return bad || check_values(s, x) != 0 ? -1 : 0;
+}
+
+static void forget_other_types(struct qt_stmt *s)
+{
+    s->types.len = 0;
+    s->of_others = 0;
+}
+
 /* Reads one form of the packet: `named` = client and server have agreed on query attributes, so a statement with
  * parameters, or with the flag, has a count before them, and names. 0 = the packet has this form. */
-static int read_form(const struct qt_pending_command *c, int named, struct execution *x)
+static int read_form(struct qt_decoder *d, const struct qt_pending_command *c, int named, struct execution *x)
 {
     const struct qt_stmt *s = c->stmt;
     struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
@@ -142,7 +173,9 @@ static int read_form(const struct qt_pending_command *c, int named, struct execu
             return -1;
     }
     x->values = r;
-    return r.bad ? -1 : check_values(s, x);
+    if (r.bad)
+        return -1;
+    return s->types.len == 0 && !x->has_types && x->n > 0 ? take_other_types(d, c->stmt, x) : check_values(s, x);
 }
 
 /* What was agreed is not known where the login was not seen: the flag decides, or else the form that fits. */
@@ -151,17 +184,29 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
     struct qt_stmt *s = c->stmt;
     int flag = c->payload.len > 4 && (c->payload.p[4] & EXECUTE_HAS_COUNT) != 0;
     int named = d->has_caps ? (d->caps & CLIENT_QUERY_ATTRIBUTES) != 0 : flag;
-    int code = read_form(c, named, x);
+    if (s->of_others)
+        forget_other_types(s); /* they are asked for again each time: there may be others by now, or doubt */
+    int code = read_form(d, c, named, x);
+    if (code != 0 && s->of_others)
+        forget_other_types(s);
     if (code != 0 && !d->has_caps) {
         free_execution(x);
-        code = read_form(c, !named, x);
+        code = read_form(d, c, !named, x);
     }
+    if (code != 0 && s->of_others)
+        forget_other_types(s);
+    if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
+        qt_known_types_used(d->options.types);
     if (code == 0 && x->has_types) { /* the next execution may leave them out */
         struct qt_bytes types = s->types, names = s->names;
         s->types = x->types;
         s->names = x->names;
         x->types = types;
         x->names = names;
+        s->of_others = 0;
+        if (d->options.types != NULL && s->text.len > 0 && x->n == s->params)
+            qt_known_types_add(d->options.types, (struct qt_span){s->text.p, s->text.len},
+                               (struct qt_span){s->types.p, s->types.len});
     }
     return code;
 }

@@ -53,6 +53,7 @@ struct qt_stmt {
     uint16_t params, columns;
     struct qt_bytes text;
     struct qt_bytes types, names; /* as last sent: two bytes a parameter; length-encoded names, where they were sent */
+    int of_others;                /* `types` are those that other connections sent with this text */
     uint8_t *has_long_data;       /* a byte a parameter; NULL before the first */
 };
 

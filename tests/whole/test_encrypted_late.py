@@ -71,7 +71,7 @@ def test_keys_behind_the_packets(mysql: Server, plain: Read, tmp_path: Path, ver
     assert found.description["keylog_bad_lines"] == 0
 
 
-def fed(path: Path, whole: bytes, between: Callable[[], None]) -> threading.Thread:
+def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Thread:
     """Write a capture into a FIFO; before its last packet something else happens."""
 
     def run() -> None:
@@ -99,7 +99,7 @@ def test_a_key_log_behind_the_connections_end(mysql: Server, plain: Read, tmp_pa
             work(connect(relay.port, tls))
     whole = relay.write(tmp_path / "tls.pcap").read_bytes()
     fifo = tmp_path / "fifo"
-    thread = fed(fifo, whole, lambda: live.write_bytes(keys.read_bytes()) and None)
+    thread = fed(fifo, whole, lambda: live.write_bytes(keys.read_bytes()))
     found = read_all(open_packets([str(fifo)], keylog=str(live), keylog_grows=True))
     thread.join()
     assert (found.description["decrypted"], found.description["encrypted"]) == (3, 0)

@@ -176,7 +176,7 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.mysql
 def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Path) -> None:
-    """Some drivers send them once: values without them are counted, not guessed; new types are used."""
+    """Some drivers send them once: values without types are counted; types of others, and new ones, are used."""
     source = server_factory("mysql80", {"performance-schema": "ON"})
     make_schema(source)
 
@@ -188,22 +188,32 @@ def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Pa
             self.insert.execute(1, "x")
 
         def work(self) -> None:
-            """Execute with the types that were sent before, then with new ones."""
-            head = struct.pack("<IBI", self.insert.number, 0, 1)
+            """Execute with the types that were sent before, when another has sent its own, with new."""
             for number in (2, 3):
-                self.con._execute_command(0x17, head + b"\0\0" + struct.pack("<q", number) + b"\1x")
-                self.con._read_packet()
+                self.without_types(number)
+            pool.clients[1][1].execute(5, "y")
+            self.without_types(6)
             self.insert.execute(4, "x")
 
-    pool = Pool(source, 1)
+        def without_types(self, number: int) -> None:
+            """Execute without types."""
+            head = struct.pack("<IBI", self.insert.number, 0, 1)
+            self.con._execute_command(0x17, head + b"\0\0" + struct.pack("<q", number) + b"\1x")
+            self.con._read_packet()
+
+    pool = Pool(source, 2)
     once = Once(pool.clients[0][0])
     info, said, _ = record(source, tmp_path / "pool.tape", once)
     pool.close()
-    assert source.execute("SELECT GROUP_CONCAT(n ORDER BY n) FROM shop.t") == (("1,2,3,4",),)
-    (warning,) = [one["text"] for one in info["warnings"] if one["kind"] == "open_sessions"]
-    assert "the values of 2 executions" in warning, said
-    flags = query(f"SELECT flags FROM '{tmp_path}/pool.tape/events/*.parquet' WHERE command = 'execute' ORDER BY seq")
-    assert [bool(flag & FLAGS["unbound"]) for (flag,) in flags] == [True, True, False]
+    assert source.execute("SELECT GROUP_CONCAT(n ORDER BY n) FROM shop.t") == (("1,2,3,4,5,6",),)
+    (warning,) = [one["text"] for one in info["warnings"] if one["kind"] == "unbound"]
+    assert "2 executions of prepared statements have no values" in warning, said
+    assert f"partial tape: {warning}" in said
+    assert "1 executions sent their types of parameters before the capture" in said
+    flags = query(
+        f"SELECT flags FROM '{tmp_path}/pool.tape/events/*.parquet' WHERE command = 'execute' ORDER BY start_ns, seq"
+    )
+    assert [bool(flag & FLAGS["unbound"]) for (flag,) in flags] == [True, True, False, False, False]
 
 
 @pytest.mark.mariadb

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Open addressing; a text is its 128-bit hash, so nothing of it is kept. */
+#include "protocol/known_types.h"
+
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { SLOTS = 1 << 14, MOST = SLOTS / 4 * 3, LONGEST = 2 * 512 };
+
+struct slot {
+    XXH128_hash_t text;
+    size_t n;    /* 0 = free */
+    char *types; /* NULL: they differ */
+};
+
+struct qt_known_types {
+    struct slot slots[SLOTS];
+    size_t n;
+    uint64_t used;
+};
+
+struct qt_known_types *qt_known_types_new(void) { return calloc(1, sizeof(struct qt_known_types)); }
+
+void qt_known_types_free(struct qt_known_types *t)
+{
+    for (size_t i = 0; t != NULL && i < SLOTS; i++)
+        free(t->slots[i].types);
+    free(t);
+}
+
+/* The slot of a text, or the free one where it would be. */
+static size_t place(const struct qt_known_types *t, XXH128_hash_t text)
+{
+    size_t at = text.low64 & (SLOTS - 1);
+    while (t->slots[at].n > 0 && !XXH128_isEqual(t->slots[at].text, text))
+        at = (at + 1) & (SLOTS - 1);
+    return at;
+}
+
+void qt_known_types_add(struct qt_known_types *t, struct qt_span text, struct qt_span types)
+{
+    XXH128_hash_t hash = XXH3_128bits(text.p, text.len);
+    struct slot *s = &t->slots[place(t, hash)];
+    if (types.len == 0 || types.len > LONGEST)
+        return;
+    if (s->n == 0) {
+        char *copy = t->n < MOST ? malloc(types.len) : NULL;
+        if (copy == NULL)
+            return;
+        memcpy(copy, types.p, types.len);
+        *s = (struct slot){hash, types.len, copy};
+        t->n++;
+    } else if (s->types != NULL && (s->n != types.len || memcmp(s->types, types.p, s->n) != 0)) {
+        free(s->types);
+        s->types = NULL;
+    }
+}
+
+struct qt_span qt_known_types_find(const struct qt_known_types *t, struct qt_span text, size_t n)
+{
+    const struct slot *s = &t->slots[place(t, XXH3_128bits(text.p, text.len))];
+    return s->n == n && s->types != NULL ? (struct qt_span){s->types, n} : (struct qt_span){NULL, 0};
+}
+
+void qt_known_types_used(struct qt_known_types *t) { t->used++; }
+
+uint64_t qt_known_types_count(const struct qt_known_types *t) { return t->used; }
