@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Collection
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 
 from ..common.errors import QuerytapeError
@@ -57,12 +57,14 @@ def run_comparison(
     """Run the steps of the plan that are missing in its folder.
 
     `say` gets a line before each run, `make_watcher` gives each run its watcher. Raises QuerytapeError where a reset
-    fails, or a run is refused or partial.
+    fails, or a run is refused or partial, and before the first run where a server does not let us in.
     """
     if not folder.exists():
         make_private(folder)
     plan.write(folder / PLAN_FILE)
     set_back_caches(plan, folder, make_options, say)
+    if not plan.reset:  # which may start them
+        check_servers(plan, folder, make_options)
     for side, name in plan.steps():
         path = folder / name
         if is_complete(path):
@@ -80,6 +82,14 @@ def run_comparison(
             raise QuerytapeError(
                 f"{path}: {summary.info['partial'] or 'the accounting does not balance'}; the comparison ends here"
             )
+
+
+def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) -> None:
+    """Connect to each server that has a run to come: a whole run of A is lost where B is away. Raises TargetError."""
+    for side in sorted({side for side, name in plan.steps() if not is_complete(folder / name)}):
+        if not plan.targets[side].startswith("sandbox"):
+            with make_options(side, folder / "check.run") as options, closing(options.target.connect()):
+                pass
 
 
 def set_back_caches(

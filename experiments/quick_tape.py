@@ -39,7 +39,7 @@ def write_quick_tape(
     is partial, and what is not asked.
     """
     new_tape(out)
-    info = {**start_info([tape]), "quick": questions.as_json()}
+    info = {**start_info([tape]), "quick": {**questions.as_json(), "of_events": tape.info["counts"]["events"]}}
     with open_database(out / "spill", MEMORY) as con:
         _write_events(con, tape, laps, out, costs or {})
         info["parts"] = [part_entry(con, out, out / "events" / "part-00000.parquet")]

@@ -96,6 +96,7 @@ SHAPES: dict[str, dict[str, Any]] = {
             "asked": ASKED,
             "not_asked": {"*": ASKED},
             "share_not_asked": "number",
+            "of_events": "count?",
             "tape_ns": {"*": "count"},
         },
         "warnings": [{"kind": "text", "text": "text"}],

@@ -24,7 +24,7 @@ def as_dict(report: Report) -> dict[str, Any]:
     words = (SLOWER, FASTER, SAME, UNSTABLE, CANNOT_TELL, ERRORS)
     return {
         "report_version": REPORT_VERSION,
-        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {})},
+        "tape": {"path": str(report.tape.path), **report.tape.info.get("counts", {}), **_samples_of(report)},
         "servers": servers_dict(report.servers) if report.compares else None,
         "runs": [
             {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
@@ -62,6 +62,12 @@ def _digest(entry: Row, samples: bool) -> Row:
     if samples and entry.get("sample"):
         shown["sample"] = bytes(entry["sample"]).decode("utf-8", "backslashreplace")
     return shown
+
+
+def _samples_of(report: Report) -> Row:
+    """Return how many events the tape has that these are samples of (compare --quick)."""
+    events = (report.tape.info.get("quick") or {}).get("of_events")
+    return {} if events is None else {"samples_of_events": events}
 
 
 def _plan(plan: Row, samples: bool) -> Row:

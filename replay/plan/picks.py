@@ -59,6 +59,7 @@ def slower_digests(path: Path, tape: Folder) -> list[str]:
     try:
         report = json.loads(path.read_text(encoding="utf-8"))
         events, rows = report["tape"]["events"], report["digests"]
+        events = report["tape"].get("samples_of_events", events)  # of the tape that quick mode asked
         found = [_digest(row) for row in rows if row["verdict"] == SLOWER]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{option}: expected what `querytape report --json` writes: {error}") from error

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a comparison: which rounds count."""
 
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.common.errors import QuerytapeError
+from querytape.common.errors import QuerytapeError, TargetError
 from querytape.experiments import compare
 from querytape.experiments.compare import complete_rounds, is_comparison, is_complete, reset_targets, run_comparison
 from querytape.experiments.compare_plan import ComparePlan
@@ -53,16 +54,50 @@ def test_only_missing_runs_are_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         log.append(f"closed {path.stem}")
 
     monkeypatch.setattr(compare, "replay", fake_replay)
+    monkeypatch.setattr(Target, "connect", lambda target: io.StringIO())
     folder, said = tmp_path / "c", list[str]()
     plan = ComparePlan(tape, TARGETS, rounds=1, pause_ns=0)
     run_comparison(plan, folder, make_options, said.append, Watcher)
-    assert log == ["a a1.run", "closed a1", "b b1.run", "closed b1"]
+    assert log == ["closed check", "closed check", "a a1.run", "closed a1", "b b1.run", "closed b1"]
     assert said == ["a1.run: mysql://a@old", "b1.run: mysql://b@new"]
     assert is_comparison(folder)
     log.clear()
     run_comparison(replace(plan, rounds=2), folder, make_options, said.append, Watcher)
-    assert log == ["a a2.run", "closed a2", "b b2.run", "closed b2"]
+    assert log[2:] == ["a a2.run", "closed a2", "b b2.run", "closed b2"]
     assert len(complete_rounds(folder)["b"]) == 2
+
+
+@pytest.mark.parametrize("reset", [None, "true"])
+def test_a_server_that_is_away_ends_it_before_the_first_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reset: str | None
+) -> None:
+    """No run of A is made for nothing where B does not answer; a reset may start servers, so they are not asked before."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    log: list[str] = []
+
+    def fake_replay(tape_path: Path, options: ReplayOptions, watcher: Watcher) -> RunSummary:
+        log.append(options.output.name)
+        return RunSummary(options.output, open_folder("run", make_run(options.output, tape_path, [{}])).info)
+
+    def connect(target: Target) -> Any:
+        if target.user == "b":
+            raise TargetError("cannot connect to b")
+        return io.StringIO()
+
+    @contextmanager
+    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
+        yield ReplayOptions(Target(side, socket="/s"), path)
+
+    monkeypatch.setattr(compare, "replay", fake_replay)
+    monkeypatch.setattr(Target, "connect", connect)
+    plan = ComparePlan(tape, TARGETS, rounds=1, pause_ns=0, reset=reset)
+    if reset:
+        run_comparison(plan, tmp_path / "c", make_options, lambda text: None, Watcher)
+        assert log == ["a1.run", "b1.run"]
+        return
+    with pytest.raises(TargetError, match="cannot connect to b"):
+        run_comparison(plan, tmp_path / "c", make_options, lambda text: None, Watcher)
+    assert log == []
 
 
 @pytest.mark.parametrize("url", ["mysql://a@old", "sandbox:mariadb"])

@@ -95,6 +95,11 @@ def test_what_got_slower(tmp_path: Path) -> None:
     rows = [{"digest": D1, "verdict": "slower"}, {"digest": D2, "verdict": "same"}]
     file.write_text(json.dumps({"tape": {"path": "t", "events": len(EVENTS)}, "digests": rows}))
     assert kept(tmp_path, Selection(slower_in=file)) == [(1, n) for n in (1, 3, 4, 5, 6, 8)]
+    quick = tmp_path / "quick.json"
+    of = {"path": "quick.tape", "events": 3, "samples_of_events": len(EVENTS)}
+    quick.write_text(json.dumps({"tape": of, "digests": rows}))
+    (tmp_path / "quick").mkdir()
+    assert kept(tmp_path / "quick", Selection(slower_in=quick)) == [(1, n) for n in (1, 3, 4, 5, 6, 8)]
     both = tmp_path / "both"
     both.mkdir()
     run = runs_of(both, {(2, 3)})
