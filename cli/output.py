@@ -32,10 +32,10 @@ LOSSES = {
 
 def show_problems(tape: "Folder") -> None:
     """Print every problem of a tape as `file, line N: expected ..., found ...`; packets have a number in its place."""
-    from ..common.duck import open_database
+    from ..common.duck import small_database
 
     names = [str(entry["path"]) for entry in tape.info["files"]]
-    with open_database() as con:
+    with small_database() as con:
         rows = con.execute(
             f'SELECT file, line, "offset", kind, detail FROM {tape.source("problems")}'
             ' ORDER BY file, line, "offset" LIMIT ?',

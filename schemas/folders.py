@@ -10,11 +10,11 @@ from typing import Any
 
 import duckdb
 
-from ..common.duck import open_database, sql_files
+from ..common.duck import sql_files
 from ..common.errors import FolderError
 from ..common.files import refuse_unreadable_name
 from .json_shapes import check_shape, read_json
-from .parquet_check import check_parquet
+from .parquet_check import check_tables
 from .tables import FORMAT_VERSION, columns, declared
 
 TABLES = {
@@ -63,22 +63,19 @@ class Folder:
 
     def check(self) -> None:
         """Check all files by their footers. Raises FolderError with the file, and the column where it is one's."""
-        with open_database() as con:
-            for table in TABLES[self.kind]:
-                self._check_table(table, con)
-
-    def _check_table(self, table: str, con: duckdb.DuckDBPyConnection) -> None:
-        entries, files = self._listed(table), self.files(table)
-        if more := [file for file in self._there(table) if file not in files]:
-            raise FolderError(
-                f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
-                f" {self.kind}"
-            )
-        rows = check_parquet(self.kind, table, files, con)
-        for name, entry in (entries or {}).items():
-            self._compare(self.path / name, rows[self.path / name], entry)
-        if self.finished and not files and self._count(table):
-            raise FolderError(f"{self.path}: the files of table {table} are missing")
+        files = {table: self.files(table) for table in TABLES[self.kind]}
+        for table, of_table in files.items():
+            if more := [file for file in self._there(table) if file not in of_table]:
+                raise FolderError(
+                    f"{more[0]}: {self.kind}.json does not name it: remove it: it is a copy, or belongs to another"
+                    f" {self.kind}"
+                )
+        rows = check_tables(self.kind, files)
+        for table, of_table in files.items():
+            for name, entry in (self._listed(table) or {}).items():
+                self._compare(self.path / name, rows[self.path / name], entry)
+            if self.finished and not of_table and self._count(table):
+                raise FolderError(f"{self.path}: the files of table {table} are missing")
 
     def _compare(self, file: Path, rows: int, entry: dict[str, Any]) -> None:
         for what, number in (("bytes", file.stat().st_size), ("rows", rows)):

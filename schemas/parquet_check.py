@@ -4,14 +4,13 @@
 Only where a footer has no statistics of a column that needs them is that column read.
 """
 
-from collections.abc import Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from ..common.duck import duck_path, open_database, sql_text
+from ..common.duck import duck_path, small_database, sql_text
 from ..common.errors import FolderError
 from ..common.files import open_regular
 from .tables import Column, declared
@@ -23,24 +22,33 @@ WIDTHS = {"TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "BIGINT": 8}
 def check_parquet(
     kind: str, table: str, files: Sequence[Path], con: duckdb.DuckDBPyConnection | None = None
 ) -> dict[Path, int]:
+    """Return the rows of each file of one table, as `check_tables` does."""
+    return check_tables(kind, {table: files}, con)
+
+
+def check_tables(
+    kind: str, tables: Mapping[str, Sequence[Path]], con: duckdb.DuckDBPyConnection | None = None
+) -> dict[Path, int]:
     """Return the rows of each file. Raises FolderError with file and column for the first that is not what it must be.
 
-    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits. `con`: a database
-    to ask; None = one of its own.
+    A column must be there, have its type, have no NULL where the SQL says so, and keep to its limits. `tables`: the
+    files of each; all their footers are read at once. `con`: a database to ask; None = the one of this process.
     """
+    files = [file for each in tables.values() for file in each]
     if not files:
         return {}
     for file in files:
         _check_frame(file)
-    with nullcontext(con) if con is not None else open_database() as con:
-        names = {duck_path(file): file for file in files}
-        found = _footers(con, names)
+    con = con if con is not None else small_database()
+    found = _footers(con, {duck_path(file): file for file in files})
+    for table, of_table in tables.items():
+        names = {duck_path(file): file for file in of_table}
         for name, file in names.items():
             _check_columns(kind, table, file, found.types[name])
         for column in declared(kind, table):
             if column.not_null or column.limits is not None:
                 _check_values(con, column, names, found)
-    return {file: found.rows[name] for name, file in names.items()}
+    return {file: found.rows[duck_path(file)] for file in files}
 
 
 class _Footers:
@@ -121,6 +129,8 @@ def _check_columns(kind: str, table: str, file: Path, types: dict[str, str]) -> 
 def _check_values(con: duckdb.DuckDBPyConnection, column: Column, names: dict[str, Path], footers: _Footers) -> None:
     """Raise FolderError where a column has a NULL or a number that it cannot have."""
     for name, rows, nulls, least, most in footers.stats.get(column.name, []):
+        if name not in names:  # another table's column of that name
+            continue
         if nulls is None or (column.limits is not None and nulls != rows and (least is None or most is None)):
             nulls, least, most = _read_values(con, column, name, names[name])
         if column.not_null and nulls:

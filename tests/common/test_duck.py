@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.common.duck import load_sql, open_database, sql_text, write_parquet, write_table
+from querytape.common.duck import load_sql, open_database, small_database, sql_text, write_parquet, write_table
 
 
 def setting(con: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -94,3 +94,14 @@ def test_a_name_is_no_pattern(tmp_path: Path, name: str) -> None:
             (tmp_path / name).mkdir()
             write_parquet(con, f"SELECT {sql_text(name)} AS name", file)
         shutil.rmtree(tmp_path / "old")
+
+
+def test_the_small_database(tmp_path: Path) -> None:
+    """One for the process, also after a connection to it was closed; a file that was replaced is read anew."""
+    file = tmp_path / "a.parquet"
+    for rows in (3, 5):
+        with small_database() as con:
+            con.execute(f"COPY (FROM range({rows})) TO {sql_text(file)} (FORMAT parquet)")
+            assert con.execute(f"SELECT num_rows FROM parquet_file_metadata({sql_text(file)})").fetchall() == [(rows,)]
+            assert con.execute(f"SELECT count(*) FROM {sql_text(file)}").fetchall() == [(rows,)]
+    assert small_database() is not small_database()
