@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of analyses, one `.sql` file and one word each; and the database in which they run."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import duckdb
 
 from ..common.duck import load_sql, open_database, sql_text
+from ..common.temporary import TemporaryFolder
 from ..schemas import ddl
 
 # What a report shows: files of sql/report.
@@ -75,7 +75,7 @@ class AnalysisDatabase:
     """A DuckDB connection with bounded memory in which analyses run, each named by its path in `sql` without suffix."""
 
     con: duckdb.DuckDBPyConnection
-    folder: "tempfile.TemporaryDirectory[str]"
+    folder: TemporaryFolder
 
     def set_variable(self, name: str, value: Any, type_name: str) -> None:
         """Set an SQL variable of a type that it also has where the value is None."""
@@ -106,7 +106,7 @@ class AnalysisDatabase:
     def close(self) -> None:
         """Close the connection and remove what it spilled."""
         self.con.close()
-        self.folder.cleanup()
+        self.folder.remove()
 
 
 def _sql(name: str) -> str:
@@ -115,7 +115,7 @@ def _sql(name: str) -> str:
 
 def open_analysis(memory: str = "1500MB") -> AnalysisDatabase:
     """Open a database for analyses; tables live in a temporary file, so that large runs need no large memory."""
-    folder = tempfile.TemporaryDirectory(prefix="querytape-")
+    folder = TemporaryFolder()
     con = open_database(Path(folder.name) / "spill", memory, keep_order=False)
     con.execute(f"ATTACH {sql_text(Path(folder.name) / 'analysis.duckdb')} AS disk; USE disk")
     con.execute(ddl("actions"))

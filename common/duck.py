@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import re
-import tempfile
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +13,7 @@ import duckdb
 
 from .errors import InputError
 from .files import is_utf8, publish
+from .temporary import temporary_folder
 
 # DuckDB takes these in a file's name for a pattern; a backslash for the separator of another system.
 _PATTERN = re.compile(r"[*?\[\\]")
@@ -159,9 +159,10 @@ def write_rows(
     """
     names = [name for name, _ in columns]
     shape = ", ".join(f"{sql_text(name)}: {sql_text(type_)}" for name, type_ in columns)
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".json", prefix="querytape-") as file:
-        for row in rows:
-            file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
-        file.flush()
-        reader = f"read_json({sql_text(Path(file.name))}, format = 'newline_delimited', columns = {{{shape}}})"
+    with temporary_folder() as folder:
+        lines = Path(folder) / "rows.json"
+        with lines.open("w", encoding="utf-8") as file:
+            for row in rows:
+                file.write(json.dumps(dict(zip(names, row, strict=True))) + "\n")
+        reader = f"read_json({sql_text(lines)}, format = 'newline_delimited', columns = {{{shape}}})"
         return write_parquet(con, f"FROM {reader}", final)

@@ -109,8 +109,8 @@ def publish(final: Path) -> Iterator[Path]:
     """
     temporary = final.with_name(final.name + ".tmp")
     temporary.unlink(missing_ok=True)
-    os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
     try:
+        os.close(os.open(temporary, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600))
         yield temporary
         temporary.chmod(0o600)
         with temporary.open("rb") as handle:

@@ -15,6 +15,7 @@ from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RETRY_S = 0.02
+IMPORTING = "<frozen importlib."
 
 
 @contextmanager
@@ -35,6 +36,25 @@ def unwind_on_signals() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def held() -> Iterator[None]:
+    """Let a signal that has a handler here be heard at the block's end only: what it makes is known by then."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+    before = {number: handler for number in ENDING if callable(handler := signal.getsignal(number))}
+    try:
+        for number in before:
+            signal.signal(number, lambda number, frame: heard.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    for each in heard:
+        before[signal.Signals(each)](each, None)
+
+
 class Ending:
     """What a program heard: `asked` is whether a signal wants it to end."""
 
@@ -53,10 +73,7 @@ class Ending:
             sys.__unraisablehook__(unraisable)
         else:
             self.asked = False
-            heard = next(each for each in ENDING if callable(signal.getsignal(each)))
-            again = threading.Timer(RETRY_S, os.kill, [os.getpid(), heard])
-            again.daemon = True
-            again.start()
+            _again(next(each for each in ENDING if callable(signal.getsignal(each))))
 
 
 @contextmanager
@@ -69,6 +86,22 @@ def one_ending() -> Iterator[Ending]:
             yield ending
     finally:
         sys.unraisablehook = hook
+
+
+def _again(number: int) -> None:
+    """Send this process a signal in a moment."""
+    timer = threading.Timer(RETRY_S, os.kill, [os.getpid(), number])
+    timer.daemon = True
+    timer.start()
+
+
+def _loading(frame: FrameType | None) -> int:
+    """Return how many frames load modules: a library in C++ that is unwound there ends the process (abort)."""
+    found = 0
+    while frame is not None:
+        found += frame.f_code.co_filename.startswith(IMPORTING)
+        frame = frame.f_back
+    return found
 
 
 def let_go_of_terminal() -> None:
@@ -92,10 +125,15 @@ def _handled(
         yield
         return
 
+    loading = _loading(sys._getframe())  # a program may be run by an import of its own
+
     def handle(number: int, frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
             let_go_of_terminal()
-        act()
+        if _loading(frame) > loading:
+            _again(number)
+        else:
+            act()
 
     taken = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, handle) for number in taken}

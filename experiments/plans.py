@@ -7,7 +7,6 @@ folder is a contract (`schemas/plans.sql`) that reports read.
 
 import json
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -20,6 +19,7 @@ from typing import Any
 from ..common.duck import open_database, write_rows
 from ..common.errors import TargetError
 from ..common.files import file_entry, new_folder, write_json
+from ..common.temporary import temporary_folder
 from ..common.text import printable
 from ..replay.observe.explain import Explainer, Sample
 from ..replay.observe.plan_samples import explainable, plan_samples
@@ -85,7 +85,7 @@ def _asked_into(
     output: Path, tape: Folder, targets: Mapping[str, Target], options: PlanOptions, tell: Callable[[int, int], None]
 ) -> Folder:
     """Ask, and write the folder's files."""
-    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, open_database(Path(spill), MEMORY) as con:
+    with temporary_folder() as spill, open_database(Path(spill), MEMORY) as con:
         samples = plan_samples(con, tape, options.per_digest, options.digests)
         schemas = {side: tape_schemas(con, tape, target.db) for side, target in targets.items()}
         asked = _ask_all(targets, samples, schemas, options, tell)

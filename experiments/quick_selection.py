@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Chooses what quick mode asks: samples of the digests that only read, and counts all that it does not ask."""
 
-import tempfile
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ..common.duck import load_sql, open_database
+from ..common.temporary import temporary_folder
 from ..common.units import count
 from ..replay.observe.plan_samples import Place, sample_places
 from ..schemas import DANGER_SHIFT, Folder
@@ -94,7 +94,7 @@ class Questions:
 
 def choose(tape: Folder, stored: Collection[str]) -> Questions:
     """Return what of a tape is asked; `stored`: names of the functions that the servers store, in lower case."""
-    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, open_database(Path(spill), MEMORY) as con:
+    with temporary_folder() as spill, open_database(Path(spill), MEMORY) as con:
         return _choose(con, tape, stored)
 
 

@@ -4,7 +4,6 @@
 Joins two stages: the capture stage switches the log on, restores the settings and makes a tape of it at the end.
 """
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -22,6 +21,7 @@ from ..capture.server_log import (
     settle_recorded,
 )
 from ..common.errors import QuerytapeError
+from ..common.temporary import temporary_folder
 from ..servers.facts import gather
 from ..servers.target import Target
 
@@ -44,7 +44,7 @@ def target_slowlog(target: Target, run: Path, max_disk: int, say: Callable[[str]
     options = RecordOptions(duration_s=MAX_S, max_disk=max_disk, max_rate=MAX_RATE)
     with closing(target.connect()) as con:
         plan = plan_logging(target, gather(con), options)
-    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+    with temporary_folder() as work:
         results: list[Result] = []
         thread = threading.Thread(target=_record, args=(target, plan, options, Path(work), results), name="slow log")
         thread.start()

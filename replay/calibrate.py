@@ -8,7 +8,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from typing import Any
 
 from ..common.errors import QuerytapeError
 from ..common.files import write_json
+from ..common.temporary import temporary_folder
 from ..common.version import __version__
 from ..servers.facts import Facts
 from ..servers.target import Target
@@ -108,7 +108,7 @@ def calibrate(sessions: tuple[int, ...], tell: Callable[[CalibrationLevel], None
     """Measure this machine with each of `sessions`; keep and return the result. `tell` gets each level."""
     levels: list[CalibrationLevel] = []
     measure()  # raises the limit of open files
-    with tempfile.TemporaryDirectory(prefix="querytape-") as folder, null_server() as port:
+    with temporary_folder() as folder, null_server() as port:
         for n in sessions:
             levels.append(run_level(Path(folder), port, n, min(200_000, 40_000 * n), Pace("none")))
             tell(levels[-1])

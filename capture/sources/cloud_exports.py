@@ -5,7 +5,6 @@ Made after the clouds' documentation; no export of a real instance has been read
 """
 
 import re
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ import duckdb
 
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault
+from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import Pipe, plain_file, unpack
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
 from ...native.bindings.reader import Reader
@@ -145,7 +145,7 @@ def open_export(name: str, names: Sequence[str], timezone_ns: int | None) -> Rea
     if preset.parser is None:
         return open_json(names, preset.values, preset.where)
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-")))
+        folder = Path(stack.enter_context(temporary_folder()))
         log = folder / f"{name}.log"
         try:
             write_texts(names, log, folder)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source: CSV with a header, and a mapping from its columns to those of events."""
 
-import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +9,7 @@ import duckdb
 
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault
+from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import plain_file, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
@@ -66,7 +66,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         if field in quoted:
             values[name] = f"TRY_CAST({quoted[field]} AS DOUBLE) * {unit(settings, 'duration_unit')}"
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-")))
+        folder = Path(stack.enter_context(temporary_folder()))
         source, longest = csv_table(names, folder)
         check_columns(source, columns.values())
         rows = f"(SELECT *, row_number() OVER () + 1 AS place FROM {source})"

@@ -2,7 +2,6 @@
 """Read lines of JSON or CSV with DuckDB, and give the native reader of rows the columns that it takes."""
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +11,7 @@ import duckdb
 
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault
+from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import Pipe, plain_file, unpack
 from ...native.bindings.parsers import Lines, open_rows
 from ...native.bindings.reader import Reader
@@ -90,7 +90,7 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
             return open_query(json_rows(keys), {**values, **passed}, own.pop_all(), longest, lines=lines.stream)
 
     with ExitStack() as stack:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-")))
+        folder = Path(stack.enter_context(temporary_folder()))
         try:
             plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
             try:
@@ -115,7 +115,7 @@ def open_query(
     listed = ", ".join(f'CAST({values.get(name, "NULL")} AS {type_}) AS "{name}"' for name, type_ in COLUMNS.items())
     memory = max(MIN_MEMORY, MEMORY_PER_ROW * longest) >> 20
     with resources or ExitStack() as stack:
-        spill = stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-"))
+        spill = stack.enter_context(temporary_folder())
         con = stack.enter_context(open_database(Path(spill), f"{memory}MiB", large_arrow=True))
         try:
             for name, stream in tables.items():

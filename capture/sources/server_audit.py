@@ -4,12 +4,12 @@
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ...common.errors import InputError
+from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import heads, plain_file
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader
@@ -34,14 +34,15 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         raise InputError("Aurora's audit logs cannot be followed: their rows are in no order, and sorted as a whole")
     if len(aurora) < len(looked_at):
         raise InputError("audit logs of Aurora and others cannot be mixed on one tape")
-    with tempfile.TemporaryDirectory(prefix="querytape-") as folder, tempfile.NamedTemporaryFile() as ordered:
+    with temporary_folder() as folder:
         plain = [plain_file(name, Path(folder)) for name in names]
+        ordered = Path(folder) / "ordered"
         # A row is one line and begins with its time. GNU sort uses files where memory is short.
-        command = ["sort", "--stable", "--field-separator=,", "--key=1,1n", f"--output={ordered.name}", "--", *plain]
+        command = ["sort", "--stable", "--field-separator=,", "--key=1,1n", f"--output={ordered}", "--", *plain]
         done = subprocess.run(command, env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True)
         if done.returncode:
             raise InputError(f"the rows cannot be sorted by time: {done.stderr.strip()}")
-        return open_server_audit([Path(ordered.name)], settings.timezone_ns, limit)
+        return open_server_audit([ordered], settings.timezone_ns, limit)
 
 
 def cut_statements(description: Mapping[str, Any]) -> list[TapeWarning]:

@@ -2,7 +2,6 @@
 """`querytape capture server`: switches on a server's own log for a while, and captures it."""
 
 import sys
-import tempfile
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from ...capture.server_log import (
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
+from ...common.temporary import temporary_folder
 from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
@@ -179,7 +179,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     """Record, make the tape, and see that the server is as before; return the exit code."""
     server, open_sessions = describe_with_sessions(target)
     output: Path = options["output"]
-    with unwind_on_signals(), tempfile.TemporaryDirectory(prefix="querytape-") as work:
+    with unwind_on_signals(), temporary_folder() as work:
         recorded = record_log(target, plan, limits, Path(work))
         click.echo(f"capture server: {recorded.ended}", err=True)
         seen: frozenset[int] = frozenset()

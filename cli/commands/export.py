@@ -3,13 +3,13 @@
 
 import os
 import sys
-import tempfile
 from pathlib import Path
 
 import click
 
 from ...capture.tools.export import FORMATS, export
 from ...common.files import publish, refuse_existing
+from ...common.temporary import temporary_folder
 from ..output import readable_tape
 
 
@@ -38,7 +38,7 @@ def export_command(tape: Path, format_: str, output: Path | None) -> int:
     pt-query-digest, pt-upgrade, mysqldumpslow and querytape read the slow log; sql has the statements alone.
     """
     tape = readable_tape(tape)
-    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+    with temporary_folder() as work:
         if output is None:
             try:
                 export(tape, format_, sys.stdout.buffer, Path(work))

@@ -2,7 +2,6 @@
 """`querytape plans`."""
 
 import sys
-import tempfile
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ import click
 from ...analyze import build_plans, plans_json, plans_markdown, plans_page, show_plans
 from ...common.errors import InputError
 from ...common.files import refuse_existing
+from ...common.temporary import temporary_folder
 from ...experiments.plans import PlanOptions, ask_plans
 from ...replay import Target
 from ..output import complete_tape, console
@@ -80,7 +80,7 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
     if output is not None:
         refuse_existing(output)
     with ExitStack() as stack:
-        folder = output or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="querytape-"))) / "plans"
+        folder = output or Path(stack.enter_context(temporary_folder())) / "plans"
         renamed = dict(options["map_db"])
         chosen = PlanOptions(
             per_digest=options["per_digest"],

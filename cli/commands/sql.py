@@ -4,7 +4,6 @@
 import csv
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ import duckdb
 from ...capture.literals import define_texts
 from ...common.duck import open_database, plain_reason, sql_text
 from ...common.errors import FolderError, InputError
+from ...common.temporary import temporary_folder
 from ...schemas import open_folder
 
 PROMPT = "querytape> "
@@ -61,7 +61,7 @@ def sql_command(folder: Path, commands: tuple[str, ...], shape: str) -> None:
     `failed` has a run's events that failed, with errors and texts. All are read-only. Without -c, a shell reads
     statements that end with a semicolon; Ctrl-D ends it.
     """
-    with tempfile.TemporaryDirectory(prefix="querytape-") as spill, attach(folder, Path(spill)) as con:
+    with temporary_folder() as spill, attach(folder, Path(spill)) as con:
         statements = list(commands) or (None if sys.stdin.isatty() else [sys.stdin.read()])
         if statements is None:
             shell(con, shape)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape tape ...`: what is done to tapes."""
 
-import tempfile
 from pathlib import Path
 
 import click
@@ -10,6 +9,7 @@ from ...capture.tools.derive import derive
 from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
+from ...common.temporary import temporary_folder
 from ...schemas import EventFilter, open_folder
 from ..output import readable_tape, say_tape
 from ..param_types import Duration, Moment
@@ -180,7 +180,7 @@ def verify_command(tape: Path, saved: Path | None) -> int:
 
     Prints each damage and what can still be read. The exit code is 1 if there is any and --salvage is not given.
     """
-    with tempfile.TemporaryDirectory(prefix="querytape-") as work:
+    with temporary_folder() as work:
         damages = list(verify(tape, Path(work)))
     for damage in damages:
         click.echo(f"{tape}: {damage.what}\n  {damage.saved}")

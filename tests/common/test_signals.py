@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Signals ask for an end; the handlers of before come back."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from querytape.common.signals import ENDING, one_ending, stop_on_signals, unwind_on_signals
+from querytape.common.signals import ENDING, held, one_ending, stop_on_signals, unwind_on_signals
 
 from tests.helpers.processes import default_signals, start
 
@@ -138,3 +141,35 @@ def test_a_terminal_that_goes_away(tmp_path: Path) -> None:
     os.close(ours)
     process.send_signal(signal.SIGHUP)
     assert process.wait(60) == 130
+
+
+@pytest.mark.parametrize("guard", [one_ending, unwind_on_signals])
+def test_no_module_is_broken_off(guard: Callable[[], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that comes while a module is loaded unwinds what follows, never the loading: C++ would abort."""
+    text = "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\nsum(range(1000))\nwhole = True\n"
+    (tmp_path / "broken_off.py").write_text(text)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def load() -> None:
+        importlib.import_module("broken_off")
+        time.sleep(5)
+
+    with default_signals(*ENDING), pytest.raises(KeyboardInterrupt), guard():
+        load()
+    assert sys.modules.pop("broken_off").whole
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_held(number: signal.Signals) -> None:
+    """What the block makes is known before the signal is heard."""
+    done = []
+
+    def make() -> None:
+        with held():
+            os.kill(os.getpid(), number)
+            done.append("made")
+        done.append("went on")
+
+    with default_signals(*ENDING), pytest.raises(KeyboardInterrupt), unwind_on_signals():
+        make()
+    assert done == ["made"]

@@ -25,7 +25,7 @@ GIVE_UP_S = 90
 STOPPED = 130
 # A signal that came while Python itself was starting, before the program's first line.
 BEFORE_US = re.compile(
-    r"<frozen site>|Python runtime state: core initialized|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
+    r"<frozen site>|Python runtime state: core initialized|in _get_module_details\nKeyboardInterrupt|__main__\.py\", line [1-8],|/__init__\.py\", line \d+, in <module>\n.*\n*.*KeyboardInterrupt"
 )
 ANY = 1 << 60  # events that nobody counted
 OUTPUT = "new"  # every command of a victim writes here

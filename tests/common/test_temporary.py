@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Temporary folders, and files that are published, are gone after a signal at any line of what makes them."""
+
+import gc
+import os
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+from querytape.common.files import publish
+from querytape.common.signals import one_ending
+from querytape.common.temporary import temporary_folder
+
+from tests.helpers.processes import default_signals
+
+MOST_LINES = 2000
+
+
+def interrupted_at(line: int, act: Callable[[], None]) -> bool:
+    """Run `act` and interrupt it at its n-th line; tell whether it came so far."""
+    seen = 0
+
+    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal seen
+        if "signals.py" in frame.f_code.co_filename or frame.f_code.co_name == "handle":
+            return None
+        seen += event == "line"
+        if event == "line" and seen == line:
+            sys.settrace(None)
+            os.kill(os.getpid(), signal.SIGINT)
+        return trace
+
+    with default_signals(signal.SIGINT), one_ending():
+        sys.settrace(trace)
+        try:
+            act()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+    return seen >= line
+
+
+def use() -> None:
+    """Make a folder, put something in, let it go."""
+    with temporary_folder() as name:
+        (Path(name) / "x").write_text("x")
+
+
+def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever the signal comes: neither folder nor what Python tries the place with is left."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    for line in range(1, MOST_LINES):
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        monkeypatch.setattr(tempfile, "_once_lock", threading.Lock())
+        came = interrupted_at(line, use)
+        if any(tmp_path.iterdir()):
+            gc.collect()  # a program that ends does the same
+        assert list(tmp_path.iterdir()) == [], line
+        if not came:
+            break
+    assert 10 < line < MOST_LINES - 1
+
+
+def test_no_half_file_is_left(tmp_path: Path) -> None:
+    """A file that is published is there or not, and nothing beside it."""
+    final = tmp_path / "x.json"
+
+    def write() -> None:
+        with publish(final) as temporary:
+            temporary.write_text("whole")
+
+    for line in range(1, MOST_LINES):
+        final.unlink(missing_ok=True)
+        came = interrupted_at(line, write)
+        gc.collect()
+        assert [path.read_text() for path in tmp_path.iterdir()] in ([], ["whole"]), line
+        if not came:
+            break
+    assert 10 < line < MOST_LINES - 1
