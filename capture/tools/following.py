@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from ...common.duck import sql_text, write_parquet
 from ...common.errors import InputError
 from ...common.files import hold, is_held, make_private, remove_folder, write_json
@@ -26,12 +28,11 @@ from ..publishing import dropped_warnings
 from ..source import PART_EVERY_NS, TapeWarning
 from ..storage import open_storage
 from ..tape_writer import new_tape
+from .older_logins import OlderLogins
 from .snapshot import ROOM, published, take
 
 POLL_S = 0.2
 PARTS_AT_ONCE = 200  # what a small tape has at most, behind the first
-# Parts whose logins a small tape has: those of sessions that began earlier and sent nothing until now are not known.
-LOGINS_OF_PARTS = 200
 LOGIN = (
     'session, thread_id, "user", host, db, port, client_flags, charset, attributes, open_at_start, open_at_end,'
     " encrypted"
@@ -63,6 +64,7 @@ class Following:
         self._given: list[dict[str, Any]] = []
         self._small = 0
         self._made = False
+        self._logins = OlderLogins(self.path / "facts", self.path / ROOM / "logins.parquet")
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
 
     @property
@@ -100,11 +102,11 @@ class Following:
         make_private(folder.parent)
         self._small += 1
         new_tape(folder)
-        self._link(folder, parts)
         info = {**self._info, "parts": parts, "finished": False}
         info.pop("published", None)
         write_json(folder / "tape.json", info)
         with open_storage(folder, largest=int(info.get("largest_event") or 0)) as con:
+            self._link(con, folder, parts)
             finish(con, folder, info, self._warnings() if first else [])
         return open_folder("tape", folder)
 
@@ -186,6 +188,8 @@ class Following:
 
     def _take_new(self, info: dict[str, Any]) -> None:
         new = [part for part in info["parts"] if Path(part["file"]).name > self._last]
+        if not self._last and new:
+            self._take_logins_before(Path(new[0]["file"]).name)
         taken = []
         for part in new:
             try:
@@ -208,6 +212,12 @@ class Following:
             self._last = max([self._last, *(Path(part["file"]).name for part in new)])
             self._write()
 
+    def _take_logins_before(self, name: str) -> None:
+        """Take the logins of parts that --keep has dropped: their sessions may go on."""
+        for file in sorted((self._folder / "facts").glob("part-*.parquet")):
+            if file.name < name:
+                take(file, self.path / "facts" / file.name)
+
     def _take_rest(self, info: dict[str, Any]) -> None:
         """Take what a finished tape has in tables: logins and problems of its last parts."""
         (sessions, problems) = (self._folder / f"{table}.parquet" for table in ("sessions", "problems"))
@@ -225,14 +235,11 @@ class Following:
         dropped = (info.get("dropped") or {}).get("events", 0)
         return int(sum(part["rows"] for part in info["parts"]) + dropped)
 
-    def _link(self, folder: Path, parts: list[dict[str, Any]]) -> None:
-        """Link parts into a small tape, and the logins of these and of the parts before."""
+    def _link(self, con: duckdb.DuckDBPyConnection, folder: Path, parts: list[dict[str, Any]]) -> None:
+        """Link parts into a small tape, and the logins of its sessions."""
         for part in parts:
             take(self.path / part["file"], folder / part["file"])
-        last = Path(parts[-1]["file"]).name
-        told = [file for file in sorted((self.path / "facts").glob("part-*.parquet")) if file.name <= last]
-        for file in told[-max(LOGINS_OF_PARTS, len(parts)) :]:
-            take(file, folder / "facts" / file.name)
+        self._logins.give(con, folder, [folder / part["file"] for part in parts])
 
     def _write(self) -> None:
         """Write the own tape's JSON: a kill leaves a tape that can be completed."""

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
 from querytape.capture.source import Endless
 from querytape.capture.tools.following import Following, follow
@@ -83,3 +84,22 @@ def test_a_capture_that_published_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="published nothing"), follow(tape, tmp_path / "own.tape"):
         pass
     assert not (tmp_path / "own.tape").exists()
+
+
+def test_logins_of_parts_that_were_dropped_before(tmp_path: Path) -> None:
+    """What sessions told in parts that --keep had dropped when the reader began is taken: they may go on."""
+    tape, own = tmp_path / "t.tape", tmp_path / "own.tape"
+    first, second = pieces(30)
+    capture = Capture(tmp_path / "slow.log", tape, Endless(part_every_ns=1_000_000))
+    capture.write(first + second[:190])
+    capture.wait_for(30)
+    old = tape / "facts" / "part--dropped.parquet"
+    with duckdb.connect() as con:
+        con.execute(f"COPY (SELECT 1 AS session, 33 AS port) TO '{old}' (FORMAT parquet)")
+    with follow(tape, own) as following:
+        piece = next_piece(following)
+        with duckdb.connect() as con:
+            found = con.execute(f"SELECT port FROM '{piece.path}/sessions.parquet' WHERE session = 1").fetchall()
+        assert found == [(33,)]
+        old.unlink()
+        capture.end()
