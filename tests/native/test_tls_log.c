@@ -79,6 +79,52 @@ static void waiting_is_bounded(void)
     unlink(path);
 }
 
+/* A connection waits from its first record until its secrets come, or until it is given up; what waited is then told at
+ * a look. */
+static void who_waits(void)
+{
+    char path[] = "/tmp/qt-test-keys-XXXXXX", text[4000];
+    struct side sides[2];
+    close(mkstemp(path));
+    struct qt_tls_log *log = qt_tls_log_new();
+    CHECK_INT(qt_tls_log_open(log, path, 1, NULL), QT_OK);
+    struct qt_tls *t = begin(log, sides);
+    CHECK_INT(qt_tls_waits(t), 0);
+    say(t, sides, 0, "early");
+    CHECK_INT(qt_tls_waits(t), 1);
+    CHECK_INT(qt_tls_look(t), QT_OK);
+    CHECK_INT(qt_tls_waits(t), 1);
+    CHECK_INT(told.records, 0);
+    put(path, KEY_LOG, O_APPEND);
+    for (int i = 0; i < 100 && told.records == 0; i++) {
+        usleep(30000);
+        CHECK_INT(qt_tls_look(t), QT_OK);
+    }
+    CHECK_INT(told.records, 1);
+    CHECK_INT(qt_tls_waits(t), 0);
+    say(t, sides, 1, "late");
+    CHECK_INT(told.records, 2);
+    CHECK_INT(qt_tls_waits(t), 0);
+    qt_tls_free(t);
+    qt_tls_log_free(log);
+
+    put(path, "", O_TRUNC);
+    log = qt_tls_log_new();
+    CHECK_INT(qt_tls_log_open(log, path, 1, NULL), QT_OK);
+    t = begin(log, sides);
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = '\0';
+    for (int i = 0; i < 400; i++) {
+        say(t, sides, 0, text);
+        CHECK_INT(qt_tls_waits(t), qt_tls_end_of(t) == QT_TLS_GOES_ON);
+    }
+    CHECK_INT(qt_tls_waits(t), 0);
+    CHECK_INT(told.records, 0);
+    qt_tls_free(t);
+    qt_tls_log_free(log);
+    unlink(path);
+}
+
 static void hostile_key_logs(void)
 {
     static char huge[100000];
@@ -132,6 +178,7 @@ int main(void)
 {
     RUN(secrets_that_come_late);
     RUN(waiting_is_bounded);
+    RUN(who_waits);
     RUN(hostile_key_logs);
     RUN(the_oldest_are_forgotten);
     return 0;
