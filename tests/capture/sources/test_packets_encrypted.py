@@ -134,3 +134,32 @@ def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_p
             assert all(text in rest for text in (event["statement"] for event in found) if text is not None)  # in order
             behind = len(found) - len(whole)
             assert segments is not ways[2] or [event["statement"] for event in found] == texts[: behind or None]
+
+
+def test_what_is_said_of_each_connection(certificate: dict[str, str], tmp_path: Path) -> None:
+    """How many were read and how many not, by each reason, and what the key log held."""
+    keys, names = tmp_path / "keys", ("not_supported", "handshake_lost", "without_login", "renegotiated")
+    path = write_pcap(tmp_path / "a.pcap", [encrypted(CAPS["new"], certificate, keys, "1.3")])
+    wrong = b"".join(line[:-4] + b"0000\n" for line in keys.read_bytes().splitlines() if not line.startswith(b"#"))
+    (tmp_path / "wrong").write_bytes(wrong + b"no line of a key log\n")
+    (tmp_path / "none").write_bytes(b"# nothing\n")
+    none = {
+        "decrypted": 0,
+        "decrypted_in_part": 0,
+        "decrypted_to_new_keys": 0,
+        "tls_without_keys": 0,
+        "tls_wrong_keys": 0,
+        "keylog_forgotten": 0,
+        "keylog_connections": 0,
+        "keylog_bad_lines": 0,
+        "encrypted": 0,
+    } | {f"tls_{name}": 0 for name in names}
+    for file, told_of in (
+        (keys, {"decrypted": 1, "keylog_connections": 1}),
+        (tmp_path / "wrong", {"encrypted": 1, "tls_wrong_keys": 1, "keylog_connections": 1, "keylog_bad_lines": 1}),
+        (tmp_path / "none", {"encrypted": 1, "tls_without_keys": 1}),
+    ):
+        said = read(path, file).description
+        found = {key: said[key] for key in said if key.startswith(("tls_", "keylog_", "decrypted", "encrypted"))}
+        assert found == none | told_of, file
+        assert said["keylog"] == str(file)

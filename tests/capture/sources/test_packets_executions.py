@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Executions of prepared statements of a connection whose login was not seen: the flag decides how they are read."""
+
+import random
+import struct
+from pathlib import Path
+
+import pytest
+
+from tests.capture.sources.test_packets_protocol import prepare_ok
+from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, lenenc, ok, packet, write_pcap
+from tests.helpers.reading import events
+
+TEXT = b"\xfd\0"
+
+
+def body(values: list[bytes | None], types: bool, counted: bool) -> bytes:
+    """Return an EXECUTE of texts; `counted`: with their number and names, as clients with attributes write it."""
+    count = len(values)
+    nulls = sum(1 << n for n, value in enumerate(values) if value is None).to_bytes((count + 7) // 8, "little")
+    out = struct.pack("<IBI", 1, 8 if counted else 0, 1) + (bytes([count]) if counted else b"") + nulls + bytes([types])
+    if types:
+        out += (TEXT + (b"\0" if counted else b"")) * count
+    return out + b"".join(lenenc(value) for value in values if value is not None)
+
+
+@pytest.mark.parametrize("counted", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_what_fits_both_ways(seed: int, counted: bool, tmp_path: Path) -> None:
+    """Texts whose bytes would be another execution's in the other form, too, and such as a client may send."""
+    chance = random.Random(seed)
+    executions: list[list[bytes | None]] = [[b"a", b"b"], [b"\1a\0", None], [b"\2ab\1c", None], [b"", b"\0\0"]]
+    for _ in range(40):
+        executions.append(
+            [chance.choice([None, bytes(chance.choices(range(5), k=chance.randrange(6)))]) for _ in range(2)]
+        )
+    dialogue = Dialogue().logged_in()
+    before = len(dialogue.segments)
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
+    for number, values in enumerate(executions):
+        sent = packet(0, b"\x17" + body(values, number == 0, counted))
+        dialogue.say(CLIENT, sent).say(SERVER, ok(1))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [(dialogue, s) for s in dialogue.segments[before:]]))
+    assert problems == ["joined_midway"]
+    assert [event["params"] for event in found if event["command"] == "execute"] == [
+        b"E\2\0" + struct.pack("<I", 1)
+        + bytes([sum(1 << n for n, value in enumerate(values) if value is None), 1]) + TEXT * 2
+        + b"".join(lenenc(value) for value in values if value is not None)
+        for values in executions
+    ]  # fmt: skip
