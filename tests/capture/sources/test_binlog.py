@@ -69,6 +69,23 @@ def test_statements_their_sessions_and_what_is_set_before(tmp_path: Path) -> Non
     assert {row[5] for row in found} == {10**9}
 
 
+@pytest.mark.parametrize("gtid", [False, True])
+def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) -> None:
+    """Any number that a server gives, 0 of its own threads among them; what names none goes on with the one before."""
+    threads = [7, 0, 1, 0, 2**32 - 1, 10, 9, 0]
+    parts: list[str] = []
+    for number, thread in enumerate(threads):
+        parts += [event("GTID", f"SET @@SESSION.GTID_NEXT= 'x:{number}'{END}")] * gtid
+        parts += [
+            query("BEGIN", thread),
+            query(f"INSERT INTO t VALUES ({number})", thread),
+            event("Xid = 1", f"COMMIT{END}"),
+        ]
+    found, problems, _ = read(written(tmp_path, *parts))
+    assert problems == []
+    assert [row[0] for row in found] == [thread for thread in threads for _ in range(3)]
+
+
 def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
     """MySQL's Rows_query and MariaDB's Annotate_rows are the statement; rows without one are counted, and said."""
     rows = event(
