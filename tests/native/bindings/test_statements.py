@@ -173,3 +173,12 @@ def test_placeholders() -> None:
 def test_what_is_no_digest_is_given_by_no_reading(digest: str) -> None:
     """As a damaged tape may have it."""
     assert Normalizer().mode_of(digest, b"SELECT 'a' FROM t") == Mode()
+
+
+@pytest.mark.parametrize("length", range(1, 22))
+def test_sql_mode_as_a_number(length: int) -> None:
+    """Each bit is one way to read, however many zeros stand before it; more digits than 18 tell nothing."""
+    for number, reading in ((0, 0), (4, 2), (1 << 20, 1), (1 << 20 | 4, 3), (8, 0)):
+        digits = str(number).rjust(length, "0").encode()
+        behind = Normalizer().follow(Mode(3, 1, 7), b"SET sql_mode = " + digits)
+        assert behind == (Mode(reading, 1, 7) if len(digits) <= 18 else Mode(3, 1, 4)), digits
