@@ -207,7 +207,8 @@ static void rest(struct qt_session *s)
         return;
     for (; silent < allowed_silence_ns(e); silent += look) {
         look = allowed_silence_ns(e) / 4;
-        if (qt_comes_within(s, look < LONGEST_LOOK_NS ? look : LONGEST_LOOK_NS))
+        look = look < LONGEST_LOOK_NS ? look : LONGEST_LOOK_NS;
+        if (qt_comes_within(s, look))
             return;
     }
     close_backends(s);

@@ -145,6 +145,24 @@ def test_sessions_come_while_it_runs() -> None:
         assert stats.sessions_rested >= 5  # those without events as well, where they have the time
 
 
+def test_a_silence_lasts_as_long_as_was_asked_for() -> None:
+    """Following: where the target has room, sessions stay connected for all of it, not for the few looks it takes."""
+    plan = connect()
+    with (
+        NullServer() as server,
+        Engine(
+            EngineOptions(user="u", host="127.0.0.1", port=server.port, follows=True, rest_ns=3_600_000_000_000)
+        ) as engine,
+    ):
+        engine.sessions(plan.sql(SESSIONS))
+        engine.start()
+        engine.feed(plan.sql(EVENTS))
+        while engine.stats().executed < 15:
+            time.sleep(0.02)
+        time.sleep(3.5)  # several looks
+        assert engine.stats().sessions_rested == 0
+
+
 def test_silent_sessions_make_room() -> None:
     """Following: with more open than the target has room for, a short silence is enough; without, it is not."""
     plan = connect()
