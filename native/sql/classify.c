@@ -262,8 +262,10 @@ static void string(struct qt_classifier *c, const struct qt_token *t)
         c->secret = c->cipher_depth > 0 || qt_secret_in_string(c, t);
 }
 
-static void operator(struct qt_classifier *c, const struct qt_token *t)
+static void operator(struct qt_classifier *c, const struct qt_token *t, size_t name_len)
 {
+    if (name_len > 0 && *t->p == '=')
+        qt_secret_option(c, c->word, name_len);
     if (c->left && (*t->p == '=' || *t->p == ':'))
         qt_assigned(c);
     /* PASSWORD = '...' and COMMENT = '...' are PASSWORD '...' and COMMENT '...' */
@@ -286,6 +288,8 @@ static void call_named(struct qt_classifier *c, const char *name, size_t len)
         c->seen |= QT_SEEN_ACTS_ON_REPLICATION;
     else if (danger != QT_DANGER_NONE)
         c->seen |= QT_SEEN_ACTS_ON_INSTANCE;
+    if (c->cipher_depth == 0 && qt_secret_function(name, len))
+        c->cipher_depth = c->depth + 1;
 }
 
 static void open_parenthesis(struct qt_classifier *c, size_t name_len)
@@ -365,7 +369,7 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         c->flags |= QT_F_PLACEHOLDER;
         break;
     case QT_T_OPERATOR:
-        operator(c, t);
+        operator(c, t, name_len);
         c->odd |= c->n_words == 0;
         return;
     case QT_T_STRING:

@@ -5,8 +5,9 @@
 
 #include <string.h>
 
-static const char *const WORDS[] = {"passw",  "pwd",         "secret",     "token",     "credential", "api_key",
-                                    "apikey", "private_key", "access_key", "crypt_key", NULL};
+static const char *const WORDS[] = {"passw",     "private_key", "pwd",     "secret", "passphrase",
+                                    "token",     "credential",  "api_key", "apikey", "access_key",
+                                    "crypt_key", "aes_key",     NULL};
 
 /* Behind the next `word` (lower case) in whatever case, or NULL. */
 static const char *behind(const char *p, const char *end, const char *word)
@@ -126,4 +127,38 @@ int qt_secret_in_nonsense(const char *sql, size_t len)
         if (behind(sql, sql + len, WORDS[i]) != NULL)
             return 1;
     return behind(sql, sql + len, "identified") != NULL;
+}
+
+/* Functions and procedures that take a password or a private key; a `*` stands for any end. */
+static const char *const CALLS[] = {"validate_password_strength",
+                                    "keyring_key_store",
+                                    "create_asymmetric_pub_key",
+                                    "asymmetric_*",
+                                    "rds_set_external_*",
+                                    "rds_import_binlog_ssl_material",
+                                    "az_replication_change_*",
+                                    "setupexternalsource*",
+                                    NULL};
+
+int qt_secret_function(const char *name, size_t len)
+{
+    for (size_t i = 0; CALLS[i] != NULL; i++) {
+        size_t n = 0;
+        while (n < len && CALLS[i][n] == qt_lower(name[n]))
+            n++;
+        if (CALLS[i][n] == '*' || (n == len && CALLS[i][n] == '\0'))
+            return 1;
+    }
+    return 0;
+}
+
+void qt_secret_option(struct qt_classifier *c, const char *name, size_t len)
+{
+    int defines = c->words[0] == QT_K_create || c->words[0] == QT_K_alter;
+    if (!defines || c->depth != c->base || (c->verb != QT_K_NONE && c->verb != QT_K_table))
+        return;
+    struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len < 128 ? len : 128};
+    for (size_t i = 0; WORDS[i] != NULL; i++)
+        c->secret |= holds(&t, WORDS[i]);
+    c->secret |= holds_auth(&t);
 }

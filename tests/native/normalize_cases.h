@@ -386,6 +386,18 @@
     Z("set private_key", "SET @private_key = 'hunter2'") \
     Z("set access_key", "SET @access_key = 'hunter2'") \
     Z("set crypt_key", "SET @crypt_key = 'hunter2'") \
+    Z("set passphrase", "SET @passphrase = 'hunter2'") \
+    Z("set aes_key", "SET @aes_key := 'hunter2'") \
+    Z("an option of a table", "CREATE TABLE t (a INT) ENGINE=SPIDER REMOTE_PASSWORD='hunter2'") \
+    Z("an option of a changed table", "ALTER TABLE t s3_secret_key = 'hunter2'") \
+    Z("strength of a password", "SELECT VALIDATE_PASSWORD_STRENGTH('hunter2')") \
+    Z("a key for the keyring", "SELECT keyring_key_store('k', 'AES', 'hunter2')") \
+    Z("a private key", "SELECT ASYMMETRIC_SIGN('RSA', d, 'hunter2', 'SHA256')") \
+    Z("a public key of a private one", "SELECT create_asymmetric_pub_key('RSA', 'hunter2')") \
+    Z("a source of RDS", "CALL mysql.rds_set_external_master('h', 3306, 'u', 'hunter2', 'f', 1, 0)") \
+    Z("a source of RDS by GTID", "CALL mysql.rds_set_external_source_with_auto_position('h', 1, 'u', 'hunter2', 0)") \
+    Z("keys of RDS", "CALL mysql.rds_import_binlog_ssl_material('hunter2')") \
+    Z("a source of Azure", "CALL mysql.az_replication_change_master('h', 'u', 'hunter2', 1, 'f', 4, '')") \
     Z("set passw", "SET @passwd = 'hunter2'") \
     Z("set auth", "SET @authorization = 'hunter2'") \
     Z("no backslash escapes, double quotes", "CREATE USER u IDENTIFIED BY \"a\\\", v IDENTIFIED BY \"hunter2\"") \
