@@ -7,7 +7,7 @@ from typing import Any
 
 from ...common.units import count, plural
 from ..model import Finding, Report, Severity
-from ..verdicts.verdict import ERRORS
+from ..verdicts.verdict import CANNOT_TELL, ERRORS
 from .errors import ON_BOTH, by_digest
 from .reasons import reason_words
 
@@ -39,7 +39,46 @@ def missing_sentences(report: Report) -> list[str]:
     failed = _failed(report)
     if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
         sentences.append(_unknown_text(report))
+    if report.compares:
+        sentences += [*_to_one_side(report), *_failed_in_a(report)]
     return sentences
+
+
+def _to_one_side(report: Report) -> Iterator[str]:
+    """Yield what one side was not to be sent and the other was, where that is more than MAX_MISSING."""
+    executed = {letter: _events_of(report, letter, "executed").total() for letter in report.sides}
+    excluded = {letter: _events_of(report, letter, "filtered", "skipped") for letter in report.sides}
+    for letter, other in (("a", "b"), ("b", "a")):
+        alone = excluded[other] - excluded[letter]  # what is excluded of the other side alone, by reason
+        left = min(alone.total(), executed[letter] - executed[other])
+        if left > MAX_MISSING * executed[letter]:
+            reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in alone.most_common(REASONS_SHOWN))
+            share = _percent(left / executed[letter])
+            yield f"{share} of what was sent to {letter.upper()} was not to be sent to {other.upper()} ({reasons})"
+
+
+def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
+    """Return how many events of a side have such a status, by their reason; without what should have been sent."""
+    return Counter(
+        {
+            row["reason"] or row["status"]: row["events"]
+            for row in report.answers["accounting"]
+            if row["run"] == letter and row["status"] in statuses and row["reason"] not in LOST_REASONS
+        }
+    )
+
+
+def _failed_in_a(report: Report) -> Iterator[str]:
+    """Yield what failed in A alone of digests whose times can't be compared, where that is more than MAX_MISSING."""
+    untold = {entry["digest"] for entry in report.digests if entry["verdict"] == CANNOT_TELL}
+    rows = [row for row in report.answers["errors"] if row["what"] == "gone" and row["digest"] in untold]
+    sent, failed = _failed(report)["sent"], sum(row["events"] for row in rows)
+    if sent and failed > MAX_MISSING * sent:
+        errno = max(rows, key=lambda row: int(row["events"]))["before"]
+        yield (
+            f"{_percent(failed / sent)} of what was sent failed in A alone (error {errno} most often), so that there is"
+            " nothing to compare B's times with"
+        )
 
 
 def _not_asked(report: Report) -> list[str]:

@@ -39,18 +39,23 @@ def headline(report: Report) -> Headline | None:
         return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}.{_untold(report)}")
     total = sum(_time(entry) for entry in report.digests)
     unknown = sum(_time(entry) for entry in report.digests if entry["verdict"] in (UNSTABLE, CANNOT_TELL))
-    if not report.digests or unknown > MAX_UNKNOWN * total:
-        share = 100 * unknown / total if total else 100
+    if not report.digests:
+        return Headline(UNKNOWN, "Cannot tell: no statement was sent to either side.")
+    if unknown > MAX_UNKNOWN * total:
+        share = 100 * unknown / total
         return Headline(
             UNKNOWN,
             f"Cannot tell: {share:.0f} % of the time is in statements that are too few or too unsteady to judge."
             f" Run more rounds, or record a longer tape.{_untold(report)}",
         )
     margin, same, faster = report.settings.margin, report.count(SAME), report.count(FASTER)
+    untold = report.count(UNSTABLE) + report.count(CANNOT_TELL)
+    left = f", of {untold} it can't be told ({100 * unknown / total:.0f} % of the time)" if untold and total else ""
     return Headline(
         YES,
         f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
-        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster."
+        f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster"
+        f"{left}."
         f"{few_failed(report)}{_untold(report)}",
     )
 

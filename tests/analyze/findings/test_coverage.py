@@ -148,3 +148,33 @@ def test_what_quick_mode_did_not_ask_is_no_yes(tmp_path: Path, share: float, exp
     assert report.digests[0]["tape_ns"] == 77, "of the whole tape, not of the samples"
     said = "30.0 % of the tape's time was not asked by --quick (writes, reads that lock): a replay tells"
     assert missing_sentences(report) == ([said] if share == 0.3 else [])
+
+
+@pytest.mark.parametrize(("left", "expected"), [(4, "yes"), (5, "cannot tell"), (200, "cannot tell")])
+@pytest.mark.parametrize(("side", "other"), [("A", "B"), ("B", "A")])
+def test_what_one_side_was_not_to_be_sent_is_no_yes(
+    tmp_path: Path, left: int, expected: str, side: str, other: str
+) -> None:
+    """Runs of different selections: what was sent to one side alone is compared with nothing."""
+    rows = [{"status": "filtered", "reason": "write"}] * left
+    report = compared(tmp_path, *(([], rows) if other == "B" else (rows, [])))
+    assert answer(report) == expected
+    said = (
+        f"of what was sent to {side} was not to be sent to {other} ({left}: writes, for --allow-writes was not given)"
+    )
+    assert any(said in sentence for sentence in missing_sentences(report)) == (expected != "yes")
+
+
+@pytest.mark.parametrize("errno", [0, None])
+def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> None:
+    """A digest that A never answered has nothing to be compared with; one of which A answered most has."""
+    event = {"statement": "SELECT 1", "errno": errno}
+    events = [{**event, "digest": f"{n >= 300:016x}"} for n in range(EVENTS)]
+    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
+    good = make_run(tmp_path / "b.run", tape, [{}] * EVENTS)
+    for name, failing, expected in (("few", range(300, 320), "yes"), ("all", range(300, 400), "cannot tell")):
+        bad = make_run(tmp_path / f"{name}.run", tape, [REFUSED if n in failing else {} for n in range(EVENTS)])
+        report = build(tape, [bad], [good])
+        assert answer(report) == expected, name
+    (sentence,) = missing_sentences(report)
+    assert sentence.startswith("25.0 % of what was sent failed in A alone (error 1792 most often)")

@@ -72,12 +72,15 @@ def test_yes_and_cannot_tell(empty: Report) -> None:
     """By the share of the time in digests that can't be judged; a doubt comes before everything."""
     empty.digests = [entry("same", 60), entry("faster", 1), entry("unstable", 39)]
     assert answered(empty).sentence == (
-        "Yes: none of 3 digests is slower by more than 10% and 50.0us, none has new errors; 1 are the same, 1 faster."
+        "Yes: none of 3 digests is slower by more than 10% and 50.0us, none has new errors; 1 are the same, 1 faster,"
+        " of 1 it can't be told (39 % of the time)."
     )
+    empty.digests = [entry("same", 60), entry("faster", 1)]
+    assert answered(empty).sentence.endswith("1 are the same, 1 faster.")
     empty.digests = [entry("same", 10), entry("unstable", 90)]
     assert answered(empty).sentence.startswith("Cannot tell: 90 % of the time is in statements")
     empty.digests = []
-    assert answered(empty).answer == "cannot tell"
+    assert answered(empty).sentence == "Cannot tell: no statement was sent to either side."
     empty.b[0].info["accounting"] = {"balanced": False}
     assert answered(empty).sentence == "Cannot tell: the accounting of run B does not balance."
 
