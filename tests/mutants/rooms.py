@@ -60,6 +60,7 @@ ROOMS = {
                 f"{SOURCES}/test_packets_protocol.py",
                 f"{SOURCES}/test_packets_insert_ids.py",
                 f"{SOURCES}/test_wrong_tapes.py",
+                f"{SOURCES}/test_packets_frames.py",
                 f"{SOURCES}/test_packets_executions.py",
                 f"{SOURCES}/test_packets_encrypted.py",
                 f"{SOURCES}/test_packets_altered.py",

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a frame is taken for: every protocol number of IP, every type of Ethernet's, fragments, chains of headers."""
+
+import struct
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.native.bindings.parsers import open_packets
+
+from tests.helpers.reading import read_all
+
+TCP = struct.pack(">HHIIBBHHH", 40000, 3306, 1, 1, 0x50, 0x10, 65535, 0, 0) + b"\1\0\0\0\1"
+COUNTS = ("tcp", "not_tcp", "ip_fragment", "not_ip", "bad_lengths", "cut_in_headers")
+
+
+def told(tmp_path: Path, frame: bytes, con: duckdb.DuckDBPyConnection | None = None) -> list[str]:
+    """Return which of the counts are not 0 after one frame of Ethernet."""
+    record = struct.pack("<IIII", 1_718_000_000, 0, len(frame), len(frame)) + frame
+    (tmp_path / "a.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1) + record)
+    description = read_all(open_packets([tmp_path / "a.pcap"], (3306,)), con).description
+    return [name for name in COUNTS if description[name]]
+
+
+def frame6(first: int, body: bytes) -> bytes:
+    """Return a frame of IPv6 whose first header is of a kind."""
+    ends = bytes(15) + b"\5" + bytes(15) + b"\1"
+    return bytes(12) + b"\x86\xdd" + struct.pack(">IHBB", 6 << 28, len(body), first, 64) + ends + body
+
+
+def frame4(protocol: int, fragment: int = 0) -> bytes:
+    """Return a frame of IPv4."""
+    head = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(TCP), 1, fragment, 64, protocol, 0)
+    return bytes(12) + b"\x08\0" + head + bytes([10, 0, 0, 5, 10, 0, 0, 1]) + TCP
+
+
+def test_every_protocol(tmp_path: Path) -> None:
+    """6 is TCP; of IPv6's headers four are passed, a fragment is counted, and nothing else is TCP."""
+    with duckdb.connect() as con:
+        for number in range(256):
+            assert told(tmp_path, frame4(number), con) == (["tcp"] if number == 6 else ["not_tcp"]), number
+            found = told(
+                tmp_path,
+                frame6(number, bytes([6, 0 if number != 51 else 1]) + bytes(6 if number != 51 else 10) + TCP),
+                con,
+            )
+            wanted = "tcp" if number in (0, 43, 51, 60) else "ip_fragment" if number == 44 else "not_tcp"
+            assert found == ([wanted] if number != 6 else found), number
+
+
+@pytest.mark.parametrize(
+    ("bits", "kind"),
+    [
+        (0, "tcp"),
+        (0x4000, "tcp"),
+        (0x8000, "tcp"),
+        (0x2000, "ip_fragment"),
+        (1, "ip_fragment"),
+        (0x1FFF, "ip_fragment"),
+    ],
+)
+def test_fragments_of_ip4(bits: int, kind: str, tmp_path: Path) -> None:
+    """More of them, or an offset; that there must be none is no fragment."""
+    assert told(tmp_path, frame4(6, bits)) == [kind]
+
+
+@pytest.mark.parametrize(("headers", "kind"), [(1, "tcp"), (15, "tcp"), (16, "bad_lengths")])
+def test_chains_of_headers(headers: int, kind: str, tmp_path: Path) -> None:
+    """Fifteen headers before TCP are passed, a longer chain is none that anybody sends."""
+    chain = b"".join(bytes([60 if n < headers - 1 else 6, 0]) + bytes(6) for n in range(headers))
+    assert told(tmp_path, frame6(0, chain + TCP)) == [kind]
