@@ -86,6 +86,7 @@ ROOMS = {
                 "native:normalize",
                 "native:actions",
                 "native:split",
+                "native:engine_permit",
                 "tests/native/bindings/test_statements.py",
                 "tests/native/bindings/test_statements_altered.py",
                 "tests/capture/test_secrets_by_mode.py",
