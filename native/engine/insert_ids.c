@@ -33,9 +33,11 @@ static int take_number(const char **p, const char *all_end, char end, uint64_t *
     return *(*p)++ == end;
 }
 
+/* SET is that of SET STATEMENT ... FOR INSERT. */
 static int is_insert(const char *sql, size_t len)
 {
-    return (len > 6 && strncasecmp(sql, "insert", 6) == 0) || (len > 7 && strncasecmp(sql, "replace", 7) == 0);
+    return (len > 4 && strncasecmp(sql, "set", 3) == 0) || (len > 6 && strncasecmp(sql, "insert", 6) == 0) ||
+           (len > 7 && strncasecmp(sql, "replace", 7) == 0);
 }
 
 size_t qt_insert_ids_copy(char *to, const char *sql, size_t len, const char *ids, size_t ids_len)

@@ -13,6 +13,7 @@
 #include "engine/send_command.h"
 #include "engine/commit_order.h"
 #include "engine/connection.h"
+#include "sql/own_clock.h"
 #include "sql/split.h"
 
 /* Something that was injected lost the connection. */
@@ -45,7 +46,7 @@ static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planne
     char sql[128] = "SET ";
     size_t at = 4;
     struct qt_answer a;
-    int set_clock = ev->clock_us != QT_NONE && ev->clock_us != s->backend->clock_us;
+    int set_clock = ev->clock_us != QT_NONE && !s->backend->own_clock && ev->clock_us != s->backend->clock_us;
 
     if ((!set_clock && ev->insert_id == QT_NONE) || !qt_command_runs_sql(ev))
         return QT_EXECUTED;
@@ -67,6 +68,15 @@ static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planne
     else if (set_clock)
         s->backend->clock_us = ev->clock_us;
     return QT_EXECUTED;
+}
+
+/* The session sets its clock itself, or takes the server's again. */
+static void follow_own_clock(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    if (!(ev->flags & QT_F_TIMESTAMP) || ev->flags & QT_PLAN_FAILED || ev->len == SIZE_MAX)
+        return;
+    s->backend->own_clock = !qt_gives_clock_back((struct qt_span){ev->statement, ev->len});
+    s->backend->clock_us = QT_NONE;
 }
 
 /* A text of several statements, on a log that does not say whether its client could send such: as it was logged whole,
@@ -96,6 +106,7 @@ enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_ev
         why = allow_several(s, ev);
     if (why == QT_EXECUTED)
         why = set_overrides(s, ev);
+    follow_own_clock(s, ev);
     if (why == QT_EXECUTED && ev->waits != NULL)
         qt_await_turn(s, ev);
     return why;

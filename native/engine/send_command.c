@@ -215,6 +215,7 @@ static void forget_settings(struct qt_session *s, const char *db)
 {
     s->backend->current_db = db;
     s->backend->clock_us = QT_NONE;
+    s->backend->own_clock = 0;
     s->backend->several = 0;
     if (s->backend->connection.names_set)
         qt_bump(&s->injected);

@@ -80,6 +80,7 @@ static int open_backend(struct qt_session *s, const char *db)
         s->backend->current_db = db;
         s->backend->account = s->account;
         s->backend->clock_us = QT_NONE;
+        s->backend->own_clock = 0;
         s->backend->several = 0;
         s->backend->thread_id = qt_connection_thread_id(c);
         if (c->names_set)

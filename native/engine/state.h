@@ -122,6 +122,7 @@ struct qt_backend {
     struct qt_connection connection;
     const char *current_db; /* interned */
     int64_t clock_us;       /* set just now; QT_NONE = the target's own */
+    int own_clock;          /* the session set `timestamp` itself, as on the tape: it is left alone */
     int64_t thread_id;
     int32_t account; /* logged in as; -1 = the run's own */
     int32_t several; /* the target was told to take several statements in one text */

@@ -40,7 +40,8 @@ int qt_write_insert_ids(struct qt_bytes *out, struct qt_session_mode mode, struc
     if (!is_any(results))
         return 0;
     int code = qt_split_text(&s, mode, text.p, text.len), unknown = 1;
-    if (code == 0 && s.statements >= 0 && (n == s.statements || (failed && n < s.statements))) {
+    if (code == 0 && s.statements >= 0 &&
+        (n == s.statements || n == s.statements + s.comment_behind || (failed && n < s.statements))) {
         code = write_all(out, &s, results);
         unknown = 0;
     }

@@ -32,17 +32,36 @@ static void times(struct qt_event_row *out, const struct qt_decoded_event *e)
         out->duration_ns = e->reply_last_ns > out->start_ns ? e->reply_last_ns - out->start_ns : 0;
 }
 
-/* An UPDATE answers with an id as well, where LAST_INSERT_ID(expr) gave it one. */
-static int generates_ids(const struct qt_statement *s)
+static int is_insert(const char *text) { return memcmp(text, "insert ", 7) == 0 || memcmp(text, "replace ", 8) == 0; }
+
+/* Is the id of its answer one that it generated? UNKNOWN where nobody can tell. An UPDATE answers with an id as well,
+ * where LAST_INSERT_ID(expr) gave it one. */
+static enum qt_named_kind kind_of(struct qt_tcp_owner *owner, const struct qt_decoded_event *e,
+                                  const struct qt_statement *what)
 {
-    return s->text_len > 8 && (memcmp(s->text, "insert ", 7) == 0 || memcmp(s->text, "replace ", 8) == 0);
+    static const char set[] = "set statement ", comment[] = "/*! ";
+    const char *text = what->text, *verb;
+    if (what->flags & QT_F_SQL_PREPARE)
+        return qt_named_follow(&owner->named, owner->mode, e->statement);
+    if (what->text_len < 10)
+        return QT_NAMED_OTHER;
+    if (is_insert(text) || (memcmp(text, comment, 4) == 0 && what->text_len > 12 && is_insert(text + 4)))
+        return QT_NAMED_INSERT;
+    if (what->text_len < 30 || memcmp(text, set, sizeof set - 1) != 0)
+        return QT_NAMED_OTHER;
+    verb = memmem(text, what->text_len - 8, " for ", 5);
+    return verb != NULL && is_insert(verb + 5) ? QT_NAMED_INSERT : QT_NAMED_OTHER;
 }
 
 /* The ids of a text of several statements: each one's own. A text that was redacted has other offsets. */
-static int set_insert_ids(struct qt_packets *s, struct qt_session_mode mode, struct qt_event_row *out,
+static int set_insert_ids(struct qt_packets *s, struct qt_tcp_owner *owner, struct qt_event_row *out,
                           const struct qt_decoded_event *e, const struct qt_statement *what)
 {
-    out->insert_id = generates_ids(what) ? e->last_insert_id : -1;
+    struct qt_session_mode mode = owner->mode;
+    enum qt_named_kind kind = kind_of(owner, e, what);
+    out->insert_id = kind == QT_NAMED_INSERT ? e->last_insert_id : -1;
+    if (e->result_ids.p == NULL && kind == QT_NAMED_UNKNOWN && e->last_insert_id > 0)
+        out->insert_ids = (struct qt_span){"", 0};
     if (e->result_ids.p == NULL)
         return QT_OK;
     if (what->sets_mode > 1) /* in the middle of the text */
@@ -150,7 +169,7 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
         if (code != QT_OK)
             return code;
         qt_event_set_statement(&out, e->statement, &what);
-        if (set_insert_ids(s, owner->mode, &out, e, &what) != QT_OK)
+        if (set_insert_ids(s, owner, &out, e, &what) != QT_OK)
             return QT_ENOMEM;
         if (what.redacted != NULL) /* what it was given, or what the error quotes, may be what was redacted */
             out.params = out.error = (struct qt_span){NULL, 0};

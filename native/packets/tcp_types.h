@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "packets/named_statements.h"
 #include "querytape.h"
 
 struct qt_tcp_counts {
@@ -31,6 +32,7 @@ struct qt_tcp_owner {
     const struct qt_open_session *open; /* what its server says of it; NULL = nothing */
     int open_told;
     struct qt_session_mode mode;
+    struct qt_named_statements named;
 };
 
 #endif

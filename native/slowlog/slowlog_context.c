@@ -55,16 +55,6 @@ void qt_slow_stamp_event(const struct qt_slowlog *s, const struct qt_slow_event 
     }
 }
 
-/* SET timestamp = 0 or DEFAULT gives the session the server's clock back. */
-int qt_slow_gives_clock_back(struct qt_span text)
-{
-    while (text.len > 0 && (text.p[text.len - 1] == ' ' || text.p[text.len - 1] == ';'))
-        text.len--;
-    if (text.len >= 7 && strncasecmp(text.p + text.len - 7, "default", 7) == 0)
-        return 1;
-    return text.len >= 2 && text.p[text.len - 1] == '0' && (text.p[text.len - 2] == '=' || text.p[text.len - 2] == ' ');
-}
-
 /* `next` seems to begin inside of an open quote of `open`: could its server have written it then? Text that a client
  * copied from a log was logged before its own statement was. `old`: it keeps what the one above said of its time. */
 static int is_later(const struct qt_slowlog *s, const struct qt_slow_event *open, const struct qt_slow_event *next,

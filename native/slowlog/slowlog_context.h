@@ -13,8 +13,6 @@ int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
 void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
 /* Sets when_ns, stamp_kind and flags. */
 void qt_slow_stamp_event(const struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
-/* Does this SET of `timestamp` give the session the server's clock back? */
-int qt_slow_gives_clock_back(struct qt_span statement);
 /* A server's header was read before this event: was the server restarted? `flush`: the event is a FLUSH that writes a
  * new header. */
 int qt_slow_is_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key, uint32_t account);

@@ -11,6 +11,7 @@
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
 #include "slowlog/slowlog_grammar.h"
+#include "sql/own_clock.h"
 
 #define PRECISION_EXACT 1000
 
@@ -118,7 +119,7 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
     if (m->flags & QT_F_TIMESTAMP)
         entry->own_timestamp = 1;
     m->untrusted_clock = entry->own_timestamp;
-    if ((m->flags & QT_F_TIMESTAMP) && qt_slow_gives_clock_back(e->body))
+    if ((m->flags & QT_F_TIMESTAMP) && qt_gives_clock_back(e->body))
         entry->own_timestamp = 0;
 }
 

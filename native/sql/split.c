@@ -54,8 +54,24 @@ static int add_insert(struct qt_split *s, size_t at)
     return 0;
 }
 
+/* What a statement's first token says it does; of SET STATEMENT ... FOR what follows. The lexer is behind the token. */
+static int verb_of(struct qt_lexer lexer, const struct qt_token *first)
+{
+    struct qt_token t;
+    if (first->kind != QT_T_WORD || first->keyword != QT_K_set)
+        return first->kind == QT_T_WORD ? first->keyword : QT_K_NONE;
+    qt_lex(&lexer, &t);
+    if (t.kind != QT_T_WORD || t.keyword != QT_K_statement)
+        return QT_K_set;
+    while (t.kind != QT_T_END && t.kind != QT_T_SEMICOLON && !(t.kind == QT_T_WORD && t.keyword == QT_K_for))
+        qt_lex(&lexer, &t);
+    if (t.kind == QT_T_WORD)
+        qt_lex(&lexer, &t);
+    return t.kind == QT_T_WORD ? t.keyword : QT_K_set;
+}
+
 /* Whether the token changes what may be known of the whole text. */
-static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, int first)
+static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, int first, int verb)
 {
     if (t->kind == QT_T_EXECUTABLE)
         return 1;
@@ -63,36 +79,41 @@ static int is_uncertain(const struct qt_lexer *lexer, const struct qt_token *t, 
         return 0;
     if (t->keyword == QT_K_row_count || t->keyword == QT_K_found_rows)
         return 1;
-    return first && hides_others(t->keyword) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
+    return first && hides_others(verb) && !(t->keyword == QT_K_begin && is_mere_begin(*lexer));
 }
 
 /* 0, 1 = this reading is impossible, -1 = out of memory. */
 static int split_once(struct qt_split *s, struct qt_lexer *lexer, const char *sql)
 {
     struct qt_token t;
+    const char *rest = sql, *end = lexer->end;
     int first = 1, certain = 1;
     s->statements = 0;
     s->n_inserts = 0;
     for (qt_lex(lexer, &t); t.kind != QT_T_END && certain; qt_lex(lexer, &t)) {
         if (t.kind == QT_T_SEMICOLON) {
             first = 1;
+            rest = t.p + t.len;
             continue;
         }
-        certain = !is_uncertain(lexer, &t, first) && s->statements < QT_MAX_SPLIT;
+        int verb = first ? verb_of(*lexer, &t) : QT_K_NONE;
+        certain = !is_uncertain(lexer, &t, first, verb) && s->statements < QT_MAX_SPLIT;
         s->statements += first;
-        if (first && t.kind == QT_T_WORD && (t.keyword == QT_K_insert || t.keyword == QT_K_replace) &&
-            add_insert(s, (size_t)(t.p - sql)) != 0)
+        if ((verb == QT_K_insert || verb == QT_K_replace) && add_insert(s, (size_t)(t.p - sql)) != 0)
             return -1;
         first = 0;
     }
     if (!certain)
         s->statements = -1;
+    while (rest < end && qt_char_class[(unsigned char)*rest] & QT_C_SPACE)
+        rest++;
+    s->comment_behind = first && s->statements > 0 && rest < end;
     return lexer->open_quote != 0;
 }
 
 static int are_equal(const struct qt_split *a, const struct qt_split *b)
 {
-    if (a->statements != b->statements || a->n_inserts != b->n_inserts)
+    if (a->statements != b->statements || a->comment_behind != b->comment_behind || a->n_inserts != b->n_inserts)
         return 0;
     for (size_t i = 0; i < 2 * a->n_inserts; i++)
         if (a->inserts[i] != b->inserts[i])

@@ -12,6 +12,7 @@
 
 struct qt_split {
     int64_t statements; /* that the server answers one by one; -1 = not certain */
+    int comment_behind; /* the last one's semicolon: the server answers that, too */
     size_t *inserts;    /* pairs: place among the statements, offset in the text; owned by qt_split_free */
     size_t n_inserts, room;
 };

@@ -25,9 +25,11 @@ def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     copies = plan.rules.amplification.total
     if plan.rules.overrides.ids:
         source = set(str(plan.tape.info.get("source")).split("+"))
-        unknown = "insert_ids = ''"
-        if not source <= KNOW_IDS:
-            unknown += " OR (insert_id IS NULL AND insert_ids IS NULL AND digest IN (FROM inserting_digests))"
+        silent = "" if not source <= KNOW_IDS else " WHERE answers_without_id"
+        unknown = (
+            "insert_ids = '' OR (insert_id IS NULL AND insert_ids IS NULL"
+            f" AND digest IN (SELECT digest FROM inserting_digests{silent}))"
+        )
         rows = con.execute(
             "SELECT CASE WHEN insert_ids = '' THEN NULL ELSE digest END AS of_digest, count(*)"
             " FROM window_events WHERE reason IS NULL AND executes(command)"
@@ -47,10 +49,11 @@ def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 
 def define_digests(con: duckdb.DuckDBPyConnection) -> None:
-    """Make table inserting_digests: those whose statement is an INSERT or REPLACE."""
+    """Make table inserting_digests: those whose statement adds rows, and whether an answer has no room for their id."""
     con.execute(
-        "CREATE TEMP TABLE inserting_digests AS SELECT DISTINCT digest FROM tape_digests"
-        " WHERE regexp_matches(normalized, '^(insert|replace)\\b', 'i')"
+        "CREATE TEMP TABLE inserting_digests AS SELECT digest, bool_or(regexp_matches(normalized,"
+        " '^load |\\breturning\\b', 'i')) AS answers_without_id FROM tape_digests WHERE regexp_matches(normalized,"
+        " '^(/\\*! ?)?(set statement .* for )?(insert|replace)\\b|^load (data|xml)\\b', 'i') GROUP BY digest"
     )
 
 

@@ -15,6 +15,8 @@ static const char *split_so(struct qt_session_mode mode, const char *sql, char *
     size_t n = (size_t)snprintf(out, room, "%d:", (int)s.statements);
     for (size_t i = 0; s.statements >= 0 && i < s.n_inserts; i++)
         n += (size_t)snprintf(out + n, room - n, " %zu@%zu", s.inserts[2 * i], s.inserts[2 * i + 1]);
+    if (s.statements > 0 && s.comment_behind)
+        snprintf(out + n, room - n, " and a comment");
     qt_split_free(&s);
     return out;
 }
@@ -41,6 +43,12 @@ static void texts_are_split(void)
         {"INSERT a; /*!50000 INSERT b; */ INSERT c", "-1:"},
         {"INSERT a VALUES ('\\'); INSERT b VALUES ('; INSERT c')", "-1:"}, /* another sql_mode splits elsewhere */
         {"INSERT a VALUES ('never closed; INSERT b", "-1:"},
+        {"SET STATEMENT a=1 FOR INSERT b; SET x=1; set statement a=1, c=2 for select 1; INSERT d", "4: 0@0 3@78"},
+        {"INSERT a; SET STATEMENT a=1 FOR CALL p()", "-1:"},
+        {"INSERT a; INSERT b; -- end", "2: 0@0 1@10 and a comment"},
+        {"INSERT a; /* end; */ ", "1: 0@0 and a comment"},
+        {"INSERT a; \n", "1: 0@0"},
+        {"INSERT a -- end", "1: 0@0"},
         {"", "0:"},
     };
     char out[200];

@@ -92,6 +92,69 @@ def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) 
     assert [row for row in sums if row[0] != row[1]] == []
 
 
+NAMED = (
+    "PREPARE s FROM 'INSERT INTO b (t) VALUES (?)'",
+    "SET @x = 'bound'",
+    "EXECUTE s USING @x",
+    "INSERT INTO plain VALUES ('after', LAST_INSERT_ID())",
+    "PREPARE `S` FROM ' replace into a (t) values (concat(?, \"-\"))'; SELECT 1",
+    "execute S USING @x",
+    "PREPARE s FROM 'UPDATE b SET t = CONCAT(t, LAST_INSERT_ID(700)) WHERE id = 1'",
+    "EXECUTE s",
+    "INSERT INTO b (t) VALUES ('not 700')",
+    "INSERT INTO a (t) VALUES ('1'); INSERT INTO b (t) VALUES ('2'); -- a comment is answered, too",
+    "INSERT INTO a (t) VALUES ('1'); INSERT INTO b (t) VALUES ('2') /* traced */",
+    "/*! INSERT INTO a (t) VALUES ('conditional') */",
+)
+NAMED_BY_MARIADB = (
+    "EXECUTE IMMEDIATE 'INSERT INTO b (t) VALUES (?)' USING 'at once'",
+    "SET STATEMENT max_statement_time = 10 FOR INSERT INTO a (t) VALUES ('f')",
+    "UPDATE a SET t = 'g' WHERE id = 1; SET STATEMENT max_statement_time = 10 FOR INSERT INTO a (t) VALUES ('g')",
+)
+
+
+def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path) -> None:
+    """EXECUTE of an INSERT that was prepared as text, SET STATEMENT ... FOR INSERT: their ids are the original's, too."""
+    fresh_schema(server, 1)
+    texts = NAMED + (NAMED_BY_MARIADB if server.kind == "mariadb" else ())
+    tape = recorded(server, tmp_path, texts)
+    want = contents(server)
+    fresh_schema(server, 5000)
+    summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True)))
+    assert contents(server) == want
+    assert summary.info["plan"]["ids_unknown"] == 0
+    assert summary.info["accounting"]["overrides_failed"] == 0
+
+
+def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path) -> None:
+    """What was prepared from a variable may be anything; RETURNING answers with rows: both are counted."""
+    texts = ("SET @q = 'INSERT INTO a (t) VALUES (1)'", "PREPARE s FROM @q", "EXECUTE s")
+    for name, text in (("v", texts), ("r", ("INSERT INTO a (t) VALUES ('x') RETURNING t",))):
+        if name == "r" and server.kind != "mariadb":
+            continue
+        fresh_schema(server, 1)
+        (tmp_path / name).mkdir()
+        code, said = replayed(server, recorded(server, tmp_path / name, text), tmp_path / f"{name}.run")
+        assert (code, "does not know the ids of 1 INSERT:" in said) == (4, True), said
+
+
+def test_a_clock_that_the_session_set_itself_is_left_alone(server: Server, tmp_path: Path) -> None:
+    """`--now original` does not set it again behind SET timestamp, and does again once the session gave it back."""
+    fresh_schema(server, 1)
+    server.execute("CREATE TABLE shop.at (id INT PRIMARY KEY, seen DATETIME, made TIMESTAMP DEFAULT CURRENT_TIMESTAMP)")
+    texts = [f"INSERT INTO at (id, seen) VALUES ({n}, NOW())" for n in range(8)]
+    texts[1:1] = ["SET timestamp = 1700000000.5"]
+    texts[4:4] = ["SET sql_mode = '', timestamp = DEFAULT, @a = 1"]
+    texts[6:6] = ["SET @@session.timestamp := 1600000000; SELECT NOW()"]
+    texts[8:8] = ["SET timestamp = 0"]
+    tape = recorded(server, tmp_path, tuple(texts))
+    want = server.execute("SELECT * FROM shop.at ORDER BY id")
+    assert {row[1].year for row in want} >= {2020, 2023}
+    server.execute("TRUNCATE shop.at")
+    replay(tape, options(server, tmp_path / "now.run", overrides=Overrides(clock=True)))
+    assert server.execute("SELECT * FROM shop.at ORDER BY id") == want
+
+
 def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> None:
     """Where a backslash is a character, and "..." a name, the INSERTs of a text are those that the server saw."""
     texts = (
