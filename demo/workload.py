@@ -171,9 +171,9 @@ def drive(connect: Connect, seconds: float, sessions: int, seed: int = 1) -> Tal
         )
         for number in range(sessions)
     ]
-    for thread in threads:
-        thread.start()
     try:
+        for thread in threads:
+            thread.start()
         for thread in threads:
             thread.join()
     except KeyboardInterrupt:
@@ -183,7 +183,16 @@ def drive(connect: Connect, seconds: float, sessions: int, seed: int = 1) -> Tal
 
 
 def _session(connect: Connect, steps: list[Step], start: float, stop: threading.Event, tally: Tally) -> None:
-    """Do one session's steps, none before its time; a late one is not dropped."""
+    """Do one session's steps until it is stopped: then its server may be gone at any moment."""
+    try:
+        _steps(connect, steps, start, stop, tally)
+    except (pymysql.MySQLError, OSError):
+        if not stop.is_set():
+            raise
+
+
+def _steps(connect: Connect, steps: list[Step], start: float, stop: threading.Event, tally: Tally) -> None:
+    """Do the steps, none before its time; a late one is not dropped."""
     statements = errors = 0
     connects = 1
     connection = connect()

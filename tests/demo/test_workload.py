@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo's customers: the same every time, and doing what a replay has to cope with."""
 
+import threading
 from contextlib import closing
+from typing import Any
 
+import pymysql
+import pytest
 from querytape.demo.shop import create_shop
-from querytape.demo.workload import Customer, drive
+from querytape.demo.workload import Customer, Tally, _session, drive
 from querytape.servers.sandbox import Server
 
 
@@ -44,3 +48,16 @@ def test_driving_it_counts_what_the_server_saw(mariadb_factory: object) -> None:
     assert tally.statements == sum(len(step.statements) for step in planned)
     assert tally.connects == 16 + sum(step.reconnect for step in planned)
     assert tally.errors == sum(any(m in text for m in mistakes) for step in planned for text in step.statements)
+
+
+def test_a_server_that_is_gone_after_the_end() -> None:
+    """A session that was stopped says nothing of its server's end; one that was not does."""
+
+    def gone() -> Any:
+        raise pymysql.err.OperationalError(2003, "Connection refused")
+
+    stop = threading.Event()
+    with pytest.raises(pymysql.err.OperationalError):
+        _session(gone, [], 0.0, stop, Tally())
+    stop.set()
+    _session(gone, [], 0.0, stop, Tally())
