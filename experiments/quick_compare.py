@@ -81,6 +81,8 @@ def compare_quickly(
     if not questions.places:
         raise InputError(f"{plan.tape}: there is nothing to ask: {', '.join(questions.left) or 'it has no statement'}")
     make_private(folder)
+    plan = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=ROUNDS, pause_ns=0)
+    plan.write(folder / PLAN_FILE)  # a report of what is stopped from here on says what there is
     sender = _Sender(folder, sides, options, until)
     by_tape = {digest: 2 * ns / events for digest, (events, ns) in questions.sizes.items()}
     once = allocate(questions, by_tape, (), PROBE_SHARE * options.within_s * 1e9, max_laps=1, rounds=1)
@@ -98,9 +100,8 @@ def compare_quickly(
     write_quick_tape(tape, questions, laps, folder / QUICK_TAPE, costs)
     undecided = _rounds(sender, folder, questions, options, say)
     runs = complete_rounds(folder)
-    done = replace(plan, kind="quick", tape=(folder / QUICK_TAPE).absolute(), rounds=len(runs["a"]), pause_ns=0)
-    done.write(folder / PLAN_FILE)
-    return QuickResult(done.tape, runs, undecided)
+    replace(plan, rounds=max(len(runs["a"]), 1)).write(folder / PLAN_FILE)
+    return QuickResult(plan.tape, runs, undecided)
 
 
 def _rounds(

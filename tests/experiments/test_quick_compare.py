@@ -2,9 +2,12 @@
 """How quick mode spends its time, and what it does with what it is told; tests/whole/test_quick.py has real servers."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from querytape.common.errors import InputError
+from click.testing import CliRunner
+from querytape.cli.commands.report import report_command
+from querytape.common.errors import InputError, QuerytapeError
 from querytape.experiments import quick_compare
 from querytape.experiments.compare_plan import ComparePlan
 from querytape.experiments.quick_compare import (
@@ -90,3 +93,21 @@ def test_nothing_to_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(InputError, match="there is nothing to ask: writes"):
         compare_quickly(ComparePlan(tape, {}), tmp_path / "c", {}, QuickOptions())
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, QuerytapeError("the server went away")])
+def test_what_was_stopped_is_a_comparison(error: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped at any moment, its folder is a comparison's: a report says that no round is complete."""
+
+    def stop(*given: object) -> None:
+        raise error
+
+    monkeypatch.setattr(quick_compare, "stored_functions", lambda targets: frozenset())
+    monkeypatch.setattr(quick_compare._Sender, "send", stop)
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "class": "read", "duration_ns": 1000}])
+    plan = ComparePlan(tape, {"a": "mysql://a", "b": "mysql://b"})
+    with pytest.raises(type(error) if isinstance(error, Exception) else error):
+        compare_quickly(plan, tmp_path / "c", {}, QuickOptions())
+    told = CliRunner().invoke(report_command, [str(tmp_path / "c")])
+    assert isinstance(told.exception, InputError)
+    assert "no round is complete" in str(told.exception)
