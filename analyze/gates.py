@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from ..common.errors import InputError
+from ..common.errors import OptionError
 from .database import Row
 from .findings.errors import NEW_ERRORS, ON_BOTH
 from .findings.results import unexplained
@@ -119,7 +119,7 @@ def check_gate(expression: str) -> None:
     """Raise InputError where an expression can't be a gate, before anything is run for it."""
     for part in ast.walk(_parse(expression)):
         if isinstance(part, ast.Name) and part.id not in GATES:
-            raise InputError(f"--fail-on: unknown {part.id!r}; expected {', '.join(GATES)}")
+            raise OptionError(f"--fail-on: unknown {part.id!r}; expected {', '.join(GATES)}")
     failed(expression, dict.fromkeys(GATES, 0.0))
 
 
@@ -127,7 +127,7 @@ def _parse(expression: str) -> ast.expr:
     try:
         return ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError) as error:
-        raise InputError(f"--fail-on: expected an expression as in 'slower > 0', found {expression!r}") from error
+        raise OptionError(f"--fail-on: expected an expression as in 'slower > 0', found {expression!r}") from error
 
 
 def _evaluate(node: ast.expr, known: dict[str, float], whole: str) -> Any:
@@ -145,10 +145,10 @@ def _evaluate(node: ast.expr, known: dict[str, float], whole: str) -> Any:
         return known[node.id]
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return node.value
-    raise InputError(f"--fail-on: {ast.unparse(node)!r} is not allowed in {whole!r}; names are {', '.join(GATES)}")
+    raise OptionError(f"--fail-on: {ast.unparse(node)!r} is not allowed in {whole!r}; names are {', '.join(GATES)}")
 
 
 def _comparison(op: ast.cmpop, whole: str) -> Callable[[Any, Any], bool]:
     if type(op) not in COMPARISONS:
-        raise InputError(f"--fail-on: expected >, >=, <, <=, == or != in {whole!r}")
+        raise OptionError(f"--fail-on: expected >, >=, <, <=, == or != in {whole!r}")
     return COMPARISONS[type(op)]

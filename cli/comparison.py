@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..analyze import Report, join_plans, may_be_slower
-from ..common.errors import InputError, TargetError
+from ..common.errors import OptionError, TargetError
 from ..experiments.compare import ask_for_plans
 from ..experiments.compare_plan import ComparePlan
 from ..replay import ReplayOptions
@@ -34,7 +34,7 @@ def options_maker(plan: ComparePlan, data: Mapping[str, Path] | None = None) -> 
         words = ["--target", plan.targets[side], "-o", str(path), *plan.replay]
         options = parse_replay_options([*words, *(["--sandbox-data", str(data[side])] if data else [])])
         if options["target_slowlog"]:
-            raise InputError("--target-slowlog: not in a comparison; its cost would be measured with the server")
+            raise OptionError("--target-slowlog: not in a comparison; its cost would be measured with the server")
         with ExitStack() as stack:
             yield options_of(options, target_of(options, stack), first_ns(plan.tape))
 

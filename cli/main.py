@@ -5,7 +5,7 @@ import sys
 
 import click
 
-from ..common.errors import QuerytapeError
+from ..common.errors import OptionError, QuerytapeError
 from ..common.signals import Ending, one_ending
 from ..common.text import printable_lines
 from ..common.version import __version__
@@ -39,7 +39,7 @@ COMMANDS = {
     "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers."),
 }
 
-EXIT_STOPPED = 130
+EXIT_USAGE, EXIT_STOPPED = 2, 130
 
 
 @click.group(
@@ -90,7 +90,7 @@ def exit_code(ending: Ending) -> int:
         return stopped()
     except QuerytapeError as error:
         click.echo(printable_lines(f"querytape: {error}"), err=True)
-        return 1
+        return EXIT_USAGE if isinstance(error, OptionError) else 1
     except Exception as error:
         if ending.asked:  # DuckDB makes an error of its own of an interrupt
             return stopped()

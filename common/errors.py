@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The few things that can go wrong and that a caller can do something about.
 
-The command line turns each into one line on stderr and exit code 1; anything else is a bug and shows its traceback.
+The command line turns each into one line on stderr and exit code 1, or 2 for an option; anything else is a bug and
+shows its traceback.
 """
 
 
@@ -11,6 +12,10 @@ class QuerytapeError(Exception):
 
 class InputError(QuerytapeError):
     """A log, tape, run or option is not what it is used as."""
+
+
+class OptionError(InputError):
+    """An option says what cannot be: wrong usage, exit code 2."""
 
 
 class TargetError(QuerytapeError):

@@ -11,7 +11,7 @@ import duckdb
 
 from ..capture.literals import define_texts
 from ..common.duck import load_sql, open_database
-from ..common.errors import InputError
+from ..common.errors import InputError, OptionError
 from ..schemas import Folder, open_folder
 from ..schemas.event_selection import define_macros
 
@@ -82,7 +82,7 @@ def _find_digest(con: duckdb.DuckDBPyConnection, digest: str, tape: Folder) -> t
     """Return a digest and its normalised statement. Raises InputError."""
     begin = digest.strip().lower()
     if not re.fullmatch(r"[0-9a-f]{1,16}", begin):
-        raise InputError(f"--show: expected up to 16 hexadecimal digits of a digest, found {digest!r}")
+        raise OptionError(f"--show: expected up to 16 hexadecimal digits of a digest, found {digest!r}")
     found = con.execute(
         f"SELECT digest, normalized FROM {tape.source('digests')} WHERE starts_with(digest, $1) ORDER BY events DESC",
         [begin],

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..common.duck import sql_text
-from ..common.errors import InputError
+from ..common.errors import OptionError
 from ..common.units import utc_time
 from .codes import CLASSES
 
@@ -37,11 +37,11 @@ class EventFilter:
 
     def __post_init__(self) -> None:
         if wrong := [name for name in self.classes if name not in CLASSES]:
-            raise InputError(f"--class: expected one of {', '.join(CLASSES)}, found {wrong[0]!r}")
+            raise OptionError(f"--class: expected one of {', '.join(CLASSES)}, found {wrong[0]!r}")
         if wrong := [name for name in self.digests if not DIGEST.fullmatch(name)]:
-            raise InputError(f"--digest: expected 16 hexadecimal digits, found {wrong[0]!r}")
+            raise OptionError(f"--digest: expected 16 hexadecimal digits, found {wrong[0]!r}")
         if self.from_ns is not None and self.to_ns is not None and self.from_ns >= self.to_ns:
-            raise InputError("--to: expected a time after --from")
+            raise OptionError("--to: expected a time after --from")
 
     @property
     def by_time(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pymysql.connections import Connection
 
-from ..common.errors import InputError
+from ..common.errors import InputError, OptionError
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 CODES = {"DISABLED": 0, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}  # enum qt_tls
@@ -29,9 +29,9 @@ class Tls:
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
-            raise InputError(f"--ssl-mode: expected one of {', '.join(MODES)}, found {self.mode!r}")
+            raise OptionError(f"--ssl-mode: expected one of {', '.join(MODES)}, found {self.mode!r}")
         if self.mode.startswith("VERIFY") and not self.ca:
-            raise InputError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate authority to verify by")
+            raise OptionError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate authority to verify by")
 
     @classmethod
     def of(cls, options: Mapping[str, str]) -> "Tls":

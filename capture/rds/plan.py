@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...common.errors import InputError, RefusedError
+from ...common.errors import OptionError, RefusedError
 from ..server_log.restore_file import default_restore_file, pending_sentence
 from ..server_log.settings import RESET, Change, same
 from .cloud import Cloud
@@ -64,7 +64,7 @@ def plan_rds(cloud: Cloud, name: str, options: RdsOptions) -> RdsPlan:
     Raises InputError where there is no such instance, RefusedError where its parameters cannot be changed.
     """
     if options.duration_s <= 0 or options.poll_s <= 0:
-        raise InputError("--duration, --poll: expected more than 0 s")
+        raise OptionError("--duration, --poll: expected more than 0 s")
     instance = look_at(cloud, name)
     group, changes, notes = (_audit_changes if options.audit else _changes)(cloud, instance)
     restore_file = options.restore_file or default_restore_file(group.arn)

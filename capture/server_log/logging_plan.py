@@ -11,7 +11,7 @@ from typing import Any
 
 from pymysql.connections import Connection
 
-from ...common.errors import InputError, RefusedError
+from ...common.errors import InputError, OptionError, RefusedError
 from ...servers.facts import Facts
 from ...servers.target import Target
 from .notes import plan_notes
@@ -66,9 +66,9 @@ class LoggingPlan:
 def check_options(options: RecordOptions) -> None:
     """Raise InputError for a method that does not exist or a duration of nothing."""
     if options.method not in METHODS:
-        raise InputError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
+        raise OptionError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
     if options.duration_s <= 0:
-        raise InputError("--duration: expected more than 0 s")
+        raise OptionError("--duration: expected more than 0 s")
     if options.renew_rate and options.method == "general":
         raise InputError(
             "--renew-idle: not needed with --read general: that log has the sessions that were open before"

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from ...common.duck import open_database, sql_text
-from ...common.errors import InputError, NativeFault
+from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import Pipe, plain_file, unpack
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
@@ -140,7 +140,7 @@ def sniff_exports(head: bytes) -> int:
 def open_export(name: str, names: Sequence[str], timezone_ns: int | None) -> Reader:
     """Return a reader of exports. Raises InputError for an unknown preset, or what cannot be read."""
     if name not in PRESETS:
-        raise InputError(f"--preset: expected one of {', '.join(PRESETS)}, found {name!r}")
+        raise OptionError(f"--preset: expected one of {', '.join(PRESETS)}, found {name!r}")
     preset = PRESETS[name]
     if preset.parser is None:
         return open_json(names, preset.values, preset.where)

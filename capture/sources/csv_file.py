@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from ...common.duck import open_database, sql_text
-from ...common.errors import InputError, NativeFault
+from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import plain_file, unpack
 from ...native.bindings.reader import Reader
@@ -28,10 +28,10 @@ def mapping(texts: Sequence[str]) -> dict[str, str]:
     for text in texts:
         field, _, column = text.partition("=")
         if field not in FIELDS or not column:
-            raise InputError(f"--column: expected FIELD=COLUMN, FIELD one of {', '.join(FIELDS)}; found {text!r}")
+            raise OptionError(f"--column: expected FIELD=COLUMN, FIELD one of {', '.join(FIELDS)}; found {text!r}")
         columns[field] = column
     if missing := [field for field in ("time", "statement") if field not in columns]:
-        raise InputError(f"--column: {' and '.join(missing)} must be given, e.g. --column {missing[0]}=COLUMN")
+        raise OptionError(f"--column: {' and '.join(missing)} must be given, e.g. --column {missing[0]}=COLUMN")
     return columns
 
 
@@ -39,7 +39,7 @@ def unit(settings: Settings, name: str) -> int:
     """Return how many nanoseconds the unit is that an option names. Raises InputError for another."""
     text = settings.extra.get(name) or "s"
     if text not in UNITS:
-        raise InputError(f"--{name.replace('_', '-')}: expected one of {', '.join(UNITS)}, found {text!r}")
+        raise OptionError(f"--{name.replace('_', '-')}: expected one of {', '.join(UNITS)}, found {text!r}")
     return UNITS[text]
 
 

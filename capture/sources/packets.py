@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.errors import InputError
+from ...common.errors import InputError, OptionError
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
 from ...schemas.codes import FLAGS
@@ -29,7 +29,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     if bool(names) == bool(interface):
         raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
     if any(not 0 < port < 65536 for port in ports):
-        raise InputError(f"--port: expected numbers from 1 to 65535, found {ports}")
+        raise OptionError(f"--port: expected numbers from 1 to 65535, found {ports}")
     return open_packets(
         names,
         ports,

@@ -7,7 +7,7 @@ from typing import Any
 import duckdb
 
 from ...common.duck import load_sql
-from ...common.errors import InputError
+from ...common.errors import OptionError
 from ...schemas import ACTIONS
 from ..source import Settings, TapeWarning
 
@@ -24,7 +24,7 @@ def log_settings(settings: Settings) -> dict[str, Any]:
     """
     said = settings.extra.get("sampled")
     if said is not None and said < 1:
-        raise InputError(f"--sampled: expected 1 or more, found {said}")
+        raise OptionError(f"--sampled: expected 1 or more, found {said}")
     server = settings.server or {}
     variables = server.get("variables") or {}
     found: dict[str, Any] = {}

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...common.duck import load_sql, write_table
-from ...common.errors import InputError
+from ...common.errors import OptionError
 from ...schemas import open_folder
 from ..storage import open_storage
 
@@ -23,7 +23,7 @@ def export(tape: Path, format_: str, out: BinaryIO, work: Path) -> int:
     Raises InputError for another format.
     """
     if format_ not in FORMATS:
-        raise InputError(f"--format: expected one of {', '.join(FORMATS)}, found {format_!r}")
+        raise OptionError(f"--format: expected one of {', '.join(FORMATS)}, found {format_!r}")
     folder = open_folder("tape", tape)
     with open_storage(work) as con:
         con.execute(f"CREATE VIEW events AS SELECT * FROM {folder.source('events')}")

@@ -16,7 +16,7 @@ from ...analyze import (
     tape_summary_json,
 )
 from ...analyze.workload.indexes import index_report
-from ...common.errors import InputError
+from ...common.errors import OptionError
 from ...schemas import open_folder
 from ..output import console, readable_tape, show_problems
 from ..server_options import login_options, server_of
@@ -62,7 +62,7 @@ def inspect_command(
     in transactions, reads in loops, rows that are written most often, waits.
     """
     if source is not None and (problems or against is not None):
-        raise InputError("--source goes with neither --problems nor --against")
+        raise OptionError("--source goes with neither --problems nor --against")
     tape = readable_tape(tape)
     if problems:
         show_problems(open_folder("tape", tape))

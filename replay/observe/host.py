@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from ...common.errors import InputError, TargetError
+from ...common.errors import InputError, OptionError, TargetError
 from .ticks import process_cpu_ns
 
 Values = Iterator[tuple[str, str, float]]  # source, name, value
@@ -124,14 +124,14 @@ def ssh_command(url: str) -> list[str]:
     """Return the ssh command line for `ssh://user@host:port`. Raises InputError for another URL, or without ssh."""
     parts = urlsplit(url)
     if parts.scheme != "ssh" or not parts.hostname or parts.password or parts.path.strip("/"):
-        raise InputError(f"--host-metrics: expected ssh://user@host:22; found {url!r}")
+        raise OptionError(f"--host-metrics: expected ssh://user@host:22; found {url!r}")
     program = shutil.which("ssh")
     if program is None:
         raise InputError("--host-metrics: there is no ssh on this machine")
     try:
         port = ["-p", str(parts.port)] if parts.port else []
     except ValueError:
-        raise InputError(f"--host-metrics: expected a port from 1 to 65535 in {url!r}") from None
+        raise OptionError(f"--host-metrics: expected a port from 1 to 65535 in {url!r}") from None
     user = ["-l", parts.username] if parts.username else []
     return [program, "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", *port, *user, "--", parts.hostname]
 

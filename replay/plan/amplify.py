@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from ...common.errors import InputError
+from ...common.errors import OptionError
 
 CLONE_SHIFT = 40  # native/engine/state.h: a session's number is clone * 2^40 + session
 MAX_CLONES = 10_000
@@ -23,7 +23,7 @@ class Amplification:
 
     def __post_init__(self) -> None:
         if self.amplify < 1 or self.loop < 1 or self.total > MAX_CLONES:
-            raise InputError(f"--amplify and --loop: expected 1 or more each, at most {MAX_CLONES:,} together")
+            raise OptionError(f"--amplify and --loop: expected 1 or more each, at most {MAX_CLONES:,} together")
 
     @property
     def total(self) -> int:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
 
-from ...common.errors import InputError
+from ...common.errors import OptionError
 
 # Numerator and denominator of a speed: with 64-bit offsets every product fits DuckDB's HUGEINT.
 MAX_TERM = 10**9
@@ -88,9 +88,9 @@ def parse_speed(text: str) -> Fraction | None:
     try:
         speed = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
-        raise InputError(f"--speed: expected a number such as 1, 0.5 or 3/2, or max; found {text!r}") from None
+        raise OptionError(f"--speed: expected a number such as 1, 0.5 or 3/2, or max; found {text!r}") from None
     if speed <= 0 or max(speed.numerator, speed.denominator) > MAX_TERM:
-        raise InputError(f"--speed: expected more than 0 and at most nine digits, found {text!r}")
+        raise OptionError(f"--speed: expected more than 0 and at most nine digits, found {text!r}")
     return speed
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...common.errors import InputError
+from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
 from .amplify import Amplification
 from .overrides import Overrides
@@ -42,11 +42,11 @@ class Rules:
         unknown = sorted(self.allowed - (DANGERS.keys() - {"none"}))
         if unknown:
             known = ", ".join(name for name in DANGERS if name != "none")
-            raise InputError(f"--allow-statement {unknown[0]}: expected one of {known}")
+            raise OptionError(f"--allow-statement {unknown[0]}: expected one of {known}")
         if self.max_concurrent_sessions and (self.pace.paced or self.amplification.amplify > 1 or self.commit_order):
             raise InputError("sessions at once: only without a pace, an order, and --amplify")
         if self.selection.resume and self.amplification.total > 1:
-            raise InputError("--resume: a run with --amplify or --loop can't be resumed")
+            raise OptionError("--resume: a run with --amplify or --loop can't be resumed")
         if self.commit_order and self.amplification.total > 1:
             raise InputError(
                 "--order commit: copies of a session have no order on the tape; leave out --amplify and --loop"

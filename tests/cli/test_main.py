@@ -13,6 +13,7 @@ from querytape.cli.lazy_group import LazyGroup
 from querytape.cli.main import group
 
 from tests.helpers.logs import write_mariadb
+from tests.helpers.tapes import make_tape
 
 HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlparse", "vl_convert"}
 
@@ -83,6 +84,31 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     done = querytape("inspect")
     assert done.returncode == 2
     assert "Missing argument 'TAPE'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["tape", "filter", "{tape}", "--class", "nope", "-o", "{new}"],
+        ["tape", "filter", "{tape}", "--digest", "xyz", "-o", "{new}"],
+        ["replay", "{tape}", "--target", "mysql://root@127.0.0.1:1", "--from", "+10s", "--to", "+5s", "-o", "{new}"],
+        ["replay", "{tape}", "--target", "mysql://root@127.0.0.1:1", "--speed", "x", "-o", "{new}"],
+        ["speed", "{tape}", "x"],
+        ["capture", "csv", "{log}", "--column", "nothing", "-o", "{new}"],
+        ["capture", "packets", "{log}", "--port", "70000", "-o", "{new}"],
+    ],
+    ids=" ".join,
+)
+def test_an_option_that_cannot_be(words: list[str], tmp_path: Path) -> None:
+    """One sentence that names the option, and exit code 2; nothing is written."""
+    (tmp_path / "log.csv").write_text("a,b\n")
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    given = {"tape": tape, "new": tmp_path / "new", "log": tmp_path / "log.csv"}
+    done = querytape(*[word.format(**given) for word in words])
+    assert done.returncode == 2, done.stderr
+    assert "--" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "new").exists()
 
 
 def test_an_unknown_command() -> None:
