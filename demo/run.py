@@ -24,6 +24,7 @@ from .workload import drive
 
 SESSIONS = 48
 WIDTH = 80
+ENDS_WITHIN_S = 60
 
 PRODUCTION = {"innodb-buffer-pool-size": "128M"}
 LOG_ON = "SET GLOBAL slow_query_log = ON, GLOBAL long_query_time = 0"
@@ -147,9 +148,9 @@ class _Demo:
                 lines.append(f"    {part}")
         self.show("\n" + " \\\n".join(lines) + "\n", "command")
         arguments = " ".join(parts).split()
-        done = subprocess.run([sys.executable, "-m", "querytape", *arguments], cwd=self.folder)
-        if done.returncode not in accepted:
-            raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {done.returncode}")
+        code = run_to_its_end([sys.executable, "-m", "querytape", *arguments], self.folder)
+        if code not in accepted:
+            raise QuerytapeError(f"the demo's `querytape {arguments[0]}` ended with {code}")
 
     def title(self, number: int, text: str) -> None:
         """Show the title of a step."""
@@ -158,6 +159,20 @@ class _Demo:
     def say(self, text: str) -> None:
         """Show a text, wrapped to the terminal's width."""
         self.show(textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False), "text")
+
+
+def run_to_its_end(words: list[str], folder: Path) -> int:
+    """Run a program in a folder and return its exit code; who is interrupted meanwhile asks it to end, and waits."""
+    with subprocess.Popen(words, cwd=folder) as child:
+        try:
+            return child.wait()
+        except BaseException:
+            child.terminate()
+            try:
+                child.wait(ENDS_WITHIN_S)
+            except subprocess.TimeoutExpired:
+                child.kill()
+            raise
 
 
 def _warm_up(server: Server) -> None:

@@ -72,3 +72,27 @@ def test_a_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number
     else:
         assert demo.returncode == 130
         assert not any(folder.exists() for folder in folders)
+
+
+def test_who_is_interrupted_waits_for_its_commands_end(tmp_path: Path) -> None:
+    """A command that is under way is asked to end, and has the time to put in order what it began."""
+    child = (
+        "import signal, sys, time\n"
+        "def end(number, frame):\n"
+        "    time.sleep(1)\n"
+        "    open('ended', 'w').close()\n"
+        "    sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, end)\n"
+        "open('begun', 'w').close()\n"
+        "time.sleep(60)\n"
+    )
+    program = (
+        "import sys\nfrom pathlib import Path\nfrom querytape.demo.run import run_to_its_end\n"
+        "run_to_its_end([sys.executable, '-c', sys.argv[1]], Path(sys.argv[2]))\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", program, child, str(tmp_path)], stderr=subprocess.PIPE) as demo:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        demo.send_signal(signal.SIGINT)
+        demo.communicate(timeout=60)
+    assert (tmp_path / "ended").exists()
