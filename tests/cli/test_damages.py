@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged and forged tapes and runs: every command ends with a sentence and a known exit code, at once.
 
-A sample here; `make fuzz` walks all (QT_DAMAGES=500).
+A sample here; `make fuzz` walks all (QT_DAMAGES=500; QT_DAMAGES_FROM=10000: others than those of yesterday).
 """
 
 import os
@@ -24,6 +24,7 @@ from tests.helpers.reports import small_runs
 
 DAMAGES = int(os.environ.get("QT_DAMAGES", "36"))
 EVERY = "QT_DAMAGES" in os.environ
+FIRST = int(os.environ.get("QT_DAMAGES_FROM", "0"))
 MOST_S = 60
 TAPE_COMMANDS = (
     "inspect {tape}",
@@ -107,7 +108,7 @@ def test_no_command_is_forgotten() -> None:
     assert set(leaves(group)) == walked | set(OTHERS)
 
 
-@pytest.mark.parametrize("number", range(DAMAGES))
+@pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES))
 def test_every_command_has_a_sentence(
     number: int,
     whole: tuple[Path, Path, Path],
@@ -153,7 +154,7 @@ def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("number", range(DAMAGES // 6))
+@pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES // 6))
 def test_a_damaged_plan(number: int, whole: tuple[Path, Path, Path], url: str, tmp_path: Path) -> None:
     """The plan of a comparison is refused in a sentence, or means something."""
     folder = comparison(tmp_path / "comparison", *whole, url)
