@@ -23,8 +23,8 @@ class ShownStatement:
     """One execution: why this one, what it said, and what came of it on the tape and in each run.
 
     `event` has the columns of event_texts.sql; `outcomes` is {side or "tape": (errno, message, rows)}, without those
-    where it was not executed. `counts`: executions of the digest on the tape, and how many failed, by side; None =
-    unknown.
+    where it was not executed; a write's rows are those it changed. `counts`: executions of the digest on the tape, and
+    how many failed, by side; None = unknown.
     """
 
     why: str
@@ -52,10 +52,11 @@ def show_statement(tape_path: Path, runs: Mapping[str, Sequence[Path]], digest: 
         found = rows[0]
         at = {"session": found["session"], "seq": found["seq"]}
         (event,) = _rows(con, "FROM event_texts WHERE session = $session AND seq = $seq", at)
+        counted = "changed" if event["class"] == "write" else "sent"
         said = _rows(
             con,
-            "SELECT side, errno, error, rows FROM said WHERE session = $session AND seq = $seq AND errno IS NOT NULL"
-            " ORDER BY round DESC",
+            f"SELECT side, errno, error, {counted} AS rows FROM said"
+            " WHERE session = $session AND seq = $seq AND errno IS NOT NULL ORDER BY round DESC",
             at,
         )
     outcomes = {row["side"]: (row["errno"], row["error"], row["rows"]) for row in said}
@@ -68,9 +69,12 @@ def _define(con: duckdb.DuckDBPyConnection, tape: Folder, folders: Mapping[str, 
     define_macros(con)
     con.execute(f"CREATE TEMP VIEW tape_events AS FROM {tape.source('events')}")
     define_texts(con)
-    parts = ["SELECT 'tape' AS side, 1 AS round, session, seq, errno, error, rows_sent AS rows FROM tape_events"]
+    parts = [
+        "SELECT 'tape' AS side, 1 AS round, session, seq, errno, error, rows_sent AS sent, rows_affected AS changed"
+        " FROM tape_events"
+    ]
     parts += [
-        f"SELECT '{side}', {number}, session, seq, errno, error, rows_sent FROM {run.source('outcomes')}"
+        f"SELECT '{side}', {number}, session, seq, errno, error, rows_sent, rows_affected FROM {run.source('outcomes')}"
         " WHERE status = 'executed' AND clone = 0"
         for side, rounds in folders.items()
         for number, run in enumerate(rounds, 1)

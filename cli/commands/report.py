@@ -94,7 +94,8 @@ def shown_lines(shown: ShownStatement, sides: list[str]) -> list[str]:
         elif errno:
             said = f"error {errno}: {printable(error or 'no message was kept')}"
         else:
-            said = "no error" + (f", {count(rows)} rows" if rows is not None else "")
+            rows_of = "rows changed" if event["class"] == "write" else "rows"
+            said = "no error" + (f", {count(rows)} {rows_of}" if rows is not None else "")
         lines.append(f"{name}: {said}")
     return [*lines, "", f"{printable_lines(event['text'])};"]
 

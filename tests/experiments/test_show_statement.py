@@ -56,3 +56,11 @@ def test_what_the_tape_does_not_know(tmp_path: Path) -> None:
     shown = show_statement(tape, {"a": [run]}, D1)
     assert shown.counts == {"executions": 1, "tape": None, "a": 1, "b": 0}
     assert shown.why == "failed in A"
+
+
+def test_rows_of_a_write(tmp_path: Path) -> None:
+    """Those that it changed, not the none that it sent."""
+    insert = {"statement": "INSERT INTO t VALUES (1), (2)", "digest": D1, "class": "write", "rows_affected": 2}
+    tape = make_tape(tmp_path / "t.tape", [{**insert, "errno": 0, "rows_sent": 0}])
+    run = make_run(tmp_path / "a.run", tape, [{"rows_sent": 0, "rows_affected": 2}])
+    assert show_statement(tape, {"a": [run]}, D1).outcomes == {"tape": (0, None, 2), "a": (0, None, 2)}
