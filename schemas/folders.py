@@ -13,6 +13,7 @@ import duckdb
 from ..common.duck import sql_files
 from ..common.errors import FolderError
 from ..common.files import refuse_unreadable_name
+from ..common.text import printable
 from .json_shapes import check_shape, read_json
 from .parquet_check import check_tables
 from .tables import FORMAT_VERSION, columns, declared
@@ -24,6 +25,7 @@ TABLES = {
 }
 # The key of the JSON that lists a table's files.
 FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}, "plans": {"*": "files"}}
+MAX_LISTED = 6
 _PART = re.compile(r"part-[a-z0-9-]{1,40}\.parquet", re.ASCII)
 
 
@@ -127,7 +129,7 @@ def open_folder(kind: str, path: Path) -> Folder:
         raise FolderError(f"{path}: cannot be opened: {error.strerror}") from error
     if not marker.exists() and not marker.is_symlink():
         other = next((each for each in TABLES if each != kind and (path / f"{each}.json").exists()), None)
-        hint = f"; it is a {other}" if other else f": it has no {kind}.json"
+        hint = f"; it is a {other}" if other else f": it has no {kind}.json{_those_inside(path)}"
         raise FolderError(f"{path} is not a {kind}{hint}")
     info = read_json(kind, marker)
     version = info["format_version"]
@@ -141,6 +143,18 @@ def open_folder(kind: str, path: Path) -> Folder:
     folder = Folder(kind, path, info)
     folder.check()
     return folder
+
+
+def _those_inside(path: Path) -> str:
+    """Return which folders in a folder are a tape or a run: a comparison has runs, a demo both."""
+    try:
+        names = sorted(
+            each.name for each in path.iterdir() if any((each / f"{kind}.json").is_file() for kind in TABLES)
+        )
+    except OSError:
+        return ""
+    listed = ", ".join(printable(name, 80) for name in names[:MAX_LISTED])
+    return f"; in it are {listed}{', ...' if len(names) > MAX_LISTED else ''}" if names else ""
 
 
 def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:

@@ -208,3 +208,14 @@ def test_the_id_of_a_tape_stays() -> None:
         "480b7a641b9183a0381c83d2fa793fd5deb37d1aeec5bcc3edd362f4d69f23da"
     )
     assert len({tape_id({}), tape_id({"parts": parts}), tape_id({"files": files}), tape_id({"files": parts})}) == 4
+
+
+def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
+    """A comparison's folder is no tape: its runs are named, printable, the first few of many."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    many = tmp_path / "night"
+    for number in range(8):
+        make_run(many / f"a{number}\x1b.run", tape, [{}])
+    with pytest.raises(FolderError) as told:
+        open_folder("tape", many)
+    assert str(told.value).endswith("in it are " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
