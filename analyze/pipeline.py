@@ -124,6 +124,7 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
     database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
     database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
+    database.set_variable("writes_race", writes_race(report), "BOOLEAN")
     database.set_variable("b", "b" if report.b else None, "VARCHAR")
     for view, table in (("tape_event", "events"), ("tape_digest", "digests")):
         database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {report.tape.source(table)}")
@@ -155,6 +156,13 @@ def sort_lost(report: Report) -> bool:
     first, *others = said if report.b else (str(report.tape.info.get("server_version") or ""), *said)
     before, after = tape_version(first), tape_version(others[0])
     return before is not None and after is not None and sorts_groups(before) and not sorts_groups(after)
+
+
+def writes_race(report: Report) -> bool:
+    """Whether a run sent writes of several sessions without their order: then what reads see depends on the moment."""
+    sent = [run.info.get("parameters") or {} for run in report.runs]
+    several = int((report.tape.info.get("counts") or {}).get("sessions") or 0) > 1
+    return several and any(each.get("allow_writes") and each.get("order") != "commit" for each in sent)
 
 
 def _view_samples(database: AnalysisDatabase, report: Report) -> None:

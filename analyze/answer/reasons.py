@@ -3,6 +3,7 @@
 
 from ..database import Row
 
+RACE = "perhaps writes of other sessions, whose order is not kept"
 # By `reason` of results.sql.
 REMEDIES = {
     "asks the time": "this is to be expected; replay with --now original, and it is compared, too",
@@ -16,6 +17,7 @@ REMEDIES = {
     "perhaps ties in ORDER BY under LIMIT": "add columns to ORDER BY until no two rows tie, else compare the data",
     "rows without ORDER BY": "add ORDER BY if the order matters: it is up to the server",
     "GROUP_CONCAT without ORDER BY": "add ORDER BY inside GROUP_CONCAT",
+    RACE: "replay both sides with --order commit; where it stays, compare the data of both servers",
 }
 # By `kind` of results.sql.
 UNKNOWN = {

@@ -13,13 +13,13 @@ from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import Cause, cause_of, failing_rules
 from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
-from .reasons import remedy_of
+from .reasons import RACE, remedy_of
 
 BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
 AS_A = "make B as A is, and compare again"
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
-BY_DATA = frozenset({None, "ties in ORDER BY, or another collation"})
+BY_DATA = frozenset({None, RACE, "ties in ORDER BY, or another collation"})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 

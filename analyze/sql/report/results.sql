@@ -5,7 +5,8 @@
 --   warnings  another number of warnings
 -- `known`: why that may be so on two servers that are both right; NULL = no such reason is in the statement.
 -- `reason`: the same, else what else explains it: B's GROUP BY no longer sorts, ties, or a write to one of its tables that failed or changed
---   other rows on one side before all of these events. `after_write`: how many of the events came after such a write.
+--   other rows on one side before all of these events; or, where nothing else does, writes of other sessions (variable writes_race: they
+--   were sent, without --order commit). `after_write`: how many of the events came after such a write.
 -- With two runs the reference is a; with one it is the tape, where it knows. Input: matched_events, digest_texts, outcome.
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
@@ -30,6 +31,14 @@ WITH failed AS (
     SELECT w.round, n.tbl, min(w.start_ns) AS since FROM one_sided AS w JOIN table_names AS n ON w.digest = n.digest GROUP BY ALL
 ), since AS (
     SELECT n.digest, s.round, min(s.since) AS since FROM table_names AS n JOIN spoiled AS s ON n.tbl = s.tbl GROUP BY ALL
+), raced AS ( -- whose tables are written, by sessions whose order nobody keeps
+    SELECT DISTINCT n.digest
+    FROM table_names AS n
+    WHERE getvariable('writes_race') AND n.tbl IN (
+        SELECT w.tbl
+        FROM table_names AS w
+        JOIN tape_digest AS t ON w.digest = TRY_CAST(t.digest AS digest_name)
+        WHERE t.class = 'write')
 ), counted AS (
     SELECT m.kind, m.digest, any_value(d.known) AS known, any_value(d.normalized) AS text, count(*) AS events,
         count(*) FILTER (m.start_ns > s.since) AS after_write, sum(m.more_sent)::BIGINT AS more_sent,
@@ -50,6 +59,7 @@ SELECT kind, digest, known, CASE
         WHEN kind = 'order' THEN 'rows without ORDER BY'
         WHEN kind = 'data' AND regexp_matches(text, '\border by\b.*\blimit\b') THEN 'perhaps ties in ORDER BY under LIMIT'
         WHEN kind = 'data' AND contains(text, 'group_concat') AND NOT regexp_matches(text, '\border by\b') THEN 'GROUP_CONCAT without ORDER BY'
+        WHEN digest IN (FROM raced) THEN 'perhaps writes of other sessions, whose order is not kept'
     END AS reason,
     events, after_write, more_sent, first_session, first_seq
 FROM counted

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build
+from querytape.analyze.answer.reasons import RACE, remedy_of
 from querytape.analyze.findings.results import KINDS, unexplained
 
 from tests.helpers.runs import make_run
@@ -134,3 +135,39 @@ def test_an_earlier_write_that_failed_explains_other_rows(
     assert (row["events"], row["after_write"]) == (2, after)
     assert (row["reason"] == "an earlier write to its tables failed on one side") == reason
     assert row["known"] is None
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sessions", "write", "raced"),
+    [
+        ({"allow_writes": True, "order": "time"}, 2, "t", True),
+        ({"allow_writes": True, "order": "commit"}, 2, "t", False),
+        ({"allow_writes": False, "order": "time"}, 2, "t", False),
+        ({"allow_writes": True, "order": "time"}, 1, "t", False),
+        ({"allow_writes": True, "order": "time"}, 2, "other", False),
+    ],
+)
+def test_writes_whose_order_nobody_keeps(
+    parameters: dict[str, Any], sessions: int, write: str, raced: bool, tmp_path: Path
+) -> None:
+    """Reads of what other sessions write meanwhile see what the moment gives: that is the reason where no other is."""
+    events: list[dict[str, Any]] = [
+        {"statement": "SELECT a FROM t WHERE id = 1", "session": 1, "class": "read", "errno": 0, "rows_sent": 1},
+        {
+            "statement": f"UPDATE {write} SET a = 2",
+            "session": sessions,
+            "class": "write",
+            "errno": 0,
+            "rows_affected": 1,
+        },
+    ]
+    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
+    same = {"rows_affected": 1}
+    runs = [
+        make_run(tmp_path / f"{n}.run", tape, [{"rows_sent": 1 + n}, same], parameters={"speed": "1", **parameters})
+        for n in range(2)
+    ]
+    (row,) = build(tape, runs[:1], runs[1:]).answers["results"]
+    assert row["known"] is None
+    assert (row["reason"] == RACE) == raced
+    assert remedy_of(row).startswith("replay both sides with --order commit") == raced
