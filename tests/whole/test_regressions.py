@@ -17,6 +17,7 @@ from querytape.cli.commands.report import report_command
 from querytape.replay import replay
 from querytape.servers.sandbox import Server, start_server
 
+from tests.conftest import NOT_TESTED
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 from tests.helpers.whole import options
 
@@ -104,7 +105,8 @@ def judged(
 ) -> Report:
     """Replay on both and compare; where another program came between, again in fresh rounds, three times at most.
 
-    A fault of the product would fail all three; the tests judge the last report.
+    A fault of the product would fail all three; the tests judge the last report. One that can't tell since this machine
+    was full, as it says itself, is no fault.
     """
     for attempt in range(1, ATTEMPTS + 1):
         runs = {}
@@ -117,7 +119,9 @@ def judged(
             time.sleep(0.5)
         report = build(tape, runs["a"], runs["b"])
         if as_planted(report):
-            break
+            return report
+    if report.disturbance.crowded and not words(report):
+        pytest.skip(NOT_TESTED + "this machine was full in every attempt, and the reports say that nothing can be told")
     return report
 
 
