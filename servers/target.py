@@ -144,7 +144,10 @@ def parse_target(
 
 def _url_parts(url: str, what: str) -> dict[str, str]:
     """Return the parts of a URL by the names of option files. Raises InputError."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise InputError(f"{what}: expected {SHAPE}; found {url!r}") from None
     if parts.scheme not in ("mysql", "mariadb"):
         raise InputError(f"{what}: expected {SHAPE}; found {url!r}")
     if parts.password is not None:

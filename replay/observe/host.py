@@ -122,7 +122,10 @@ class SshHost(Host):
 
 def ssh_command(url: str) -> list[str]:
     """Return the ssh command line for `ssh://user@host:port`. Raises InputError for another URL, or without ssh."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise OptionError(f"--host-metrics: expected ssh://user@host:22; found {url!r}") from None
     if parts.scheme != "ssh" or not parts.hostname or parts.password or parts.path.strip("/"):
         raise OptionError(f"--host-metrics: expected ssh://user@host:22; found {url!r}")
     program = shutil.which("ssh")

@@ -26,6 +26,8 @@ def test_url(url: str, target: Target) -> None:
 
 BAD = [
     ("app@host", "expected mysql://"),
+    ("mysql://app@[::1/shop", "expected mysql://"),
+    ("mysql://app@ho]st/shop", "expected mysql://"),
     ("postgres://app@host", "expected mysql://"),
     ("mysql://app:secret@host", "a password does not belong on the command line"),
     ("mysql://app:@host", "a password does not belong on the command line"),

@@ -84,7 +84,7 @@ def test_ssh_that_gets_nowhere(fake_ssh: Path) -> None:
     (fake_ssh / "refuse").touch()
     with pytest.raises(TargetError, match="Permission denied"):
         SshHost("ssh://db1")
-    for wrong in ("db1", "ssh://", "ssh://dba:secret@db1", "ssh://db1/path", "ssh://db1:99999"):
+    for wrong in ("db1", "ssh://", "ssh://dba:secret@db1", "ssh://db1/path", "ssh://db1:99999", "ssh://[::1"):
         with pytest.raises(InputError, match="--host-metrics"):
             ssh_command(wrong)
 
