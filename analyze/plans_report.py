@@ -113,5 +113,6 @@ def _limits(folder: Folder) -> list[str]:
             " were redacted, or it was prepared and its values are not in the text"
         )
     if info.get("not_asked"):
-        found.append(f"{plural(info['not_asked'], 'digest')} not asked on both servers")
+        were = "was" if info["not_asked"] == 1 else "were"
+        found.append(f"{plural(info['not_asked'], 'digest')} {were} not asked on both servers")
     return found
