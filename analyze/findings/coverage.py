@@ -25,6 +25,8 @@ LOST_REASONS = frozenset(
         "unknown_class",
     }
 )
+# These logs have what an EXECUTE ran, as a statement of its own: a PREPARE that is left out is nothing lost.
+LOGS_OF_WHAT_RAN = frozenset({"slowlog", "general"})
 REASONS_SHOWN = 3
 
 
@@ -42,6 +44,12 @@ def missing_sentences(report: Report) -> list[str]:
     if report.compares:
         sentences += [*_to_one_side(report), *_failed_in_a(report)]
     return sentences
+
+
+def lost_reasons(report: Report) -> frozenset[str]:
+    """Return the reasons by which an event that is skipped is missing, for this tape's source."""
+    sources = set(str(report.tape.info.get("source")).split("+"))
+    return LOST_REASONS - {"sql_prepare"} if sources <= LOGS_OF_WHAT_RAN else LOST_REASONS
 
 
 def _to_one_side(report: Report) -> Iterator[str]:
@@ -63,7 +71,7 @@ def _events_of(report: Report, letter: str, *statuses: str) -> Counter[str]:
         {
             row["reason"] or row["status"]: row["events"]
             for row in report.answers["accounting"]
-            if row["run"] == letter and row["status"] in statuses and row["reason"] not in LOST_REASONS
+            if row["run"] == letter and row["status"] in statuses and row["reason"] not in lost_reasons(report)
         }
     )
 
@@ -120,6 +128,7 @@ def coverage(report: Report) -> Iterator[Finding]:
 
 def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
     """Yield (share, reasons, side) of each side: of what was sent or should have been, all rounds together."""
+    reasons_of_loss = lost_reasons(report)
     for letter in report.sides:
         lost: Counter[str] = Counter()
         executed = 0
@@ -128,7 +137,7 @@ def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
                 continue
             if row["status"] == "executed":
                 executed += row["events"]
-            elif row["status"] == "not_sent" or (row["status"] == "skipped" and row["reason"] in LOST_REASONS):
+            elif row["status"] == "not_sent" or (row["status"] == "skipped" and row["reason"] in reasons_of_loss):
                 lost[row["reason"] or "unknown"] += row["events"]
         total = lost.total()
         reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in lost.most_common(REASONS_SHOWN))

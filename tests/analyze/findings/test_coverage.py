@@ -17,10 +17,16 @@ REFUSED = {"errno": 1792, "error": "Cannot execute statement in a READ ONLY tran
 UNSENT = {"status": "not_sent", "reason": "not_prepared"}
 
 
-def compared(folder: Path, a: list[dict[str, Any]], b: list[dict[str, Any]] | None, errno: int | None = 0) -> Report:
+def compared(
+    folder: Path,
+    a: list[dict[str, Any]],
+    b: list[dict[str, Any]] | None,
+    errno: int | None = 0,
+    source: str = "packets",
+) -> Report:
     """Return a report of runs whose first outcomes are these and whose others succeed; `errno` is the tape's."""
     event = {"statement": "SELECT 1", "digest": "0000000000000001", "errno": errno}
-    tape = make_tape(folder / "t.tape", [event] * EVENTS, known_columns=["errno"])
+    tape = make_tape(folder / "t.tape", [event] * EVENTS, known_columns=["errno"], source=source)
     runs = [
         make_run(folder / f"{n}.run", tape, [*rows, *([{}] * (EVENTS - len(rows)))])
         for n, rows in enumerate((a, b))
@@ -100,6 +106,24 @@ def test_what_can_not_be_sent_counts_too(tmp_path: Path, reason: str) -> None:
     """An event that the tape does not have whole is not tried either."""
     rows = [{"status": "skipped", "reason": reason}] * 40
     assert answer(compared(tmp_path, rows, rows)) == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("slowlog", "yes"),
+        ("general", "yes"),
+        ("general+slowlog", "yes"),
+        ("audit", "cannot tell"),
+        ("packets+slowlog", "cannot tell"),
+    ],
+)
+def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expected: str, tmp_path: Path) -> None:
+    """A slow log and a general log have the statement of each EXECUTE: what is left out is not missing."""
+    rows = [{"status": "skipped", "reason": "sql_prepare"}] * 40
+    report = compared(tmp_path, rows, rows, source=source)
+    assert answer(report) == expected
+    assert (missing_sentences(report) == []) == (expected == "yes")
 
 
 @pytest.mark.parametrize(
