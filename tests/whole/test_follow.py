@@ -103,7 +103,13 @@ def test_a_servers_log_is_followed(
     wait_until(lambda: len(numbers(tape)) >= work.done - CLIENTS, "the last statements are published")
     cut = run_here("tape", "cut", str(tape), "--last", "1h", "-o", str(tmp_path / "cut.tape"))
     assert cut.code == 0, cut.err
-    assert numbers(tmp_path / "cut.tape") == list(range(len(numbers(tmp_path / "cut.tape"))))
+    found = numbers(tmp_path / "cut.tape")
+    missing = set(range(work.done)) - set(found)
+    assert len(found) == len(set(found))
+    assert len(missing) <= CLIENTS, missing
+    assert min(missing, default=work.done) >= work.done - 2 * CLIENTS, (
+        missing
+    )  # of clients at once any may be logged last
     work.close()
     child.send_signal(signal.SIGTERM)
     out, err = child.communicate()
