@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..common.files import new_folder, remove_folder, write_json
+from ..common.signals import held
 from ..common.version import __version__
 from ..schemas import FORMAT_VERSION, Folder, open_folder, tape_id
 from ..servers.facts import Facts
@@ -35,7 +36,8 @@ class RunFolder:
 
     def clean(self) -> None:
         """Remove the files that only the replay itself needed."""
-        remove_folder(self.spill)
+        with held():
+            remove_folder(self.spill)
 
 
 @contextmanager
@@ -44,13 +46,16 @@ def new_run(path: Path) -> Iterator[RunFolder]:
 
     Raises InputError where something of that name is there.
     """
-    folder = RunFolder(path)
-    new_folder(path, folder.outcomes.name, folder.spill.name)
+    folder, made = RunFolder(path), False
     try:
+        with held():  # a signal finds it made or not made
+            new_folder(path, folder.outcomes.name, folder.spill.name)
+            made = True
         yield folder
     finally:
-        if not (path / "run.json").exists():
-            remove_folder(path)
+        if made and not (path / "run.json").exists():
+            with held():
+                remove_folder(path)
 
 
 def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Facts | None = None) -> dict[str, Any]:

@@ -89,6 +89,9 @@ def finish(run: EndedRun) -> RunSummary:
             return _finish(run, con)
     except duckdb.Error as error:
         raise QuerytapeError(f"{run.folder.path}: the accounting can't be closed: {plain_reason(error)}") from error
+    finally:  # whatever ended it: what only the replay needed goes
+        run.folder.clean()
+        run.speed.clean()
 
 
 def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
@@ -132,8 +135,6 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     run.info["summaries"] = _try(run, "summaries", _summaries)
     run.info["query_plans"] = _try(run, "query_plans", _query_plans)
     run.info["files"] = file_entries(folder, con)
-    run.folder.clean()
-    run.speed.clean()
     run.folder.write(run.info)
     return RunSummary(run.folder.path, run.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of a run while it is made."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay import ReplayOptions, Target
+from querytape.common.files import new_folder
+from querytape.replay import ReplayOptions, Target, run_folder
 from querytape.replay.run_folder import first_info, new_run
 from querytape.servers.facts import Facts
 
@@ -42,3 +45,20 @@ def test_the_first_run_json(tmp_path: Path) -> None:
     assert (info["tape"]["events"], info["target"]["version"], info["target"]["identity"]) == (1, "8.0", "x")
     assert info["read_target"] is None
     assert "secret" not in str(info)
+
+
+def test_a_signal_while_it_is_made_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is heard behind the making, and the folder goes; one that was there before stays."""
+
+    def make(path: Path, *inner: str) -> None:
+        new_folder(path, *inner)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(run_folder, "new_folder", make)
+    with pytest.raises(KeyboardInterrupt), new_run(tmp_path / "a.run"):
+        pytest.fail("it goes on")
+    assert not (tmp_path / "a.run").exists()
+    (tmp_path / "b.run").mkdir()
+    with pytest.raises(InputError), new_run(tmp_path / "b.run"):
+        pytest.fail("it goes on")
+    assert (tmp_path / "b.run").exists()

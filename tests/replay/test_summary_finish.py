@@ -14,6 +14,7 @@ from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.summary import ENDED_BY, ENGINE_COUNTS, VOLATILE_VARIABLES, file_entries, finish
+from querytape.schemas import open_folder
 
 from tests.helpers.ended_runs import BEFORE, EVENTS, SENT, SESSION, Answer, Made, S
 from tests.helpers.planning import planned
@@ -302,3 +303,18 @@ def test_files_of_a_run_are_named_with_their_rows(made: Made) -> None:
     entries = file_entries(run.folder.open())
     assert [entry["bytes"] for entry in entries] == [(made.path / entry["file"]).stat().st_size for entry in entries]
     assert sum(entry["rows"] for entry in entries) == 5
+
+
+def test_who_is_interrupted_at_the_end_leaves_no_room_of_the_replay(
+    made: Made, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The accounting is written; what comes behind it is broken off, and what only the replay needed goes all the same."""
+
+    def interrupt(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(summary, "_query_plans", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        finish(made.run())
+    assert open_folder("run", made.path).info["finished"] is True
+    assert not (made.path / "spill").exists()
