@@ -16,6 +16,7 @@ from .binlog_position import without_late_position
 from .completeness import completeness
 from .parts import Totals
 from .pt_fingerprint import pt_fingerprint, pt_id
+from .session_facts import load_facts
 from .source import TapeWarning
 from .storage import memory_for
 
@@ -67,13 +68,7 @@ def finish(
 
 def write_sessions(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     """Write sessions.parquet from view `events` and the folder `facts`; return how many sessions there are."""
-    con.execute(load_sql(__package__, "facts.sql"))
-    for number, part in enumerate(sorted((path / "facts").glob("part-*.parquet"))):
-        con.execute(
-            "INSERT INTO facts BY NAME SELECT * EXCLUDE (file_row_number), ? * 1000000000 + file_row_number AS told"
-            f" FROM read_parquet({sql_text(part)}, file_row_number = true)",
-            [number],
-        )
+    load_facts(con, sorted((path / "facts").glob("part-*.parquet")))
     query = f"({load_sql(__package__, 'sessions.sql')})"
     return _write(con, f"SELECT {select_list('tape', 'sessions', _names('sessions'))} FROM {query}", path, "sessions")
 

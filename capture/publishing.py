@@ -7,21 +7,46 @@ Only what is in tape.json is published. A part goes from there first, and then f
 """
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from ..common.files import json_text, write_json, write_text
 from ..common.units import short_duration, utc_time
 from ..native.bindings.reader import Reader
+from ..schemas.json_shapes import MAX_TIMES
+from .session_facts import FactsRing
 from .source import Endless, TapeWarning
+
+NEWEST = 3  # parts that are never dropped: by their times it is told what is old, and a clock may be set
+
+
+@dataclass(frozen=True)
+class Published:
+    """A part: the name of its files, its entry of tape.json (None: no event), how many problems and facts it has."""
+
+    name: str
+    entry: dict[str, Any] | None
+    problems: int
+    facts: int
 
 
 class Publisher:
     """Writes tape.json after each part; knows what was dropped. `followed`: the file that grows, where one does."""
 
-    def __init__(self, path: Path, info: dict[str, Any], endless: Endless | None, followed: str | None) -> None:
+    def __init__(
+        self,
+        con: duckdb.DuckDBPyConnection,
+        path: Path,
+        info: dict[str, Any],
+        endless: Endless | None,
+        followed: str | None,
+    ) -> None:
         self._path = path
+        self._facts = FactsRing(con, path / "facts")
         self._info = info
         self._endless = endless
         self._followed = followed
@@ -29,8 +54,9 @@ class Publisher:
         self._texts: dict[str, str] = {}
         self._files = list(info["files"])
 
-    def publish(self, entry: dict[str, Any] | None, problems: int, reader: Reader) -> None:
-        """Publish a part, None = one of problems alone: its entry, and how many problems were found with it."""
+    def publish(self, part: Published, reader: Reader) -> None:
+        """Publish a part."""
+        entry = part.entry
         if entry is not None:
             self._info["parts"].append(entry)
             self._info["largest_event"] = reader.stats().largest
@@ -38,16 +64,23 @@ class Publisher:
             if entry is not None:
                 write_json(self._path / "tape.json", self._info)
             return
+        if part.problems:
+            self._problems[part.name] = part.problems
+        if part.facts:
+            self._facts.told(part.name)
         if entry is None:
             return
-        self._problems[Path(entry["file"]).name] = problems
         gone = self._old_parts(self._endless.keep_ns)
-        if gone:
-            self._note_dropped(gone)
+        old_problems = self._note_dropped(gone) if gone else []
         self._info["files"] = self.files(reader)
         self._info["published"] = self._how_far(reader)
         write_text(self._path / "tape.json", self._text())
-        self._remove(gone)
+        for dropped in gone:
+            (self._path / dropped["file"]).unlink(missing_ok=True)
+        for name in old_problems:
+            (self._path / "problems" / name).unlink(missing_ok=True)
+        if gone:
+            self._facts.drop_before(self._first_name())
 
     def _text(self) -> str:
         """Return the text of tape.json. A part's entry is made once: a day has 17,280 of them."""
@@ -59,12 +92,12 @@ class Publisher:
         return json_text({**self._info, "parts": []}).replace('\n "parts": []', f'\n "parts": [\n  {listed}\n ]', 1)
 
     def files(self, reader: Reader) -> list[dict[str, Any]]:
-        """Return the entries of the source's files: the followed one once for each file that had its name."""
+        """Return the entries of the source's files; `times`: how many files had the followed one's name."""
         if self._followed is None:
             return self._files
         entry = {"path": str(Path(self._followed).absolute()), "bytes": None, "sha256": None}
-        more = reader.stats().file + 2 - len(self._files)
-        return [*self._files[:-1], *([entry] * max(more, 1))]
+        times = reader.stats().file + 2 - len(self._files)
+        return [*self._files[:-1], {**entry, "times": min(times, MAX_TIMES)} if times > 1 else entry]
 
     def _how_far(self, reader: Reader) -> dict[str, Any]:
         """Return what tape.json says of an unfinished tape: until when it is, and how much of the source was read."""
@@ -81,29 +114,31 @@ class Publisher:
         }
 
     def _old_parts(self, keep_ns: int | None) -> list[dict[str, Any]]:
-        """Return the parts whose events all ended more than `keep_ns` before the newest part began."""
+        """Return the parts whose events all ended more than `keep_ns` before one of the newest parts began."""
+        parts = self._info["parts"]
         if keep_ns is None:
             return []
-        parts = self._info["parts"]
-        horizon = max(part["first_ns"] for part in parts) - keep_ns
-        return [part for part in parts if part["last_ns"] < horizon]
+        horizon = max(part["first_ns"] for part in parts[-NEWEST:]) - keep_ns
+        return [part for part in parts[:-NEWEST] if part["last_ns"] < horizon]
 
-    def _note_dropped(self, gone: list[dict[str, Any]]) -> None:
+    def _first_name(self) -> str:
+        return Path(self._info["parts"][0]["file"]).name
+
+    def _note_dropped(self, gone: list[dict[str, Any]]) -> list[str]:
+        """Take parts out of tape.json; return the names of the files of problems that go with them."""
         names = {part["file"] for part in gone}
         self._info["parts"] = [part for part in self._info["parts"] if part["file"] not in names]
+        own, first = {Path(name).name for name in names}, self._first_name()
+        old_problems = [name for name in self._problems if name in own or name < first]
         before = self._info.get("dropped") or {"parts": 0, "events": 0, "problems": 0, "before_ns": 0}
         self._info["dropped"] = {
             "parts": before["parts"] + len(gone),
             "events": before["events"] + sum(part["rows"] for part in gone),
-            "problems": before["problems"] + sum(self._problems.pop(Path(part["file"]).name, 0) for part in gone),
+            "problems": before["problems"] + sum(self._problems.pop(name) for name in old_problems),
             "before_ns": max(before["before_ns"], *(part["last_ns"] for part in gone)),
             "keep_ns": self._endless.keep_ns if self._endless is not None else None,
         }
-
-    def _remove(self, gone: list[dict[str, Any]]) -> None:
-        for part in gone:
-            for folder in ("events", "problems"):
-                (self._path / folder / Path(part["file"]).name).unlink(missing_ok=True)
+        return old_problems
 
 
 def dropped_warnings(info: dict[str, Any]) -> list[TapeWarning]:

@@ -23,7 +23,7 @@ from ..native.bindings.file_hash import FileHash
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import FORMAT_VERSION
 from .parts import Parts, Totals
-from .publishing import Publisher
+from .publishing import Published, Publisher
 from .source import Settings, SourceKind
 
 # A part is one file: the most that a kill can lose.
@@ -68,14 +68,14 @@ def record(
     followed = source.files[-1] if settings.follow is not None else None
     hashes = FileHashes(source.files if followed is None else source.files[:-1])
     hashes.start()
-    publisher = Publisher(path, info, settings.endless, followed)
+    publisher = Publisher(con, path, info, settings.endless, followed)
     parts = Parts(con, path, settings.not_threads)
     for number in count():
         name = f"part-{number:05d}.parquet" if settings.endless is None else endless_name(number)
         entry = _write_watched(parts, reader, path / "events" / name, watch, stop)
         problems = parts.write_rows(reader.problems(), path / "problems" / name)
-        parts.write_rows(reader.sessions(), path / "facts" / name)
-        publisher.publish(entry, problems, reader)
+        told = parts.write_rows(reader.sessions(), path / "facts" / name)
+        publisher.publish(Published(name, entry, problems, told), reader)
         if reader.stats().finished:
             break
     info["files"] = hashes.ended(give_up=stop.was_asked)

@@ -33,8 +33,8 @@ LOSSES = {
 def show_problems(tape: "Folder") -> None:
     """Print every problem of a tape as `file, line N: expected ..., found ...`; packets have a number in its place."""
     from ..common.duck import small_database
+    from ..schemas import file_name
 
-    names = [str(entry["path"]) for entry in tape.info["files"]]
     with small_database() as con:
         rows = con.execute(
             f'SELECT file, line, "offset", kind, detail FROM {tape.source("problems")}'
@@ -42,7 +42,7 @@ def show_problems(tape: "Folder") -> None:
             [MAX_PROBLEMS_SHOWN + 1],
         ).fetchall()
     for file, line, offset, kind, detail in rows[:MAX_PROBLEMS_SHOWN]:
-        name = names[file] if 0 <= file < len(names) else f"file {file}"
+        name = file_name(tape.info, file)
         place = f", line {line}" if line else f", packet {offset}" if offset else ""
         click.echo(printable(f"{name}{place}: {kind}: {detail}"))
     if len(rows) > MAX_PROBLEMS_SHOWN:

@@ -8,7 +8,7 @@ from .codes import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
 
 if TYPE_CHECKING:
     from .event_filter import EventFilter
-    from .folders import TABLES, Folder, open_folder, tape_id
+    from .folders import TABLES, Folder, count_files, file_name, open_folder, tape_id
     from .json_shapes import check_shape, read_json
     from .parquet_check import check_parquet
     from .tables import FORMAT_VERSION, columns, ddl, select_list
@@ -23,7 +23,9 @@ else:
             "check_parquet": ".parquet_check:check_parquet",
             "check_shape": ".json_shapes:check_shape",
             "columns": ".tables:columns",
+            "count_files": ".folders:count_files",
             "ddl": ".tables:ddl",
+            "file_name": ".folders:file_name",
             "open_folder": ".folders:open_folder",
             "read_json": ".json_shapes:read_json",
             "select_list": ".tables:select_list",
@@ -45,7 +47,9 @@ __all__ = [
     "check_parquet",
     "check_shape",
     "columns",
+    "count_files",
     "ddl",
+    "file_name",
     "open_folder",
     "read_json",
     "select_list",

@@ -175,6 +175,21 @@ def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
             seen.add(entry["file"])
 
 
+def count_files(info: dict[str, Any]) -> int:
+    """Return how many source files a tape's JSON lists: one that was turned over counts as often as it was begun."""
+    return sum(entry.get("times") or 1 for entry in info["files"])
+
+
+def file_name(info: dict[str, Any], number: int) -> str:
+    """Return the name of a source file by its number, which events and problems have."""
+    behind = 0
+    for entry in info["files"]:
+        behind += entry.get("times") or 1
+        if 0 <= number < behind:
+            return str(entry["path"])
+    return f"file {number}"
+
+
 def tape_id(info: dict[str, Any]) -> str:
     """Return what tells a tape from others: SHA-256 of the lists of its parts and files."""
     text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))

@@ -13,6 +13,7 @@ from ..common.errors import FolderError
 from ..common.files import open_regular
 
 MAX_BYTES = 256 << 20
+MAX_TIMES = 1_000_000  # files that had one name
 MAX_INT = 1 << 63
 
 FILES = [
@@ -50,7 +51,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "created": "text?",
         "source": "text?",
         "measuring_point": "text?",
-        "files": [{"path": "text", "bytes": "count?", "sha256": "text?", "xxh3": "text?"}],
+        "files": [{"path": "text", "bytes": "count?", "sha256": "text?", "xxh3": "text?", "times": "few?"}],
         "parts": FILES,
         "tables": FILES,
         "counts": {"events": "count", "sessions": "count", "digests": "count", "problems": "count"},
@@ -184,6 +185,7 @@ NAMES = {
     "text": "a text",
     "int": "a whole number",
     "count": "a whole number from 0",
+    "few": "a whole number from 1 to 1,000,000",
     "time": "a time in nanoseconds",
     "number": "a number",
     "bool": "true or false",
@@ -273,6 +275,7 @@ def _fits(name: str, value: Any) -> bool:
         "text": isinstance(value, str),
         "int": is_int,
         "count": is_int and value >= 0,
+        "few": is_int and 1 <= value <= MAX_TIMES,
         "time": is_int and abs(value) <= MAX_INT >> 1,
         "number": is_int or isinstance(value, float),
         "bool": isinstance(value, bool),

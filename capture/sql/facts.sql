@@ -15,3 +15,22 @@ CREATE TABLE facts (
     open_at_end BOOLEAN,
     encrypted BOOLEAN
 );
+
+-- What is known of each session in the end; `told`: when it was told last.
+CREATE VIEW telling AS
+SELECT
+    session,
+    arg_max(thread_id, told) AS thread_id,
+    arg_max("user", told) AS "user",
+    arg_max(host, told) AS host,
+    arg_max(db, told) AS db,
+    arg_max(port, told) AS port,
+    arg_max(client_flags, told) AS client_flags,
+    arg_max(charset, told) AS charset,
+    arg_max(attributes, told) AS attributes,
+    arg_max(open_at_start, told) AS open_at_start,
+    arg_max(open_at_end, told) AS open_at_end,
+    arg_max(encrypted, told) AS encrypted,
+    max(told) AS told
+FROM facts
+GROUP BY session;

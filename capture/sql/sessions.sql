@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which original connections are on this tape, from when to when, and how much of each was seen?
--- Input: view events (a tape's events); table facts (facts.sql), empty where the source told nothing more. By hand:
+-- Input: view events (a tape's events); view telling (facts.sql), empty where the source told nothing more. By hand:
 --   duckdb -cmd "CREATE VIEW events AS FROM 'shop.tape/events/part-*.parquet'" -cmd ".read capture/sql/facts.sql" \
 --       -c ".read capture/sql/sessions.sql"
 WITH seen AS (
@@ -20,23 +20,6 @@ WITH seen AS (
         max(start_ns + coalesce(duration_ns, 0)) AS last_ns,
         count(*) AS events
     FROM events
-    GROUP BY session
-),
-telling AS (
-    SELECT
-        session,
-        arg_max(thread_id, told) AS thread_id,
-        arg_max("user", told) AS "user",
-        arg_max(host, told) AS host,
-        arg_max(db, told) AS db,
-        arg_max(port, told) AS port,
-        arg_max(client_flags, told) AS client_flags,
-        arg_max(charset, told) AS charset,
-        arg_max(attributes, told) AS attributes,
-        arg_max(open_at_start, told) AS open_at_start,
-        arg_max(open_at_end, told) AS open_at_end,
-        arg_max(encrypted, told) AS encrypted
-    FROM facts
     GROUP BY session
 )
 SELECT

@@ -16,7 +16,7 @@ from ...common.duck import write_parquet
 from ...common.errors import InputError
 from ...common.files import write_json
 from ...common.version import __version__
-from ...schemas import FLAGS, EventFilter, Folder, columns, ddl, open_folder
+from ...schemas import FLAGS, EventFilter, Folder, columns, count_files, ddl, open_folder
 from ...schemas.event_selection import SelectionTables, define_macros, find_transactions, preparing_sql, selection_sql
 from ..finish import finish
 from ..parts import part_entry
@@ -157,7 +157,7 @@ def make_views(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder]) -> Non
             f"SELECT * REPLACE (session + {sessions} AS session, file + {files} AS file) FROM {folder.source('events')}"
         )
         sessions += con.execute(f"SELECT max(session) FROM {folder.source('sessions')}").fetchall()[0][0]
-        files += len(folder.info["files"])
+        files += count_files(folder.info)
         con.execute(f"CREATE VIEW sessions{number} AS SELECT * FROM {folder.source('sessions')}")
     con.execute(f"CREATE VIEW everything AS {' UNION ALL BY NAME '.join(selects)}")
 

@@ -2,14 +2,21 @@
 """A tape under way is published part by part; what --keep drops is counted and said."""
 
 import json
+import shutil
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
 from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.publishing import Published, Publisher
+from querytape.capture.session_facts import load_facts
 from querytape.capture.source import Endless
+from querytape.capture.tape_writer import endless_name, new_tape
 from querytape.common.files import is_held
+from querytape.schemas import count_files
 
 from tests.helpers.growing import wait_until
 from tests.helpers.log_writers import FIRST_S, slow_log
@@ -106,7 +113,8 @@ def test_a_file_that_was_turned_over_is_named_again(tmp_path: Path) -> None:
     (tmp_path / "slow.log").write_bytes(second)
     capture.wait_for(99)
     info = capture.end()
-    assert len(info["files"]) == 2
+    assert info["files"] == [{"path": str(tmp_path / "slow.log"), "bytes": None, "sha256": None, "times": 2}]
+    assert count_files(info) == 2
     with duckdb.connect() as con:
         query = f"SELECT file, count(*) FROM '{tmp_path}/t.tape/events/*.parquet' GROUP BY file ORDER BY file"
         assert con.execute(query).fetchall() == [(0, 10), (1, 90)]
@@ -140,3 +148,93 @@ def test_a_ring_of_the_last_hours(tmp_path: Path) -> None:
         assert con.execute(f"SELECT sum(events) FROM '{tmp_path}/t.tape/digests.parquet'").fetchall() == [
             (done["counts"]["events"],)
         ]
+
+
+@dataclass
+class Stats:
+    """A reader's counters, as far as a publisher asks for them."""
+
+    file: int = 0
+    largest: int = 100
+    bytes_read: int = 0
+
+
+class FakeReader:
+    """A reader of a log that is turned over."""
+
+    def __init__(self) -> None:
+        self.counters = Stats()
+
+    def stats(self) -> Stats:
+        """Its counters."""
+        return self.counters
+
+    def describe(self) -> dict[str, Any]:
+        """What it says of its input."""
+        return {"followed_bytes": 1}
+
+
+class Ring:
+    """A tape whose parts are made here, each of five seconds, and published."""
+
+    def __init__(self, tape: Path, con: duckdb.DuckDBPyConnection, keep_s: int) -> None:
+        self.tape, self._con = tape, con
+        new_tape(tape)
+        self.info: dict[str, Any] = {"files": [{"path": "slow.log"}], "parts": [], "finished": False}
+        self.reader = FakeReader()
+        endless = Endless(5 * 10**9, keep_ns=keep_s * 10**9)
+        self.publisher = Publisher(con, tape, self.info, endless, "slow.log")
+        self._facts = tape / "one.parquet"
+        con.execute(f"COPY (SELECT 1 AS session, 33 AS port) TO '{self._facts}' (FORMAT parquet)")
+
+    def part(self, number: int, second: int, problems: int = 0, facts: int = 0, *, events: bool = True) -> None:
+        """Make and publish one."""
+        name = endless_name(number)
+        if events:
+            (self.tape / "events" / name).touch()
+        if problems:
+            (self.tape / "problems" / name).touch()
+        if facts:
+            shutil.copyfile(self._facts, self.tape / "facts" / name)
+        entry = {"file": f"events/{name}", "rows": 10, "bytes": 1000, "sha256": "0" * 64}
+        entry |= {"first_ns": second * 10**9, "last_ns": (second + 5) * 10**9}
+        self.publisher.publish(Published(name, entry if events else None, problems, facts), self.reader)  # type: ignore[arg-type]
+
+    def files(self) -> int:
+        """How many files the tape has."""
+        return sum(1 for path in self.tape.rglob("*") if path.is_file())
+
+
+def test_a_tape_without_an_end_is_bounded_by_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2,000 parts, the log turned over with each, logins and problems in all of them: the last ten minutes stay."""
+    monkeypatch.setattr("os.fsync", lambda handle: None)
+    with duckdb.connect() as con:
+        ring = Ring(tmp_path / "t.tape", con, keep_s=600)
+        sizes, files = [], []
+        for number in range(2_000):
+            ring.reader.counters.file = number
+            ring.part(number, number * 5, problems=1, facts=1, events=number % 3 > 0)
+            if number % 200 == 199:
+                sizes.append((ring.tape / "tape.json").stat().st_size)
+                files.append(ring.files())
+        assert max(sizes) < 40_000
+        assert max(sizes[1:]) - min(sizes[1:]) < 400
+        assert max(files) < 4 * 120 + 200
+        (entry,) = ring.info["files"]
+        assert entry["times"] == 2_000
+        kept = ring.info["parts"]
+        assert ring.info["dropped"]["problems"] + len(list((ring.tape / "problems").iterdir())) == 2_000
+        assert 80 <= len(kept) <= 84
+        load_facts(con, sorted((ring.tape / "facts").glob("part-*.parquet")))
+        assert con.execute("SELECT session, port FROM telling").fetchall() == [(1, 33)]
+
+
+def test_a_clock_that_is_set_back_empties_no_ring(tmp_path: Path) -> None:
+    """Behind a part that lies a day ahead what comes next is kept; it goes when the time is there."""
+    with duckdb.connect() as con:
+        ring = Ring(tmp_path / "t.tape", con, keep_s=600)
+        for number in range(300):
+            ring.part(number, number * 5 + (86_400 if number == 100 else 0))
+            names = [Path(part["file"]).name for part in ring.info["parts"]]
+            assert len(names) >= min(number + 1, 3)
+        assert names == [endless_name(100), *(endless_name(number) for number in range(178, 300))]

@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from querytape.common.errors import FolderError
-from querytape.schemas import TABLES, columns, open_folder, tape_id
+from querytape.schemas import TABLES, columns, count_files, file_name, open_folder, tape_id
 from querytape.schemas.folders import check_names
 from querytape.schemas.tables import declared
 
@@ -219,3 +219,10 @@ def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
     with pytest.raises(FolderError) as told:
         open_folder("tape", many)
     assert str(told.value).endswith("in it are " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
+
+
+def test_files_that_had_one_name() -> None:
+    """A log that was turned over is one entry; each of its files has a number all the same."""
+    info = {"files": [{"path": "a"}, {"path": "b", "times": 3}, {"path": "c", "times": None}]}
+    assert count_files(info) == 5
+    assert [file_name(info, number) for number in range(-1, 6)] == ["file -1", "a", "b", "b", "b", "c", "file 5"]

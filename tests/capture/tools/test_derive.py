@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """New tapes of old ones, and tapes that are damaged: what is kept is whole, what is wrong is named."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -22,6 +23,22 @@ def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
     assert ports == [(1, 40000), (2, 40001), (3, 40002), (4, 40000), (5, 40001)]
     assert info["warnings"] == []
     assert damages(tmp_path / "m.tape", tmp_path) == []
+
+
+def test_merging_many_tapes(tmp_path: Path) -> None:
+    """Of twenty tapes each keeps what only its packets knew, and files that had one name are counted."""
+    tapes = [make_tape(tmp_path, f"t{number}", offset=100 * number) for number in range(20)]
+    info = json.loads((tapes[0] / "tape.json").read_text())
+    info["files"][0]["times"] = 7
+    (tapes[0] / "tape.json").write_text(json.dumps(info))
+    merged = derive(tapes, tmp_path / "m.tape", EventFilter())
+    assert merged["counts"]["sessions"] == 60
+    assert found(tmp_path / "m.tape", "SELECT DISTINCT port FROM sessions ORDER BY port") == [
+        (40000,),
+        (40001,),
+        (40002,),
+    ]
+    assert found(tmp_path / "m.tape", "SELECT DISTINCT file FROM events ORDER BY file")[:3] == [(0,), (7,), (8,)]
 
 
 def test_cutting_keeps_a_window(tmp_path: Path) -> None:
