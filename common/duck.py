@@ -147,6 +147,16 @@ def write_parquet(
     return rows
 
 
+def insert_rows(con: duckdb.DuckDBPyConnection, table: str, rows: Sequence[Sequence[object]]) -> None:
+    """Insert rows of texts and numbers into a table.
+
+    They go as one list a column: executemany takes 0.2 ms of processor for each row, this 2 us.
+    """
+    if rows:
+        lists = ", ".join(f"unnest(?::{type_}[])" for _, type_, *_ in con.execute(f"DESCRIBE {table}").fetchall())
+        con.execute(f"INSERT INTO {table} SELECT {lists}", [list(values) for values in zip(*rows, strict=True)])
+
+
 def write_rows(
     con: duckdb.DuckDBPyConnection,
     columns: Sequence[tuple[str, str]],

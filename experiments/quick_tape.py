@@ -14,7 +14,7 @@ from ..capture.source import TapeWarning
 from ..capture.storage import open_storage
 from ..capture.tape_writer import new_tape
 from ..capture.tools.derive import inherited_warnings, start_info
-from ..common.duck import load_sql, open_database, write_parquet
+from ..common.duck import insert_rows, load_sql, open_database, write_parquet
 from ..common.files import write_json
 from ..replay.observe.plan_samples import Place
 from ..schemas import DANGER_SHIFT, FLAGS, Folder, columns
@@ -69,7 +69,7 @@ def _write_events(
         for number, (place, n) in enumerate(laps.items(), 1)
         if n
     ]
-    con.executemany("INSERT INTO quick_samples VALUES (?, ?, ?, ?, ?)", rows)
+    insert_rows(con, "quick_samples", rows)
     con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute(f"SET VARIABLE laps = {max(laps.values())}")
     con.execute(f"SET VARIABLE no_setting_flags = {sum(FLAGS[name] for name in NO_SETTING)}")

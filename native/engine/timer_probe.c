@@ -2,7 +2,7 @@
 /* Timer probes do nothing but sleep to absolute times and note how late they wake, as cyclictest does: so late the
  * machine alone makes a thread, and the sessions' lateness is compared with it.
  *
- *   probe 0  │───────16 ms───────│───────────────────│
+ *   probe 0  │───────64 ms───────│───────────────────│
  *   probe 1       │───────────────────│───────────────────│      staggered
  */
 #include "engine/timer_probe.h"
@@ -12,7 +12,7 @@
 
 #include "base/thread.h"
 
-#define STEP_NS (16 * 1000000LL)
+#define STEP_NS (64 * 1000000LL)
 
 static void *run_probe(void *arg)
 {

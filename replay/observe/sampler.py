@@ -17,7 +17,7 @@ import duckdb
 import pymysql
 from pymysql.connections import Connection
 
-from ...common.duck import write_parquet
+from ...common.duck import insert_rows, write_parquet
 from ...common.errors import TargetError
 from ...schemas import columns
 from ...servers.facts import query_or_none
@@ -124,8 +124,7 @@ class Sampler:
             folder.mkdir(mode=0o700, exist_ok=True)
             listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", table))
             con.execute(f"CREATE OR REPLACE TEMP TABLE new_rows ({listed})")
-            places = ", ".join("?" * len(rows[0]))
-            con.executemany(f"INSERT INTO new_rows VALUES ({places})", rows)
+            insert_rows(con, "new_rows", rows)
             write_parquet(con, "FROM new_rows", folder / f"part-{self._parts:05d}.parquet")
 
 

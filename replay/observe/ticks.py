@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.duck import sql_files, write_parquet
+from ...common.duck import insert_rows, sql_files, write_parquet
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
 
@@ -89,7 +89,7 @@ class TickLog:
         assert names == [name for name, _ in columns("run", "ticks")]
         listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", "ticks"))
         con.execute(f"CREATE OR REPLACE TEMP TABLE new_ticks ({listed})")
-        con.executemany(f"INSERT INTO new_ticks VALUES ({', '.join('?' * len(names))})", [astuple(t) for t in ticks])
+        insert_rows(con, "new_ticks", [astuple(tick) for tick in ticks])
         write_parquet(con, "FROM new_ticks ORDER BY at_ns", self._part(self._parts))
         self._parts += 1
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.duck import load_sql, sql_text, write_parquet
+from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
 from .catalog import Catalog, tables_of
 from .database import plan_windows, show_window
 from .rules import Plan
@@ -107,8 +107,6 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
     con.execute(
         "CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER, asks BOOLEAN, adds BOOLEAN)"
     )
-    if digests:
-        con.executemany("INSERT INTO known_digests VALUES (?)", [(digest,) for digest, *_ in digests])
-    if rows:
-        con.executemany("INSERT INTO digest_tables VALUES (?, ?, ?, ?)", rows)
+    insert_rows(con, "known_digests", [(digest,) for digest, *_ in digests])
+    insert_rows(con, "digest_tables", rows)
     return PLACES * (FIRST + len(numbers))

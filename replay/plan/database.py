@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.duck import duck_path, load_sql, sql_text, write_parquet
+from ...common.duck import duck_path, insert_rows, load_sql, sql_text, write_parquet
 from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
 from ...schemas.tables import complete_sql
@@ -63,8 +63,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     _read_digests(con, plan)
     con.execute(f"CREATE TEMP TABLE refused_digests AS {load_sql(__package__, 'refused_digests.sql')}")
     con.execute("CREATE TEMP TABLE gaps (at_ns BIGINT, cut_ns BIGINT)")
-    if plan.gaps:
-        con.executemany("INSERT INTO gaps VALUES (?, ?)", plan.gaps)
+    insert_rows(con, "gaps", plan.gaps)
     _define_selection(con, plan)
     define_due(con, plan)
     return con

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.duck import load_sql, sql_files, sql_text, write_parquet
+from ...common.duck import insert_rows, load_sql, sql_files, sql_text, write_parquet
 from ...common.errors import FolderError, InputError
 from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
@@ -120,8 +120,7 @@ def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int, max
         ).fetchall()[0][0]
         busy_until = max(value for value in (latest, busy_until, 0) if value is not None)
     plan.gaps = gaps
-    if gaps:
-        con.executemany("INSERT INTO gaps VALUES (?, ?)", gaps)
+    insert_rows(con, "gaps", gaps)
 
 
 def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:

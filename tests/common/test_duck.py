@@ -6,7 +6,15 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.common.duck import load_sql, open_database, small_database, sql_text, write_parquet, write_table
+from querytape.common.duck import (
+    insert_rows,
+    load_sql,
+    open_database,
+    small_database,
+    sql_text,
+    write_parquet,
+    write_table,
+)
 
 
 def setting(con: duckdb.DuckDBPyConnection, name: str) -> str:
@@ -46,6 +54,23 @@ def test_database_in_a_file(tmp_path: Path) -> None:
         with open_database(tmp_path / "spill", file=tmp_path / "a.duckdb") as con:
             con.execute(create)
             assert con.execute("FROM t").fetchall() == [(7,)]
+
+
+def test_rows_are_inserted() -> None:
+    """Rows come into a table as they are, in their order: numbers of every size, NULLs, any text; none leaves it empty."""
+    rows = [
+        (2**63 - 1, 1.5, "it's", True),
+        (-(2**63), None, None, False),
+        (None, float("inf"), "", None),
+        (0, 7.0, "ä\0{", True),
+    ]
+    with open_database() as con:
+        con.execute("CREATE TEMP TABLE t (a BIGINT, b DOUBLE, c VARCHAR, d BOOLEAN)")
+        insert_rows(con, "t", [])
+        assert con.execute("FROM t").fetchall() == []
+        insert_rows(con, "t", rows)
+        insert_rows(con, "t", [(None, None, None, None)])
+        assert con.execute("FROM t").fetchall() == [*rows, (None,) * 4]
 
 
 def test_parquet(tmp_path: Path) -> None:
