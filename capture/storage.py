@@ -11,12 +11,15 @@ import duckdb
 from ..common.duck import open_database
 
 MIN_MEMORY = 244 << 20
+LARGE_EVENT = 64 << 10
+MIN_MEMORY_LARGE = 768 << 20  # a row group is in memory whole, several times: of large events it has up to 96 MiB
 MEMORY_PER_EVENT = 24  # copies of the largest event that DuckDB makes while it groups, sorts and writes
 
 
 def memory_for(largest: int) -> str:
     """Return DuckDB's memory limit for work on events of which the largest has so many bytes of texts."""
-    return f"{max(MIN_MEMORY, MEMORY_PER_EVENT * largest) >> 20}MiB"
+    least = MIN_MEMORY if largest < LARGE_EVENT else MIN_MEMORY_LARGE
+    return f"{max(least, MEMORY_PER_EVENT * largest) >> 20}MiB"
 
 
 @contextmanager

@@ -39,7 +39,7 @@ FACTS = (
 )
 UNCHANGED = "SELECT session, seq, start_ns, start_ns AS tape_ns, flags FROM everything"
 ROWS_A_PART = 1_000_000
-BYTES_A_PART = 512 << 20  # of statements and parameters
+BYTES_A_PART = 96 << 20  # of statements and parameters: a part is sorted, and DuckDB makes copies
 # What a selection asks for of each event.
 OF_SELECTION = ("session", "seq", "start_ns", "command", "class", "actions", "flags", "db", "stmt", "digest", "errno")
 

@@ -22,7 +22,8 @@ from ..storage import open_storage
 from ..tape_writer import new_tape
 from .derive import inherited_warnings, make_views, open_finished, start_info, write_facts
 
-READING_MEMORY = "512MB"
+READING_MEMORY = 512 << 20
+READING_PER_EVENT = 8  # copies of the largest event that are in a result while it is read
 
 
 def new_key() -> bytes:
@@ -61,7 +62,12 @@ def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> d
     pseudonyms = Pseudonyms(key)
     new_tape(out)
     info = start_info([folder])
-    with open_storage(out) as con, open_database(memory=READING_MEMORY, large_arrow=True) as reading:
+    largest = int(info["largest_event"])
+    reading_memory = f"{(READING_MEMORY + READING_PER_EVENT * largest) >> 20}MiB"
+    with (
+        open_storage(out, largest=largest) as con,
+        open_database(memory=reading_memory, large_arrow=True) as reading,
+    ):
         replacer = _Replacer(con, reading, pseudonyms, accounts)
         for number, part in enumerate(folder.files("events")):
             final = out / "events" / f"part-{number:05d}.parquet"

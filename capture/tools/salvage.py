@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.duck import sql_files, sql_text
+from ...common.duck import open_database, sql_files, sql_text
 from ...common.errors import FolderError, InputError
 from ...common.files import open_regular, write_json
 from ...common.version import __version__
@@ -27,13 +27,15 @@ def salvage(tape: Path, out: Path) -> dict[str, Any]:
     old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))
     new_tape(out)
-    with open_storage(out) as con:
-        readable = [part for part in parts if _is_readable(con, part)]
-        if not readable:
-            shutil.rmtree(out)
-            raise InputError(f"{tape}: no part of its events can be read: nothing can be saved")
+    with open_database(memory=None) as con:
+        largest = {part: size for part in parts if (size := _largest_event(con, part)) is not None}
+    readable = list(largest)
+    if not readable:
+        shutil.rmtree(out)
+        raise InputError(f"{tape}: no part of its events can be read: nothing can be saved")
+    with open_storage(out, largest=max(largest.values())) as con:
         _make_views(con, tape, readable)
-        info = _start_info(con, old)
+        info = _start_info(con, old) | {"largest_event": max(largest.values())}
         con.execute(f"CREATE VIEW kept_events AS {UNCHANGED}")
         info["parts"] = write_parts(con, out, "kept_events")
         write_facts(con, out)
@@ -53,16 +55,17 @@ def _json(tape: Path) -> dict[str, Any]:
     return {}
 
 
-def _is_readable(con: duckdb.DuckDBPyConnection, part: Path) -> bool:
-    """Read all of a part; return whether it could be, with the columns that events have."""
+def _largest_event(con: duckdb.DuckDBPyConnection, part: Path) -> int | None:
+    """Read all of a part; return its largest event's bytes, None where it can't be read or lacks columns of events."""
     source = complete_sql("tape", "events", f"read_parquet({sql_text(part)})")
     names = ", ".join(f'count("{name}")' for name, _ in columns("tape", "events"))
+    size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in ("statement", "params"))
     try:
         check_parquet("tape", "events", [part])
-        con.execute(f"SELECT {names}, sum(octet_length(statement)) FROM {source}").fetchall()
+        found = con.execute(f"SELECT coalesce(max({size}), 0), {names} FROM {source}").fetchall()
     except (duckdb.Error, FolderError):
-        return False
-    return True
+        return None
+    return int(found[0][0])
 
 
 def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -> None:

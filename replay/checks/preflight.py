@@ -120,7 +120,7 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
         )
     if seconds:
         texts.append(
-            f"--now original: {counted(seconds, 'statement')} arrived in one second and were answered in another: the"
+            f"--now original: {counted(seconds, 'statement')} arrived in one second, answered in another: the"
             " first is taken, the server may have used a later one (now_uncertain)"
         )
     return texts

@@ -3,12 +3,14 @@
 
 from pathlib import Path
 
-from querytape.capture.storage import MIN_MEMORY, memory_for, open_storage
+from querytape.capture.storage import LARGE_EVENT, MIN_MEMORY, MIN_MEMORY_LARGE, memory_for, open_storage
 
 
 def test_memory_grows_with_the_largest_event() -> None:
-    """Small events have the least; a large one has room for DuckDB's copies of it."""
+    """Small events have the least; large ones have room for their row groups, and for DuckDB's copies of the largest."""
     assert memory_for(0) == memory_for(1000) == f"{MIN_MEMORY >> 20}MiB"
+    assert memory_for(LARGE_EVENT - 1) == memory_for(0)
+    assert memory_for(LARGE_EVENT) == memory_for(12 << 20) == f"{MIN_MEMORY_LARGE >> 20}MiB"
     assert memory_for(100 << 20) == "2400MiB"
 
 

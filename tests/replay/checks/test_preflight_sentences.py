@@ -332,7 +332,7 @@ def test_what_overrides_cannot_know() -> None:
         " format"
     )
     seconds = (
-        "--now original: {} arrived in one second and were answered in another: the first is taken, the server may have"
+        "--now original: {} arrived in one second, answered in another: the first is taken, the server may have"
         " used a later one (now_uncertain)"
     )
     assert unknown_overrides(1, 0) == [ids.format("1 INSERT")]
