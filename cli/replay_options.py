@@ -3,7 +3,6 @@
 
 from collections.abc import Callable
 from functools import update_wrapper
-from pathlib import Path
 from typing import Any
 
 import click
@@ -12,70 +11,9 @@ from ..replay.options import LOST, OVERLOAD
 from ..replay.plan.pacing import KINDS
 from ..schemas import CLASSES, DANGERS
 from .option_sections import Section, Sectioned, option
-from .param_types import Duration, Moment, Pair, Share, Size, Speed
-from .server_options import FILE, LOGIN, TLS
-
-FOLDER = click.Path(path_type=Path, exists=True, file_okay=False)
-
-TARGET = Section(
-    "Target",
-    (
-        option(
-            "--target",
-            required=True,
-            metavar="URL",
-            help="Server to replay against: mysql://user@host:3306/db, mysql://user@/db?socket=/path, or sandbox[:KIND]"
-            " for a private server that ends with the run.",
-        ),
-        option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Run to write (a new folder)."),
-        option(
-            "--reads-to",
-            metavar="URL",
-            help="Second server with the same data; it answers the reads outside transactions.",
-        ),
-        *LOGIN,
-        *TLS,
-        option("--compress", is_flag=True, help="Use the compressed client protocol."),
-        option(
-            "--charset",
-            metavar="NAME",
-            default="utf8mb4",
-            show_default=True,
-            help="Character set of sessions whose own is not on the tape.",
-        ),
-        option(
-            "--init",
-            multiple=True,
-            metavar="SQL",
-            help="Statement to run first on each connection; may be given several times.",
-        ),
-        option(
-            "--users",
-            type=FILE,
-            help="File with the target's accounts for the tape's users: a section [user] for each, with password and,"
-            " if it differs, user.",
-        ),
-        option("--map-user", multiple=True, type=Pair(), help="Log in as user B where the tape has user A."),
-        option("--map-db", multiple=True, type=Pair(), help="Use schema B where the tape has default schema A."),
-        option(
-            "--sandbox-data",
-            type=FOLDER,
-            help="Data folder of a stopped server, to copy for --target sandbox.",
-        ),
-    ),
-)
-
-TARGET_SLOWLOG = Section(
-    "Target's slow log",
-    (
-        option(
-            "--target-slowlog",
-            is_flag=True,
-            help="Switch on the target's slow log during the run and keep it as RUN/target.tape, so that a report can"
-            " compare times measured in both servers.",
-        ),
-    ),
-)
+from .param_types import Duration, Moment, Share, Size, Speed
+from .server_options import FILE
+from .target_options import FOLDER, TARGET, TARGET_SLOWLOG
 
 PACE = Section(
     "Pace",

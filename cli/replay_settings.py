@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,11 +43,22 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
         kind = options["target"].partition(":")[2] or "mariadb"
         from ..servers.sandbox import start_server
 
-        server = stack.enter_context(start_server(kind, template=options["sandbox_data"]))
-        return parse_target(server.url(), environ={})
-    if options["sandbox_data"] is not None:
-        raise click.UsageError("--sandbox-data: only with --target sandbox")
+        config = sandbox_config(options)
+        server = stack.enter_context(start_server(kind, config=config, data=options["sandbox_data"]))
+        return replace(parse_target(server.url(), environ={}), password=server.password or None)
+    for name in ("sandbox_data", "sandbox_option"):
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')}: only with --target sandbox")
     return server_of(options["target"], options)
+
+
+def sandbox_config(options: dict[str, Any]) -> dict[str, str]:
+    """Return the options of the private server. Raises InputError for one that is its own."""
+    from ..servers.data_folder import check_options
+
+    config = dict(options["sandbox_option"])
+    check_options(config)
+    return config
 
 
 def first_ns(tape: Path) -> int:

@@ -18,7 +18,8 @@ from typing import Literal
 
 from ..common.errors import QuerytapeError
 from ..common.signals import unwind_on_signals
-from ..servers.sandbox import Server, copy_data, private_folder, start_server
+from ..servers.data_folder import copy_data
+from ..servers.sandbox import Server, private_folder, start_server
 from .shop import create_shop
 from .workload import drive
 

@@ -8,7 +8,7 @@ taken for the index.
 import shutil
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +22,8 @@ from ..common.text import printable
 from ..common.units import count, duration, megabytes
 from ..native.bindings.statements import Normalizer
 from ..schemas import CLASSES, DANGERS, open_folder
-from ..servers.sandbox import Server, private_folder, start_server
+from ..servers.data_folder import check_data
+from ..servers.sandbox import Server, copies_folder, private_folder, start_server
 from ..servers.target import fault_text
 
 COPIES = 3  # before, after, and that of the run
@@ -60,19 +61,26 @@ def usual_schema(tape: Path) -> str | None:
 
 @contextmanager
 def copies(
-    kind: str, data: Path, statements: Sequence[str], schema: str | None, say: Callable[[str], None]
+    kind: str,
+    data: Path,
+    statements: Sequence[str],
+    schema: str | None,
+    say: Callable[[str], None],
+    config: Mapping[str, str] | None = None,
 ) -> Iterator[Copies]:
     """Yield the copies of a stopped server's data folder; they are removed afterwards. `schema`: in which DDL runs.
+
+    `config`: options of the private servers.
 
     Raises InputError where a statement fails or there is no room for the copies, TargetError where no server starts.
     """
     check_room(data)
-    place = private_folder("qt-try-")
+    place = private_folder("qt-try-", copies_folder())
     try:
         tables = sorted({name for text in statements for name in Normalizer().names(text.encode())[0]})
-        with start_server(kind, place / "a", template=data) as server:
+        with start_server(kind, place / "a", config, data=data) as server:
             analyze(server, tables, schema)
-        with start_server(kind, place / "b", template=server.datadir) as after:
+        with start_server(kind, place / "b", config, data=server.datadir) as after:
             took = [(text, _run(after, text, schema, say)) for text in statements]
             analyze(after, tables, schema)
         folders = {"a": server.datadir, "b": after.datadir}
@@ -109,13 +117,14 @@ def size_of(folder: Path) -> int:
 
 def check_room(data: Path) -> None:
     """Raise InputError where a data folder is none, or the copies would not fit."""
-    if not any((data / name).exists() for name in ("ibdata1", "mysql")):
-        raise InputError(f"{data}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`")
-    if any(data.glob("*.pid")):
-        raise InputError(f"{data}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one")
-    needed, free = COPIES * size_of(data), shutil.disk_usage("/tmp").free
+    check_data(data)
+    room = copies_folder()
+    needed, free = COPIES * size_of(data), shutil.disk_usage(room).free
     if needed > free:
-        raise InputError(f"{data}: three copies of it need {megabytes(needed)}, and /tmp has {megabytes(free)} left")
+        raise InputError(
+            f"{data}: three copies of it need {megabytes(needed)}, and {room} has {megabytes(free)} left:"
+            " name a larger folder in TMPDIR"
+        )
 
 
 def sentences(report: Report, made: Copies) -> list[str]:

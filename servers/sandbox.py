@@ -23,10 +23,12 @@ import pymysql
 from pymysql.connections import Connection
 
 from ..common.errors import TargetError
+from .data_folder import ALONE, Account, check_data, copy_data, own_account
 from .programs import Program, find_program, missing_sentence, search_path, server_account
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
+TEMPORARY = Path("/tmp")
 MAX_SOCKET_PATH = 100  # sun_path has 108 bytes
 
 # Small and quick to start.
@@ -53,6 +55,8 @@ class Server:
     owns_folder: bool = False
     user: str = "root"
     port: int = 0
+    password: str = field(default="", repr=False)
+    _init_file: Path | None = field(default=None, repr=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -99,7 +103,7 @@ class Server:
     def connect(self, db: str | None = None, **options: Any) -> "Connection[Any]":
         """Open a connection over TCP; `options` are PyMySQL's."""
         arguments: dict[str, Any] = {"charset": "utf8mb4", "autocommit": True, "database": db, **options}
-        return pymysql.connect(host="127.0.0.1", port=self.port, user=self.user, **arguments)
+        return pymysql.connect(host="127.0.0.1", port=self.port, user=self.user, password=self.password, **arguments)
 
     def execute(self, sql: str, db: str | None = None) -> tuple[tuple[Any, ...], ...]:
         """Run one statement on a connection of its own and return its rows."""
@@ -114,6 +118,10 @@ class Server:
         except OSError:
             return "(no error log)"
         return "\n".join(text.splitlines()[-lines:])
+
+    def use(self, account: Account) -> None:
+        """Log in as an account that the server makes whenever it starts, as one that runs on data of somebody else."""
+        self.user, self.password, self._init_file = account.user, account.password, account.file
 
     def start(self) -> Self:
         """Start it on its data folder and wait until it answers."""
@@ -177,6 +185,8 @@ class Server:
             "log-error": str(self.error_log),
             "slow-query-log-file": str(self.slow_log),
         }
+        if self._init_file is not None:
+            own |= {"init-file": str(self._init_file), **ALONE}
         config = {key.replace("_", "-"): value for key, value in self.config.items()}
         options = {**DEFAULTS, **(MYSQL_DEFAULTS if self.program.family == "mysql" else {}), **own, **config}
         switches = ["--skip-log-bin"] if "log-bin" not in options else []
@@ -193,7 +203,11 @@ class Server:
                 )
             try:
                 pymysql.connect(
-                    unix_socket=str(self.socket), user=self.user, connect_timeout=5, ssl_disabled=True
+                    unix_socket=str(self.socket),
+                    user=self.user,
+                    password=self.password,
+                    connect_timeout=5,
+                    ssl_disabled=True,
                 ).close()
                 return
             except pymysql.MySQLError as error:
@@ -210,24 +224,29 @@ def start_server(
     folder: Path | None = None,
     config: Mapping[str, str] | None = None,
     template: Path | None = None,
+    data: Path | None = None,
 ) -> Server:
     """Start a private server of a kind: `mariadb`, `mysql`, or one with the start of a version, `mysql-8.0`.
 
     `folder` is made where it is missing; without it the server has a temporary one that `with` removes.
     A folder that has data is started on them; otherwise `template`, a stopped server's data folder, is
-    copied, or a fresh one.
-    Raises TargetError where no such server is found or it does not start.
+    copied, or a fresh one. `data`: a stopped server's data folder that is not ours, to be copied: its passwords are
+    unknown, so the server has an account of its own; it follows no source and runs no events.
+    Raises TargetError where no such server is found or it does not start, InputError where `data` will not do.
     """
     program = find_program(kind)
     if program is None:
         raise TargetError(missing_sentence(kind))
-    place = private_folder() if folder is None else _own(folder)
+    place = private_folder(room=copies_folder() if data else TEMPORARY) if folder is None else _own(folder)
     if len(str(place / "s")) > MAX_SOCKET_PATH:
         raise TargetError(f"{place}: too long a path for a unix socket; give a shorter folder")
     server = Server(kind, program, place, dict(config or {}), owns_folder=folder is None)
     try:
+        if data is not None:
+            check_data(data)
+            server.use(own_account(place))
         if not server.datadir.exists():
-            copy_data(template or template_data(program), server.datadir)
+            copy_data(data or template or template_data(program), server.datadir)
         return server.start()
     except BaseException:
         server.kill()
@@ -236,15 +255,14 @@ def start_server(
         raise
 
 
-def private_folder(prefix: str = "qt-") -> Path:
-    """Make a temporary folder that the server's user can enter, and return it."""
-    return _own(Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp")))
+def private_folder(prefix: str = "qt-", room: Path = TEMPORARY) -> Path:
+    """Make a temporary folder in `room` that the server's user can enter, and return it."""
+    return _own(Path(tempfile.mkdtemp(prefix=prefix, dir=room)))
 
 
-def copy_data(source: Path, target: Path) -> None:
-    """Copy a stopped server's data folder; the copy is another server and will make a UUID of its own."""
-    subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(target)], check=True)
-    (target / "auto.cnf").unlink(missing_ok=True)
+def copies_folder() -> Path:
+    """Return where copies of somebody's data are made: the folder TMPDIR, else /tmp."""
+    return Path(os.environ.get("TMPDIR") or TEMPORARY)
 
 
 def template_data(program: Program) -> Path:

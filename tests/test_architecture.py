@@ -60,6 +60,7 @@ LAYERS = {
             "replay_settings",
             "report_options",
             "server_options",
+            "target_options",
         ),
         ("commands",),
         ("main",),

@@ -2,8 +2,8 @@
 """Say what to do about results that differ, by the reason that is known for them, or by how they differ."""
 
 from ..database import Row
+from ..findings.results import RACE
 
-RACE = "perhaps writes of other sessions, whose order is not kept"
 # By `reason` of results.sql.
 REMEDIES = {
     "asks the time": "this is to be expected; replay with --now original, and it is compared, too",

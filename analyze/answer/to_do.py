@@ -8,12 +8,12 @@ from ...common.units import duration, plural
 from ..database import Row
 from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
-from ..findings.results import KINDS
+from ..findings.results import KINDS, RACE
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import Cause, cause_of, failing_rules
 from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
-from .reasons import RACE, remedy_of
+from .reasons import remedy_of
 
 BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"

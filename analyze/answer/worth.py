@@ -4,8 +4,8 @@
 from ...common.units import duration, plural
 from ..findings.coverage import missing_sentences
 from ..findings.doubt import doubt
-from ..findings.headline import MAX_UNKNOWN, NO, UNKNOWN, YES, Headline, headline
-from ..findings.results import unexplained
+from ..findings.headline import MAX_UNKNOWN, NO, UNKNOWN, YES, Headline, few_raced, headline
+from ..findings.results import against_b
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, UNSTABLE
 from .parts import CHEAPER, DEARER_READS, DEARER_WRITES, Part, parts_of
@@ -30,7 +30,7 @@ def worth(report: Report) -> Headline:
         return Headline(NO, f"No: with it {' and '.join(against)}; {balance}{untold}.{besides}")
     cost = sum(part.lost_ns for part in dearer)
     if cheaper.digests and not missing and -cheaper.lost_ns > cost:
-        return Headline(YES, f"Yes, for this traffic: {balance}{untold}.")
+        return Headline(YES, f"Yes, for this traffic: {balance}{untold}.{few_raced(report)}")
     if missing:
         return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}. Of what was replayed, {balance}{untold}.")
     if not cheaper.digests and not any(part.digests for part in dearer) and _unknown(report):
@@ -53,9 +53,15 @@ def _said(part: Part, text: str, what: str) -> str:
 def _against(report: Report) -> list[str]:
     """Return what breaks or returns something else, each in a few words."""
     broken = [entry["new_errors"] for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]]
-    other = {row["digest"] for row in unexplained(report) if row["kind"] != "warnings"}
-    said = [f"{plural(sum(broken), 'event')} of {plural(len(broken), 'digest')} fail"] if broken else []
-    return said + ([f"{plural(len(other), 'digest')} return something else"] if other else [])
+    other = against_b(report)
+    said = (
+        [f"{plural(sum(broken), 'event')} of {plural(len(broken), 'digest')} {'fails' if sum(broken) == 1 else 'fail'}"]
+        if broken
+        else []
+    )
+    return said + (
+        [f"{plural(len(other), 'digest')} {'returns' if len(other) == 1 else 'return'} something else"] if other else []
+    )
 
 
 def _unknown(report: Report) -> bool:

@@ -11,7 +11,7 @@ from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTAB
 from .causes import differences_of
 from .coverage import few_failed, missing_sentences
 from .doubt import doubt
-from .results import unexplained
+from .results import against_b, raced_sentence
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
 MAX_UNKNOWN = 0.5  # of the time, in digests of which nothing can be said
@@ -56,14 +56,20 @@ def headline(report: Report) -> Headline | None:
         f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
         f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster"
         f"{left}."
-        f"{few_failed(report)}{_untold(report)}",
+        f"{few_failed(report)}{few_raced(report)}{_untold(report)}",
     )
+
+
+def few_raced(report: Report) -> str:
+    """Return a sentence on results that perhaps differ by the replay's order alone, "" where there are none."""
+    said, _ = raced_sentence(report)
+    return f" Besides, {said}." if said else ""
 
 
 def _against(report: Report) -> list[str]:
     """Return what speaks against B, each in a few words: what breaks, what returns something else, what is slower."""
     broken = [entry["new_errors"] for entry in report.digests if entry["verdict"] == ERRORS and entry["new_errors"]]
-    different = {row["digest"] for row in unexplained(report) if row["kind"] != "warnings"}
+    different = against_b(report)
     counts = (
         (len(broken), ("has", "have"), f"new errors ({plural(sum(broken), 'event')})"),
         (len(different), ("returns", "return"), "different results"),

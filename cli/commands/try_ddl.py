@@ -16,8 +16,8 @@ from ...experiments.try_ddl import check_ddl, copies, sentences, usual_schema
 from ..comparison import EXPLAINED, explain_changes, options_maker, say
 from ..live_lines import LiveLines
 from ..output import complete_tape, console
-from ..param_types import Duration
-from ..replay_settings import parse_replay_options
+from ..param_types import Duration, Pair
+from ..replay_settings import parse_replay_options, sandbox_config
 from ..report_options import give, output_options, settings_of
 
 
@@ -50,6 +50,13 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
     help="Data folder of a stopped server, to copy.",
 )
 @click.option(
+    "--sandbox-option",
+    multiple=True,
+    type=Pair(),
+    metavar="NAME=VALUE",
+    help="Option of the private servers, such as innodb_buffer_pool_size=4G; may be given several times.",
+)
+@click.option(
     "--ddl", multiple=True, required=True, metavar="SQL", help="Statement to try, in the tape's usual schema."
 )
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder of the comparison.")
@@ -73,13 +80,14 @@ def try_command(
             " folder of a stopped server with --sandbox-data"
         )
     check_ddl(options["ddl"])
+    private = [f"{name}={value}" for name, value in options["sandbox_option"]]
     complete_tape(tape)
     plan = ComparePlan(
         tape.absolute(),
         {"a": target, "b": target},
         rounds=options["rounds"],
         pause_ns=options["pause"],
-        replay=("--allow-writes", *replay_options),
+        replay=("--allow-writes", *(word for text in private for word in ("--sandbox-option", text)), *replay_options),
         kind="try",
         ddl=options["ddl"],
     )
@@ -88,9 +96,11 @@ def try_command(
     elif ComparePlan.read(output / PLAN_FILE) != plan:
         raise InputError(f"{output} holds another comparison: choose another name with -o")
     kind = target.partition(":")[2] or "mariadb"
-    renamed = dict(parse_replay_options(["--target", target, "-o", str(output), *plan.replay])["map_db"])
+    replaying = parse_replay_options(["--target", target, "-o", str(output), *plan.replay])
+    renamed = dict(replaying["map_db"])
     schema = usual_schema(tape)
-    with copies(kind, sandbox_data, options["ddl"], renamed.get(schema, schema), say) as made:
+    config = sandbox_config(replaying)
+    with copies(kind, sandbox_data, options["ddl"], renamed.get(schema, schema), say, config) as made:
         make_options = options_maker(plan, made.folders)
         run_comparison(plan, output, make_options, say, LiveLines)
         runs = complete_rounds(output)

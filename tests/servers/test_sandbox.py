@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import TargetError
 from querytape.servers import sandbox
-from querytape.servers.sandbox import Server, copy_data, start_server
+from querytape.servers.data_folder import copy_data
+from querytape.servers.sandbox import Server, start_server
 
 from ..conftest import skip_loudly
 

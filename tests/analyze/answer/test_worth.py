@@ -88,7 +88,7 @@ def test_what_breaks_is_not_worth_it(tmp_path: Path) -> None:
     found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
     assert found is not None
     assert found.answer == NO
-    assert found.sentence.startswith("No: with it 209 events of 3 digests fail and 1 digest return something else;")
+    assert found.sentence.startswith("No: with it 209 events of 3 digests fail and 1 digest returns something else;")
 
 
 def test_the_folder_knows_what_was_tried(tmp_path: Path) -> None:

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build
-from querytape.analyze.answer.reasons import RACE, remedy_of
-from querytape.analyze.findings.results import KINDS, unexplained
+from querytape.analyze.answer.reasons import remedy_of
+from querytape.analyze.findings.headline import headline
+from querytape.analyze.findings.results import KINDS, RACE, against_b, raced_sentence, unexplained
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
@@ -171,3 +172,36 @@ def test_writes_whose_order_nobody_keeps(
     assert row["known"] is None
     assert (row["reason"] == RACE) == raced
     assert remedy_of(row).startswith("replay both sides with --order commit") == raced
+
+
+@pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "cannot tell"), (200, "cannot tell")])
+def test_what_the_order_may_explain_is_no_no(tmp_path: Path, events: int, answer: str) -> None:
+    """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
+    tape = make_tape(
+        tmp_path / "t.tape", [{"statement": "SELECT 1", "errno": 0, "digest": f"{7:016x}"} for _ in range(200)]
+    )
+    rows: list[dict[str, Any]] = [{"start_ns": n * 10**7, "done_ns": n * 10**7 + 10**6 + n % 7} for n in range(200)]
+    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n in range(6)]
+    report = build(tape, runs[:3], runs[3:])
+    (digest,) = (entry["digest"] for entry in report.digests)
+    for entry in report.digests:
+        entry["verdict"] = "same"
+    for entry in (entry[side] for entry in report.digests for side in ("a", "b")):
+        entry["n"] = 200
+    row = {"digest": digest, "kind": "rows", "known": None, "reason": RACE, "events": events}
+    report.answers["results"] = [row]
+    found = headline(report)
+    assert found is not None
+    assert found.answer == answer
+    said = (
+        f"1 digest returns something else ({events} event{'s' if events > 1 else ''}), perhaps writes of other sessions"
+    )
+    assert said in found.sentence
+    assert "--order commit on both sides would tell" in found.sentence
+    assert against_b(report) == set()
+    report.answers["results"] = [row, {**row, "kind": "data", "reason": None}]
+    found = headline(report)
+    assert found is not None
+    assert found.answer == "no"
+    assert "1 of 1 digest returns different results" in found.sentence
+    assert raced_sentence(report) == ("", False)

@@ -71,8 +71,8 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
     """The read that had no index is faster, with its plans; the write has a verdict; the data stay as they were."""
     made: list[Path] = []
 
-    def noted(prefix: str) -> Path:
-        made.append(private_folder(prefix))
+    def noted(prefix: str, room: Path) -> Path:
+        made.append(private_folder(prefix, room))
         return made[-1]
 
     monkeypatch.setattr(try_ddl, "private_folder", noted)

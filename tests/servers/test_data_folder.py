@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody else's data folder: what will do, what a copy leaves alone, and a private server that runs on it."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.servers.data_folder import FIXED, check_data, check_options, copy_data
+from querytape.servers.programs import server_account
+from querytape.servers.sandbox import Server, start_server
+
+LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
+
+
+def contents(folder: Path) -> dict[str, str]:
+    """Return the checksum, owner and mode of every file of a folder."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {
+        str(
+            path.relative_to(folder)
+        ): f"{sha256(path.read_bytes()).hexdigest()} {path.stat().st_uid} {path.stat().st_mode}"
+        for path in files
+    }
+
+
+@pytest.mark.parametrize("name", [*FIXED, "datad", "loose_socket", "PORT", "log_err", "init_file"])
+def test_what_is_the_servers_own_is_not_an_option(name: str) -> None:
+    """No spelling of it leads a private server to other files or addresses: servers take shortened names."""
+    check_options({"innodb_buffer_pool_size": "1G", "lower_case_table_names": "1"})
+    with pytest.raises(InputError, match=f"--sandbox-option {name}: a private server has its own"):
+        check_options({"innodb_buffer_pool_size": "1G", name: "/var/lib/mysql"})
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "message"),
+    [
+        ("a.pid", "7", "a server seems to run on it"),
+        ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared: run xtrabackup --prepare"),
+        ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared: run mariadb-backup --prepare"),
+        ("shop/t.isl", "/data2/shop/t.ibd", "the table of shop/t.isl lies outside of the folder"),
+    ],
+)
+def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: str) -> None:
+    """A running server's, a backup as it was taken, a table that is elsewhere: each is a sentence, before any copy."""
+    with pytest.raises(InputError, match="expected the data folder of a stopped server"):
+        check_data(tmp_path)
+    (tmp_path / "ibdata1").write_bytes(b"")
+    check_data(tmp_path)
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(text)
+    with pytest.raises(InputError, match=message):
+        check_data(tmp_path)
+
+
+def test_data_that_a_process_holds(tmp_path: Path) -> None:
+    """Servers lock ibdata1, wherever their pid file is: the process is named."""
+    (tmp_path / "ibdata1").write_bytes(b"x")
+    with subprocess.Popen([sys.executable, "-c", LOCKER, str(tmp_path / "ibdata1")], stdout=subprocess.PIPE) as locker:
+        assert locker.stdout is not None
+        locker.stdout.readline()
+        with pytest.raises(InputError, match=f"process {locker.pid} runs on it"):
+            check_data(tmp_path)
+        locker.kill()
+    check_data(tmp_path)
+
+
+def test_nothing_in_a_copy_leads_back(tmp_path: Path) -> None:
+    """Links are followed, that of the folder itself too; the copy is the servers' account's and has no UUID."""
+    real, other = tmp_path / "real", tmp_path / "other"
+    for folder in (real, other):
+        folder.mkdir()
+    (real / "ibdata1").write_bytes(b"x")
+    (real / "auto.cnf").write_text("[auto]\n")
+    (other / "t.ibd").write_bytes(b"rows")
+    (real / "shop").symlink_to(other)
+    (tmp_path / "link").symlink_to(real)
+    copy_data(tmp_path / "link", tmp_path / "copy")
+    assert not (tmp_path / "copy").is_symlink()
+    assert not (tmp_path / "copy" / "shop").is_symlink()
+    (tmp_path / "copy" / "shop" / "t.ibd").write_bytes(b"changed")
+    assert (other / "t.ibd").read_bytes() == b"rows"
+    assert not (tmp_path / "copy" / "auto.cnf").exists()
+    account = server_account()
+    if account is not None:
+        assert {path.stat().st_uid for path in (tmp_path / "copy").rglob("*")} == {account.pw_uid}
+
+
+def test_what_cannot_be_copied_is_a_sentence(tmp_path: Path) -> None:
+    """The folder and the system's words, no traceback."""
+    (tmp_path / "real").mkdir()
+    (tmp_path / "real" / "gone").symlink_to(tmp_path / "nothing")
+    with pytest.raises(InputError, match="the data folder cannot be copied"):
+        copy_data(tmp_path / "real", tmp_path / "copy")
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_a_server_on_data_of_somebody_else(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """Passwords that nobody tells, files that only their owner reads, a replica, read only, events: it runs all the same.
+
+    The copy follows no source, runs no events, takes writes, and the folder stays as it was.
+    """
+    config = {"event-scheduler": "ON", "server-id": "7", "loose-log-slave-updates": "OFF"}
+    first = server_factory(kind, config)
+    first.execute("CREATE DATABASE shop")
+    first.execute("CREATE TABLE shop.t (a INT PRIMARY KEY)")
+    first.execute("INSERT INTO shop.t VALUES (7)")
+    first.execute("CREATE EVENT shop.e ON SCHEDULE EVERY 1 SECOND DO INSERT IGNORE INTO shop.t VALUES (23)")
+    first.execute("CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT=1, MASTER_USER='r', MASTER_PASSWORD='r'")
+    if first.program.family == "mysql":
+        first.execute("SET PERSIST_ONLY super_read_only = ON")
+    first.execute("DELETE FROM shop.t WHERE a = 23")
+    first.execute("ALTER USER root@localhost IDENTIFIED BY 'Nobody-Tells-1'")
+    first.kill()
+    data = tmp_path / "restored"
+    subprocess.run(["cp", "-a", str(first.datadir), str(data)], check=True)
+    for pid in data.glob("*.pid"):
+        pid.unlink()
+    if os.geteuid() == 0:
+        subprocess.run(["chown", "-R", "root:root", str(data)], check=True)
+        subprocess.run(["chmod", "-R", "go=", str(data)], check=True)
+    before = contents(data)
+    with start_server(first.kind, data=data) as server:
+        server.execute("INSERT INTO shop.t VALUES (41)")
+        assert {7, 41} <= {row[0] for row in server.execute("SELECT a FROM shop.t")}
+        threads = server.execute("SELECT COMMAND, INFO, USER FROM information_schema.PROCESSLIST")
+        assert not {"event_scheduler", "system user"} & {row[2] for row in threads}, threads
+        assert server.execute("SELECT @@event_scheduler") == (("OFF",),)
+    assert contents(data) == before
