@@ -60,9 +60,10 @@ def make_plan(
             show_window(con, plan, window)
             _exclude_statements(con)
             _add_window(con, number)
-            _count(con, plan)
+            excluded = _count(con, plan)
             count_window(con, plan)
-            _write_excluded(con, outcomes / f"part-{name}-{number:05d}.parquet")
+            if excluded:
+                _write_excluded(con, outcomes / f"part-{name}-{number:05d}.parquet")
             tell(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
@@ -124,6 +125,7 @@ def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int, max
 
 
 def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
+    con.execute(f"CREATE OR REPLACE TEMP TABLE window_groups AS {load_sql(__package__, 'window_groups.sql')}")
     verb = "CREATE OR REPLACE TEMP TABLE session_windows AS" if number == 0 else "INSERT INTO session_windows"
     con.execute(f"{verb} SELECT {number} AS number, * FROM ({load_sql(__package__, 'session_window.sql')})")
 
@@ -146,11 +148,11 @@ def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Add one window's events to the plan's counts."""
+def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
+    """Add one window's events (table window_groups) to the plan's counts; return how many of them are not sent."""
     copies = plan.rules.amplification.total
     rows = con.execute(
-        "SELECT reason, exclusion_status(reason), count(*) FROM window_events GROUP BY reason"
+        "SELECT reason, exclusion_status(reason), sum(events)::BIGINT FROM window_groups GROUP BY reason"
     ).fetchall()
     for reason, status, n in rows:
         plan.events += n
@@ -160,10 +162,11 @@ def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             plan.reasons[status, reason] += n * copies
     for column, counts in (("db", plan.schemas), ('"user"', plan.users)):
         for name, n in con.execute(
-            f"SELECT {column}, count(*) FROM window_events WHERE coalesce({column}, '') <> '' AND reason IS NULL"
-            f" GROUP BY {column}"
+            f"SELECT {column}, sum(events)::BIGINT FROM window_groups WHERE coalesce({column}, '') <> ''"
+            f" AND reason IS NULL GROUP BY {column}"
         ).fetchall():
             counts[name] = counts.get(name, 0) + n
+    return sum(n for reason, _, n in rows if reason is not None)
 
 
 def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
