@@ -133,7 +133,7 @@ def _ask_all(
     options: PlanOptions,
     tell: Callable[[int, int], None],
 ) -> dict[str, _Asked]:
-    """Ask the servers at once, each in a thread. Raises what ended one of them."""
+    """Ask the servers at once, each in a thread. Raises what ended one of them, TargetError with the server's name."""
     asked = {side: _Asked() for side in targets}
     done = dict.fromkeys(targets, 0)
 
@@ -153,7 +153,10 @@ def _ask_all(
         while worker.is_alive():
             worker.join(0.2)
             tell(min(done.values()), len(samples))
-    for each in asked.values():
+    for side, each in asked.items():
+        name = targets[side].name
+        if isinstance(each.error, TargetError) and name not in str(each.error):
+            raise TargetError(f"{side.upper()} ({name}): {each.error}") from each.error
         if each.error is not None:
             raise each.error
     return asked

@@ -3,13 +3,15 @@
 
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from querytape.analyze import build_plans, plans_json, plans_markdown, plans_page, show_plans
 from querytape.common.errors import TargetError
+from querytape.experiments import plans
 from querytape.experiments.plans import PlanOptions, ask_plans
-from querytape.replay import parse_target
+from querytape.replay import Target, parse_target
 from querytape.servers.sandbox import Server
 from rich.console import Console
 
@@ -96,3 +98,21 @@ def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="cannot connect"):
         ask_plans(tape_of(tmp_path / "t.tape"), {"a": target, "b": target}, tmp_path / "p")
     assert not (tmp_path / "p").exists()
+
+
+def test_which_server_ended_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that goes away under way is named; one that the message has already is not named twice."""
+    sides = {side: parse_target(f"mysql://{side}@127.0.0.1:1", environ={}) for side in "ab"}
+
+    def ends(target: Target, *_: object) -> Iterator[int]:
+        yield from (1, 2)
+        if target.user == "b":
+            raise TargetError("2013 Lost connection")
+
+    monkeypatch.setattr(plans, "_ask", ends)
+    with pytest.raises(TargetError, match=r"^B \(b@127\.0\.0\.1:1\): 2013 Lost connection$"):
+        ask_plans(tape_of(tmp_path / "t.tape"), sides, tmp_path / "p")
+    assert not (tmp_path / "p").exists()
+    monkeypatch.undo()
+    with pytest.raises(TargetError, match=r"^cannot connect to a@127\.0\.0\.1:1: "):
+        ask_plans(tape_of(tmp_path / "u.tape"), sides, tmp_path / "p")
