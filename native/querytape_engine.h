@@ -54,7 +54,7 @@ struct qt_engine_options {
     int64_t connect_rate;              /* connects per second ahead of time, at most */
     int64_t lead_ns;                   /* a session is connected this long before its first event is due */
     int64_t queue_bytes;               /* memory budget of waiting events */
-    int64_t drain_ns;                  /* after the last due time: wait this long for answers, then cut and count */
+    int64_t drain_ns;                  /* after the last due time, all being fed: wait this long, then cut and count */
     int64_t stack_bytes;               /* of a session's thread */
     const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as `user` */
     int32_t n_accounts;

@@ -38,6 +38,7 @@ struct supervisor {
     uint64_t progress;   /* max pace: outcomes when last looked at */
     int64_t progress_ns;
     int64_t last_due_ns; /* absolute, once the feed has ended: the drain begins */
+    int64_t fed_ns;      /* when the feed had ended: what is larger than the queue may come late */
     int32_t stop_seen;   /* the greatest stop that was acted upon */
 };
 
@@ -198,6 +199,8 @@ static uint64_t sum_progress(struct qt_engine *e, int64_t now)
     return sum;
 }
 
+static int64_t pick_later(int64_t a, int64_t b) { return a > b ? a : b; }
+
 /* When the drain is over. Without a schedule no time is the last: it is over when nothing came for drain_ns. */
 static void watch_drain(struct supervisor *v, int64_t now)
 {
@@ -214,7 +217,9 @@ static void watch_drain(struct supervisor *v, int64_t now)
         v->progress = seen;
         v->deadline_ns = v->progress_ns + e->options.drain_ns;
     } else {
-        v->last_due_ns = qt_plan_to_clock(e, last > opened ? last : opened);
+        if (v->fed_ns == 0)
+            v->fed_ns = now;
+        v->last_due_ns = pick_later(qt_plan_to_clock(e, pick_later(last, opened)), v->fed_ns);
         v->deadline_ns = v->last_due_ns + e->options.drain_ns;
         if (now < v->last_due_ns)
             return;

@@ -2,7 +2,7 @@
 /* Preloaded into a client that is linked with OpenSSL, appends its TLS secrets to the file of SSLKEYLOGFILE.
  *
  * QT_NEW_KEYS_AT=4: before its fourth write it agrees on new keys: a renegotiation, or a key update of TLS 1.3. What is
- * agreed on then is not in the key log with QT_NEW_KEYS_SECRET=1. */
+ * agreed on then is not in the key log with QT_NEW_KEYS_SECRET=1. QT_SUITES names the suites of TLS 1.3. */
 #include <dlfcn.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -27,6 +27,8 @@ SSL_CTX *SSL_CTX_new(const SSL_METHOD *method)
     SSL_CTX *made = next(method);
     if (made != NULL)
         SSL_CTX_set_keylog_callback(made, note);
+    if (made != NULL && getenv("QT_SUITES") != NULL)
+        SSL_CTX_set_ciphersuites(made, getenv("QT_SUITES"));
     return made;
 }
 

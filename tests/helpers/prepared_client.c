@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A client with real prepared statements: every parameter type, NULLs, long data, cursors, failures, LOCAL INFILE, and
- * for MariaDB bulk and direct execution, too. prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb] */
+ * for MariaDB bulk and direct execution, too. prepared_client HOST PORT USER PASSWORD SCHEMA FILE [mariadb]
+ * QT_TLS=TLSv1.2 makes it speak that version of TLS, QT_CIPHER names the suites up to 1.2; QT_COMPRESS=1 compresses. */
 #include <mysql.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,6 +240,14 @@ int main(int argc, char **argv)
     mysql_options(con, MYSQL_OPT_LOCAL_INFILE, &(unsigned){1});
     mysql_options(con, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &(my_bool){0});
     mariadb = argc > 7;
+    if (getenv("QT_TLS") != NULL) {
+        mysql_options(con, MYSQL_OPT_SSL_ENFORCE, &(my_bool){1});
+        mysql_options(con, MARIADB_OPT_TLS_VERSION, getenv("QT_TLS"));
+    }
+    if (getenv("QT_CIPHER") != NULL)
+        mysql_options(con, MYSQL_OPT_SSL_CIPHER, getenv("QT_CIPHER"));
+    if (getenv("QT_COMPRESS") != NULL)
+        mysql_options(con, MYSQL_OPT_COMPRESS, NULL);
     must(mysql_real_connect(con, argv[1], argv[3], argv[4], argv[5], (unsigned)atoi(argv[2]), NULL,
                             CLIENT_MULTI_RESULTS) == NULL,
          "connect");

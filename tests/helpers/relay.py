@@ -41,6 +41,12 @@ class Relay:
         """Write what passed, in its order."""
         return write_pcap(path, self._segments, stamps_us=self._stamps_us)
 
+    @property
+    def segments(self) -> list[tuple[Dialogue, Segment]]:
+        """What passed until now, in its order."""
+        with self._lock:
+            return list(self._segments)
+
     def _start(self, run: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=run, args=args, daemon=True)
         self._threads.append(thread)

@@ -111,6 +111,24 @@ static void a_stop_frees_the_feeder(void)
     replay_free(&r);
 }
 
+/* What could not be fed in time, for the queue was full, has the drain all the same. */
+static void the_drain_begins_when_all_is_fed(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.queue_bytes = 500;
+    r.options.drain_ns = 1500 * MS;
+    replay_session(&r, 1, 0, 21, NULL);
+    replay_event(&r, 1, 1, 0, "SLEEP 2500");
+    for (int64_t i = 2; i <= 21; i++)
+        replay_event(&r, 1, i, i * MS, "x");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "executed", NULL), 21);
+    CHECK_INT(r.stats.drain_timeout, 0);
+    replay_free(&r);
+}
+
 /* After the last due time and the drain, what still waits is cut and counted, and what is still queued is not sent. */
 static void the_drain_cuts_what_hangs(void)
 {
@@ -325,6 +343,7 @@ int main(void)
     RUN(a_hard_stop_cuts_at_once);
     RUN(a_stop_before_the_start_ends);
     RUN(a_stop_frees_the_feeder);
+    RUN(the_drain_begins_when_all_is_fed);
     RUN(the_drain_cuts_what_hangs);
     RUN(the_drain_works_in_max_pace);
     RUN(a_lost_connection_ends_its_session_alone);

@@ -37,7 +37,12 @@ FILE = b"1,one\n2,two with 'quotes'\n3,\xc3\xa9\n"
 
 @pytest.fixture
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    """The client, compiled; skips where there is no compiler."""
+    """The client, compiled."""
+    return compiled(request, tmp_path)
+
+
+def compiled(request: pytest.FixtureRequest, folder: Path) -> Path:
+    """Compile the client; skip where there is no compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         skip_loudly(request, "no C compiler: prepared statements of a real client are not tested")
@@ -45,7 +50,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     for config in (["mariadb_config", "--include", "--libs"], ["pkg-config", "--cflags", "--libs", "libmariadb"]):
         if not flags and shutil.which(config[0]):
             flags = subprocess.run(config, capture_output=True, text=True, check=True).stdout.split()
-    program = tmp_path / "prepared_client"
+    program = folder / "prepared_client"
     source = Path(__file__).parents[1] / "helpers" / "prepared_client.c"
     subprocess.run([str(compiler), "-Wall", "-Werror", str(source), *flags, "-o", str(program)], check=True)
     return program

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A client with every kind of prepared statement, in plain, compressed and under each TLS: one and the same tape.
+
+Its packets are cut anew as well: records split over packets, and many records in one.
+"""
+
+import os
+import random
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.servers.programs import find_program, missing_sentence
+from querytape.servers.sandbox import Server, start_server
+
+from ..conftest import skip_loudly
+from ..helpers.dialogue import Dialogue, Segment, write_pcap
+from ..helpers.encrypted import certificates, preloaded, read, told
+from ..helpers.reading import Read
+from ..helpers.relay import Relay
+from .test_prepared import FILE, compiled, fresh_schema
+
+# What is agreed on for TLS 1.3, and a suite of TLS 1.2; each is a client's choice.
+WAYS = {
+    "1.3 AES-128": {"QT_TLS": "TLSv1.3", "QT_SUITES": "TLS_AES_128_GCM_SHA256"},
+    "1.3 AES-256": {"QT_TLS": "TLSv1.3", "QT_SUITES": "TLS_AES_256_GCM_SHA384"},
+    "1.3 ChaCha20": {"QT_TLS": "TLSv1.3", "QT_SUITES": "TLS_CHACHA20_POLY1305_SHA256"},
+    "1.3 compressed": {"QT_TLS": "TLSv1.3", "QT_COMPRESS": "1"},
+    "1.2": {"QT_TLS": "TLSv1.2"},
+    "1.2 compressed": {"QT_TLS": "TLSv1.2", "QT_COMPRESS": "1"},
+    "1.2 CBC compressed": {"QT_TLS": "TLSv1.2", "QT_CIPHER": "ECDHE-RSA-AES256-SHA384", "QT_COMPRESS": "1"},
+    "1.2 ChaCha20": {"QT_TLS": "TLSv1.2", "QT_CIPHER": "ECDHE-RSA-CHACHA20-POLY1305"},
+    "compressed": {"QT_COMPRESS": "1"},
+}
+SUITE_NUMBERS = {"1.3 AES-128": b"\x13\x01", "1.3 AES-256": b"\x13\x02", "1.3 ChaCha20": b"\x13\x03"}
+
+
+class Recorder:
+    """Runs the client through a relay on a schema that is as new."""
+
+    def __init__(self, server: Server, client: Path, folder: Path) -> None:
+        self._server, self._client, self._folder = server, client, folder
+        self.kind = server.kind
+        self._preload = preloaded(folder)
+        self.keys = folder / "keys"
+        self._rows = folder / "rows.csv"
+        self._rows.write_bytes(FILE)
+        server.execute("SET GLOBAL local_infile = ON")
+
+    def record(self, way: dict[str, str]) -> list[tuple[Dialogue, Segment]]:
+        """Return the segments of a run of the client."""
+        fresh_schema(self._server)
+        with Relay(self._server.port) as relay:
+            command = [str(self._client), "127.0.0.1", str(relay.port), "root", "", "shop", str(self._rows)]
+            command += ["mariadb"] if self._server.kind == "mariadb" else []
+            given = {**os.environ, "LD_PRELOAD": str(self._preload), "SSLKEYLOGFILE": str(self.keys), **way}
+            subprocess.run(command, check=True, timeout=60, env=given)
+            self.path = relay.write(self._folder / "last.pcap")
+            return relay.segments
+
+
+@pytest.fixture(scope="module", params=["mariadb", "mysql-8.0", "mysql-9", "mariadb-11.8"])
+def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
+    """The client, and a server that takes every cipher suite that it knows."""
+    if find_program(request.param) is None:
+        skip_loudly(request, missing_sentence(request.param))
+    folder = tmp_path_factory.mktemp("prepared")
+    with certificates() as config:
+        ciphers = {} if request.param == "mysql-9" else {"ssl-cipher": "ALL:@SECLEVEL=0"}
+        server = start_server(request.param, config={**config, **ciphers})
+        yield Recorder(server, compiled(request, folder), folder)
+        server.remove()
+
+
+@pytest.fixture(scope="module")
+def plain(recorder: Recorder) -> Read:
+    """What the client says in plain."""
+    recorder.record({})
+    found = read(recorder.path)
+    assert {event["command"] for event in found.events} >= {"prepare", "execute", "fetch", "query"}
+    return found
+
+
+def cut_anew(path: Path, segments: list[tuple[Dialogue, Segment]], chance: random.Random, sizes: list[int]) -> Path:
+    """Write what was said in packets of other sizes, whatever is in them."""
+    made: dict[int, Dialogue] = {}
+    pairs: list[tuple[Dialogue, Segment]] = []
+
+    def say(way: int, data: bytes, dialogue: Dialogue) -> None:
+        while data:
+            size = chance.choice(sizes)
+            dialogue.raw(way, data[:size])
+            data = data[size:]
+
+    waiting: tuple[int, bytes, Dialogue] | None = None
+    for old, segment in segments:
+        dialogue = made.setdefault(old.client_port, Dialogue(client_port=old.client_port))
+        before = len(dialogue.segments)
+        if waiting is not None and (waiting[0] != segment.way or not segment.payload):
+            say(*waiting)
+            waiting = None
+        if segment.payload:
+            waiting = (segment.way, (waiting[1] if waiting else b"") + segment.payload, dialogue)
+        else:
+            dialogue.raw(segment.way, b"", segment.flags)
+        pairs += [(dialogue, one) for one in dialogue.segments[before:]]
+    return write_pcap(path, pairs)
+
+
+def as_told(found: Read) -> list[dict[str, Any]]:
+    """Return the events without what differs from run to run."""
+    assert found.problems == []
+    return told(found)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_one_and_the_same_tape(recorder: Recorder, plain: Read, way: str, tmp_path: Path) -> None:
+    """Every type of parameter, long data, cursors, bulk execution, a local file: as in plain, however it is packed."""
+    if "CBC" in way and recorder.kind == "mysql-9":
+        return  # this server has no such suite
+    segments = recorder.record(WAYS[way])
+    encrypted = "QT_TLS" in WAYS[way]
+    keys = recorder.keys if encrypted else None
+    if way in SUITE_NUMBERS:
+        hello = next(segment.payload for _, segment in segments if segment.payload[:1] == b"\x16" and segment.way)
+        assert SUITE_NUMBERS[way] in hello[:120]
+    found = read(recorder.path, keys)
+    assert (found.description.get("decrypted", 0), found.description["encrypted"]) == (int(encrypted), 0)
+    assert as_told(found) == as_told(plain)
+    for number, sizes in enumerate(([1, 4, 5, 6, 40, 700, 16_389], [60_000])):
+        path = cut_anew(tmp_path / f"{number}.pcap", segments, random.Random(way), sizes)
+        again = read(path, keys)
+        assert as_told(again) == as_told(plain), sizes
