@@ -82,9 +82,11 @@ CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0,
 CREATE OR REPLACE TEMP MACRO words_of(statement) AS regexp_replace(statement::VARCHAR, '\\x0[9A-D]', ' ', 'g');
 
 -- Does a statement ask about the one before it? A SET that is injected between the two would change the answer.
-CREATE OR REPLACE TEMP MACRO asks_diagnostics(actions, statement) AS has_action(actions, 'session_dependent')
-    AND coalesce(regexp_matches(words_of(statement),
-        '(?i)\b(row_count|found_rows)\s*\(|\bdiagnostics\b|\b(warning|error)_count\b|\bshow\s.*\b(warnings|errors)\b'), false);
+-- A CASE: both sides of an AND are computed for every row.
+CREATE OR REPLACE TEMP MACRO asks_diagnostics(actions, statement) AS CASE WHEN has_action(actions, 'session_dependent')
+    THEN coalesce(regexp_matches(words_of(statement),
+        '(?i)\b(row_count|found_rows)\s*\(|\bdiagnostics\b|\b(warning|error)_count\b|\bshow\s.*\b(warnings|errors)\b'), false)
+    ELSE false END;
 
 -- The connection id behind COM_PROCESS_KILL, as text; params are the letter C and four bytes, the lowest first.
 CREATE OR REPLACE TEMP MACRO little_endian(params) AS
