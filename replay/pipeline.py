@@ -64,7 +64,8 @@ def replay(
             log_in_as(options.target, account)
         known = common_collations(facts, read_target)
         try:
-            plan = make_plan(tape, rules, folder.spill, folder.outcomes, None, watcher.planning, catalog, known)
+            tell = watcher.planning
+            plan = make_plan(tape, rules, folder.spill, folder.outcomes, None, tell, catalog, known, keep_planner=True)
         except duckdb.Error as error:
             raise InputError(f"{tape_path}: the tape can't be read: {plain_reason(error)}") from error
         findings = check(plan, options.target, facts, measure(), options.permissions())

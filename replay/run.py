@@ -28,7 +28,7 @@ from .observe.sampler import Sampler
 from .observe.speed_control import SpeedFile
 from .observe.ticks import TickLog, process_cpu_ns
 from .options import ReplayOptions
-from .plan.database import feed_streams, open_planner, session_stream
+from .plan.database import feed_streams, session_stream, take_planner
 from .plan.rules import Plan
 from .run_folder import RunFolder
 from .storage import open_storage
@@ -101,7 +101,7 @@ class Replay:
     def run(self) -> EndedRun:
         """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
         with closing(self.engine):
-            planner, storage = open_planner(self.plan), open_storage(self.folder.spill)
+            planner, storage = take_planner(self.plan), open_storage(self.folder.spill)
             self.engine.sessions(session_stream(planner, self.plan))
             workers = [
                 self._thread(lambda: self._feed(planner), "feeder"),

@@ -17,7 +17,7 @@ import duckdb
 import pymysql
 from pymysql.connections import Connection
 
-from ...common.duck import insert_rows, write_parquet
+from ...common.duck import write_rows
 from ...common.errors import TargetError
 from ...schemas import columns
 from ...servers.facts import query_or_none
@@ -122,10 +122,7 @@ class Sampler:
                 continue
             folder = self._folder / table
             folder.mkdir(mode=0o700, exist_ok=True)
-            listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", table))
-            con.execute(f"CREATE OR REPLACE TEMP TABLE new_rows ({listed})")
-            insert_rows(con, "new_rows", rows)
-            write_parquet(con, "FROM new_rows", folder / f"part-{self._parts:05d}.parquet")
+            write_rows(con, columns("run", table), rows, folder / f"part-{self._parts:05d}.parquet")
 
 
 def status(con: "Connection[Any]") -> Values:

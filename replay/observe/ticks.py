@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.duck import insert_rows, sql_files, write_parquet
+from ...common.duck import sql_files, write_parquet, write_rows
 from ...native.bindings.engine import EngineStats
 from ...schemas import columns
 
@@ -85,12 +85,8 @@ class TickLog:
         if not ticks:
             return
         self._folder.mkdir(mode=0o700, exist_ok=True)
-        names = [field.name for field in fields(Tick)]
-        assert names == [name for name, _ in columns("run", "ticks")]
-        listed = ", ".join(f'"{name}" {type_}' for name, type_ in columns("run", "ticks"))
-        con.execute(f"CREATE OR REPLACE TEMP TABLE new_ticks ({listed})")
-        insert_rows(con, "new_ticks", [astuple(tick) for tick in ticks])
-        write_parquet(con, "FROM new_ticks ORDER BY at_ns", self._part(self._parts))
+        assert [field.name for field in fields(Tick)] == [name for name, _ in columns("run", "ticks")]
+        write_rows(con, columns("run", "ticks"), [astuple(tick) for tick in ticks], self._part(self._parts))
         self._parts += 1
 
     def _part(self, number: int) -> Path:

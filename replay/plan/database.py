@@ -69,6 +69,12 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     return con
 
 
+def take_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
+    """Return the database that made the plan, where it was kept, else one that knows it: the caller's to close."""
+    con, plan.planner = plan.planner, None
+    return con if con is not None else open_planner(plan)
+
+
 def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Make tables preparing_digests and inserting_digests, where the rules ask for them: their texts may be large."""
     raise_memory(con, BASE_MEMORY + 4 * int(plan.tape.info.get("largest_event") or 0))

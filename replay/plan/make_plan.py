@@ -7,6 +7,7 @@ event that is not sent. The second gives the engine one sorted window after the 
 
 import shutil
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -35,17 +36,20 @@ def make_plan(
     catalog: Catalog | None = None,
     collations: Mapping[int, str] | None = None,
     after: Plan | None = None,
+    keep_planner: bool = False,
 ) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
     `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
     `collations`: those that the target knows, by id. `after`: the plan of what came before it on a tape under way, of
-    which this is a further piece: it has the same zero, and may have nothing to send.
+    which this is a further piece: it has the same zero, and may have nothing to send. `keep_planner`: leave the plan's
+    database open in it, for `take_planner`.
     Raises InputError where nothing is left to send.
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"))
     name = "plan" if after is None else _go_on(plan, after)
-    with open_planner(plan) as con:
+    with ExitStack() as stack:
+        con = stack.enter_context(open_planner(plan))
         if rules.selection.picks:
             find_picks(con, plan)
         if rules.selection.by_event or rules.commit_order:
@@ -58,12 +62,7 @@ def make_plan(
             _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
         for number, window in enumerate(plan_windows(con, plan, max_rows)):
             show_window(con, plan, window)
-            _exclude_statements(con)
-            _add_window(con, number)
-            excluded = _count(con, plan)
-            count_window(con, plan)
-            if excluded:
-                _write_excluded(con, outcomes / f"part-{name}-{number:05d}.parquet")
+            _take_window(con, plan, number, outcomes / f"part-{name}-{number:05d}.parquet")
             tell(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
@@ -82,6 +81,10 @@ def make_plan(
             _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.amplification.loop)
         elif rules.max_concurrent_sessions:
             _sort_feed(con, plan, max_rows, "session, seq", 1)
+        if keep_planner:
+            con.execute("DROP TABLE session_windows; DROP TABLE window_groups; DROP TABLE disordered")
+            plan.planner = con
+            stack.pop_all()
     return plan
 
 
@@ -122,6 +125,16 @@ def _find_gaps(con: duckdb.DuckDBPyConnection, plan: Plan, max_idle_ns: int, max
         busy_until = max(value for value in (latest, busy_until, 0) if value is not None)
     plan.gaps = gaps
     insert_rows(con, "gaps", gaps)
+
+
+def _take_window(con: duckdb.DuckDBPyConnection, plan: Plan, number: int, excluded: Path) -> None:
+    """Add one window to the plan; what of it is not sent is written as outcomes."""
+    _exclude_statements(con)
+    _add_window(con, number)
+    n = _count(con, plan)
+    count_window(con, plan)
+    if n:
+        _write_excluded(con, excluded)
 
 
 def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:

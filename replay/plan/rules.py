@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import duckdb
+
 from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
 from .amplify import Amplification
@@ -63,7 +65,8 @@ class Plan:
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
     statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
     be off by a second. `order_notes`: what the order of commits rests on, where the tape does not know it.
-    `piece`: which piece of a tape under way this is, 0 = what it had at the start.
+    `piece`: which piece of a tape under way this is, 0 = what it had at the start. `planner`: the database that made
+    the plan, where it is kept for the feed.
     """
 
     tape: Folder
@@ -90,6 +93,7 @@ class Plan:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     files: tuple[Path, ...] = ()
     measured: dict[Path, Measured] = field(default_factory=dict)
+    planner: duckdb.DuckDBPyConnection | None = None
 
     @property
     def memory_bytes(self) -> int:

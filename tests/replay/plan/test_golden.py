@@ -16,7 +16,7 @@ import pytest
 from querytape.native.bindings.statements import Normalizer
 from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.database import feed_streams, open_planner, session_stream
+from querytape.replay.plan.database import feed_streams, session_stream, take_planner
 from querytape.replay.plan.make_plan import make_plan
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
@@ -139,7 +139,7 @@ RULES: dict[str, Rules] = {
 def fed(plan: Plan) -> list[list[Any]]:
     """Return every column of every row that the engine would get, in order, and its sessions."""
     rows: list[list[Any]] = []
-    with open_planner(plan) as con:
+    with take_planner(plan) as con:
         for stream in feed_streams(con, plan):
             rows += [list(row) for row in stream.fetchall()]
         sessions = session_stream(con, plan)
@@ -190,7 +190,12 @@ def test_golden(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.Monke
         open_folder("tape", tape), RULES[name], tmp_path / "spill", tmp_path / "outcomes",
         max_rows=100 if name == "disordered" else None, tell=told.append,
         catalog=Catalog(frozenset({"v"})), collations={45: "utf8mb4 COLLATE utf8mb4_general_ci"},
+        keep_planner=True,
     )  # fmt: skip
+    assert plan.planner is not None
+    feed = fed(plan)
+    assert plan.planner is None
+    assert fed(plan) == feed  # from another database that knows the plan
     kept = ("zero_ns", "last_due_ns", "round_ns", "events", "planned", "sessions", "peak_sessions", "disordered", "order_tables",
             "ids_unknown", "now_uncertain", "schemas", "users", "gaps")  # fmt: skip
     found = {
@@ -200,6 +205,6 @@ def test_golden(name: str, tape: Path, tmp_path: Path, monkeypatch: pytest.Monke
         "told": told,
         "json": plan.as_json(),
         "not_sent": shortened([list(row) for row in excluded(tmp_path)]),
-        "fed": shortened(fed(plan)),
+        "fed": shortened(feed),
     }
     check_one(GOLDEN, name, found)
