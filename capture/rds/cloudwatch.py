@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read an instance's slow log from CloudWatch Logs, where RDS exports it: one event of a stream is one entry."""
+"""Read an instance's slow or audit log from CloudWatch Logs, where RDS exports it: one event of a stream is one entry.
+
+Aurora's audit log has several streams, INSTANCE and INSTANCE.*, each in no strict order: they are read as its files
+are.
+"""
 
 import time
 from collections.abc import Iterator
@@ -8,8 +12,9 @@ from dataclasses import dataclass, field
 from ...common.errors import RefusedError
 from .cloud import Cloud, GoneError
 from .instance import Instance
+from .rows_by_time import LATE_US, RowsByTime
 
-EXPORT = "slowquery"
+EXPORT, AUDIT_EXPORT = "slowquery", "audit"
 MAX_EVENTS = 10_000
 LATE_S = 20.0  # that much later events may come
 
@@ -67,17 +72,87 @@ class CloudWatchLog:
         yield from ()
 
 
-def cloudwatch_log(cloud: Cloud, instance: Instance, waits_s: float) -> CloudWatchLog:
-    """Return the reader of an instance's exported slow log. Raises RefusedError where it is not exported."""
-    if EXPORT not in instance.exports:
+@dataclass
+class CloudWatchStripes:
+    """Reads all streams of an instance's audit log as one text in the order of time; as Stripes does its files."""
+
+    cloud: Cloud
+    group: str
+    instance: str
+    waits_s: float
+    holes: list[str] = field(default_factory=list)
+    cuts: int = 0
+    read: dict[str, int] = field(default_factory=dict)
+    _streams: dict[str, CloudWatchLog] = field(default_factory=dict)
+    _latest: dict[str, int] = field(default_factory=dict)
+    _since_ms: int = 0
+    _rows: RowsByTime = field(default_factory=RowsByTime)
+
+    @property
+    def late(self) -> int:
+        """Rows that came after later ones had been given."""
+        return self._rows.late
+
+    def begin(self) -> None:
+        """Start with what is logged from now on."""
+        self._since_ms = int(time.time() * 1000)
+
+    def pull(self) -> Iterator[str]:
+        """Yield the rows that no earlier one can come before any more. Raises TargetError, RefusedError."""
+        until = self._rows.newest - LATE_US
+        for name in self._names():
+            stream = self._streams.get(name)
+            if stream is None:
+                stream = CloudWatchLog(self.cloud, self.group, name, 0, read=self.read, _since_ms=self._since_ms)
+                self._streams[name] = stream
+            for text in stream.pull():
+                self._latest[name] = self._rows.hold(text, self._latest.get(name, 0))
+        yield from self._rows.give(until)
+
+    def rest(self) -> Iterator[str]:
+        """Yield the rows that were held back: nothing comes any more."""
+        yield from self._rows.give(None)
+
+    def _names(self) -> list[str]:
+        """Return the streams of this instance: others' names may begin with its own."""
+        names: list[str] = []
+        token: dict[str, str] = {}
+        while True:
+            try:
+                answer = self.cloud.call(
+                    "logs",
+                    "describe_log_streams",
+                    logGroupName=self.group,
+                    logStreamNamePrefix=self.instance,
+                    **token,
+                )
+            except GoneError:  # the group begins with its first event
+                return []
+            names += [str(stream.get("logStreamName")) for stream in answer.get("logStreams") or ()]
+            following = str(answer.get("nextToken") or "")
+            if not following or token == {"nextToken": following}:
+                return [name for name in names if name == self.instance or name.startswith(f"{self.instance}.")]
+            token = {"nextToken": following}
+
+
+def cloudwatch_log(
+    cloud: Cloud, instance: Instance, waits_s: float, *, audit: bool = False
+) -> CloudWatchLog | CloudWatchStripes:
+    """Return the reader of an instance's exported log. Raises RefusedError where it is not exported."""
+    export = AUDIT_EXPORT if audit else EXPORT
+    if export not in instance.exports:
         what = (
             f"cluster --db-cluster-identifier {instance.cluster}"
             if instance.cluster
             else (f"instance --db-instance-identifier {instance.name}")
         )
         raise RefusedError(
-            f"--cloudwatch: {instance.name} does not export its slow log: aws rds modify-db-{what}"
-            ' --cloudwatch-logs-export-configuration \'{"EnableLogTypes":["slowquery"]}\''
+            f"--cloudwatch: {instance.name} does not export its {'audit' if audit else 'slow'} log:"
+            f" aws rds modify-db-{what}"
+            f' --cloudwatch-logs-export-configuration \'{{"EnableLogTypes":["{export}"]}}\''
         )
     place = f"cluster/{instance.cluster}" if instance.cluster else f"instance/{instance.name}"
-    return CloudWatchLog(cloud, f"/aws/rds/{place}/{EXPORT}", instance.name, waits_s)
+    group = f"/aws/rds/{place}/{export}"
+    if audit and instance.is_aurora:
+        return CloudWatchStripes(cloud, group, instance.name, waits_s)
+    return CloudWatchLog(cloud, group, instance.name, waits_s)

@@ -31,7 +31,8 @@ from .cloudwatch import LATE_S, cloudwatch_log
 from .log_files import AUDIT_LOG, SLOW_LOG, LogFiles
 from .parameters import apply, take_back, wait_in_sync
 from .plan import RdsOptions, RdsPlan
-from .stripes import LATE_US, WAIT_S, Stripes
+from .rows_by_time import LATE_US
+from .stripes import WAIT_S, Stripes
 
 PIPE_BYTES = 4096  # that much fits where select() says that something does
 JOIN_S = 30.0
@@ -42,9 +43,12 @@ class Log(Protocol):
 
     holes: list[str]
     cuts: int
-    late: int
     read: dict[str, int]
     waits_s: float
+
+    @property
+    def late(self) -> int:
+        """Rows that came after later ones had been given."""
 
     def begin(self) -> None:
         """Pass over what the log has now."""
@@ -145,7 +149,7 @@ def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> Log:
     """Return the reader of the log that is asked for. Raises RefusedError where it is not exported."""
     name = plan.instance.name
     if options.cloudwatch:
-        return cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s))
+        return cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s), audit=options.audit)
     if options.audit and plan.instance.is_aurora:
         return Stripes(cloud, name, waits_s=min(WAIT_S, options.duration_s))
     return LogFiles(cloud, name, AUDIT_LOG if options.audit else SLOW_LOG)

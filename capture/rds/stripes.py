@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 
 from .cloud import Cloud, GoneError
 from .portions import Listed, Place, byte_count, listed_files, read_on, without_cut_lines
+from .rows_by_time import LATE_US, RowsByTime
 
 STRIPE = re.compile(r"audit/audit\.log\.(\d+)\.(\d{4}(?:-\d+){4})\.(\d+)")
-ROW = re.compile(r"(\d{16}),")
-LATE_US = 10_000_000
 WAIT_S = 5.0  # the log is read for so long behind its time
 
 
@@ -34,20 +33,22 @@ class _File(Place):
 class Stripes:
     """Reads an audit log. `begin` passes over what it has now; each `pull` yields rows in the order of time.
 
-    `rest` yields those that were held back. `late`: rows that came after later ones had been given.
+    `rest` yields those that were held back.
     """
 
     cloud: Cloud
     instance: str
     holes: list[str] = field(default_factory=list)
     cuts: int = 0
-    late: int = 0
     read: dict[str, int] = field(default_factory=dict)
     waits_s: float = WAIT_S
     _files: dict[str, _File] = field(default_factory=dict)
-    _held: list[tuple[int, str]] = field(default_factory=list)
-    _newest: int = 0
-    _given: int = 0
+    _rows: RowsByTime = field(default_factory=RowsByTime)
+
+    @property
+    def late(self) -> int:
+        """Rows that came after later ones had been given."""
+        return self._rows.late
 
     def begin(self) -> None:
         """Pass over what the log has now: the newest file of each stripe is read, the others do not grow any more."""
@@ -56,14 +57,14 @@ class Stripes:
         self._files = {name: _File(passed=about.size) for name, about in listed.items() if name not in newest}
         for name in sorted(newest, key=_order):
             self._read(name, listed[name], newest=True)
-        self._held.clear()
+        self._rows.clear()
         self.holes.clear()
         self.read.clear()
         self.cuts = 0
 
     def pull(self) -> Iterator[str]:
         """Yield the rows that no earlier one can come before any more. Raises TargetError, RefusedError."""
-        until = self._newest - LATE_US  # what was written until then has been in the files for all of this pull
+        until = self._rows.newest - LATE_US  # what was written until then has been in the files for all of this pull
         listed = self._listed()
         newest = _newest_of_each(listed)
         for name in [name for name in self._files if name not in listed]:
@@ -74,22 +75,11 @@ class Stripes:
             known, about = self._files.get(name), listed[name]
             if known is None or known.newest or name in newest or known.lacks(about):
                 self._read(name, about, name in newest)
-        yield from self._rows(until)
+        yield from self._rows.give(until)
 
     def rest(self) -> Iterator[str]:
         """Yield the rows that were held back: nothing comes any more."""
-        yield from self._rows(None)
-
-    def _rows(self, until: int | None) -> Iterator[str]:
-        self._held.sort(key=lambda row: row[0])
-        ready = len(self._held)
-        if until is not None:
-            ready = next((n for n, row in enumerate(self._held) if row[0] > until), ready)
-        rows, self._held = self._held[:ready], self._held[ready:]
-        self.late += sum(time < self._given for time, _ in rows)
-        if rows:
-            self._given = max(self._given, rows[-1][0])
-            yield "".join(text for _, text in rows)
+        yield from self._rows.give(None)
 
     def _listed(self) -> dict[str, Listed]:
         found = listed_files(self.cloud, self.instance, "audit.log.")
@@ -118,10 +108,7 @@ class Stripes:
         rows = (file.rest + text).split("\n")
         file.rest = rows.pop()
         for row in rows:
-            found = ROW.match(row)  # what is none goes on behind the row before it: the parser names it
-            file.latest = int(found.group(1)) if found else file.latest
-            self._newest = max(self._newest, file.latest)
-            self._held.append((file.latest, f"{row}\n"))
+            file.latest = self._rows.hold(f"{row}\n", file.latest)
 
 
 def _order(name: str) -> tuple[list[int], int, int]:

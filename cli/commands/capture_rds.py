@@ -33,7 +33,7 @@ It needs boto3 (pip install 'querytape[rds]'), which finds the credentials as
 the aws command does, and the rights rds:Describe*,
 rds:DownloadDBLogFilePortion, rds:ModifyDBParameterGroup and
 rds:ResetDBParameterGroup (of a cluster's group: ...DBClusterParameterGroup),
-logs:GetLogEvents with --cloudwatch.
+logs:GetLogEvents with --cloudwatch (of --audit also logs:DescribeLogStreams).
 
 \b
 Exit codes: 0 success, 1 error or the parameter group is not as it was,
@@ -47,7 +47,7 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
 @click.option(
     "--cloudwatch",
     is_flag=True,
-    help="Read the slow log from CloudWatch Logs, to which the instance exports it, not from its log files.",
+    help="Read the log from CloudWatch Logs, to which the instance exports it, not from its log files.",
 )
 @click.option(
     "--audit",
@@ -96,8 +96,6 @@ def rds_command(instance: str, **options: Any) -> int:
             for line in restore_rds(cloud, instance, options["restore_file"]):
                 click.echo(line)
         return 0
-    if options["audit"] and options["cloudwatch"]:
-        raise click.UsageError("--audit reads log files: it cannot be combined with --cloudwatch")
     limits = RdsOptions(
         duration_s=options["duration"] / 1e9,
         poll_s=options["poll"] / 1e9,

@@ -91,13 +91,13 @@ class Aws:
             **more,
         )
 
-    def cluster(self) -> None:
+    def cluster(self, **more: Any) -> None:
         """Create a cluster of Aurora with two instances and a parameter group of its own."""
         rds = self.client()
         group = {"DBClusterParameterGroupName": "au-group"}
         rds.create_db_cluster_parameter_group(**group, DBParameterGroupFamily="aurora-mysql8.0", Description="x")
         login = {"MasterUsername": "admin", "MasterUserPassword": "secret-99"}
-        rds.create_db_cluster(DBClusterIdentifier="au", Engine="aurora-mysql", **group, **login)
+        rds.create_db_cluster(DBClusterIdentifier="au", Engine="aurora-mysql", **group, **login, **more)
         for name in ("au-1", "au-2"):
             rds.create_db_instance(
                 DBInstanceIdentifier=name,

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The slow log in CloudWatch Logs: an event is an entry, each comes once."""
+"""The slow and the audit log in CloudWatch Logs: an event is an entry, each comes once."""
 
+import random
 import time
 
 import pytest
 from querytape.capture.rds.cloud import Cloud
-from querytape.capture.rds.cloudwatch import cloudwatch_log
+from querytape.capture.rds.cloudwatch import CloudWatchStripes, cloudwatch_log
 from querytape.capture.rds.instance import look_at
 from querytape.common.errors import RefusedError
 
-from tests.helpers.rds import Aws, entries
+from tests.helpers.rds import Aws, audit_row, entries
 
 GROUP = "/aws/rds/instance/shop-1/slowquery"
 
@@ -38,3 +39,36 @@ def test_not_exported(aws: Aws) -> None:
     aws.instance()
     with pytest.raises(RefusedError, match=r"aws rds modify-db-instance .*EnableLogTypes"):
         cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0)
+    with pytest.raises(RefusedError, match=r"its audit log: .*EnableLogTypes.*audit"):
+        cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0, audit=True)
+
+
+def test_the_streams_of_an_audit_log(aws: Aws) -> None:
+    """Rows of Aurora's streams come once, in the order of time; those of an instance with a longer name do not."""
+    place = "/aws/rds/cluster/au/audit"
+    log = CloudWatchStripes(Cloud(), place, "au-1", 0)
+    log.begin()
+    assert list(log.pull()) == []
+    logs = aws.client("logs")
+    logs.create_log_group(logGroupName=place)
+    streams = ["au-1", *(f"au-1.audit.log.{n}.2026-11-22-07-00.0" for n in range(60)), "au-10", "au-12.audit.log.0.x.0"]
+    for stream in streams:
+        logs.create_log_stream(logGroupName=place, logStreamName=stream)
+    chance, at, pulled, written = random.Random(5), 1_795_000_000_000_000, "", []
+    for turn in range(4):
+        events: dict[str, list[dict[str, object]]] = {}
+        for n in range(100):
+            at += chance.randrange(400_000)
+            stream = chance.choice(streams)
+            row = audit_row(at - chance.randrange(900_000), turn * 100 + n)
+            events.setdefault(stream, []).append({"timestamp": int(time.time() * 1000) + 10, "message": row.rstrip()})
+            if stream[4:5] in ("", "."):
+                written.append(row)
+        for stream, several in events.items():
+            logs.put_log_events(logGroupName=place, logStreamName=stream, logEvents=several)
+        pulled += "".join(log.pull())
+    pulled += "".join(log.pull()) + "".join(log.rest())
+    lines = pulled.splitlines(keepends=True)
+    assert sorted(lines) == sorted(written)
+    assert [line[:16] for line in lines] == sorted(line[:16] for line in lines)
+    assert (log.late, log.read) == (0, {place: len(pulled)})

@@ -93,3 +93,29 @@ def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
     assert aws.values() == before
     assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(5, 15)]
     assert "5 statements were cut" in (tmp_path / "r.tape" / "tape.json").read_text()
+
+
+def test_the_audit_log_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
+    """Rows of several streams, in no strict order, are one tape; the cluster's group is as before."""
+    aws.cluster(EnableCloudwatchLogsExports=["audit"])
+    before, logs, place = aws.values_of_cluster(), aws.client("logs"), "/aws/rds/cluster/au/audit"
+    logs.create_log_group(logGroupName=place)
+    for stripe in range(4):
+        logs.create_log_stream(logGroupName=place, logStreamName=f"au-1.audit.log.{stripe}.x")
+    command = [sys.executable, "-m", "querytape", "capture", "rds", "au-1", "--audit", "--cloudwatch"]
+    process = subprocess.Popen(
+        [*command, "--shared-group-ok", "--poll", "200ms", "--duration", "3s", "-o", str(tmp_path / "r.tape")],
+        env=aws.environ(tmp_path / "state"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while process.poll() is None and aws.values_of_cluster().get("server_audit_logging") != "1":
+        time.sleep(0.05)
+    for n in range(40):
+        events = [{"timestamp": int(time.time() * 1000), "message": audit_row(BEGIN_US + n * 1000, n).rstrip()}]
+        logs.put_log_events(logGroupName=place, logStreamName=f"au-1.audit.log.{n * 7 % 4}.x", logEvents=events)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, (out, err)
+    assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(40)]
+    assert aws.values_of_cluster() == before
