@@ -20,7 +20,7 @@ kills ?= 200
 comparisons ?= 20
 workers ?= 2
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs wheel test-wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -119,8 +119,14 @@ docs: setup ## write docs/cli.md from the commands' help, and the import table o
 	@$(bin)/python docs/make_cli.py
 	@$(bin)/python docs/make_architecture.py
 
-wheel: setup ## build wheel and source archive into dist/
-	@$(bin)/python -m build --outdir dist .
+wheel: setup ## make the wheel that needs no compiler and no libraries, into dist/, and audit it
+	@scripts/setup-system wheel
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[wheel]'
+	@PATH=$(CURDIR)/$(bin):$$PATH $(bin)/python scripts/make_wheel.py
+
+test-wheel: setup ## install that wheel in a bare Debian 13, log in to each server with it, remove it (as root)
+	@scripts/setup-system wheel
+	@$(bin)/python scripts/test_wheel.py
 
 clean: ## remove what was built; fetched servers stay
 	rm -rf $(venv) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache native/*.so native/_querytape.c native/build-*

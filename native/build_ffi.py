@@ -2,7 +2,7 @@
 """Builds `querytape.native._querytape`: every `*/*.c` beside this file and the declarations of `querytape.h`.
 
 QT_SANITIZE=address,undefined (or thread) builds with that sanitizer; QT_WERROR=1 makes warnings errors, as our own
-builds do.
+builds do. QT_PCAP names a folder with a static libpcap, as scripts/build-libpcap makes it for wheels.
 """
 
 import os
@@ -41,6 +41,15 @@ def connector_flags(what: str) -> list[str]:
     )
 
 
+def pcap_flags() -> tuple[list[str], list[str]]:
+    """Return compiler and linker flags for libpcap: the system's, or that of the folder QT_PCAP, linked into ours."""
+    folder = os.environ.get("QT_PCAP")
+    if not folder:
+        return [], ["-lpcap"]
+    archive = Path(folder) / "lib" / "libpcap.a"
+    return [f"-I{folder}/include"], [str(archive), f"-Wl,--exclude-libs,{archive.name}"]
+
+
 def compile_flags() -> list[str]:
     """Return the flags for our C files."""
     flags = [
@@ -67,8 +76,8 @@ ffi.set_source(
     "querytape.native._querytape",
     '#include "base/arrow_abi.h"\n#include "querytape_engine.h"\n',
     sources=sorted(os.path.relpath(path, HERE.parent) for path in HERE.glob("*/*.c")),
-    extra_compile_args=compile_flags() + connector_flags("cflags"),
-    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", "-lpcap", "-lcrypto"],
+    extra_compile_args=compile_flags() + pcap_flags()[0] + connector_flags("cflags"),
+    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", *pcap_flags()[1], "-lcrypto"],
     py_limited_api=True,
 )
 

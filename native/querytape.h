@@ -354,6 +354,9 @@ void qt_file_hash_free(struct qt_file_hash *);
 void qt_file_hash_add(struct qt_file_hash *, const void *bytes, size_t n);
 void qt_file_hash_hex(const struct qt_file_hash *, char out[33]);
 
+/* Names and versions of the libraries that are loaded, a line each, and a 0. QT_EINVALID: they need more bytes. */
+int qt_library_versions(char *out, size_t size);
+
 /* cffi: end */
 
 #endif

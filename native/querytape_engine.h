@@ -62,6 +62,7 @@ struct qt_engine_options {
     int32_t tls;                             /* enum qt_tls */
     int32_t verify;                          /* 1 = checksums of result rows (base/checksum.h) */
     const char *tls_ca, *tls_cert, *tls_key; /* files; each may be NULL */
+    const char *plugins;                     /* folder of plugins for the login; NULL = where the library looks */
     int64_t max_row_bytes;                   /* a larger row of an answer loses its connection; 0 = 1 GiB */
     int32_t cleartext;                       /* 1 = a password may be sent as it is, where TLS is on */
     int64_t zero_at_ns;           /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ..native.bindings.engine import Address, EngineOptions
+from ..native.bindings.libraries import login_plugins
 from ..schemas import CLASSES, DANGERS
 from ..servers.target import Target
 from .options import LOST, OVERLOAD, ReplayOptions
@@ -45,6 +46,7 @@ def engine_options(
         tls_cert=target.tls.cert,
         tls_key=target.tls.key,
         cleartext=target.tls.cleartext_password,
+        plugins=login_plugins(),
         compress=target.compress,
         max_row_bytes=max_row_bytes,
         charset=options.charset,

@@ -51,6 +51,7 @@ LAYERS = {
         (
             "comparison",
             "lazy_group",
+            "libraries",
             "live_lines",
             "option_sections",
             "output",

@@ -70,6 +70,7 @@ class EngineOptions:
     tls_ca: str | None = None
     tls_cert: str | None = None
     tls_key: str | None = None
+    plugins: str | None = None
     cleartext: bool = False
     max_row_bytes: int = 0
     verify: bool = False

@@ -99,6 +99,7 @@ static int set_options(struct qt_connection *c, const struct qt_engine_options *
     return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
            mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &yes) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
            mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) || set_tls(m, o) || restrict_logins(m, o) ||
+           (o->plugins != NULL && mysql_optionsv(m, MYSQL_PLUGIN_DIR, o->plugins)) ||
            (o->compress && mysql_optionsv(m, MYSQL_OPT_COMPRESS, NULL)) ||
            mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, login->charset != NULL ? login->charset : o->charset) ||
            mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The versions of the libraries that this extension runs with: those inside a wheel, or the system's. */
+#include <lzma.h>
+#include <mysql.h>
+#include <openssl/crypto.h>
+#include <pcap/pcap.h>
+#include <stdio.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "querytape.h"
+
+int qt_library_versions(char *out, size_t size)
+{
+    int n = snprintf(out, size,
+                     "MariaDB Connector/C %s\n"
+                     "%s\n" /* OpenSSL says its name itself */
+                     "%s\n" /* so does libpcap */
+                     "zlib %s\n"
+                     "Zstandard %s\n"
+                     "liblzma %s\n",
+                     mysql_get_client_info(), OpenSSL_version(OPENSSL_VERSION), pcap_lib_version(), zlibVersion(),
+                     ZSTD_versionString(), lzma_version_string());
+    return n < 0 || (size_t)n >= size ? QT_EINVALID : 0;
+}

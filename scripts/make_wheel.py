@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Makes the wheel that runs without a compiler and without any library of ours installed. `make wheel`.
+
+build ─► add the login plugins ─► auditwheel repair (libraries inside, tag) ─► notices, SBOM ─► audits
+
+build ─► add login plugins ─► auditwheel repair: libraries inside, tag ─► notices, SBOM ─► audits
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PCAP = ROOT / "build" / "libpcap"
+# Logins of MySQL and MariaDB; native_password is inside of the library.
+PLUGINS = ("caching_sha2_password", "sha256_password", "client_ed25519", "mysql_clear_password", "dialog", "parsec")
+NEEDED = PLUGINS[:5]
+LGPL = Path("/usr/share/common-licenses/LGPL-2.1")
+OFFER = """\
+MariaDB Connector/C ({version}) is under the GNU Lesser General Public License, version 2.1 (LGPL-2.1 in this folder).
+It is a shared library of its own in querytape.libs/, which you may replace by one that you built. Its source, as it was
+built, is Debian's source package {source}: https://snapshot.debian.org/package/{source}/. For three years
+from the day of a release whoever made it gives you that source for no more than the price of sending it.
+"""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library in the wheel: its file there, and the Debian package that it came from."""
+
+    file: str
+    package: str
+    version: str
+    source: str
+
+    @property
+    def copyright(self) -> Path:
+        """The licence texts that Debian has of it."""
+        return Path("/usr/share/doc") / self.package / "copyright"
+
+
+def run(*command: object, **more: object) -> str:
+    """Run a program and return what it printed; end with its words where it fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, capture_output=True, text=True, **more)  # type: ignore[call-overload]
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
+    return str(done.stdout)
+
+
+def python(*arguments: object, **more: object) -> str:
+    """Run a module of this Python."""
+    return run(sys.executable, "-m", *arguments, **more)
+
+
+def package_of(path: Path) -> tuple[str, str, str]:
+    """Return the Debian package of a file, its version and its source; ends where none has it."""
+    for name in (
+        path,
+        path.resolve(),
+        Path("/usr") / str(path.resolve()).lstrip("/"),
+        Path(str(path).removeprefix("/usr")),
+    ):
+        found = subprocess.run(["dpkg", "-S", str(name)], capture_output=True, text=True, check=False)
+        if found.returncode == 0:
+            package = found.stdout.split(":")[0]
+            fields = run("dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package).split("\t")
+            return package, fields[0], fields[1]
+    raise SystemExit(f"{path}: no Debian package has it, so its licence is unknown")
+
+
+def plugin_folder() -> Path:
+    """Return where Connector/C has its plugins."""
+    return Path(run("mariadb_config", "--plugindir").strip())
+
+
+def add_plugins(unpacked: Path) -> None:
+    """Copy the login plugins into the package, where `native/bindings/libraries.py` finds them."""
+    to = unpacked / "querytape" / "native" / "plugins"
+    to.mkdir(parents=True)
+    for name in PLUGINS:
+        source = plugin_folder() / f"{name}.so"
+        if source.exists():
+            (to / source.name).write_bytes(source.read_bytes())
+        elif name in NEEDED:
+            raise SystemExit(f"{source} is missing: without it nobody with such an account could log in")
+
+
+def libraries_of(unpacked: Path) -> list[Library]:
+    """Return what is inside of a repaired wheel: libraries by the names that they had, and the plugins."""
+    known: dict[str, Path] = {}
+    for line in run("/sbin/ldconfig", "-p").splitlines():
+        found = re.match(r"\s+(\S+) \(.*x86-64.*\) => (\S+)", line) or re.match(
+            r"\s+(\S+) \(.*AArch64.*\) => (\S+)", line
+        )
+        if found:
+            known.setdefault(found[1], Path(found[2]))
+    made = []
+    for path in sorted((unpacked / "querytape.libs").iterdir()):
+        name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", path.name)
+        fitting = [
+            file for known_name, file in known.items() if known_name.startswith(name) or file.resolve().name == name
+        ]
+        if not fitting:
+            raise SystemExit(f"{path.name}: it is not known where it came from")
+        made.append(Library(f"querytape.libs/{path.name}", *package_of(fitting[0])))
+    for path in sorted((unpacked / "querytape" / "native" / "plugins").iterdir()):
+        made.append(Library(f"querytape/native/plugins/{path.name}", *package_of(plugin_folder() / path.name)))
+    return made
+
+
+def write_notices(info: Path, libraries: list[Library]) -> None:
+    """Write NOTICE and the licence text of each library into the wheel's licences."""
+    folder = info / "licenses"
+    folder.mkdir(exist_ok=True)
+    lines = [
+        "querytape is under the Apache License 2.0. This wheel holds libraries of others, as Debian builds them:",
+        "",
+    ]
+    for library in libraries:
+        text = folder / f"{library.package}.txt"
+        text.write_bytes(library.copyright.read_bytes())
+        lines.append(f"{library.file}\n    {library.source} {library.version}, licence: {text.name}")
+    version = (PCAP / "VERSION").read_text(encoding="ascii").strip()
+    (folder / "libpcap.txt").write_bytes((PCAP / "LICENSE").read_bytes())
+    lines.append(f"querytape/native/_querytape.abi3.so\n    has libpcap {version} inside, licence: libpcap.txt")
+    connector = next(each for each in libraries if each.package.startswith("libmariadb"))
+    lines += ["", OFFER.format(version=connector.version, source=connector.source)]
+    (folder / "LGPL-2.1").write_bytes(LGPL.read_bytes())
+    (folder / "NOTICE").write_text("\n".join(lines), encoding="utf-8")
+
+
+def complete_sbom(info: Path, libraries: list[Library]) -> None:
+    """Name every library in the list of parts (CycloneDX) that auditwheel wrote: it finds some of Debian's only."""
+    path = info / "sboms" / "auditwheel.cdx.json"
+    sbom = json.loads(path.read_text(encoding="utf-8"))
+    parts = sbom.setdefault("components", [])
+    named = {part["name"] for part in parts}
+    version = (PCAP / "VERSION").read_text(encoding="ascii").strip()
+    more = [(each.package, each.version, f"pkg:deb/debian/{each.package}@{each.version}") for each in libraries]
+    for name, number, url in sorted({*more, ("libpcap", version, f"pkg:generic/libpcap@{version}")}):
+        if name not in named:
+            parts.append({"type": "library", "bom-ref": url, "name": name, "version": number, "purl": url})
+    path.write_text(json.dumps(sbom, indent=2) + "\n", encoding="utf-8")
+
+
+def unpack(wheel: Path, to: Path) -> Path:
+    """Unpack a wheel; return the folder with its files."""
+    python("wheel", "unpack", "--dest", to, wheel)
+    return next(to.iterdir())
+
+
+def make(work: Path, output: Path) -> Path:
+    """Make the wheel in `output` and return its path."""
+    run(ROOT / "scripts" / "build-libpcap", PCAP)
+    environment = {**os.environ, "QT_PCAP": str(PCAP)}
+    python("build", "--outdir", work / "plain", ROOT, env=environment)  # from the source archive: nothing built before
+    unpacked = unpack(next((work / "plain").glob("*.whl")), work / "with-plugins")
+    add_plugins(unpacked)
+    python("wheel", "pack", "--dest-dir", work, unpacked)
+    python("auditwheel", "repair", "--strip", "--wheel-dir", work / "repaired", next(work.glob("*.whl")))
+    unpacked = unpack(next((work / "repaired").glob("*.whl")), work / "complete")
+    libraries = libraries_of(unpacked)
+    info = next(unpacked.glob("*.dist-info"))
+    write_notices(info, libraries)
+    complete_sbom(info, libraries)
+    python("wheel", "pack", "--dest-dir", output, unpacked)
+    return max(output.glob("*manylinux*.whl"), key=lambda path: path.stat().st_mtime)
+
+
+def audit(wheel: Path) -> None:
+    """Let those judge it whose task that is; end where one finds anything."""
+    print(re.sub(r"\s*\n\s*", " ", python("auditwheel", "show", wheel)).strip())
+    beside = ("--ignore", "W009,W010")  # libraries have a folder of their own: that is how auditwheel does it
+    for words in (("abi3audit", "--strict"), ("twine", "check", "--strict"), ("check_wheel_contents", *beside)):
+        python(*words, wheel)
+        print(f"{words[0]}: nothing found")
+    with zipfile.ZipFile(wheel) as archive:
+        whole = sum(entry.file_size for entry in archive.infolist())
+    print(f"{wheel}: {wheel.stat().st_size / 1e6:.2f} MB, {whole / 1e6:.1f} MB unpacked")
+
+
+def main() -> None:
+    """Make the wheel and have it audited."""
+    parser = argparse.ArgumentParser(prog="make wheel")
+    parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
+    output = parser.parse_args().outdir.resolve()
+    output.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as work:
+        audit(make(Path(work), output))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--version --libraries`: what querytape runs with."""
+
+import pytest
+from click.testing import CliRunner
+from querytape.cli import libraries
+from querytape.cli.libraries import library_lines, package_lines
+from querytape.cli.main import group
+from querytape.common.version import __version__
+
+
+def test_libraries_and_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inside of querytape in a wheel, but for zlib; else the system's."""
+    monkeypatch.setattr(libraries, "login_plugins", lambda: None)
+    assert all(line.endswith("(of this system)") for line in library_lines()[:6])
+    monkeypatch.setattr(libraries, "login_plugins", lambda: "/somewhere")
+    inside = [line for line in library_lines()[:6] if line.endswith("(inside of querytape)")]
+    assert len(inside) == 5
+    assert not any(line.startswith("zlib") for line in inside)
+
+
+def test_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each that is asked for with its version; what is missing is said, but not of extras."""
+    found = package_lines()
+    assert any(line.startswith("duckdb 2") for line in found)
+    assert not any(line.startswith(("pytest ", "ruff ")) for line in found)
+    wanted = ["no-such-thing>=1", 'nor-this; extra == "rds"', "click>=8"]
+    monkeypatch.setattr(libraries, "requires", lambda name: wanted)
+    assert [line.split()[0] for line in package_lines()] == ["click", "no-such-thing"]
+    assert package_lines()[1] == "no-such-thing is missing"
+
+
+@pytest.mark.parametrize("words", [["--version", "--libraries"], ["--libraries", "--version"]])
+def test_in_any_order(words: list[str]) -> None:
+    """The version first, then the libraries."""
+    done = CliRunner().invoke(group, words)
+    assert done.exit_code == 0
+    first, second, *_ = done.output.splitlines()
+    assert first == f"querytape, version {__version__}"
+    assert second.startswith("MariaDB Connector/C ")
+
+
+def test_libraries_alone() -> None:
+    """That is no command."""
+    done = CliRunner().invoke(group, ["--libraries"])
+    assert done.exit_code == 2
+    assert "--libraries: only with --version" in done.output
+    assert CliRunner().invoke(group, ["--version"]).output == f"querytape, version {__version__}\n"

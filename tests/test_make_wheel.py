@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `make wheel` writes of others' libraries; `make wheel test-wheel` makes one and tries it in a bare Debian."""
+
+import importlib.util
+import json
+import shutil
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from .conftest import skip_loudly
+
+
+@pytest.fixture
+def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -> ModuleType:
+    """The script, with a libpcap that was not built."""
+    if shutil.which("dpkg") is None:
+        skip_loudly(request, "no dpkg: whose a library is, and its licence, is not looked up")
+    spec = importlib.util.spec_from_file_location("make_wheel", checkout / "scripts" / "make_wheel.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+
+    sys.modules["make_wheel"] = module
+    spec.loader.exec_module(module)
+    (tmp_path / "pcap").mkdir()
+    (tmp_path / "pcap" / "VERSION").write_text("1.2.3\n")
+    (tmp_path / "pcap" / "LICENSE").write_text("three clauses\n")
+    module.PCAP = tmp_path / "pcap"  # type: ignore[attr-defined]
+    return module
+
+
+def test_every_library_is_named_with_its_licence(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """Repaired names are traced to their packages; NOTICE, licence texts and the list of parts have each of them."""
+    unpacked, info = tmp_path / "w", tmp_path / "w" / "querytape-1.dist-info"
+    for folder in (unpacked / "querytape.libs", unpacked / "querytape" / "native" / "plugins", info / "sboms"):
+        folder.mkdir(parents=True)
+    for name in ("libcrypto-0123abcd.so.3", "libmariadb-0123abcd.so.3", "liblzma-0123abcd.so.5.4.1"):
+        if name.startswith("liblzma"):
+            real = next(Path("/").glob("lib/*/liblzma.so.5.*"), None) or next(Path("/usr/lib").glob("*/liblzma.so.5.*"))
+            name = f"liblzma-0123abcd{real.name.removeprefix('liblzma')}"
+        (unpacked / "querytape.libs" / name).write_bytes(b"")
+    (unpacked / "querytape" / "native" / "plugins" / "dialog.so").write_bytes(b"")
+    (info / "sboms" / "auditwheel.cdx.json").write_text('{"components": [{"name": "libssl3"}]}')
+    libraries = make_wheel.libraries_of(unpacked)
+    packages = [each.package for each in libraries]
+    assert [name[:6] for name in packages] == ["libssl", "liblzm", "libmar", "libmar"]
+    make_wheel.write_notices(info, libraries)
+    make_wheel.complete_sbom(info, libraries)
+    notice = (info / "licenses" / "NOTICE").read_text()
+    for each in libraries:
+        assert f"{each.file}\n    {each.source} {each.version}, licence: {each.package}.txt" in notice
+        assert (info / "licenses" / f"{each.package}.txt").stat().st_size > 100
+    assert "has libpcap 1.2.3 inside" in notice
+    assert "For three years" in notice
+    assert "GNU LESSER GENERAL PUBLIC LICENSE" in (info / "licenses" / "LGPL-2.1").read_text()
+    named = [part["name"] for part in json.loads((info / "sboms" / "auditwheel.cdx.json").read_text())["components"]]
+    assert sorted(named) == sorted({"libssl3", "libpcap", *packages})
+
+
+def test_a_library_of_nobody_ends_it(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """Without a package its licence is unknown."""
+    (tmp_path / "w" / "querytape.libs").mkdir(parents=True)
+    (tmp_path / "w" / "querytape.libs" / "libnobody-0123abcd.so.1").write_bytes(b"")
+    with pytest.raises(SystemExit, match="it is not known where it came from"):
+        make_wheel.libraries_of(tmp_path / "w")
+    (tmp_path / "own.so").write_bytes(b"")
+    with pytest.raises(SystemExit, match="no Debian package has it"):
+        make_wheel.package_of(tmp_path / "own.so")
