@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The registry of analyses, one `.sql` file and one word each; and the database in which they run."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +76,7 @@ class AnalysisDatabase:
 
     con: duckdb.DuckDBPyConnection
     folder: TemporaryFolder
+    made: dict[str, str] = field(default_factory=dict)  # of analyses whose tables are there: the SELECT that is left
 
     def set_variable(self, name: str, value: Any, type_name: str) -> None:
         """Set an SQL variable of a type that it also has where the value is None."""
@@ -86,8 +87,12 @@ class AnalysisDatabase:
 
         Packing them for the file takes longer than all that is asked of them.
         """
+        self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() // 4 else "USE disk")
+
+    def limit(self) -> int:
+        """Return its bound of memory, in bytes."""
         ((limit,),) = self.con.execute("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()
-        self.con.execute("USE memory" if rows * ROW_BYTES <= limit // 4 else "USE disk")
+        return int(limit)
 
     def run(self, name: str) -> None:
         """Run a file that only makes tables and views."""
@@ -95,18 +100,23 @@ class AnalysisDatabase:
 
     def query(self, name: str) -> list[Row]:
         """Return an analysis' rows as dicts."""
-        cursor = self.con.execute(_sql(name))
+        cursor = self.con.execute(self.made.get(name) or _sql(name))
         columns = [column[0] for column in cursor.description or []]
         return [dict(zip(columns, row, strict=True)) for row in cursor.fetchall()]
 
     def columns(self, name: str) -> dict[str, Any]:
         """Return an analysis' rows as NumPy columns."""
-        return dict(self.con.execute(_sql(name)).fetchnumpy())
+        return dict(self.con.execute(self.made.get(name) or _sql(name)).fetchnumpy())
 
     def close(self) -> None:
         """Close the connection and remove what it spilled."""
         self.con.close()
         self.folder.remove()
+
+
+def analysis_texts() -> list[tuple[str, str]]:
+    """Return name and text of each analysis of a report."""
+    return [(f"report/{name}", _sql(f"report/{name}")) for name in (*REPORT, *DETAILS, *VERDICTS)]
 
 
 def _sql(name: str) -> str:

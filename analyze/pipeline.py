@@ -9,7 +9,7 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
-from .database import DETAILS, REPORT, AnalysisDatabase, Row, open_analysis
+from .database import DETAILS, REPORT, AnalysisDatabase, Row, analysis_texts, open_analysis
 from .findings.causes import tables_of_digests, with_causes
 from .findings.contradictions import contradiction
 from .findings.errors import ON_BOTH, by_digest
@@ -23,6 +23,9 @@ from .findings.trust import trust
 from .findings.variables import different_variables
 from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
+from .pieces.executors import EXECUTORS
+from .pieces.partitions import Partitions, cut_for
+from .pieces.rounds import Rounds
 from .plans_report import check_tape
 from .verdicts.columns import Columns
 from .verdicts.exact import Exact, few_pairs
@@ -126,27 +129,44 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
     database.set_variable("writes_race", writes_race(report), "BOOLEAN")
     database.set_variable("b", "b" if report.b else None, "VARCHAR")
-    for view, table in (("tape_event", "events"), ("tape_digest", "digests")):
-        database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {report.tape.source(table)}")
     outcomes = [
         f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source('outcomes')}"
         for letter, rounds in report.sides.items()
         for number, run in enumerate(rounds, 1)
     ]
-    database.con.execute(f"CREATE TEMP VIEW every_outcome AS {' UNION ALL BY NAME '.join(outcomes)}")
-    ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
-    database.place(rows)
+    sources = {
+        "tape_event": report.tape.source("events"),
+        "tape_digest": report.tape.source("digests"),
+        "every_outcome": f"({' UNION ALL BY NAME '.join(outcomes)})",
+    }
+    for view, source in sources.items():
+        database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {source}")
     logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
     for letter, rounds in report.sides.items():
         there = [path for run in rounds if (path := run.path / "target.tape").exists()]
         if there:
             logs.append(f"SELECT '{letter}', * FROM {open_folder('tape', there[0]).source('events')}")
     database.con.execute(f"CREATE TEMP VIEW log_event AS {' UNION ALL '.join(logs)}")
-    database.run("prelude")
-    database.run("matched")
     _view_samples(database, report)
-    ((last_ns,),) = database.con.execute("SELECT max(done_ns) FROM outcome").fetchall()
-    report.bin_ns = max(1, -(-(last_ns or 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
+    ((rows,),) = database.con.execute("SELECT count(*) FROM every_outcome WHERE run = 'a'").fetchall()
+    cut = cut_for(rows, database.limit(), report.settings.partitions, report.settings.processes)
+    if cut is None:
+        database.place(rows)
+        database.run("prelude")
+        database.run("matched")
+        _set_bins(database, report)
+        return
+    with EXECUTORS["processes" if report.settings.processes > 1 else "in order"](report.settings.processes) as run_jobs:
+        partitions = Partitions(database, cut, run_jobs, sources)
+        partitions.deal()
+        _set_bins(database, report)
+        database.made = Rounds(partitions).make(analysis_texts())
+
+
+def _set_bins(database: AnalysisDatabase, report: Report) -> None:
+    """Choose how wide the bins of analyses over time are."""
+    ((end_ns,),) = database.con.execute("SELECT getvariable('end_ns')").fetchall()
+    report.bin_ns = max(1, -(-(end_ns - 1) // (MAX_BINS * 1_000_000_000))) * 1_000_000_000
     database.set_variable("bin_ns", report.bin_ns, "BIGINT")
 
 

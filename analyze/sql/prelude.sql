@@ -58,6 +58,11 @@ WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 -- A mean that does not depend on the order of summation, so that the same report twice is the same: nine digits after the point.
 CREATE OR REPLACE TEMP MACRO mean_of(x) AS sum((x * 1000000000)::BIGINT)::DOUBLE / 1000000000 / count(x);
 
+-- The middle of values, and both ends of its 95 % interval by order statistics.
+CREATE OR REPLACE TEMP MACRO interval_ranks(n) AS
+    [(n + 1) // 2, greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT, least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT];
+CREATE OR REPLACE TEMP MACRO middle_interval(x) AS list_select(list_sort(list(x)), interval_ranks(count(x)));
+
 -- How a checksum says which protocol its rows came in, and their sum whatever their order: NAME:IN ORDER:AS A SET.
 CREATE OR REPLACE TEMP MACRO protocol_of(checksum) AS regexp_extract(checksum, '^[^:]*');
 CREATE OR REPLACE TEMP MACRO set_of(checksum) AS regexp_extract(checksum, '[^:]*$');
@@ -125,9 +130,11 @@ WHERE b_status IS NOT NULL;
 CREATE TABLE failure AS
 SELECT run::short_name AS run, round, session, seq, clone, error FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL;
 
--- Which of 40 equal parts of the tape's time an event is in.
+-- Which of 40 equal parts of the tape's time an event is in; and just behind the last answer.
 SET VARIABLE first_ns = (SELECT min(start_ns) FROM joined WHERE a_status IS NOT NULL);
 SET VARIABLE span_ns = (SELECT max(start_ns) - min(start_ns) FROM joined WHERE a_status IS NOT NULL);
+
+SET VARIABLE end_ns = (SELECT greatest(max(done_ns), 1) + 1 FROM outcome);
 
 CREATE OR REPLACE TEMP MACRO block_of(start_ns) AS
     least(39, 40 * (start_ns - getvariable('first_ns')) // greatest(getvariable('span_ns'), 1))::INTEGER;

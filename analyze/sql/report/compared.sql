@@ -4,4 +4,9 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/compared.sql
-SELECT count(*) FILTER (rows_known) AS rows, count(*) FILTER (sums_known) AS checksums FROM matched_events
+CREATE OR REPLACE TEMP TABLE compared_counts AS
+SELECT count(*) FILTER (rows_known) AS rows, count(*) FILTER (sums_known) AS checksums
+FROM matched_events
+GROUP BY ALL;
+
+SELECT rows, checksums FROM compared_counts

@@ -6,23 +6,27 @@
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/counters.sql
+CREATE OR REPLACE TEMP TABLE counters_statements AS
+SELECT run, round, count(*) AS n
+FROM outcome
+WHERE status = 'executed'
+GROUP BY ALL;
+
 WITH first_last AS (
     SELECT run, round, name, arg_min(value, real_ns) AS first, arg_max(value, real_ns) AS last
     FROM sampled
     WHERE source = 'status' AND regexp_matches(name, '(?i)^(handler_|innodb_(rows_|buffer_pool_(read|wait|pages_flushed)|data_(reads|writes|fsyncs)'
         || '|log_(waits|writes)|os_log|row_lock|deadlocks)|select_|sort_|created_tmp|table_locks_waited|opened_tables|key_read)')
     GROUP BY ALL
-), statements AS (
-    SELECT run, round, count(*) / 1000.0 AS thousands FROM outcome WHERE status = 'executed' GROUP BY run, round
 ), rates AS (
-    SELECT f.run, f.name, avg((f.last - f.first) / s.thousands ORDER BY f.round) AS rate
+    SELECT f.run, f.name, avg((f.last - f.first) / (s.n / 1000.0) ORDER BY f.round) AS rate
     FROM first_last AS f
-    JOIN statements AS s ON f.run = s.run AND f.round = s.round
+    JOIN counters_statements AS s ON f.run = s.run AND f.round = s.round
     WHERE f.last >= f.first
     GROUP BY ALL
 )
-SELECT name, any_value(rate) FILTER (run = 'a') AS a, any_value(rate) FILTER (run = 'b') AS b,
-    ln((coalesce(any_value(rate) FILTER (run = 'b'), 0) + 1) / (coalesce(any_value(rate) FILTER (run = 'a'), 0) + 1)) AS weight
+SELECT name, max(rate) FILTER (run = 'a') AS a, max(rate) FILTER (run = 'b') AS b,
+    ln((coalesce(max(rate) FILTER (run = 'b'), 0) + 1) / (coalesce(max(rate) FILTER (run = 'a'), 0) + 1)) AS weight
 FROM rates
 GROUP BY name
 HAVING max(rate) >= 1

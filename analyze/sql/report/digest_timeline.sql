@@ -3,9 +3,10 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/digest_timeline.sql
-SELECT digest, run, (60 * done_ns // (SELECT greatest(max(done_ns), 1) + 1 FROM outcome))::INTEGER AS bin,
-    quantile_disc(service_ns, 0.5) AS p50_ns, quantile_disc(service_ns, 0.95) AS p95_ns
+CREATE OR REPLACE TEMP TABLE digest_timeline_bins AS
+SELECT digest, run, (60 * done_ns // getvariable('end_ns'))::INTEGER AS bin, quantile_disc(service_ns, [0.5, 0.95]) AS p
 FROM outcome
 WHERE ok AND digest IS NOT NULL AND round = 1
-GROUP BY ALL
-ORDER BY digest, run, bin
+GROUP BY ALL;
+
+SELECT digest, run, bin, p[1] AS p50_ns, p[2] AS p95_ns FROM digest_timeline_bins ORDER BY digest, run, bin

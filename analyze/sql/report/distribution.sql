@@ -3,8 +3,10 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/distribution.sql
+CREATE OR REPLACE TEMP TABLE distribution_counts AS
 SELECT digest, run, floor(4 * log2(greatest(service_ns, 1)))::INTEGER AS height, count(*) AS n
 FROM outcome
 WHERE ok AND digest IS NOT NULL
-GROUP BY ALL
-ORDER BY digest, run, height
+GROUP BY ALL;
+
+SELECT digest, run, height, n FROM distribution_counts ORDER BY digest, run, height

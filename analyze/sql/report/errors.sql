@@ -8,34 +8,34 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/errors.sql
-WITH compared AS (
-    SELECT digest, a_errno AS before, b_errno AS after, tape_errno AS tape, session, seq, clone, round
-    FROM joined
-    WHERE a_status = 'executed' AND b_status = 'executed'
-    UNION ALL
-    SELECT digest, tape_errno, a_errno, tape_errno, session, seq, clone, round
-    FROM joined
-    WHERE a_status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known') AND tape_errno IS NOT NULL
-), told AS (
-    SELECT c.*, a.error AS error_before, b.error
-    FROM compared AS c
-    LEFT JOIN failure AS a ON a.run = 'a' AND getvariable('b') IS NOT NULL
-        AND a.session = c.session AND a.seq = c.seq AND a.clone = c.clone AND a.round = c.round
-    LEFT JOIN failure AS b ON b.run = coalesce(getvariable('b'), 'a')
-        AND b.session = c.session AND b.seq = c.seq AND b.clone = c.clone AND b.round = c.round
-    WHERE c.before <> 0 OR c.after <> 0
-)
-SELECT what, digest, before, after, tape, count(*) AS events,
-    arg_min(error, (session, seq)) AS error, arg_min(error_before, (session, seq)) AS error_before,
-    arg_min(session, (session, seq)) AS first_session, arg_min(seq, (session, seq)) AS first_seq
-FROM (
-    SELECT *, CASE
+CREATE OR REPLACE TEMP TABLE errors_counts AS
+SELECT CASE
         WHEN before = 0 THEN 'new'
         WHEN after = 0 THEN 'gone'
         WHEN tape = 0 THEN 'both'
         WHEN before = after THEN 'same'
-        ELSE 'changed' END AS what
-    FROM told
-)
-GROUP BY what, digest, before, after, tape
+        ELSE 'changed' END AS what,
+    c.digest AS digest, before, after, tape,
+    count(*) AS events,
+    arg_min(b.error, {'session': c.session, 'seq': c.seq, 'clone': c.clone, 'round': c.round}) AS error,
+    arg_min(a.error, {'session': c.session, 'seq': c.seq, 'clone': c.clone, 'round': c.round}) AS error_before,
+    min({'session': c.session, 'seq': c.seq}) AS first
+FROM (
+    SELECT digest, a_errno AS before, b_errno AS after, tape_errno AS tape, session, seq, clone, round
+    FROM joined
+    WHERE a_status = 'executed' AND b_status = 'executed' AND (a_errno <> 0 OR b_errno <> 0)
+    UNION ALL
+    SELECT digest, tape_errno, a_errno, tape_errno, session, seq, clone, round
+    FROM joined
+    WHERE a_status = 'executed' AND getvariable('b') IS NULL AND getvariable('errors_known') AND tape_errno IS NOT NULL
+        AND (tape_errno <> 0 OR a_errno <> 0)
+) AS c
+LEFT JOIN failure AS a ON a.run = 'a' AND getvariable('b') IS NOT NULL
+    AND a.session = c.session AND a.seq = c.seq AND a.clone = c.clone AND a.round = c.round
+LEFT JOIN failure AS b ON b.run = coalesce(getvariable('b'), 'a')
+    AND b.session = c.session AND b.seq = c.seq AND b.clone = c.clone AND b.round = c.round
+GROUP BY ALL;
+
+SELECT what, digest, before, after, tape, events, error, error_before, first.session AS first_session, first.seq AS first_seq
+FROM errors_counts
 ORDER BY list_position(['new', 'both', 'changed', 'gone', 'same'], what), events DESC, digest, before, after, tape

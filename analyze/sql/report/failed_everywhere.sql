@@ -5,14 +5,23 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/failed_everywhere.sql
-WITH sent AS (
-    SELECT session, seq, a_errno AS errno, tape_errno, a_errno <> 0 AND (getvariable('b') IS NULL OR b_errno <> 0) AS failed
-    FROM joined
-    WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
-)
-SELECT (SELECT count(*) FROM sent) AS sent,
-    count(*) FILTER (tape_errno = 0) AS succeeded, mode(errno ORDER BY errno) FILTER (tape_errno = 0) AS succeeded_errno,
-    count(*) FILTER (tape_errno IS NULL) AS unknown, mode(errno ORDER BY errno) FILTER (tape_errno IS NULL) AS unknown_errno,
-    arg_min(session, (session, seq)) AS first_session, arg_min(seq, (session, seq)) AS first_seq
-FROM sent
-WHERE failed AND coalesce(tape_errno, 0) = 0
+CREATE OR REPLACE TEMP TABLE failed_everywhere_sent AS
+SELECT count(*) AS n
+FROM joined
+WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE failed_everywhere_counts AS
+SELECT a_errno AS errno, tape_errno, count(*) AS n, min({'session': session, 'seq': seq}) AS first
+FROM joined
+WHERE a_status = 'executed' AND (getvariable('b') IS NULL OR b_status = 'executed')
+    AND a_errno <> 0 AND (getvariable('b') IS NULL OR b_errno <> 0) AND coalesce(tape_errno, 0) = 0
+GROUP BY ALL;
+
+SELECT (SELECT n FROM failed_everywhere_sent) AS sent,
+    coalesce(sum(n) FILTER (tape_errno = 0), 0)::BIGINT AS succeeded,
+    arg_max(errno, {'n': n, 'last': -errno}) FILTER (tape_errno = 0) AS succeeded_errno,
+    coalesce(sum(n) FILTER (tape_errno IS NULL), 0)::BIGINT AS unknown,
+    arg_max(errno, {'n': n, 'last': -errno}) FILTER (tape_errno IS NULL) AS unknown_errno,
+    min(first).session AS first_session, min(first).seq AS first_seq
+FROM failed_everywhere_counts

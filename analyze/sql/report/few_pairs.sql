@@ -7,17 +7,25 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/few_pairs.sql
-WITH few AS (
-    SELECT digest FROM paired_times GROUP BY digest HAVING count(*) < 30
-), lengths AS (
-    SELECT round, least(max(a_sent_ns) - min(a_sent_ns), max(b_sent_ns) - min(b_sent_ns)) // 40 AS block_ns
-    FROM joined
-    WHERE matched
-    GROUP BY round
-)
-SELECT j.digest::VARCHAR AS digest, j.round, block_of(j.start_ns) AS block, j.a_done_ns - j.a_sent_ns AS a_ns, j.b_done_ns - j.b_sent_ns AS b_ns,
-    CASE WHEN l.block_ns < 500000000 THEN least(j.a_sent_ns, j.b_sent_ns) // 500000000 ELSE block_of(j.start_ns) END::BIGINT AS moment
-FROM joined AS j
-JOIN lengths AS l USING (round)
-WHERE j.matched AND j.digest IN (FROM few)
-ORDER BY digest, j.round, block, a_ns, b_ns
+CREATE OR REPLACE TEMP TABLE few_pairs_counts AS
+SELECT digest, count(*) AS n
+FROM paired_times
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE few_pairs_lengths AS
+SELECT round, min(a_sent_ns) AS a_first, max(a_sent_ns) AS a_last, min(b_sent_ns) AS b_first, max(b_sent_ns) AS b_last
+FROM joined
+WHERE matched
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE few_pairs_rows AS
+SELECT digest, round, block_of(start_ns) AS block, a_sent_ns, a_done_ns, b_sent_ns, b_done_ns
+FROM joined
+WHERE matched AND digest IN (SELECT digest FROM few_pairs_counts WHERE n < 30);
+
+SELECT r.digest::VARCHAR AS digest, r.round, r.block, r.a_done_ns - r.a_sent_ns AS a_ns, r.b_done_ns - r.b_sent_ns AS b_ns, CASE
+        WHEN least(l.a_last - l.a_first, l.b_last - l.b_first) // 40 < 500000000 THEN least(r.a_sent_ns, r.b_sent_ns) // 500000000
+        ELSE r.block END::BIGINT AS moment
+FROM few_pairs_rows AS r
+JOIN few_pairs_lengths AS l USING (round)
+ORDER BY digest, r.round, block, a_ns, b_ns, moment

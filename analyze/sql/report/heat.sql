@@ -4,9 +4,10 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/heat.sql
-SELECT run, (120 * done_ns // (SELECT greatest(max(done_ns), 1) + 1 FROM outcome))::INTEGER AS bin,
-    floor(2 * log2(greatest(service_ns, 1)))::INTEGER AS height, count(*) AS n
+CREATE OR REPLACE TEMP TABLE heat_counts AS
+SELECT run, (120 * done_ns // getvariable('end_ns'))::INTEGER AS bin, floor(2 * log2(greatest(service_ns, 1)))::INTEGER AS height, count(*) AS n
 FROM outcome
 WHERE done_ns IS NOT NULL AND done_ns >= 0 AND round = 1
-GROUP BY ALL
-ORDER BY run, bin, height
+GROUP BY ALL;
+
+SELECT run, bin, height, n FROM heat_counts ORDER BY run, bin, height

@@ -13,6 +13,12 @@
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/interference.sql
+CREATE OR REPLACE TEMP TABLE interference_windows AS
+SELECT run, round, block_of(start_ns) AS block, min(sent_ns) AS first_ns, max(done_ns) AS last_ns
+FROM outcome
+WHERE ok
+GROUP BY ALL;
+
 WITH wide AS (
     SELECT run, round, source, at_ns,
         max(value) FILTER (name = 'cpu user') AS "user", max(value) FILTER (name = 'cpu nice') AS nice,
@@ -56,9 +62,7 @@ WITH wide AS (
     FROM steps
     WHERE busy + idle + steal + interrupts > 0 AND at_ns > from_ns AND cpus > 0
 ), windows AS (
-    SELECT run, round, block, min(sent_ns) AS from_ns, greatest(max(done_ns), min(sent_ns) + 1) AS to_ns
-    FROM (SELECT run, round, sent_ns, done_ns, block_of(start_ns) AS block FROM outcome WHERE ok)
-    GROUP BY ALL
+    SELECT run, round, block, first_ns AS from_ns, greatest(last_ns, first_ns + 1) AS to_ns FROM interference_windows
 ), parts AS (
     SELECT w.run, w.round, w.block, s.source AS machine, least(w.to_ns, s.at_ns) - greatest(w.from_ns, s.from_ns) AS weight, s.*
     FROM windows AS w

@@ -12,31 +12,39 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/pairs.sql
-WITH sorted AS (
-    SELECT digest, list_sort(list((greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT)) AS ratios, count(*) AS n
-    FROM paired_times
-    GROUP BY digest
-), bounds AS (
-    SELECT digest, n, ratios[(n + 1) // 2] AS ratio,
-        ratios[greatest(1, floor(n / 2.0 - 0.98 * sqrt(n)))::BIGINT] AS ratio_low,
-        ratios[least(n, 1 + ceil(n / 2.0 + 0.98 * sqrt(n)))::BIGINT] AS ratio_high
-    FROM sorted
-), limits AS (
-    SELECT quantile_disc(a_ns, 0.99) AS a_ns, quantile_disc(b_ns, 0.99) AS b_ns FROM paired_times
-), sums AS (
-    SELECT digest,
-        median(p.a_ns)::BIGINT AS median_a_ns, median(p.b_ns)::BIGINT AS median_b_ns,
-        quantile_disc(p.a_ns, 0.95) AS p95_a_ns, quantile_disc(p.b_ns, 0.95) AS p95_b_ns,
-        (sum(p.b_ns) - sum(p.a_ns))::BIGINT AS lost_ns,
-        count(*) FILTER (p.b_ns > p.a_ns) AS longer, coalesce(sum(p.b_ns - p.a_ns) FILTER (p.b_ns > p.a_ns), 0)::BIGINT AS longer_ns,
-        count(*) FILTER (p.b_ns < p.a_ns) AS shorter, coalesce(sum(p.a_ns - p.b_ns) FILTER (p.b_ns < p.a_ns), 0)::BIGINT AS shorter_ns,
-        coalesce(sum(p.b_ns) FILTER (p.b_ns >= l.b_ns), 0) - coalesce(sum(p.a_ns) FILTER (p.a_ns >= l.a_ns), 0) AS tail_ns
-    FROM paired_times AS p, limits AS l
-    GROUP BY digest
-)
-SELECT digest, n, ratio, ratio_low, ratio_high, median_a_ns, median_b_ns, p95_a_ns, p95_b_ns, lost_ns,
-    longer, longer_ns, shorter, shorter_ns,
-    tail_ns / nullif(sum(abs(tail_ns)) OVER (), 0) AS tail_share
-FROM bounds
-JOIN sums USING (digest)
-ORDER BY abs(lost_ns) DESC, digest
+CREATE OR REPLACE TEMP TABLE pairs_limits AS
+SELECT quantile_disc(a_ns, 0.99) AS a_ns, quantile_disc(b_ns, 0.99) AS b_ns
+FROM paired_times
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE pairs_sums AS
+SELECT digest,
+    count(*) AS n,
+    middle_interval((greatest(b_ns, 1) / greatest(a_ns, 1))::FLOAT) AS ratios,
+    median(a_ns) AS median_a_ns,
+    median(b_ns) AS median_b_ns,
+    quantile_disc(a_ns, 0.95) AS p95_a_ns,
+    quantile_disc(b_ns, 0.95) AS p95_b_ns,
+    sum(b_ns - a_ns)::BIGINT AS lost_ns,
+    count(*) FILTER (b_ns > a_ns) AS longer,
+    sum(b_ns - a_ns) FILTER (b_ns > a_ns)::BIGINT AS longer_ns,
+    count(*) FILTER (b_ns < a_ns) AS shorter,
+    sum(a_ns - b_ns) FILTER (b_ns < a_ns)::BIGINT AS shorter_ns
+FROM paired_times
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE pairs_tails AS
+SELECT p.digest AS digest,
+    sum(p.b_ns) FILTER (p.b_ns >= l.b_ns)::BIGINT AS b_ns,
+    sum(p.a_ns) FILTER (p.a_ns >= l.a_ns)::BIGINT AS a_ns
+FROM paired_times AS p, pairs_limits AS l
+WHERE p.b_ns >= l.b_ns OR p.a_ns >= l.a_ns
+GROUP BY ALL;
+
+SELECT s.digest, n, ratios[1] AS ratio, ratios[2] AS ratio_low, ratios[3] AS ratio_high, median_a_ns::BIGINT AS median_a_ns,
+    median_b_ns::BIGINT AS median_b_ns, p95_a_ns, p95_b_ns, lost_ns,
+    longer, coalesce(longer_ns, 0) AS longer_ns, shorter, coalesce(shorter_ns, 0) AS shorter_ns,
+    (coalesce(t.b_ns, 0) - coalesce(t.a_ns, 0)) / nullif(sum(abs(coalesce(t.b_ns, 0) - coalesce(t.a_ns, 0))) OVER (), 0) AS tail_share
+FROM pairs_sums AS s
+LEFT JOIN pairs_tails AS t ON s.digest = t.digest
+ORDER BY abs(lost_ns) DESC, s.digest

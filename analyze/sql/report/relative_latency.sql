@@ -5,17 +5,33 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/relative_latency.sql
-WITH usual AS (
-    SELECT run, digest, ln(greatest(median(service_ns), 1)) AS level FROM outcome WHERE ok AND digest IS NOT NULL GROUP BY run, digest
-), spans AS (
-    SELECT run, round, min(sent_ns) AS first_ns, greatest(max(sent_ns) - min(sent_ns), 1) AS span_ns FROM outcome WHERE ok GROUP BY run, round
-)
-SELECT o.run, o.round, least(19, 20 * (o.sent_ns - s.first_ns) // s.span_ns)::INTEGER AS part,
-    any_value(s.first_ns)::BIGINT AS first_ns, any_value(s.span_ns)::BIGINT AS span_ns, count(*) AS n,
-    exp(mean_of(ln(greatest(o.service_ns, 1)) - u.level)) AS relative_latency
+CREATE OR REPLACE TEMP TABLE relative_latency_usual AS
+SELECT run, digest, median(service_ns) AS usual_ns
+FROM outcome
+WHERE ok AND digest IS NOT NULL
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE relative_latency_spans AS
+SELECT run, round, min(sent_ns) AS first_ns, max(sent_ns) AS last_ns
+FROM outcome
+WHERE ok
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE relative_latency_parts AS
+SELECT o.run AS run, o.round AS round, o.digest AS digest,
+    least(19, 20 * (o.sent_ns - s.first_ns) // greatest(s.last_ns - s.first_ns, 1))::INTEGER AS part,
+    count(*) AS n,
+    sum((ln(greatest(o.service_ns, 1)) * 1000000000)::BIGINT) AS logs
 FROM outcome AS o
-JOIN usual AS u ON o.run = u.run AND o.digest = u.digest
-JOIN spans AS s ON o.run = s.run AND o.round = s.round
-WHERE o.ok
-GROUP BY ALL
-ORDER BY o.run, o.round, part
+JOIN relative_latency_spans AS s ON o.run = s.run AND o.round = s.round
+WHERE o.ok AND o.digest IS NOT NULL
+GROUP BY ALL;
+
+SELECT p.run, p.round, p.part, min(s.first_ns)::BIGINT AS first_ns, min(greatest(s.last_ns - s.first_ns, 1))::BIGINT AS span_ns,
+    sum(p.n)::BIGINT AS n,
+    exp(sum(p.logs - p.n * (ln(greatest(u.usual_ns, 1)) * 1000000000)::BIGINT)::DOUBLE / 1000000000 / sum(p.n)) AS relative_latency
+FROM relative_latency_parts AS p
+JOIN relative_latency_usual AS u ON p.run = u.run AND p.digest = u.digest
+JOIN relative_latency_spans AS s ON p.run = s.run AND p.round = s.round
+GROUP BY p.run, p.round, p.part
+ORDER BY p.run, p.round, p.part

@@ -20,11 +20,11 @@ WITH took AS (
     GROUP BY digest, place
 )
 SELECT digest,
-    any_value(n) FILTER (place = 'tape') AS tape_n, any_value(n) FILTER (place = 'a') AS a_n, any_value(n) FILTER (place = 'b') AS b_n,
-    any_value(p50_ns) FILTER (place = 'tape') AS tape_p50_ns, any_value(p50_ns) FILTER (place = 'a') AS a_p50_ns,
-    any_value(p50_ns) FILTER (place = 'b') AS b_p50_ns,
-    any_value(p95_ns) FILTER (place = 'tape') AS tape_p95_ns, any_value(p95_ns) FILTER (place = 'a') AS a_p95_ns,
-    any_value(p95_ns) FILTER (place = 'b') AS b_p95_ns,
+    max(n) FILTER (place = 'tape') AS tape_n, max(n) FILTER (place = 'a') AS a_n, max(n) FILTER (place = 'b') AS b_n,
+    max(p50_ns) FILTER (place = 'tape') AS tape_p50_ns, max(p50_ns) FILTER (place = 'a') AS a_p50_ns,
+    max(p50_ns) FILTER (place = 'b') AS b_p50_ns,
+    max(p95_ns) FILTER (place = 'tape') AS tape_p95_ns, max(p95_ns) FILTER (place = 'a') AS a_p95_ns,
+    max(p95_ns) FILTER (place = 'b') AS b_p95_ns,
     max(total_ns) AS total_ns
 FROM sums
 WHERE digest IN (SELECT digest::VARCHAR FROM digest_texts)

@@ -5,9 +5,12 @@
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/slow_tail.sql
-SELECT digest::VARCHAR AS digest, round, block // 2 AS block, count(*) AS n,
-    quantile_disc(a_ns, 0.95) AS tail_a_ns, quantile_disc(b_ns, 0.95) AS tail_b_ns
+CREATE OR REPLACE TEMP TABLE slow_tail_blocks AS
+SELECT digest, round, block // 2 AS block, count(*) AS n, quantile_disc(a_ns, 0.95) AS tail_a_ns, quantile_disc(b_ns, 0.95) AS tail_b_ns
 FROM paired_times
-GROUP BY ALL
-HAVING count(*) >= 15
+GROUP BY ALL;
+
+SELECT digest::VARCHAR AS digest, round, block, n, tail_a_ns, tail_b_ns
+FROM slow_tail_blocks
+WHERE n >= 15
 ORDER BY digest, round, block

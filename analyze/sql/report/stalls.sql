@@ -11,25 +11,32 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/stalls.sql
-WITH answers AS (
-    SELECT run, round, done_ns // 100000000 AS bin, count(*) AS n, max(service_ns) AS longest_ns, count(*) FILTER (errno <> 0) AS errors
-    FROM outcome
-    WHERE done_ns IS NOT NULL AND done_ns >= 0
-    GROUP BY ALL
-), waits AS ( -- what was sent and not answered in a bin, for statements of more than a bin
+CREATE OR REPLACE TEMP TABLE stalls_answers AS
+SELECT run, round, done_ns // 100000000 AS bin, count(*) AS n, max(service_ns) AS longest_ns, count(*) FILTER (errno <> 0) AS errors
+FROM outcome
+WHERE done_ns IS NOT NULL AND done_ns >= 0
+GROUP BY ALL;
+
+-- What was sent and not answered in a bin, for statements of more than a bin.
+CREATE OR REPLACE TEMP TABLE stalls_waits AS
+SELECT run, round, bin, digest, count(*) AS n, sum(service_ns)::BIGINT AS service_ns
+FROM (
     SELECT run, round, unnest(range(greatest(sent_ns, 0) // 100000000, done_ns // 100000000 + 1)) AS bin, digest, service_ns
     FROM outcome
     WHERE done_ns IS NOT NULL AND service_ns >= 100000000 AND service_ns < 600000000000 AND sent_ns IS NOT NULL
-), waiting AS (
-    SELECT run, round, bin, count(*) AS waiting FROM waits GROUP BY ALL
+) AS w
+GROUP BY ALL;
+
+WITH waiting AS (
+    SELECT run, round, bin, sum(n)::BIGINT AS waiting FROM stalls_waits GROUP BY ALL
 ), bins AS (
     SELECT r.run, r.round, unnest(range(r.first, r.last + 1)) AS bin
-    FROM (SELECT run, round, min(bin) AS first, max(bin) AS last FROM answers GROUP BY ALL) AS r
+    FROM (SELECT run, round, min(bin) AS first, max(bin) AS last FROM stalls_answers GROUP BY ALL) AS r
 ), filled AS (
     SELECT b.run, b.round, b.bin, coalesce(a.n, 0) AS n, coalesce(a.longest_ns, 0) AS longest_ns, coalesce(a.errors, 0) AS errors,
         coalesce(w.waiting, 0) AS waiting
     FROM bins AS b
-    LEFT JOIN answers AS a USING (run, round, bin)
+    LEFT JOIN stalls_answers AS a USING (run, round, bin)
     LEFT JOIN waiting AS w USING (run, round, bin)
 ), usual AS (
     SELECT *,
@@ -50,10 +57,10 @@ WITH answers AS (
     FROM numbered
     GROUP BY run, round, island
 ), causes AS (
-    SELECT s.run, s.round, s.first, w.digest, sum(w.service_ns) AS waited_ns, count(*) AS n,
+    SELECT s.run, s.round, s.first, w.digest, sum(w.service_ns) AS waited_ns,
         row_number() OVER (PARTITION BY s.run, s.round, s.first ORDER BY sum(w.service_ns) DESC, w.digest) AS place
     FROM spans AS s
-    JOIN waits AS w ON w.run = s.run AND w.round = s.round AND w.bin BETWEEN s.first AND s.last
+    JOIN stalls_waits AS w ON w.run = s.run AND w.round = s.round AND w.bin BETWEEN s.first AND s.last
     GROUP BY s.run, s.round, s.first, w.digest
 )
 SELECT s.run, s.round, (s.first * 100000000)::BIGINT AS at_ns, ((s.last - s.first + 1) * 100000000)::BIGINT AS long_ns,

@@ -5,16 +5,17 @@
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/report/timeline.sql
-WITH bins AS (
-    SELECT run, round, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
-        count(*) / (getvariable('bin_ns') / 1e9) AS per_second,
-        quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p,
-        sum(service_ns) / getvariable('bin_ns') AS busy,
-        count(*) FILTER (errno <> 0) AS errors
-    FROM outcome
-    WHERE done_ns IS NOT NULL
-    GROUP BY run, round, bin
-)
-SELECT run, round, bin, per_second, p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns, busy, errors
-FROM bins
+CREATE OR REPLACE TEMP TABLE timeline_bins AS
+SELECT run, round, (done_ns // getvariable('bin_ns'))::BIGINT AS bin,
+    count(*) AS n,
+    quantile_disc(service_ns, [0.5, 0.95, 0.99]) FILTER (ok) AS p,
+    sum(service_ns)::BIGINT AS service_ns,
+    count(*) FILTER (errno <> 0) AS errors
+FROM outcome
+WHERE done_ns IS NOT NULL
+GROUP BY ALL;
+
+SELECT run, round, bin, n / (getvariable('bin_ns') / 1e9) AS per_second, p[1] AS p50_ns, p[2] AS p95_ns, p[3] AS p99_ns,
+    service_ns / getvariable('bin_ns') AS busy, errors
+FROM timeline_bins
 ORDER BY run, round, bin

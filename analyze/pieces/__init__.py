@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report in pieces: events dealt to partitions that fit into memory, analyses run on each, their rows put together."""

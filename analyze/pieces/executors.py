@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who runs the jobs of a report in pieces: this process, one after the other, or processes of this machine.
+
+A job reads files and writes files of its own, each whole or not at all: it may run anywhere that has the same folder,
+and again where it was cut off. Another executor is one more line of EXECUTORS.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass
+from queue import SimpleQueue
+
+import duckdb
+
+from ...common.duck import open_database, sql_text
+from ...common.temporary import temporary_folder
+
+WORKER = "querytape.analyze.pieces.worker"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Statements for an empty database, then (file, query): each query's rows become a Parquet file.
+
+    A file that ends with / becomes a folder with one folder for each value of the column `piece`.
+    """
+
+    setup: tuple[str, ...]
+    queries: tuple[tuple[str, str], ...]
+    memory: str
+    threads: int | None
+
+
+Run = Callable[[Sequence[Job]], None]
+
+
+def run_job(job: Job) -> None:
+    """Run one job, here."""
+    with temporary_folder() as spill, open_database(None, job.memory, threads=job.threads, keep_order=False) as con:
+        con.execute(f"SET temp_directory = {sql_text(spill)}")
+        for statement in job.setup:
+            con.execute(statement)
+        for file, query in job.queries:
+            _write(con, file, query)
+
+
+def _write(con: duckdb.DuckDBPyConnection, file: str, query: str) -> None:
+    """Write a query's rows; Parquet has no HUGEINT, so sums go as decimal numbers."""
+    if file.endswith("/"):
+        made = f"{file[:-1]}.{os.getpid()}"
+        options = "FORMAT parquet, PARTITION_BY (piece), OVERWRITE, COMPRESSION lz4"
+        con.execute(f"COPY ({query}) TO {sql_text(made)} ({options})")
+        os.rename(made, file[:-1])
+        return
+    wide = [name for name, kind, *_ in con.execute(f"DESCRIBE {query}").fetchall() if kind == "HUGEINT"]
+    casts = f" REPLACE ({', '.join(f'{name}::DECIMAL(38, 0) AS {name}' for name in wide)})" if wide else ""
+    made = f"{file}.{os.getpid()}"
+    con.execute(f"COPY (SELECT *{casts} FROM ({query})) TO {sql_text(made)} (FORMAT parquet, USE_TMP_FILE false)")
+    os.rename(made, file)
+
+
+@contextmanager
+def in_order(processes: int) -> Iterator[Run]:
+    """Yield what runs jobs in this process, one after the other."""
+
+    def run(jobs: Sequence[Job]) -> None:
+        for job in jobs:
+            run_job(job)
+
+    yield run
+
+
+@contextmanager
+def local_processes(processes: int) -> Iterator[Run]:
+    """Yield what gives jobs to so many processes. They end with the block, and where this process ends."""
+    command = [sys.executable, "-m", WORKER]
+    workers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(processes)
+    ]
+    free: SimpleQueue[subprocess.Popen[str]] = SimpleQueue()
+    for worker in workers:
+        free.put(worker)
+
+    def run_one(job: Job) -> None:
+        worker = free.get()
+        try:
+            _ask(worker, job)
+        finally:
+            free.put(worker)
+
+    with ThreadPoolExecutor(processes) as threads:
+
+        def run(jobs: Sequence[Job]) -> None:
+            for done in [threads.submit(run_one, job) for job in jobs]:
+                done.result()
+
+        try:
+            yield run
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.kill()
+                worker.communicate()
+
+
+def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
+    """Give a worker one job, and wait for its answer. Raises what went wrong there."""
+    if worker.stdin is None or worker.stdout is None:
+        raise ValueError("a worker has pipes")
+    try:
+        worker.stdin.write(json.dumps(asdict(job)) + "\n")
+        worker.stdin.flush()
+    except BrokenPipeError:
+        pass
+    answer = worker.stdout.readline()
+    if not answer:
+        raise duckdb.Error("a process of the report ended before its work was done")
+    failed = json.loads(answer)
+    if failed is not None:
+        raise getattr(duckdb, failed["error"], duckdb.Error)(failed["text"])
+
+
+# By name: what yields, for a number of processes, a function that runs jobs.
+EXECUTORS: dict[str, Callable[[int], AbstractContextManager[Run]]] = {"in order": in_order, "processes": local_processes}
