@@ -80,8 +80,8 @@ class Settings:
     """How a report is made.
 
     `samples`: literal values are shown. `margin`: what counts as a difference. `skip_ns`: events that were sent earlier
-    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit. `partitions`: into how many
-    the events are dealt (None: as many as the memory needs), which `processes` work on. `undisturbed`: no other
+    than this after a run's start are a warm-up and are not measured. `memory`: DuckDB's limit. `partitions`: into how
+    many the events are dealt (None: as many as the memory needs), which `processes` work on. `undisturbed`: no other
     program ran on the targets' machines, so that what all statements share is the servers'. `ddl`: statements that were
     tried: B is A after them, and the report answers whether they are worth it.
     """

@@ -93,7 +93,11 @@ OPTIONS = (
         "--top", metavar="NUMBER", default=6, show_default=True, help="Number of digests to show on the terminal."
     ),
     click.option(
-        "--memory", metavar="SIZE", default="1500MB", show_default=True, help="Memory that the analysis may use."
+        "--memory",
+        metavar="SIZE",
+        default="1500MB",
+        show_default=True,
+        help="Memory that the analysis may use. What needs more is made in partitions: the bytes are the same.",
     ),
 )
 
@@ -118,7 +122,15 @@ def settings_of(options: dict[str, Any]) -> Settings:
         if options[name] is not None:
             refuse_existing(options[name], f"--{name}")
     margin = Margin(float(options["margin"]), options["margin_time"])
-    return Settings(options["samples"], margin, options["exclude_warmup"], options["memory"], options["undisturbed"])
+    return Settings(
+        samples=options["samples"],
+        margin=margin,
+        skip_ns=options["exclude_warmup"],
+        memory=options["memory"],
+        undisturbed=options["undisturbed"],
+        partitions=options.get("partitions"),
+        processes=options.get("processes", 1),
+    )
 
 
 def give(report: Report, options: dict[str, Any]) -> int:

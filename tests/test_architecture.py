@@ -29,7 +29,7 @@ LAYERS = {
     "analyze": (
         ("verdicts", "database"),
         ("model",),
-        ("findings",),
+        ("findings", "pieces"),
         ("plans_report",),
         ("pipeline", "workload", "tape_summary", "sweep", "gates", "lint"),
         ("answer",),

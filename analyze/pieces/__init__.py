@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report in pieces: events dealt to partitions that fit into memory, analyses run on each, their rows put together."""
+"""A report in pieces: events dealt to partitions that fit into memory, and what comes of each put together."""

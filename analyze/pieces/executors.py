@@ -7,12 +7,14 @@ and again where it was cut off. Another executor is one more line of EXECUTORS.
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from queue import SimpleQueue
 
 import duckdb
@@ -55,13 +57,16 @@ def _write(con: duckdb.DuckDBPyConnection, file: str, query: str) -> None:
         made = f"{file[:-1]}.{os.getpid()}"
         options = "FORMAT parquet, PARTITION_BY (piece), OVERWRITE, COMPRESSION lz4"
         con.execute(f"COPY ({query}) TO {sql_text(made)} ({options})")
-        os.rename(made, file[:-1])
+        if Path(file).exists():  # by this job, which was taken for lost
+            shutil.rmtree(made)
+        elif Path(made).exists():
+            Path(made).rename(file[:-1])
         return
     wide = [name for name, kind, *_ in con.execute(f"DESCRIBE {query}").fetchall() if kind == "HUGEINT"]
     casts = f" REPLACE ({', '.join(f'{name}::DECIMAL(38, 0) AS {name}' for name in wide)})" if wide else ""
     made = f"{file}.{os.getpid()}"
     con.execute(f"COPY (SELECT *{casts} FROM ({query})) TO {sql_text(made)} (FORMAT parquet, USE_TMP_FILE false)")
-    os.rename(made, file)
+    Path(made).rename(file)
 
 
 @contextmanager
@@ -126,4 +131,7 @@ def _ask(worker: "subprocess.Popen[str]", job: Job) -> None:
 
 
 # By name: what yields, for a number of processes, a function that runs jobs.
-EXECUTORS: dict[str, Callable[[int], AbstractContextManager[Run]]] = {"in order": in_order, "processes": local_processes}
+EXECUTORS: dict[str, Callable[[int], AbstractContextManager[Run]]] = {
+    "in order": in_order,
+    "processes": local_processes,
+}

@@ -26,7 +26,7 @@ TYPES = ("digest_name", "short_name")
 NAMED = {"digest": "digest_name", "run": "short_name"}  # columns of every table that have one of these types
 NAMED_EVENTS = {"kind": "result_kind"} | dict.fromkeys(("a_status", "b_status", "class", '"user"', "db"), "short_name")
 WHOLE = "FROM whole_digest"  # the digests that are whole in one partition
-EVENT_BYTES = 300  # that an event of both sides takes in a partition, with what is computed of it
+EVENT_BYTES = 150  # that an event of both sides takes in a partition, with what is computed of it
 MAX_SHARE = 0.5  # of a partition: a digest with more events is dealt by session
 NO_FAILURE = (
     "SELECT NULL::short_name AS run, NULL::INTEGER AS round, NULL::BIGINT AS session, NULL::BIGINT AS seq,"
@@ -61,7 +61,7 @@ def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> C
 
 
 class Partitions:
-    """The partitions of a report. `database` has the views of prelude.sql; `sources`: the views of the files, as SQL."""
+    """The partitions of a report. `sources`: the views of the files that prelude.sql reads, as SQL."""
 
     def __init__(self, database: AnalysisDatabase, cut: Cut, run: Run, sources: dict[str, str]) -> None:
         self.database, self.cut, self.run, self.sources = database, cut, run, sources
@@ -107,13 +107,17 @@ class Partitions:
             )
         ]
         if failures:
-            rows = f"SELECT j.*, {home} FROM ({failed}) AS j LEFT JOIN event AS e ON j.session = e.session AND j.seq = e.seq"
-            queries.append((f"{self.folder}/failed-{number}/", f"{rows} LEFT JOIN digest_home AS h ON e.digest = h.digest"))
+            rows = f"SELECT j.*, {home} FROM ({failed}) AS j LEFT JOIN event AS e USING (session, seq)"
+            queries.append(
+                (f"{self.folder}/failed-{number}/", f"{rows} LEFT JOIN digest_home AS h ON e.digest = h.digest")
+            )
         return Job(tuple(setup), tuple(queries), self.cut.memory, self.cut.threads)
 
     def job(self, number: int, setup: Sequence[str], queries: Sequence[tuple[str, str]]) -> Job:
         """Return a job that answers queries from the events of one partition; `setup`: tables and views of theirs."""
-        named = ", ".join(f"{name}::{kind} AS {name}" for name, kind in ({"digest": "digest_name"} | NAMED_EVENTS).items())
+        named = ", ".join(
+            f"{name}::{type_} AS {name}" for name, type_ in ({"digest": "digest_name"} | NAMED_EVENTS).items()
+        )
         own = [
             *self._settings(),
             f"CREATE TEMP VIEW tape_digest AS FROM {self.sources['tape_digest']}",
@@ -144,7 +148,9 @@ class Partitions:
         """Return what sets types, variables and macros as the database has them."""
         made = [ddl("actions")]
         for name in TYPES:
-            made.append(f"CREATE TYPE {name} AS ENUM (SELECT name FROM {sql_text(self.folder / f'{name}.parquet')} ORDER BY 1)")
+            made.append(
+                f"CREATE TYPE {name} AS ENUM (SELECT name FROM {sql_text(self.folder / f'{name}.parquet')} ORDER BY 1)"
+            )
         made.append(self._own["result_kind"])
         for name in VARIABLES:
             ((value, kind),) = self.database.con.execute(

@@ -36,7 +36,9 @@ class Rounds:
         """Make the tables of analyses (name, text); return each one's last SELECT, which is to be asked now."""
         parsed = [parse(name, text) for name, text in analyses]
         works = [
-            _Work(step, {other.name: other for other in analysis.steps}) for analysis in parsed for step in analysis.steps
+            _Work(step, {other.name: other for other in analysis.steps})
+            for analysis in parsed
+            for step in analysis.steps
         ]
         while not all(work.done for work in works):
             self._begin(works)

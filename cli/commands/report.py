@@ -18,6 +18,8 @@ from ...experiments.show_statement import ShownStatement, show_statement
 from ..output import complete_tape
 from ..report_options import give, output_options, settings_of
 
+MAX_PARTITIONS, MAX_PROCESSES = 1024, 256
+
 
 @click.command(
     "report",
@@ -28,6 +30,7 @@ Examples:
   querytape report shop.tape new.run --json - | jq .verdicts
   querytape report upgrade.compare --fail-on 'slower > 0 or new_errors > 0'
   querytape report shop.tape old.run new.run --show 1f0c
+  querytape report week.tape old.run new.run --memory 4GB --processes 2
 
 \b
 Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
@@ -48,6 +51,20 @@ Names for --fail-on:
     metavar="DIGEST",
     help="Instead of the report, show one statement of this digest with its literal values: the first that failed, and"
     " what tape and runs say of it. The first digits will do.",
+)
+@click.option(
+    "--partitions",
+    type=click.IntRange(1, MAX_PARTITIONS),
+    metavar="NUMBER",
+    help="Make the report in so many partitions, each of a part of the events.  [default: as many as --memory needs]",
+)
+@click.option(
+    "--processes",
+    type=click.IntRange(1, MAX_PROCESSES),
+    default=1,
+    show_default=True,
+    metavar="NUMBER",
+    help="Processes that work on partitions at once, each with its part of --memory.",
 )
 @output_options
 def report_command(paths: tuple[Path, ...], plans_folder: Path | None, show: str | None, **options: Any) -> int:

@@ -150,10 +150,8 @@ def shortened(rows: Any) -> Any:
     return {"sha256": hashlib.sha256(json.dumps(rows).encode()).hexdigest(), "every_25th": rows[::25]}
 
 
-@pytest.fixture(scope="module")
-def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The runs compared; read it, change nothing."""
-    folder = tmp_path_factory.mktemp("varied")
+def varied_runs(folder: Path) -> tuple[Path, list[list[Path]]]:
+    """Write the tape and the rounds of both sides."""
     events = tape_events()
     tape = make_tape(folder / "t.tape", events, known_columns=["errno", "rows_sent"], measuring_point="server")
     runs: list[list[Path]] = [[], []]
@@ -166,6 +164,13 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
             run = make_run(folder / name, tape, rows, sessions=sessions, started_ns=STARTED_NS)
             write_samples(run, side, 10 * side + turn)
             runs[side].append(run)
+    return tape, runs
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The runs compared; read it, change nothing."""
+    tape, runs = varied_runs(tmp_path_factory.mktemp("varied"))
     return build(tape, runs[0], runs[1])
 
 

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Aggregates put together from parts are those of all rows, for every function, with ties, NULLs and negative values."""
+
+import random
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+from querytape.analyze.database import open_analysis
+from querytape.analyze.pieces import counting
+from querytape.analyze.pieces.steps import parse, statements
+from querytape.common.duck import load_sql
+
+PARTS = 3
+TEXT = """CREATE OR REPLACE TEMP TABLE found AS
+SELECT {keys}count(*) AS n,
+    count(DISTINCT number) FILTER (number > 0) AS numbers,
+    sum(number)::BIGINT AS total,
+    min(number) AS low,
+    max(text) AS high,
+    arg_min(text, {{'n': number, 'p': place}}) AS first,
+    mean_of(ln(greatest(number, 1))) AS level,
+    quantile_disc(number, [0.5, 0.9, 0.999]) FILTER (place <> 7) AS p,
+    quantile_disc(number, 0.95) AS q,
+    median(number) AS middle,
+    middle_interval((greatest(number, 1) / 7)::FLOAT) AS ratios
+FROM outcome
+WHERE place >= 0
+GROUP BY ALL;
+SELECT * FROM found
+"""
+
+
+@pytest.fixture(scope="module")
+def con() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Rows of a few groups: many ties, NULLs, zeros, negative and very large numbers."""
+    database = open_analysis()
+    made = database.con
+    made.execute("CREATE TABLE every_outcome (run VARCHAR); CREATE TABLE tape_event (a INTEGER)")
+    for text in statements(load_sql("querytape.analyze", "prelude.sql")) + statements(counting.MACROS):
+        if " MACRO mean_of" in text or "interval" in text or "bin_of" in text:
+            made.execute(text)
+    chance = random.Random(3)
+    rows = []
+    for place in range(4000):
+        digest = chance.choice(["a", "a", "a", "b", None, "c"])
+        size = int(chance.lognormvariate(9, 4))
+        number = chance.choice([None, 0, -size, size, size, size, size // 1000 * 1000, 2**50 + size])
+        rows.append((place, digest, number if digest != "c" else None, chance.choice("xyz"), place % PARTS))
+    made.execute("CREATE TABLE outcome (place BIGINT, digest VARCHAR, number BIGINT, text VARCHAR, part INTEGER)")
+    made.executemany("INSERT INTO outcome VALUES (?, ?, ?, ?, ?)", rows)
+    made.execute("CREATE TABLE whole AS SELECT 'b' AS digest; UPDATE outcome SET part = 1 WHERE digest = 'b'")
+    yield made
+    database.close()
+
+
+@pytest.mark.parametrize("keys", ["", "digest, ", "number % 2 AS odd, ", "digest, number % 2 AS odd, "])
+def test_parts_are_as_all(con: duckdb.DuckDBPyConnection, keys: str) -> None:
+    """However rows are dealt, the table is the same, group by group."""
+    text = TEXT.format(keys=keys)
+    (step,) = parse("found", text).steps
+    usual = sorted(con.execute(step.query).fetchall(), key=str)
+
+    def gathered(name: str, query: str) -> None:
+        parts = (
+            query.replace("FROM outcome", f"FROM (FROM outcome WHERE part = {part}) AS outcome")
+            for part in range(PARTS)
+        )
+        con.execute(
+            f"CREATE OR REPLACE TEMP TABLE {name} AS {' UNION ALL BY NAME '.join(f'FROM ({part})' for part in parts)}"
+        )
+
+    gathered("parts", counting.partial_rows(step, "FROM whole"))
+    tables = {}
+    for each in (each for each in step.aggregates if each.ranked):
+        gathered("counts", counting.counted(step, each, "FROM whole"))
+        con.execute(f"CREATE OR REPLACE TEMP TABLE bins AS {counting.chosen(step, each, 'counts')}")
+        gathered("exact", counting.values(step, each, "bins", "FROM whole"))
+        tables[each.name] = f"found_{each.name}"
+        con.execute(f"CREATE OR REPLACE TEMP TABLE found_{each.name} AS {counting.ranked(step, each, 'bins', 'exact')}")
+    query = counting.together(step, "parts", tables)
+    whole = counting.whole_rows(step, "FROM whole")
+    assert (whole is None) == ("digest" not in keys)
+    if whole is not None:
+        gathered("whole_ones", whole)
+        query += " UNION ALL BY NAME FROM whole_ones"
+    assert sorted(con.execute(query).fetchall(), key=str) == usual
+
+
+@pytest.mark.parametrize("share", ["0.5", "0.9", "0.95", "0.99", "0.999"])
+def test_ranks_are_those_of_quantile_disc(share: str) -> None:
+    """The rank that is looked for is the one that DuckDB takes, for every number of values."""
+    with duckdb.connect() as con:
+        rows = con.execute(
+            f"SELECT n, quantile_disc(i, {share}), greatest(1, n - floor(n - {share} * n))::BIGINT"
+            " FROM (SELECT n, unnest(range(1, n + 1)) AS i FROM range(1, 1200) AS t(n)) GROUP BY n"
+        ).fetchall()
+    assert [row for row in rows if row[1] != row[2]] == []

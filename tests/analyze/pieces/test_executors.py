@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Jobs are run by every executor alike: their files are there, or what went wrong is raised."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.analyze.pieces.executors import EXECUTORS, Job
+from querytape.common.duck import sql_text
+
+
+def job(file: str, query: str = "FROM t") -> Job:
+    """Return a job with one table and one file."""
+    return Job(("CREATE TABLE t AS SELECT 1::HUGEINT AS n, 0 AS piece",), ((file, query),), "100MB", 1)
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_jobs(name: str, tmp_path: Path) -> None:
+    """More jobs than processes; a sum keeps all its digits; a job that is run again does no harm."""
+    with EXECUTORS[name](2) as run:
+        jobs = [
+            job(f"{tmp_path}/{number}.parquet", f"SELECT {2**70} + {number} + n AS n FROM t") for number in range(5)
+        ]
+        run(jobs)
+        run(jobs)
+        dealt = job(f"{tmp_path}/dealt/", "SELECT n::INTEGER AS n, piece FROM t")
+        run([dealt])
+        run([dealt])
+        run([job(f"{tmp_path}/nothing/", "FROM t WHERE false")])
+    read = duckdb.execute(f"SELECT n::HUGEINT FROM {sql_text(str(tmp_path / '*.parquet'))} ORDER BY 1").fetchall()
+    assert [row[0] for row in read] == [2**70 + number + 1 for number in range(5)]
+    names = sorted(str(path.relative_to(tmp_path)) for path in (tmp_path / "dealt").rglob("*.parquet"))
+    assert [name.split("/")[:2] for name in names] == [["dealt", "piece=0"]]
+    assert not [path for path in tmp_path.iterdir() if path.name.split(".")[-1].isdigit()]
+
+
+@pytest.mark.parametrize("name", EXECUTORS)
+def test_what_fails_is_raised(name: str, tmp_path: Path) -> None:
+    """By its own kind, so that it can be said what is lacking; nothing half is left."""
+    with EXECUTORS[name](2) as run, pytest.raises(duckdb.BinderException):
+        run([job(f"{tmp_path}/x.parquet", "SELECT nothing FROM t")])
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a report is cut: by events, memory and processes."""
+
+import pytest
+from querytape.analyze.pieces.partitions import EVENT_BYTES, Cut, cut_for
+
+MB = 1_000_000
+MANY = 100 * MB // EVENT_BYTES
+
+
+@pytest.mark.parametrize(
+    ("rows", "partitions", "processes", "wanted"),
+    [
+        (MANY, None, 1, None),
+        (MANY + 1, None, 1, Cut(2, f"{100 * MB}B")),
+        (7 * MANY, None, 1, Cut(7, f"{100 * MB}B")),
+        (7 * MANY, None, 2, Cut(14, f"{50 * MB}B", 1)),
+        (2 * MANY, None, 4, Cut(8, f"{25 * MB}B", 1)),
+        (10, 64, 1, Cut(64, f"{100 * MB}B")),
+        (10 * MANY, 1, 1, None),
+        (0, 5, 1, None),
+    ],
+)
+def test_cut_for(rows: int, partitions: int | None, processes: int, wanted: Cut | None) -> None:
+    """What fits into the memory is not cut; each process has its part of the memory, and work for it."""
+    assert cut_for(rows, 100 * MB, partitions, processes) == wanted

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A report in partitions is the same bytes as in none: several rounds, errors, NULLs, ties, digests larger than one."""
+
+from pathlib import Path
+
+import pytest
+from querytape.analyze import Settings, as_json, build
+
+from tests.analyze.test_golden_varied import varied_runs
+
+Runs = tuple[Path, list[list[Path]]]
+
+
+@pytest.fixture(scope="module")
+def varied(tmp_path_factory: pytest.TempPathFactory) -> Runs:
+    """The tape and the rounds of test_golden_varied.py."""
+    return varied_runs(tmp_path_factory.mktemp("pieces"))
+
+
+@pytest.fixture(scope="module")
+def usual(varied: Runs) -> dict[bool, str]:
+    """The report without partitions, of two sides and of one."""
+    tape, (a, b) = varied
+    return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
+
+
+@pytest.mark.parametrize(("partitions", "processes"), [(2, 1), (7, 2)])
+@pytest.mark.parametrize("two", [True, False])
+def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool) -> None:
+    """In two partitions some digests are whole in one, in seven hardly any."""
+    tape, (a, b) = varied
+    report = build(tape, a, b if two else (), Settings(partitions=partitions, processes=processes))
+    assert as_json(report) == usual[two]
+
+
+def test_more_partitions_than_sessions(runs: tuple[Path, Path, Path]) -> None:
+    """Partitions without a session and without an event are no difference."""
+    usual = as_json(build(runs[0], [runs[1]], [runs[2]]))
+    assert as_json(build(runs[0], [runs[1]], [runs[2]], Settings(partitions=16))) == usual

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process for jobs ends when nobody gives it any more, and answers each."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+
+def test_worker(tmp_path: Path) -> None:
+    """A line for each job: null, or its error; the end of its input is its end."""
+    good = {"setup": [], "queries": [[f"{tmp_path}/x.parquet", "SELECT 1 AS one"]], "memory": "100MB", "threads": 1}
+    bad = good | {"setup": ["SELECT nothing"]}
+    done = subprocess.run(
+        [sys.executable, "-m", "querytape.analyze.pieces.worker"],
+        input="".join(json.dumps(each) + "\n" for each in (good, bad, good)),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    first, second, third = map(json.loads, done.stdout.splitlines())
+    assert (first, third) == (None, None)
+    assert second["error"] == "BinderException"
+    assert "nothing" in second["text"]
