@@ -20,7 +20,7 @@ kills ?= 200
 comparisons ?= 20
 workers ?= 2
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume verdicts neighbours docs wheel test-wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs wheel test-wheel clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -108,6 +108,9 @@ soak-follow: setup ## follow a log of 5,000 statements a second for an hour (min
 
 volume: setup ## replay a tape of 50 million events (events=50000000) and see that memory stays bounded
 	@$(bin)/python -m querytape.bench.volume --events $(events)
+
+pieces: setup ## make a report on 2 x 10 million events (events=10000000) in 1, 7 and 64 partitions: the same bytes
+	@$(bin)/python -m querytape.bench.pieces --events $(if $(filter command line,$(origin events)),$(events),10000000)
 
 verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what they call falsely
 	@$(bin)/python -m querytape.bench.verdicts --pairs $(pairs)

@@ -20,7 +20,6 @@ from queue import SimpleQueue
 import duckdb
 
 from ...common.duck import open_database, sql_text
-from ...common.temporary import temporary_folder
 
 WORKER = "querytape.analyze.pieces.worker"
 
@@ -36,6 +35,7 @@ class Job:
     queries: tuple[tuple[str, str], ...]
     memory: str
     threads: int | None
+    spill: str  # a folder for what does not fit into the memory
 
 
 Run = Callable[[Sequence[Job]], None]
@@ -43,8 +43,8 @@ Run = Callable[[Sequence[Job]], None]
 
 def run_job(job: Job) -> None:
     """Run one job, here."""
-    with temporary_folder() as spill, open_database(None, job.memory, threads=job.threads, keep_order=False) as con:
-        con.execute(f"SET temp_directory = {sql_text(spill)}")
+    spill = Path(f"{job.spill}.{os.getpid()}")
+    with open_database(spill, job.memory, threads=job.threads, keep_order=False) as con:
         for statement in job.setup:
             con.execute(statement)
         for file, query in job.queries:

@@ -26,7 +26,8 @@ TYPES = ("digest_name", "short_name")
 NAMED = {"digest": "digest_name", "run": "short_name"}  # columns of every table that have one of these types
 NAMED_EVENTS = {"kind": "result_kind"} | dict.fromkeys(("a_status", "b_status", "class", '"user"', "db"), "short_name")
 WHOLE = "FROM whole_digest"  # the digests that are whole in one partition
-EVENT_BYTES = 150  # that an event of both sides takes in a partition, with what is computed of it
+WHOLE_BYTES = 150  # that an event of both sides takes at least: with less memory a report is cut
+EVENT_BYTES = 300  # that it takes in a partition, with what is computed of it
 MAX_SHARE = 0.5  # of a partition: a digest with more events is dealt by session
 NO_FAILURE = (
     "SELECT NULL::short_name AS run, NULL::INTEGER AS round, NULL::BIGINT AS session, NULL::BIGINT AS seq,"
@@ -52,7 +53,7 @@ def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> C
     """
     each = memory // max(processes, 1)
     if partitions is None:
-        partitions = -(-rows * EVENT_BYTES // each)
+        partitions = -(-rows * EVENT_BYTES // each) if rows * WHOLE_BYTES > memory or processes > 1 else 1
         if processes > 1 and partitions > 1:
             partitions = max(partitions, 2 * processes)
     if partitions <= 1 or rows == 0:
@@ -111,7 +112,7 @@ class Partitions:
             queries.append(
                 (f"{self.folder}/failed-{number}/", f"{rows} LEFT JOIN digest_home AS h ON e.digest = h.digest")
             )
-        return Job(tuple(setup), tuple(queries), self.cut.memory, self.cut.threads)
+        return Job(tuple(setup), tuple(queries), self.cut.memory, self.cut.threads, self._spill(number))
 
     def job(self, number: int, setup: Sequence[str], queries: Sequence[tuple[str, str]]) -> Job:
         """Return a job that answers queries from the events of one partition; `setup`: tables and views of theirs."""
@@ -131,7 +132,10 @@ class Partitions:
             self._own["outcome"],
             *statements(load_sql("querytape.analyze", "matched.sql")),
         ]
-        return Job((*own, *setup), tuple(queries), self.cut.memory, self.cut.threads)
+        return Job((*own, *setup), tuple(queries), self.cut.memory, self.cut.threads, self._spill(number))
+
+    def _spill(self, number: int) -> str:
+        return str(self.folder / f"spill-{number}")
 
     def _dealt(self, kind: str, number: int) -> str:
         files = sorted(self.folder.glob(f"{kind}-*/piece={number}/*.parquet"))

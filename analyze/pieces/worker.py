@@ -18,7 +18,7 @@ def main() -> None:
         queries = tuple((file, query) for file, query in fields["queries"])
         failed = None
         try:
-            run_job(Job(tuple(fields["setup"]), queries, fields["memory"], fields["threads"]))
+            run_job(Job(tuple(fields["setup"]), queries, fields["memory"], fields["threads"], fields["spill"]))
         except (duckdb.Error, OSError) as error:
             failed = {"error": type(error).__name__, "text": str(error)}
         print(json.dumps(failed), flush=True)

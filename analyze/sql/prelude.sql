@@ -31,7 +31,7 @@ CREATE TYPE digest_name AS ENUM (SELECT DISTINCT digest FROM tape_event WHERE di
 CREATE TYPE short_name AS ENUM (
     SELECT DISTINCT name FROM (
         SELECT unnest([class, "user", db]) AS name FROM (SELECT DISTINCT class, "user", db FROM tape_event)
-        UNION ALL SELECT unnest(['a', 'b', 'executed', 'filtered', 'skipped', 'not_sent']))
+        UNION ALL SELECT unnest(['a', 'b', '-', 'executed', 'filtered', 'skipped', 'not_sent']))
     WHERE name IS NOT NULL ORDER BY 1);
 
 CREATE OR REPLACE TEMP VIEW event AS

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Jobs are run by every executor alike: their files are there, or what went wrong is raised."""
 
+import tempfile
 from pathlib import Path
 
 import duckdb
@@ -8,10 +9,12 @@ import pytest
 from querytape.analyze.pieces.executors import EXECUTORS, Job
 from querytape.common.duck import sql_text
 
+SPILL = Path(tempfile.gettempdir()) / "never-made"
+
 
 def job(file: str, query: str = "FROM t") -> Job:
     """Return a job with one table and one file."""
-    return Job(("CREATE TABLE t AS SELECT 1::HUGEINT AS n, 0 AS piece",), ((file, query),), "100MB", 1)
+    return Job(("CREATE TABLE t AS SELECT 1::HUGEINT AS n, 0 AS piece",), ((file, query),), "100MB", 1, str(SPILL))
 
 
 @pytest.mark.parametrize("name", EXECUTORS)

@@ -2,7 +2,7 @@
 """How a report is cut: by events, memory and processes."""
 
 import pytest
-from querytape.analyze.pieces.partitions import EVENT_BYTES, Cut, cut_for
+from querytape.analyze.pieces.partitions import EVENT_BYTES, WHOLE_BYTES, Cut, cut_for
 
 MB = 1_000_000
 MANY = 100 * MB // EVENT_BYTES
@@ -11,8 +11,8 @@ MANY = 100 * MB // EVENT_BYTES
 @pytest.mark.parametrize(
     ("rows", "partitions", "processes", "wanted"),
     [
-        (MANY, None, 1, None),
-        (MANY + 1, None, 1, Cut(2, f"{100 * MB}B")),
+        (MANY * EVENT_BYTES // WHOLE_BYTES, None, 1, None),
+        (MANY * EVENT_BYTES // WHOLE_BYTES + 1, None, 1, Cut(3, f"{100 * MB}B")),
         (7 * MANY, None, 1, Cut(7, f"{100 * MB}B")),
         (7 * MANY, None, 2, Cut(14, f"{50 * MB}B", 1)),
         (2 * MANY, None, 4, Cut(8, f"{25 * MB}B", 1)),

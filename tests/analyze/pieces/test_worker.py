@@ -9,7 +9,13 @@ from pathlib import Path
 
 def test_worker(tmp_path: Path) -> None:
     """A line for each job: null, or its error; the end of its input is its end."""
-    good = {"setup": [], "queries": [[f"{tmp_path}/x.parquet", "SELECT 1 AS one"]], "memory": "100MB", "threads": 1}
+    good = {
+        "setup": [],
+        "queries": [[f"{tmp_path}/x.parquet", "SELECT 1 AS one"]],
+        "memory": "100MB",
+        "threads": 1,
+        "spill": str(tmp_path),
+    }
     bad = good | {"setup": ["SELECT nothing"]}
     done = subprocess.run(
         [sys.executable, "-m", "querytape.analyze.pieces.worker"],

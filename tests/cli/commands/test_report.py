@@ -35,6 +35,15 @@ def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert missing.exit_code == 1
 
 
+@pytest.mark.parametrize("options", [("--partitions", "3"), ("--partitions", "4", "--processes", "2")])
+def test_partitions(runs: tuple[Path, Path, Path], options: tuple[str, ...]) -> None:
+    """The JSON of a report in partitions is that of one in none."""
+    paths = [str(path) for path in runs]
+    made = [CliRunner().invoke(report_command, [*paths, "--json", "-", *more]).output for more in ((), options)]
+    assert made[0].startswith("{")
+    assert made[0] == made[1]
+
+
 def test_paths() -> None:
     """A tape and one run, or two: the first is the reference."""
     assert sides_of((TAPE, A)) == (TAPE, [A], [])
