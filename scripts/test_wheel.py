@@ -149,7 +149,7 @@ def refused_by_older(root: Path, wheel: Path) -> None:
     """See that pip refuses the wheel on a system with an older C library, in a sentence."""
     words = [
         CHROOT,
-        root,
+        str(root),
         f"{BIN}/pip",
         "install",
         "--dry-run",
