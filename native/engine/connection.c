@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "engine/collation.h"
 #include "engine/large_rows.h"
 #include "engine/local_files.h"
 #include "engine/statements.h"
@@ -146,18 +147,14 @@ static int run_init(struct qt_connection *c, const char *init)
 }
 
 /* The library logs in with its own collation of a character set; any other is set behind it. Returns the errno. */
-static int set_names(struct qt_connection *c, const struct qt_login *login)
+static int set_names(struct qt_connection *c)
 {
-    char text[256] = "SET NAMES ";
-    MY_CHARSET_INFO own;
+    char text[sizeof c->names + 16] = "SET NAMES ";
 
     c->names_set = 0;
-    if (login->names == NULL || login->collation <= 0 || strlen(login->names) > sizeof text - 16)
+    if (c->names[0] == '\0' || c->collation <= 0 || c->sent == (unsigned)c->collation)
         return 0;
-    mysql_get_character_set_info(c->mysql, &own);
-    if (own.number == (unsigned)login->collation)
-        return 0;
-    strcat(text, login->names);
+    strcat(text, c->names);
     c->names_set = 1;
     return run_init(c, text);
 }
@@ -193,7 +190,8 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     qt_large_rows_watch(c, max_row(o));
     if (c->verify)
         qt_verify_binary_rows(c);
-    error = set_names(c, login);
+    qt_collation_keep(c, login);
+    error = set_names(c);
     if (error == 0)
         error = run_init(c, o->init);
     c->bytes = count_bytes_read(c);
@@ -361,11 +359,11 @@ void qt_connection_set_option(struct qt_connection *c, int option, struct qt_ans
 
 /* The server has forgotten all: the init statement is sent again, and the collation where the server went back to
  * that of the login. READ ONLY is a session setting: where it can't be set again, nothing more may be sent. */
-static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
+static void set_up_again(struct qt_connection *c, const struct qt_engine_options *o, int with_names,
                          struct qt_answer *a)
 {
     qt_statements_clear(c);
-    if ((login != NULL && set_names(c, login) != 0) || run_init(c, o->init) != 0) {
+    if ((with_names && set_names(c) != 0) || run_init(c, o->init) != 0) {
         a->error = (int)mysql_errno(c->mysql);
         a->lost = 1;
         a->done_ns = 0;
@@ -374,15 +372,14 @@ static void set_up_again(struct qt_connection *c, const struct qt_engine_options
 }
 
 /* MariaDB goes back to the login's collation, MySQL to its global one: so did the original's session. */
-void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
-                         struct qt_answer *a)
+void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options *o, struct qt_answer *a)
 {
     memset(a, 0, sizeof *a);
     mysql_reset_connection(c->mysql);
     finish_short_answer(c, a);
     c->names_set = 0;
     if (a->error == 0)
-        set_up_again(c, o, mariadb_connection(c->mysql) ? login : NULL, a);
+        set_up_again(c, o, mariadb_connection(c->mysql), a);
 }
 
 void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
@@ -392,8 +389,11 @@ void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_o
 
     memset(a, 0, sizeof *a);
     choose_account(o, login, &user, &password);
+    qt_collation_choose(c, login->names);
     mysql_change_user(c->mysql, user, password, login->db);
     finish_short_answer(c, a);
-    if (a->error == 0)
-        set_up_again(c, o, login, a);
+    if (a->error == 0) {
+        qt_collation_keep(c, login);
+        set_up_again(c, o, 1, a);
+    }
 }

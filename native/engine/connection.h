@@ -33,8 +33,7 @@ void qt_connection_finish(struct qt_connection *, struct qt_answer *, int error,
 void qt_connection_select_db(struct qt_connection *, const char *db, struct qt_answer *);
 void qt_connection_ping(struct qt_connection *, struct qt_answer *);
 /* These two also set the collation and `init` again, which the command undoes. */
-void qt_connection_reset(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *,
-                         struct qt_answer *);
+void qt_connection_reset(struct qt_connection *, const struct qt_engine_options *, struct qt_answer *);
 void qt_connection_change_user(struct qt_connection *, const struct qt_engine_options *, const struct qt_login *,
                                struct qt_answer *);
 void qt_connection_set_option(struct qt_connection *, int option, struct qt_answer *); /* enum enum_mysql_set_option */

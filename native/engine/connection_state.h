@@ -65,6 +65,10 @@ struct qt_connection {
     unsigned long max_row;             /* bytes */
     int row_is_too_large;              /* the library met one, and has not told yet that the connection is lost */
     int names_set;                     /* SET NAMES was sent: the library cannot log in with the collation */
+    /* What the session logged in with, or changed to. */
+    int32_t collation; /* 0 = unknown */
+    unsigned sent;     /* the collation that the packet named: the library has one for each character set */
+    char names[128];   /* "" = the set's default */
     /* Called as soon as the socket is there, before the first byte is awaited. */
     void (*opened)(void *self, int fd);
     void *self;

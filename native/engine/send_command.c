@@ -225,6 +225,25 @@ static void forget_settings(struct qt_session *s, const char *db)
 
 static enum qt_reason reason_of(int mismatch) { return mismatch ? QT_PARAMS_MISMATCH : QT_EXECUTED; }
 
+/* The plan gives the name of the collation that is asked for, where the target knows it. */
+static enum qt_reason change_user(struct qt_session *s, const struct qt_planned_event *ev, struct qt_login login,
+                                  struct qt_answer *a)
+{
+    char names[sizeof s->backend->connection.names];
+    if (ev->params_len == 3 && ev->params[0] == 'C') {
+        size_t len = ev->len != SIZE_MAX && ev->len < sizeof names ? ev->len : 0;
+        login.collation = (unsigned char)ev->params[1] | (unsigned char)ev->params[2] << 8;
+        memcpy(names, len > 0 ? ev->statement : "", len);
+        names[len] = '\0';
+        login.names = names;
+    }
+    qt_connection_change_user(&s->backend->connection, qt_options_for(s), &login, a);
+    if (a->error == 0)
+        s->backend->account = ev->account;
+    forget_settings(s, ev->db);
+    return QT_EXECUTED;
+}
+
 enum qt_reason qt_command_send(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     struct qt_connection *c = &s->backend->connection;
@@ -241,15 +260,11 @@ enum qt_reason qt_command_send(struct qt_session *s, const struct qt_planned_eve
         qt_connection_ping(c, a);
         break;
     case QT_COMMAND_RESET_CONNECTION:
-        qt_connection_reset(c, qt_options_for(s), &login, a);
+        qt_connection_reset(c, qt_options_for(s), a);
         forget_settings(s, NULL);
         break;
     case QT_COMMAND_CHANGE_USER:
-        qt_connection_change_user(c, qt_options_for(s), &login, a);
-        if (a->error == 0)
-            s->backend->account = ev->account;
-        forget_settings(s, ev->db);
-        break;
+        return change_user(s, ev, login, a);
     case QT_COMMAND_PROCESS_KILL:
         return kill_session(s, ev, a);
     case QT_COMMAND_SET_OPTION:

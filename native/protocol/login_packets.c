@@ -105,13 +105,23 @@ int qt_write_attributes(struct qt_span attributes, struct qt_bytes *out)
     return bad | qt_bytes_add(out, "}", 1);
 }
 
-int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db)
+int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db, int *collation)
 {
     struct qt_reading r = qt_reading(payload.p != NULL ? payload.p : "", payload.len);
     *user = qt_take_nul(&r);
     qt_take(&r, qt_take_int(&r, 1));
     *db = qt_take_nul(&r);
+    *collation = !r.bad && qt_left(&r) >= 2 ? (int)qt_take_int(&r, 2) : -1;
     return r.bad ? -1 : 0;
+}
+
+int qt_write_collation(struct qt_span payload, struct qt_bytes *out)
+{
+    struct qt_span user, db;
+    int collation = -1;
+    if (qt_parse_change_user(payload, &user, &db, &collation) != 0 || collation < 0)
+        return 1;
+    return qt_bytes_add(out, "C", 1) | qt_bytes_add_int(out, (uint64_t)collation, 2);
 }
 
 static int parse_binary_header(const uint8_t *p, size_t n, struct qt_proxy_header *out)

@@ -36,7 +36,10 @@ int qt_parse_login_response(const uint8_t *p, size_t n, uint64_t server_caps, st
 /* Connection attributes as a JSON object; what is damaged ends it. 0, or -1 when out of memory. */
 int qt_write_attributes(struct qt_span attributes, struct qt_bytes *out);
 /* The account and schema that a CHANGE_USER asks for. 0, or -1 where it is damaged. */
-int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db);
+/* `collation`: -1 where it has none, as those of the oldest clients. */
+int qt_parse_change_user(struct qt_span payload, struct qt_span *user, struct qt_span *db, int *collation);
+/* Of what CHANGE_USER asks for alone its collation: the rest are names, and a scrambled password. 1 = it has none. */
+int qt_write_collation(struct qt_span payload, struct qt_bytes *out);
 /* A PROXY header, as text or binary: 1 = one, 0 = none, -1 = more bytes are needed. */
 int qt_parse_proxy_header(const char *p, size_t n, struct qt_proxy_header *out);
 

@@ -130,7 +130,7 @@ static int set_schema(struct qt_decoder *d, struct qt_span name)
 static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
 {
     struct qt_span name, user;
-    int bad = 0;
+    int bad = 0, collation;
     if (c->type == COM_STMT_CLOSE && c->stmt != NULL)
         qt_stmt_close(d, c->stmt);
     if (c->type == COM_QUIT)
@@ -145,7 +145,7 @@ static int apply_command(struct qt_decoder *d, struct qt_pending_command *c)
     } else if (c->type == COM_QUERY && !c->has_schema && c->text.p != NULL && is_use(&c->text, &name)) {
         bad = set_schema(d, name);
     } else if (c->type == COM_CHANGE_USER &&
-               qt_parse_change_user((struct qt_span){c->payload.p, c->payload.len}, &user, &name) == 0) {
+               qt_parse_change_user((struct qt_span){c->payload.p, c->payload.len}, &user, &name, &collation) == 0) {
         bad = qt_bytes_set(&d->user, user) | set_schema(d, name);
         d->has_user = 1;
     }

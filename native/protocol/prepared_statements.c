@@ -11,6 +11,7 @@
 #include "base/reading.h"
 #include "base/values.h"
 #include "protocol/known_types.h"
+#include "protocol/login_packets.h"
 
 #define LAST_PREPARED UINT32_MAX /* MariaDB: the statement of the PREPARE just before */
 
@@ -351,7 +352,10 @@ static int write_own(struct qt_decoder *d, struct qt_pending_command *c)
     case COM_REFRESH:
     case COM_FIELD_LIST:
         return as_it_was(d, c, 'C', 0);
-    default: /* CHANGE_USER's payload holds a scrambled password */
+    case COM_CHANGE_USER:
+        d->params.len = 0;
+        return qt_write_collation((struct qt_span){c->payload.p, c->payload.len}, &d->params);
+    default:
         return 1;
     }
 }

@@ -44,6 +44,8 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute(f"SET VARIABLE lead_ns = {rules.lead_ns}")
     con.execute(f"SET VARIABLE copies = {rules.amplification.total}")
     con.execute(f"SET VARIABLE amplify = {rules.amplification.amplify}")
+    known = ", ".join(f"{int(number)}: {sql_text(names)}" for number, names in plan.collations.items())
+    con.execute(f"SET VARIABLE collations = CAST(MAP {{{known}}} AS MAP(INTEGER, VARCHAR))")
     con.execute("SET VARIABLE round = 0")
     con.execute(f"SET VARIABLE rollback = {ACTIONS['rollback']}")
     con.execute(f"SET VARIABLE commit_order = {rules.commit_order}")

@@ -46,7 +46,7 @@ def make_plan(
     database open in it, for `take_planner`.
     Raises InputError where nothing is left to send.
     """
-    plan = Plan(tape, rules, spill, files=tape.files("events"))
+    plan = Plan(tape, rules, spill, files=tape.files("events"), collations=collations or {})
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
@@ -74,7 +74,7 @@ def make_plan(
         if _find_disordered(con, plan):
             _repair_disordered(con, plan, max_rows)
         _settle_times(con, plan)
-        _list_sessions(con, plan, collations or {})
+        _list_sessions(con, plan, plan.collations)
         if rules.commit_order:
             order_commits(con, plan, catalog or Catalog(), max_rows)
         if rules.pace.scales_separately:

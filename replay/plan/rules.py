@@ -2,6 +2,7 @@
 """Defines the rules of a plan (what may be sent, when, how often) and the plan itself."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ class Plan:
     """A planned tape. Times in nanoseconds: `zero_ns` since the epoch, the others from the run's zero.
 
     `events` are the tape's; `planned` and `reasons` count each of its copies. `round_ns`: how long the tape takes once.
+    `collations`: what SET NAMES takes for those that the target knows, by id.
     `collations_unknown`: those of logins that the target does not know: id, character set, sessions.
     `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
@@ -89,6 +91,7 @@ class Plan:
     now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
+    collations: Mapping[int, str] = field(default_factory=dict)
     collations_unknown: list[tuple[int, str | None, int]] = field(default_factory=list)
     gaps: list[tuple[int, int]] = field(default_factory=list)
     files: tuple[Path, ...] = ()

@@ -62,6 +62,8 @@ IN_SQL = (
     (r"\bDISTINCT ", ""),
     (r"\bPRECEDING AND 1 PRECEDING\b", "PRECEDING AND CURRENT ROW"),
 )
+# `a < b ? a : b` is the same with `<=`: where both are equal either is returned.
+LEAST = re.compile(r"([\w.>\[\]-]+) ([<>]) ([\w.>\[\]-]+) \? (?:\1 : \3|\3 : \1)(?![\w.>\[(-])")
 NOT_CODE = {"c": r"/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^#.*?$", "sql": r"--.*?$|'[^']*'"}
 
 
@@ -156,13 +158,14 @@ def of_text(inside: str, path: Path) -> Iterator[Mutant]:
     source = path.read_text(encoding="utf-8")
     kind = "c" if path.suffix == ".c" else "sql"
     code = re.sub(NOT_CODE[kind], lambda m: re.sub(r"[^\n]", "\0", m[0]), source, flags=re.S | re.M)
+    same = {match.start(2) for match in LEAST.finditer(code)}
     seen: Counter[str] = Counter()
     for pattern, replacement in IN_C if kind == "c" else IN_SQL:
         for match in re.finditer(pattern, code):
             begin = source.rfind("\n", 0, match.start()) + 1
             end = source.find("\n", match.end())
             old = source[begin:end]
-            if kind == "c" and "#include" in old:
+            if (kind == "c" and "#include" in old) or match.start() in same:
                 continue
             text = source[: match.start()] + replacement + source[match.end() :]
             new = text[begin : end + len(text) - len(source)]

@@ -37,6 +37,16 @@ def test_operators_are_changed_outside_comments(
     assert not any(kept in one or "'<='" in one for one in made)
 
 
+def test_what_is_the_same_either_way_is_no_mutant(tmp_path: Path) -> None:
+    """The smaller or larger of two is the same where they are equal; of other choices it is not."""
+    (tmp_path / "x.c").write_text(
+        "x = a->n < 32 ? a->n : 32;\ny = b > c ? c : b;\nz = d < e ? e : 1;\nw = f < g ? f : g->h;\n"
+    )
+    made = [mutant.text() for mutant in of_text("x.c", tmp_path / "x.c")]
+    assert len(made) == 2
+    assert [("d <= e" in one, "f <= g" in one) for one in made] == [(True, False), (False, True)]
+
+
 def test_python_is_changed_by_mutmut(tmp_path: Path) -> None:
     """A mutant is a whole file with one change; names stay the same while other code moves."""
     body = "def f(a: int) -> bool:\n    return a < 1 and a > -9\n"

@@ -174,6 +174,8 @@ static void the_oldest_are_forgotten(void)
     qt_tls_store_free(s);
 }
 
+static void nothing_can_be_freed(void) { qt_tls_log_free(NULL); }
+
 int main(void)
 {
     RUN(secrets_that_come_late);
@@ -181,5 +183,6 @@ int main(void)
     RUN(who_waits);
     RUN(hostile_key_logs);
     RUN(the_oldest_are_forgotten);
+    RUN(nothing_can_be_freed);
     return 0;
 }

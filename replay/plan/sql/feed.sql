@@ -2,7 +2,7 @@
 -- What does the engine get of one window? The events that are sent, in the engine's columns, once for each copy of this
 -- round; times in nanoseconds from the run's zero.
 -- Inputs: views window_events, session_bases, commit_order, window_kills (database.py); table victims (victims.sql);
--- variables round, amplify, commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
+-- variables round, collations, amplify, commit_order, commands, classes, rollback; macros of macros.sql, due_of, shift_of, account_of, clock_of, insert_id_of, insert_ids_of.
 -- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_feed.
 -- A KILL names the session that is meant instead of the tape's connection id. Under the order of commits the victim of a
 -- deadlock is rolled back where it was on the tape.
@@ -35,6 +35,7 @@ SELECT
     CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,
     CASE
         WHEN s.undone THEN 'ROLLBACK'::BLOB
+        WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))
         WHEN s.kills
             THEN CASE WHEN regexp_matches(words_of(s.statement), '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again

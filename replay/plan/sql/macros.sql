@@ -93,5 +93,11 @@ CREATE OR REPLACE TEMP MACRO little_endian(params) AS
     TRY_CAST('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
         || substr(hex(params), 3, 2) AS BIGINT)::VARCHAR;
 
+-- The collation that COM_CHANGE_USER asks for: the letter C and its id, and what SET NAMES takes for it (NULL: not known).
+CREATE OR REPLACE TEMP MACRO collation_of(params) AS
+    CASE WHEN octet_length(params) = 3 AND hex(params)[1:2] = '43'
+        THEN TRY_CAST('0x' || substr(hex(params), 5, 2) || substr(hex(params), 3, 2) AS INTEGER) END;
+CREATE OR REPLACE TEMP MACRO names_of(id) AS getvariable('collations')[id];
+
 -- Numbers of the copies of each event.
 CREATE OR REPLACE TEMP VIEW every_clone AS SELECT range::INTEGER AS clone FROM range(getvariable('copies')::BIGINT);

@@ -5,6 +5,7 @@ is cut into segments, from pcap and pcapng, with the secrets inside the file or 
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,17 @@ from querytape.native.bindings.parsers import open_packets
 from tests.capture.sources.test_packets_golden import CAPS, everything
 from tests.helpers.dialogue import CLIENT, SERVER, SSL, Dialogue, greeting, login, ok, packet, write_pcap
 from tests.helpers.encrypted import certificates, context, pcapng, told
+from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_all
 
 LOGIN = 6  # segments of a dialogue that come before its first command
 ONCE = ("bytes_received", "encrypted")
+NO_MAC_LAST = 1 << 19  # OpenSSL's SSL_OP_NO_ENCRYPT_THEN_MAC
+CIPHERS = {
+    "1.2 CBC, MAC last": "AES128-SHA256:@SECLEVEL=0",
+    "1.2 CBC, MAC first": "AES256-SHA:@SECLEVEL=0",
+    "1.2 ChaCha20": "ECDHE-RSA-CHACHA20-POLY1305:@SECLEVEL=0",
+}
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +41,12 @@ class Line:
     def __init__(self, dialogue: Dialogue, certificate: dict[str, str], keys: Path, version: str, mss: int) -> None:
         server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         server.load_cert_chain(certificate["ssl-cert"], certificate["ssl-key"])
+        server.set_ciphers("ALL:@SECLEVEL=0")
         self.dialogue, self.mss = dialogue, mss
         self.bios = [(ssl.MemoryBIO(), ssl.MemoryBIO()) for _ in range(2)]
-        client = context(keys, version)
+        client = context(keys, version.split()[0], CIPHERS.get(version, "DEFAULT@SECLEVEL=0"))
+        if version.endswith("first"):
+            client.options |= NO_MAC_LAST
         self.ends = [
             client.wrap_bio(self.bios[CLIENT][0], self.bios[CLIENT][1], server_hostname="db"),
             server.wrap_bio(self.bios[SERVER][0], self.bios[SERVER][1], server_side=True),
@@ -93,8 +104,7 @@ def same(found: Read, clear: Read) -> None:
     assert found.kinds == clear.kinds
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
-@pytest.mark.parametrize("name", CAPS)
+@pytest.mark.parametrize(("name", "version"), [*product(CAPS, ["1.2", "1.3"]), *product(["new"], CIPHERS)])
 def test_it_is_told_as_in_clear(name: str, version: str, certificate: dict[str, str], tmp_path: Path) -> None:
     """Whole, in small segments, with the keys beside or inside; without them only that it is encrypted is known."""
     clear = read(write_pcap(tmp_path / "clear.pcap", [everything(CAPS[name])]), None)
@@ -113,7 +123,7 @@ def test_it_is_told_as_in_clear(name: str, version: str, certificate: dict[str, 
     assert read(path, tmp_path / "other").events == []
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize("version", ["1.2", "1.3", *CIPHERS])
 def test_what_is_lost_under_tls(version: str, certificate: dict[str, str], tmp_path: Path) -> None:
     """One record lost, garbled or cut behind the login: what is told was said, in this order; before a cut all is told."""
     keys = tmp_path / "keys"
@@ -163,3 +173,26 @@ def test_what_is_said_of_each_connection(certificate: dict[str, str], tmp_path: 
         found = {key: said[key] for key in said if key.startswith(("tls_", "keylog_", "decrypted", "encrypted"))}
         assert found == none | told_of, file
         assert said["keylog"] == str(file)
+
+
+def test_from_a_pipe_each_connection_is_told(certificate: dict[str, str], tmp_path: Path) -> None:
+    """Connections that are over and still wait for their keys at the end of a pipe are counted as those of a file are."""
+    talks = []
+    for n in range(3):
+        keys = tmp_path / f"keys{n}"
+        talk = encrypted(CAPS["new"], certificate, keys, ("1.2", "1.3")[n % 2])
+        talk.client_port = 40000 + n
+        talks.append(talk)
+    data = write_pcap(tmp_path / "a.pcap", talks).read_bytes()
+    (tmp_path / "none").write_bytes(b"")
+    for file in (tmp_path / "none", tmp_path / "keys1"):
+        wanted = read(tmp_path / "a.pcap", file)
+        with fifo_with(tmp_path / "fifo", data, 7000) as path:
+            found = read(path, file)
+        assert told(found) == told(wanted)
+        said = [
+            {k: v for k, v in one.description.items() if k.startswith(("tls_", "decrypted", "enc"))}
+            for one in (found, wanted)
+        ]
+        assert said[0] == said[1]
+        assert said[0]["tls_without_keys"] == (3 if file.name == "none" else 2)

@@ -168,6 +168,42 @@ def test_values_that_are_damaged(tmp_path: Path) -> None:
     assert len(found[1]) == len(changed)
 
 
+def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
+    """A text is `0x` and pairs of lower-case digits; where it is anything else the value is not known."""
+    at = 1718000000000000
+    good = {b"0x": b"", b"0x00": b"\0", b"0xaf09": b"\xaf\x09"}
+    texts = [
+        *good,
+        b"",
+        b"0",
+        b"x",
+        b"0x1",
+        b"0x123",
+        b"1x11",
+        b"0y11",
+        b"0x1g",
+        b"0xg1",
+        b"0x/1",
+        b"0x1:",
+        b"0x`1",
+        b"0xAF",
+    ]
+    path = tmp_path / "log"
+    path.write_bytes(
+        b"".join(record(16, 7, at + n, b"SELECT ?", params=values((253, text))) for n, text in enumerate(texts))
+    )
+    tape_of("proxysql", path, tmp_path)
+    with duckdb.connect() as con:
+        events = f"FROM '{path}.tape/events/*.parquet' SELECT params WHERE command = 'execute' ORDER BY start_ns"
+        found = [params for (params,) in con.execute(events).fetchall()]
+    assert len(found) == len(texts)
+    assert [params is not None for params in found] == [text in good for text in texts]
+    assert [params[-len(raw) :] for params, raw in zip(found, good.values(), strict=False) if raw] == [
+        b"\0",
+        b"\xaf\x09",
+    ]
+
+
 def test_formats_cannot_be_mixed(tmp_path: Path) -> None:
     """A tape is made of one format; both together are refused."""
     (tmp_path / "a").write_bytes(record(0, 7, 1718000000000000, b"SELECT 1"))

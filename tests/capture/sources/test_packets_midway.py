@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection that the capture joins at any of its commands: what was said from there on is told, compressed or not."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+from querytape.native.bindings.parsers import open_packets
+
+from tests.capture.sources.test_packets_golden import CAPS, everything
+from tests.helpers.dialogue import CLIENT, Dialogue, Segment, write_pcap
+from tests.helpers.reading import Read, read_all
+
+LOGIN = 6  # segments of a dialogue that come before its first command
+SMALLEST = 50  # bytes that clients and servers begin to compress at
+
+
+def frame(segment: Segment, packed: bool) -> bytes:
+    """Return a segment's packets as a compressed packet, with what is small as it is."""
+    payload, seq = segment.payload, bytes([0 if segment.way == CLIENT else 1])
+    if not payload:
+        return b""
+    if not packed or len(payload) < SMALLEST:
+        return len(payload).to_bytes(3, "little") + seq + bytes(3) + payload
+    body = zlib.compress(payload)
+    return len(body).to_bytes(3, "little") + seq + len(payload).to_bytes(3, "little") + body
+
+
+def joined(path: Path, whole: Dialogue, first: int, kind: str) -> Read:
+    """Read a conversation from one of its segments on."""
+    talk = Dialogue()
+    for one in whole.segments[first:]:
+        if one.payload:
+            talk.say(one.way, one.payload if kind == "plain" else frame(one, kind == "packed"))
+    return read_all(open_packets([write_pcap(path, [talk])], (3306,)))
+
+
+def texts(read: Read) -> list[bytes | None]:
+    """Return the statements that were told, in their order."""
+    return [event["statement"] for event in read.events if event["command"] == "query"]
+
+
+@pytest.mark.parametrize("kind", ["plain", "stored", "packed"])
+@pytest.mark.parametrize("name", CAPS)
+def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
+    """From each command on, all that can be known of the later ones is told, in order, and no login is made up."""
+    talk = everything(CAPS[name])
+    places = [place for place, one in enumerate(talk.segments) if place >= LOGIN and one.way == CLIENT and one.payload]
+    assert len(places) > 20
+    everywhere = texts(read_all(open_packets([write_pcap(tmp_path / "whole.pcap", [talk])], (3306,))))
+    for place in places[:20:2]:
+        found = joined(tmp_path / "a.pcap", talk, place, kind)
+        asked = sum(one.way == CLIENT and one.payload[4:5] == b"\3" for one in talk.segments[place:])
+        assert len(texts(found)) >= asked
+        assert texts(found) == everywhere[len(everywhere) - len(texts(found)) :]
+        assert found.events[0]["user"] is None
+        assert "joined_midway" in found.kinds
