@@ -47,7 +47,7 @@ setup(
         "rich>=13",
         "Jinja2>=3.1",
         "sqlparse>=0.5",
-        "PyMySQL[rsa]>=1.1",
+        "PyMySQL[rsa,ed25519]>=1.1",
         "numpy>=1.26,<3",
         "tomli-w>=1.0,<2",
         "scipy>=1.13,<2",
