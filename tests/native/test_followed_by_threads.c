@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A log that grows, is renamed and is truncated, while one thread takes parts and another asks: nothing is lost, and the
+ * threads touch nothing of each other's (make tsan). */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/stream.h"
+#include "check.h"
+#include "querytape.h"
+
+#define EVENTS 3000
+#define BURST 50
+
+struct followed {
+    char folder[64], path[96];
+    struct qt_reader *reader;
+    atomic_int written, over;
+    uint64_t rows;
+};
+
+/* Waits until the reader has all of so many events but the last, which may go on. */
+static void wait_until_read(struct followed *f, int written)
+{
+    struct qt_reader_stats stats;
+    do {
+        usleep(2000);
+        qt_reader_stats(f->reader, &stats);
+    } while (stats.events + 1 < (uint64_t)written);
+}
+
+static void write_events(FILE *out, int first, int n)
+{
+    for (int i = first; i < first + n; i++)
+        fprintf(out,
+                "# Time: 2024-06-10T06:%02d:%02d.%06dZ\n# User@Host: app[app] @ localhost []  Id: %5d\n"
+                "# Query_time: 0.000010  Lock_time: 0.000001 Rows_sent: 0  Rows_examined: 0\n"
+                "SET timestamp=%d;\nSELECT %d;\n",
+                13 + i / 6000, i / 100 % 60, i % 100 * 10000, i % 7 + 1, 1718000000 + i / 100, i);
+    fflush(out);
+}
+
+/* Each burst is followed by nothing, by a new file of the same name, or by a copy and a truncation. */
+static void *write_log(void *arg)
+{
+    struct followed *f = arg;
+    FILE *out = fopen(f->path, "a");
+    char old[128], command[320];
+    int turns = 0;
+
+    CHECK(out != NULL);
+    for (int n = 0; n < EVENTS; n += BURST) {
+        write_events(out, n, BURST);
+        if (n % 1000 == 500) {
+            snprintf(old, sizeof old, "%s.%d", f->path, ++turns);
+            CHECK_INT(rename(f->path, old), 0);
+            fclose(out);
+            out = fopen(f->path, "a");
+            CHECK(out != NULL);
+            write_events(out, n += BURST, BURST);
+            wait_until_read(f, n + BURST);
+        } else if (n % 1000 == 950) {
+            wait_until_read(f, n + BURST);
+            snprintf(command, sizeof command, "cp %s %s.copy", f->path, f->path);
+            CHECK_INT(system(command), 0);
+            CHECK_INT(truncate(f->path, 0), 0);
+            usleep(300000); /* what grows to its old size within a look is not told from one that only grew */
+        }
+    }
+    fclose(out);
+    atomic_store(&f->written, 1);
+    return NULL;
+}
+
+/* As the program that shows how far it is. */
+static void *ask(void *arg)
+{
+    struct followed *f = arg;
+    struct qt_reader_stats stats;
+    char text[4096];
+
+    while (!atomic_load(&f->over)) {
+        qt_reader_stats(f->reader, &stats);
+        qt_reader_describe(f->reader, text, sizeof text);
+        if (atomic_load(&f->written) && stats.events >= EVENTS - 1)
+            qt_reader_stop(f->reader);
+        usleep(1000);
+    }
+    return NULL;
+}
+
+static uint64_t take(struct followed *f, int (*of)(struct qt_reader *, struct ArrowArrayStream *, struct qt_error *))
+{
+    struct ArrowArrayStream stream;
+    struct qt_error error = {0};
+    uint64_t rows = 0;
+    CHECK_INT(of(f->reader, &stream, &error), QT_OK);
+    CHECK_INT(qt_drain(&stream, &rows, &error), QT_OK);
+    return rows;
+}
+
+static int part(struct qt_reader *reader, struct ArrowArrayStream *out, struct qt_error *error)
+{
+    return qt_reader_part(reader, 500, 1 << 20, out, error);
+}
+
+static void a_log_is_followed_by_threads(void)
+{
+    struct followed f = {.folder = "/tmp/qt-follow-XXXXXX"};
+    struct qt_error error = {0};
+    pthread_t writer, asker;
+    struct qt_reader_stats stats;
+    char command[128];
+
+    CHECK(mkdtemp(f.folder) != NULL);
+    snprintf(f.path, sizeof f.path, "%s/slow.log", f.folder);
+    fclose(fopen(f.path, "a"));
+    const char *paths[] = {f.path};
+    struct qt_log_options options = {.follow = 1, .part_ns = 5000000};
+    f.reader = qt_slowlog_open(paths, 1, &options, &error);
+    CHECK(f.reader != NULL);
+    CHECK_INT(pthread_create(&writer, NULL, write_log, &f), 0);
+    CHECK_INT(pthread_create(&asker, NULL, ask, &f), 0);
+    do {
+        f.rows += take(&f, part);
+        CHECK_INT(take(&f, qt_reader_problems), 0);
+        take(&f, qt_reader_sessions);
+        qt_reader_stats(f.reader, &stats);
+    } while (!stats.finished);
+    atomic_store(&f.over, 1);
+    pthread_join(writer, NULL);
+    pthread_join(asker, NULL);
+    CHECK_INT(f.rows, EVENTS);
+    qt_reader_close(f.reader);
+    snprintf(command, sizeof command, "rm -r %s", f.folder);
+    CHECK_INT(system(command), 0);
+}
+
+int main(void)
+{
+    RUN(a_log_is_followed_by_threads);
+    return 0;
+}
