@@ -2,6 +2,7 @@
 """Makes the native engine's options of a replay's; failures and limits have the same names on both sides."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -25,11 +26,14 @@ def engine_options(
     max_row_bytes: int = 0,
     rest_ns: int | None = None,
     max_connections: int | None = None,
+    loaded_functions: Sequence[str] = (),
 ) -> EngineOptions:
     """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`.
 
     `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
-    `max_connections`: the target's, for which sessions of such a tape make room sooner; None = unknown.
+    `loaded_functions`: of the target's libraries: nobody knows what they do, and a read-only session does not keep them
+    from it, so a replay of reads sends no statement that calls one. `max_connections`: the target's, for which sessions
+    of such a tape make room sooner; None = unknown.
     """
     target, failures = options.target, options.failures
     codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
@@ -68,6 +72,7 @@ def engine_options(
         rest_open=max(1, (max_connections or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
         read_target=_address(options.reads_to),
         **permitted(options),
+        refused_calls="\n".join(loaded_functions) or None if keeps_from_libraries(options) else None,
         **{**asdict(failures), **codes, "max_errors": max_errors},
     )
 
@@ -79,6 +84,11 @@ def row_bound(sessions: int, max_allowed_packet: int | None) -> int:
     """
     says = max(max_allowed_packet or MAX_ROW_BYTES, MIN_ROW_BYTES)
     return min(says, max(ROWS_BYTES // max(sessions, 1), MIN_ROW_BYTES), MAX_ROW_BYTES)
+
+
+def keeps_from_libraries(options: ReplayOptions) -> bool:
+    """Whether functions of the target's libraries are not called: only reads are sent, and none that acts on it."""
+    return not options.allow_writes and "instance" not in options.allow_statements
 
 
 def permitted(options: ReplayOptions) -> dict[str, Any]:

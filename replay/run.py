@@ -74,6 +74,7 @@ class Replay:
         watcher: Watcher,
         hosts: Sequence[Host] = (),
         pieces: Pieces | None = None,
+        loaded_functions: Sequence[str] = (),
     ) -> None:
         self.plan = plan
         self.pieces = pieces
@@ -85,7 +86,7 @@ class Replay:
         bound = row_bound(plan.peak_sessions, whole(says))
         follows = None if pieces is None else rest_ns(plan)
         connections = whole(str(info["target"]["variables"].get("max_connections", "")))
-        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows, connections))
+        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows, connections, loaded_functions))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)

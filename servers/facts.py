@@ -30,6 +30,11 @@ READING_PRIVILEGES = frozenset(
 )  # fmt: skip
 COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
 NAME = re.compile(r"[a-z0-9_]{1,64}")
+# All servers; MySQL 8.0 and later where the account may not read the first.
+LOADED_FUNCTIONS = (
+    "SELECT name FROM mysql.func",
+    "SELECT UDF_NAME FROM performance_schema.user_defined_functions WHERE UDF_LIBRARY IS NOT NULL",
+)
 # MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
 
@@ -40,7 +45,8 @@ class Facts:
 
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
     itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
-    NAMES takes for it. `statements_per_s`: mean since the server's start.
+    NAMES takes for it. `statements_per_s`: mean since the server's start. `loaded_functions`: names of those that come
+    from libraries (CREATE FUNCTION ... SONAME).
     """
 
     version: str
@@ -56,6 +62,7 @@ class Facts:
     may: tuple[str, ...] | None = None
     collations: dict[int, str] | None = None
     statements_per_s: float | None = None
+    loaded_functions: tuple[str, ...] | None = None
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -124,7 +131,18 @@ def gather(con: "Connection[Any]") -> Facts:
         statements_per_s=_mean_rate(
             query_or_none(con, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')", 2)
         ),
+        loaded_functions=loaded_functions(con),
     )
+
+
+def loaded_functions(con: "Connection[Any]") -> tuple[str, ...] | None:
+    """Return the functions that libraries brought to the server, sorted; None where the account may not see them."""
+    for query in LOADED_FUNCTIONS:
+        rows = query_or_none(con, query)
+        if rows is not None:
+            names = (row[0].decode("utf-8", "replace") if isinstance(row[0], bytes) else str(row[0]) for row in rows)
+            return tuple(sorted({name for name in names if name and "\n" not in name}))
+    return None
 
 
 def names_of_collations(rows: Rows | None) -> dict[int, str] | None:

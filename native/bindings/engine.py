@@ -85,6 +85,7 @@ class EngineOptions:
     reads_only: bool = False
     allowed_dangers: int = 0
     allowed_classes: int = 0
+    refused_calls: str | None = None
     follows: bool = False
     rest_open: int = 0
     rest_ns: int = 0

@@ -37,7 +37,7 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     atomic_store(&e->last_due_ns, INT64_MIN);
     if (e->piece == NULL || !qt_options_copy(e, options) ||
         (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
-        (options->check_statements && (e->permit = qt_permit_new(options)) == NULL)) {
+        (options->check_statements && (e->permit = qt_permit_new(&e->options)) == NULL)) {
         qt_engine_free(e);
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;

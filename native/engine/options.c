@@ -58,7 +58,8 @@ static int copy_options(struct qt_engine_options *to, const struct qt_engine_opt
     *to = *from;
     return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password) &
            copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init) & copy_text(&to->tls_ca) &
-           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_text(&to->plugins) & copy_accounts(to);
+           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_text(&to->plugins) &
+           copy_text(&to->refused_calls) & copy_accounts(to);
 }
 
 /* Connections to the read target are opened with these: the other options stay those of the target. */
@@ -89,8 +90,8 @@ static void free_secret(const char *text)
 
 static void free_target(struct qt_engine_options *o)
 {
-    const char *texts[] = {o->host, o->socket, o->user,     o->db,      o->charset,
-                           o->init, o->tls_ca, o->tls_cert, o->tls_key, o->plugins};
+    const char *texts[] = {o->host,   o->socket,   o->user,    o->db,      o->charset,      o->init,
+                           o->tls_ca, o->tls_cert, o->tls_key, o->plugins, o->refused_calls};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free_text(texts[i]);
     free_secret(o->password);

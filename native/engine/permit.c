@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text may be sent where every danger in it is allowed, in every reading, and the class of each of its statements.
+ * A function that a library brought to the target does nobody knows what: no text may call one.
  * An EXECUTE has been looked at with its PREPARE: one that was refused is not prepared. */
 #include "engine/permit.h"
 
+#include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 #include "sql/readings.h"
 
@@ -11,6 +15,7 @@ struct qt_permit {
     struct qt_keywords keywords;
     uint32_t dangers, classes;
     int reads_only;
+    const char *refused_calls; /* the options' own */
 };
 
 struct qt_permit *qt_permit_new(const struct qt_engine_options *o)
@@ -22,6 +27,7 @@ struct qt_permit *qt_permit_new(const struct qt_engine_options *o)
     p->dangers = (uint32_t)o->allowed_dangers;
     p->classes = (uint32_t)o->allowed_classes;
     p->reads_only = o->reads_only;
+    p->refused_calls = o->refused_calls;
     return p;
 }
 
@@ -48,6 +54,32 @@ static size_t undo_quotes(const struct qt_token *t, char *to)
     return n;
 }
 
+static int is_name(unsigned char c) { return c == '_' || c == '$' || c >= 0x80 || isalnum(c); }
+
+/* Is the name at `at` called: does a parenthesis follow, or a comment that may stand before one? */
+static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
+{
+    size_t next = at + name_len;
+    if ((at > 0 && is_name((unsigned char)sql[at - 1])) || (next < len && is_name((unsigned char)sql[next])))
+        return 0;
+    while (next < len && (sql[next] == '`' || sql[next] == '"' || isspace((unsigned char)sql[next])))
+        next++;
+    return next < len && strchr("(/-#", sql[next]) != NULL && sql[next] != 0;
+}
+
+/* Wherever the name stands, in a literal too: in another reading of the text it may be none. */
+static int calls_refused(const struct qt_permit *p, const char *sql, size_t len)
+{
+    for (const char *name = p->refused_calls; name != NULL && *name != 0;) {
+        size_t n = strcspn(name, "\n");
+        for (size_t at = 0; n > 0 && at + n <= len; at++)
+            if (strncasecmp(sql + at, name, n) == 0 && is_called(sql, len, at, n))
+                return 1;
+        name += n + (name[n] != 0);
+    }
+    return 0;
+}
+
 /* PREPARE ... FROM '...' and EXECUTE IMMEDIATE '...' run what is in the literal. What a variable holds is not known, as
  * with CALL: both need writes allowed. */
 static uint32_t dangers_of_literals(const struct qt_permit *p, const char *sql, size_t len)
@@ -62,8 +94,9 @@ static uint32_t dangers_of_literals(const struct qt_permit *p, const char *sql, 
     qt_lexer_init(&lexer, &p->keywords, sql, len);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
         if (t.kind == QT_T_STRING) {
-            qt_readings_all(&c, &p->keywords, text, undo_quotes(&t, text));
-            dangers |= c.dangers;
+            size_t n = undo_quotes(&t, text);
+            qt_readings_all(&c, &p->keywords, text, n);
+            dangers |= calls_refused(p, text, n) ? UINT32_MAX : c.dangers;
         }
     free(text);
     return dangers;
@@ -81,5 +114,7 @@ int qt_is_permitted(const struct qt_permit *p, const struct qt_planned_event *ev
     qt_readings_all(&c, &p->keywords, ev->statement, ev->len);
     if (c.flags & QT_F_SQL_PREPARE)
         c.dangers |= dangers_of_literals(p, ev->statement, ev->len);
+    if (calls_refused(p, ev->statement, ev->len))
+        return 0;
     return (c.dangers & ~p->dangers) == 0 && (c.classes & ~p->classes) == 0 && !(p->reads_only && c.lifts_read_only);
 }

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from ...common.text import printable
 from ...servers.facts import OWN_SCHEMAS, Facts
 from ...servers.target import Target
 from ..options import Permissions
@@ -196,6 +197,17 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
             f"only reads are sent, in read-only sessions; {target.user!r} itself could write"
             f" ({listed(list(facts.may))}). {make}",
         )
+    if facts.loaded_functions:
+        names = listed([printable(name) for name in facts.loaded_functions])
+        yield Finding(
+            "warning",
+            f"the target has {counted(len(facts.loaded_functions), 'function')} of libraries ({names}), which a"
+            " read-only session does not keep from anything: statements that name one in a call are not sent (not_permitted);"
+            " views and routines that call one are not seen. --allow-statements instance sends them",
+        )
+    elif facts.loaded_functions is None:
+        text = "whether the target has functions of libraries could not be seen: mysql.func may not be read"
+        yield Finding("info", text)
 
 
 def _users(plan: Plan, target: Target) -> Iterator[Finding]:

@@ -5,9 +5,14 @@
 #include "check.h"
 #include "engine/permit.h"
 
+static const char *refused_calls;
+
 static int permitted(const char *sql, int command, int64_t dangers, int64_t classes, int reads_only)
 {
-    struct qt_engine_options o = {.allowed_dangers = dangers, .allowed_classes = classes, .reads_only = reads_only};
+    struct qt_engine_options o = {.allowed_dangers = dangers,
+                                  .allowed_classes = classes,
+                                  .reads_only = reads_only,
+                                  .refused_calls = refused_calls};
     struct qt_permit *p = qt_permit_new(&o);
     size_t len = strlen(sql);
     struct qt_planned_event *ev = calloc(1, sizeof *ev + len + 1);
@@ -138,9 +143,57 @@ static void what_is_prepared_as_text(void)
     CHECK(!writes("SELECT 1; PREPARE s FROM 'KILL 7'"));
 }
 
+/* However it is written: a name that is called, in any case, in quotes, before comments, in a text that is prepared. */
+static void functions_of_libraries(void)
+{
+    static const char *const calls[] = {
+        "SELECT myfun(1)",
+        "select MYFUN (a) from t",
+        "SELECT `myFun`(1)",
+        "SELECT \"myfun\"(1)",
+        "SELECT 1+myfun\n\t(2)",
+        "SELECT myfun/* x */(1)",
+        "SELECT myfun-- x\n(1)",
+        "SELECT myfun#x\n(1)",
+        "SELECT /*!50000 myfun(1) */",
+        "SELECT 'it\\'s', myfun(1)",
+        "SELECT '\\' , myfun(1) -- '",
+        "SET @a = myfun(1)",
+        "EXECUTE IMMEDIATE 'SELECT my\\fun(1)'",
+        "PREPARE s FROM 'SELECT ''a'', myfun(1)'",
+        "SELECT run_it()",
+        "run_it(1)",
+        "myfun(",
+    };
+    static const char *const others[] = {
+        "SELECT myfun FROM t",        "SELECT myfun2(1)",
+        "SELECT xmyfun(1)",           "SELECT my_fun(1)",
+        "SELECT myfun, (1)",          "SELECT 'myfun'",
+        "SELECT COUNT(*) FROM myfun", "SELECT \xc3\xa9myfun(1)",
+        "SELECT run_it FROM t",       "myfun",
+        "SELECT myfun = (1)",         "",
+    };
+    int failed = 0;
+    refused_calls = "myfun\nrun_it";
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+        if (reads(calls[i]))
+            fprintf(stderr, "expected not to be sent: %s\n", calls[i]), failed++;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!reads(others[i]) && others[i][0] == 'S')
+            fprintf(stderr, "expected to be sent: %s\n", others[i]), failed++;
+    CHECK_INT(failed, 0);
+    refused_calls = NULL;
+    for (size_t i = 0; i < 3; i++)
+        CHECK_INT(reads(calls[i]), 1);
+    refused_calls = "";
+    CHECK_INT(reads("SELECT myfun(1)"), 1);
+    refused_calls = NULL;
+}
+
 int main(void)
 {
     RUN(reads_only);
+    RUN(functions_of_libraries);
     RUN(each_danger_counts);
     RUN(what_is_prepared_as_text);
     return 0;

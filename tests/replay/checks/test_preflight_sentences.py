@@ -28,6 +28,7 @@ FACTS = Facts(
     event_scheduler=False,
     may=(),
     collations={},
+    loaded_functions=(),
 )
 MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=65530, ports=28232)
 WELL = ["info: target app@db2:3306/shop: 8.0.36", "info: the target has no other connections"]
@@ -61,6 +62,19 @@ def lines(**given: Any) -> list[str]:
 
 SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
+    (
+        {"facts": {"loaded_functions": None}},
+        ["info: whether the target has functions of libraries could not be seen: mysql.func may not be read"],
+    ),
+    (
+        {"facts": {"loaded_functions": ("f", "g\x1b[31m")}},
+        [
+            "warning: the target has 2 functions of libraries (f, g [31m), which a read-only session does not keep from"
+            " anything: statements that name one in a call are not sent (not_permitted); views and routines that call one"
+            " are not seen. --allow-statements instance sends them"
+        ],
+    ),
+    ({"facts": {"loaded_functions": ("f",)}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [

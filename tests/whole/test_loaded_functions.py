@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A function of a library acts on the server whatever the session may: a replay of reads calls none."""
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from querytape.replay import ReplayOptions, parse_target, replay
+from querytape.replay.checks.preflight import Finding
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.watcher import Watcher
+from querytape.servers.sandbox import Server, private_folder
+
+from tests.conftest import skip_loudly
+from tests.helpers.tapes import make_tape
+
+SOURCE = """
+#include <stdio.h>
+int ring_bell_init(void *i, void *a, char *m) { (void)i; (void)a; (void)m; return 0; }
+long long ring_bell(void *i, void *a, char *n, char *e)
+{
+    FILE *f = fopen("%s", "a");
+    (void)i; (void)a; (void)n; (void)e;
+    if (f != NULL) { fputs("called\\n", f); fclose(f); }
+    return 7;
+}
+"""
+CALLS = (
+    "SELECT ring_bell()",
+    "SELECT `Ring_Bell` ()",
+    "SELECT 1 UNION SELECT ring_bell/**/()",
+    "SELECT /*!50000 ring_bell() */",
+)
+OTHERS = ("SELECT 1", "SELECT 'ring_bell'", "SELECT 2 AS ring_bell")
+
+
+class Told(Watcher):
+    """Keeps the pre-flight's sentences."""
+
+    def __init__(self, said: list[str]) -> None:
+        self.said = said
+
+    def finding(self, finding: Finding) -> None:
+        self.said.append(finding.text)
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_reads_call_no_function_of_a_library(
+    server_factory: Callable[..., Server], tmp_path: Path, request: pytest.FixtureRequest, kind: str
+) -> None:
+    """However it is written; the pre-flight names it, and what is not sent is counted; with leave it is called."""
+    if shutil.which("gcc") is None:
+        skip_loudly(request, "no gcc: functions of libraries are not tried")
+    plugins = private_folder("qt-udf-")
+    request.addfinalizer(lambda: shutil.rmtree(plugins, ignore_errors=True))
+    touched = plugins / "touched"
+    (tmp_path / "f.c").write_text(SOURCE % touched)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", plugins / "f.so", tmp_path / "f.c"], check=True)
+    server = server_factory(kind, {"plugin-dir": str(plugins)})
+    server.execute("CREATE FUNCTION ring_bell RETURNS INTEGER SONAME 'f.so'")
+    server.execute("SELECT ring_bell()")
+    assert touched.read_text() == "called\n"
+    tape = make_tape(tmp_path / "t.tape", [{"statement": text, "class": "read"} for text in (*CALLS, *OTHERS)])
+    target = parse_target(server.url(), environ={})
+    said: list[str] = []
+    run = replay(tape, ReplayOptions(target, tmp_path / "a.run", pace=Pace("none")), Told(said))
+    assert touched.read_text() == "called\n"
+    assert run.info["accounting"]["executed"] == len(OTHERS)
+    assert run.info["accounting"]["not_sent"] == len(CALLS)
+    assert any("the target has 1 function of libraries (ring_bell)" in text for text in said)
+    leave = ReplayOptions(target, tmp_path / "b.run", pace=Pace("none"), allow_statements=frozenset({"instance"}))
+    replay(tape, leave)
+    assert touched.read_text() == "called\n" * (1 + len(CALLS))
