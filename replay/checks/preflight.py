@@ -202,8 +202,8 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
         yield Finding(
             "warning",
             f"the target has {counted(len(facts.loaded_functions), 'function')} of libraries ({names}), which a"
-            " read-only session does not keep from anything: statements that name one in a call are not sent (not_permitted);"
-            " views and routines that call one are not seen. --allow-statements instance sends them",
+            " read-only session does not keep from anything: statements that name one in a call are not sent"
+            " (not_permitted); views and routines that call one are not seen. --allow-statements instance sends them",
         )
     elif facts.loaded_functions is None:
         text = "whether the target has functions of libraries could not be seen: mysql.func may not be read"
