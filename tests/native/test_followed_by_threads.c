@@ -98,6 +98,7 @@ static uint64_t take(struct followed *f, int (*of)(struct qt_reader *, struct Ar
     uint64_t rows = 0;
     CHECK_INT(of(f->reader, &stream, &error), QT_OK);
     CHECK_INT(qt_drain(&stream, &rows, &error), QT_OK);
+    stream.release(&stream);
     return rows;
 }
 
