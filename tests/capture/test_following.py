@@ -143,6 +143,38 @@ def test_a_half_written_statement_waits_for_its_rest(tmp_path: Path) -> None:
     log.close()
 
 
+def test_statements_larger_than_the_buffer_are_followed(tmp_path: Path) -> None:
+    """What is there already and what comes later: each read goes behind what is unread, never past the buffer's end."""
+    statements = make_statements([300_000, 70_000, 400_000, 500_000, 40, 600_000, 1_500_000, 90, 700_000], 5)
+    whole, before = slow_log(statements), len(slow_log(statements[:5])) + 100_000
+    log = GrowingLog(tmp_path / "slow.log", random.Random(5))
+    log.write(whole[:before])
+    following = Following(open_slowlog([log.path], follow=Follow(part_s=0.01)))
+    following.has_come_to(log)
+    log.write(whole[before:])
+    read = following.end()
+    assert [event["statement"] for event in read.events] == statements
+    assert read.problems == []
+    log.close()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_part_that_is_due_has_its_times(kind: str, tmp_path: Path) -> None:
+    """The log is silent and what was read is handed over: the events have the times that those of the whole log have."""
+    make_log, open_log = KINDS[kind]
+    statements = make_statements([50] * 12, 6)
+    whole, half = make_log(statements), len(make_log(statements[:7]))
+    (tmp_path / "whole.log").write_bytes(whole)
+    expected = read_all(open_log([tmp_path / "whole.log"]))
+    log = GrowingLog(tmp_path / "the.log", random.Random(6))
+    following = Following(open_log([log.path], follow=Follow(part_s=0.01)))
+    log.write(whole[:half])
+    wait_until(lambda: following.reader.stats().last_ns is not None, "a part is handed over")
+    log.write(whole[half:])
+    assert without_places(following.end()) == without_places(expected)
+    log.close()
+
+
 def test_only_a_growing_file_is_followed(tmp_path: Path) -> None:
     """A packed file, a folder and a file that is not there are refused with a sentence."""
     packed = tmp_path / "slow.log.gz"

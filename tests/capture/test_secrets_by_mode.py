@@ -230,6 +230,17 @@ def test_what_a_statement_sets(statement: bytes, mode: Mode) -> None:
     assert normalizer.follow(Mode(3, 1, 7), statement, -1) in (Mode(3, 1, 7), Mode(3, 1, 0))
 
 
+@pytest.mark.parametrize("between", [b";", b";;", b" ; ;/* x */; ", b"; SELECT ';';", b"; -- x\n ;"])
+@pytest.mark.parametrize(("statement", "mode"), SETS[:8])
+def test_what_each_statement_of_a_text_sets(statement: bytes, mode: Mode, between: bytes) -> None:
+    """Empty statements before, between and behind those that set are none: they hide nothing and fail nothing."""
+    normalizer = Normalizer()
+    expected = normalizer.follow(mode, b"SET NAMES gbk")
+    assert normalizer.follow(Mode(), between[:1] + statement + between + b"SET NAMES gbk" + between) == expected
+    assert normalizer.follow(Mode(3, 1, 7), b";;" + statement + b";;", -1) in (Mode(3, 1, 7), Mode(3, 1, 0))
+    assert normalizer.follow(Mode(3, 1, 7), b";SET NAMES gbk;", -1) == Mode(3, 1, 7)
+
+
 @pytest.mark.parametrize(
     "statement", [b"EXECUTE s", b"EXECUTE IMMEDIATE 'x'", b"BEGIN NOT ATOMIC SET sql_mode = ''; END"]
 )

@@ -220,6 +220,45 @@ static void any_bytes(void)
     }
 }
 
+static int are_same(const struct qt_statement *a, const struct qt_statement *b)
+{
+    return a->digest == b->digest && a->redacted_len == b->redacted_len && a->klass == b->klass &&
+           a->danger == b->danger && a->actions == b->actions && a->flags == b->flags &&
+           a->open_quote == b->open_quote && a->sets_mode == b->sets_mode;
+}
+
+/* Whatever stands behind a text is no part of it: each case, cut anywhere and read in several ways, comes to the same
+ * before every byte that means something. */
+static void nothing_behind_it_counts(void)
+{
+#define T(name, sql, text) {sql, sizeof sql - 1},
+#define C(name, sql, class, danger, flags) {sql, sizeof sql - 1},
+#define Z(name, sql) {sql, sizeof sql - 1},
+    static const struct {
+        const char *p;
+        size_t len;
+    } all[] = {TEXT_CASES(T) CLASS_CASES(C) SECRET_CASES(Z)};
+#undef T
+#undef C
+#undef Z
+    static const struct qt_session_mode modes[] = {{0, 0, 0}, {0, 1, 7}, {3, 3, 7}};
+    static const char behind[] = "'\"`\\*/-=(.0xN!+@\xbf";
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t len = 0; len <= all[i].len && len < 200; len++)
+            for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+                char block[256] = {0};
+                struct qt_statement first, found;
+                memcpy(block, all[i].p, len);
+                int code = qt_normalize(normalizer, &modes[m], block, len, &first, NULL);
+                for (const char *byte = behind; *byte != '\0' && code == QT_OK; byte++) {
+                    memset(block + len, *byte, 8);
+                    code = qt_normalize(normalizer, &modes[m], block, len, &found, NULL);
+                    check(&checks, are_same(&first, &found), "[%.*s] is another before [%c]", (int)len, block, *byte);
+                }
+                check(&checks, code == QT_OK, "qt_normalize returned %d", code);
+            }
+}
+
 /* Normalising what was normalised or redacted gives the same digest: a tape keeps the one and shows the other. */
 static void redacted_has_the_same_digest(void)
 {
@@ -297,6 +336,7 @@ int main(void)
     open_quotes();
     literals_never_leak();
     any_bytes();
+    nothing_behind_it_counts();
     redacted_has_the_same_digest();
     large();
     qt_normalizer_free(normalizer);

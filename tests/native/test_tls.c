@@ -197,6 +197,42 @@ static void another_client_hello(void)
     qt_tls_log_free(log);
 }
 
+/* Which suites are read in which version: those of TLS 1.3 there alone, AEAD and longer MACs from TLS 1.2 on. */
+static void suites_of_versions(void)
+{
+    static const struct {
+        int minor, suite, supported;
+    } each[] = {{0, 0x002F, 0}, {1, 0x002F, 1}, {2, 0x002F, 1}, {3, 0x002F, 1}, {4, 0x002F, 0}, {1, 0x003C, 0},
+                {2, 0x003C, 0}, {3, 0x003C, 1}, {4, 0x003C, 0}, {1, 0xC02F, 0}, {2, 0xC02F, 0}, {3, 0xC02F, 1},
+                {4, 0xC02F, 0}, {1, 0x1301, 0}, {3, 0x1301, 0}, {4, 0x1301, 1}, {5, 0x1301, 0}, {3, 0x0001, 0}};
+    for (size_t i = 0; i < sizeof each / sizeof *each; i++) {
+        struct side sides[2] = {{secret_of(CLIENT_SECRET), 0}, {secret_of(SERVER_SECRET), 0}};
+        struct qt_tls_sink sink = {NULL, on_plain, on_gap};
+        struct qt_tls_log *log = log_of("");
+        struct qt_tls *t = qt_tls_new(log, &sink);
+        uint8_t bytes[256], *body = bytes + 9, *behind = body + 34;
+        memset(&told, 0, sizeof told);
+        size_t n = hello(0, bytes);
+        qt_tls_take(t, 0, bytes, n, 1, 1);
+        n = hello(1, bytes);
+        behind[1] = (uint8_t)(each[i].suite >> 8);
+        behind[2] = (uint8_t)each[i].suite;
+        if (each[i].minor < 4) {
+            body[1] = (uint8_t)each[i].minor;
+            behind[7] = 0xff; /* the extension is another than that of versions */
+        } else {
+            behind[11] = (uint8_t)each[i].minor;
+        }
+        qt_tls_take(t, 1, bytes, n, 1, 1);
+        qt_tls_take(t, 0, "\x14\3\3\0\1\1", 6, 2, 2);
+        say(t, sides, 0, "x");
+        qt_tls_finish(t);
+        CHECK_INT(qt_tls_end_of(t), each[i].supported ? QT_TLS_NO_KEYS : QT_TLS_UNSUPPORTED);
+        qt_tls_free(t);
+        qt_tls_log_free(log);
+    }
+}
+
 /* What cannot be read, and why. */
 static void ends(void)
 {
@@ -256,6 +292,7 @@ int main(void)
     RUN(handshake_tickets_and_key_updates);
     RUN(a_gap_is_crossed);
     RUN(another_client_hello);
+    RUN(suites_of_versions);
     RUN(ends);
     return 0;
 }

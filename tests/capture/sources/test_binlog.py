@@ -2,6 +2,7 @@
 """What mysqlbinlog prints: whose statements they were, when they began, and what a binary log cannot tell."""
 
 from collections import defaultdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,33 @@ def test_headers_are_local_times(tmp_path: Path) -> None:
     path = written(tmp_path, event("Xid = 1", f"COMMIT{END}", at="261120 18:21:05"))
     found, _, _ = read(path, Settings(timezone_ns=3 * 3600 * 10**9))
     assert found[0][4] // 10**9 == 1795188065
+
+
+SHAPE = "#261120 15:21:09 server id "
+BAD_DATES = ("260020", "261320", "261100", "261132", "269920")
+
+
+def when(path: Path, line: str) -> datetime | None:
+    """Return the time of a statement behind this line; None where the line is no event's header."""
+    path.write_bytes(f"{START}{line}\nCOMMIT{END}".encode())
+    found, problems, _ = read(path, Settings(timezone_ns=0))
+    assert problems == ([] if found else ["foreign_file"])
+    return datetime.fromtimestamp(found[0][4] // 10**9, UTC) if found else None
+
+
+def test_what_a_header_is(tmp_path: Path) -> None:
+    """Each of its characters is a digit, or itself; months, days and the century have their bounds; an hour may be blank."""
+    path = tmp_path / "binlog.sql"
+    for at, char in enumerate(SHAPE):
+        others = "/:O " if char.isdigit() else "0xT" if char == " " else "0 ~"
+        for other in others:
+            expected = datetime(2026, 11, 20, 5, 21, 9, tzinfo=UTC) if (at, other) == (8, " ") else None
+            assert when(path, SHAPE[:at] + other + SHAPE[at + 1 :]) == expected, (at, other)
+    assert when(path, SHAPE[:-1]) is None
+    for year, month, day in [(2026, 1, 1), (2026, 12, 31), (2069, 9, 30), (1970, 10, 1), (1999, 12, 31), (2000, 2, 29)]:
+        expected = datetime(year, month, day, 23, 59, 58, tzinfo=UTC)
+        assert when(path, f"#{expected:%y%m%d %H:%M:%S} server id 1  end_log_pos 200") == expected
+    assert [when(path, f"#{date}{SHAPE[7:]}1") for date in BAD_DATES] == [None] * len(BAD_DATES)
 
 
 def test_a_statement_without_an_end_loses_nothing_else(tmp_path: Path) -> None:

@@ -49,3 +49,22 @@ def test_what_fits_both_ways(seed: int, counted: bool, tmp_path: Path) -> None:
         + b"".join(lenenc(value) for value in values if value is not None)
         for values in executions
     ]  # fmt: skip
+
+
+def test_bulk_executions_that_are_cut(tmp_path: Path) -> None:
+    """MariaDB's many executions in one command: whole ones are told as such, one cut anywhere inside of a value as sent."""
+    rows = [(b"\0" + struct.pack("<i", 7), b"\0" + lenenc(b"text")), (b"\1", b"\0" + lenenc(b"more")), (b"\1", b"\1")]
+    types = b"\3\0\xfd\0"
+    head, values = struct.pack("<IH", 1, 128), b"".join(a + b for a, b in rows)
+    edges = {0, *(sum(len(a) + len(b) for a, b in rows[:n]) for n in range(1, len(rows) + 1))}
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
+    for cut in range(len(values) + 1):
+        dialogue.say(CLIENT, packet(0, b"\xfa" + head + types + values[:cut])).say(SERVER, ok(1))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert [event["params"] for event in found if event["command"] == "bulk_execute"] == [
+        b"B\2" + struct.pack("<H", 128) + types + values[:cut] if cut in edges else b"R" + head + types + values[:cut]
+        for cut in range(len(values) + 1)
+    ]
+    assert set(problems) == {"params_not_understood"}

@@ -133,6 +133,23 @@ def test_the_schema_is_followed(tmp_path: Path) -> None:
     assert problems == []
 
 
+@pytest.mark.parametrize("known", [b"SET sql_mode = 'ANSI_QUOTES'", b"SET sql_mode = 'ANSI_QUOTES', NAMES sjis"])
+@pytest.mark.parametrize(
+    ("command", "forgets"),
+    [(b"\x1f", True), (b"\x11app\0\0shop\0\x21\0mysql_native_password\0", True), (b"\x0e", False), (b"\2shop", False)],
+)
+def test_what_forgets_how_a_session_reads(command: bytes, forgets: bool, known: bytes, tmp_path: Path) -> None:
+    """Behind COM_RESET_CONNECTION and COM_CHANGE_USER double quotes are a literal's again; other commands change nothing."""
+    dialogue = Dialogue().logged_in()
+    dialogue.ask(known, ok(1)).ask(b'SELECT "a" FROM t', rows([b"1"]))
+    dialogue.say(CLIENT, packet(0, command)).say(SERVER, ok(1)).ask(b'SELECT "a" FROM t', rows([b"1"])).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    digests = [e["digest"] for e in found if e["statement"] == b'SELECT "a" FROM t']
+    assert len(digests) == 2
+    assert (digests[0] != digests[1]) == forgets
+    assert problems == []
+
+
 def prepare_ok(statement: int, columns: int, params: int) -> bytes:
     """Return a PREPARE's answer."""
     out = packet(1, b"\0" + struct.pack("<IHHBH", statement, columns, params, 0, 0))

@@ -189,8 +189,16 @@ def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
         b"0xAF",
     ]
     path = tmp_path / "log"
+    behind = ord("1")  # a record begins with its length: here the byte behind a text is one of the digits, too
     path.write_bytes(
-        b"".join(record(16, 7, at + n, b"SELECT ?", params=values((253, text))) for n, text in enumerate(texts))
+        b"".join(
+            next(
+                one
+                for blanks in range(256)
+                if (one := record(16, 7, at + n, b"SELECT ?" + b" " * blanks, params=values((253, text))))[0] == behind
+            )
+            for n, text in enumerate(texts)
+        )
     )
     tape_of("proxysql", path, tmp_path)
     with duckdb.connect() as con:

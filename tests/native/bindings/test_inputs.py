@@ -2,7 +2,10 @@
 """Looking at files before they are read."""
 
 import gzip
+import lzma
 import os
+import random
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,6 +23,20 @@ def test_head_is_bounded(tmp_path: Path) -> None:
     assert head(tmp_path / "a.gz", 16) == b"0123456789012345"
     with pytest.raises(NativeFault, match="No such file"):
         head(tmp_path / "b")
+
+
+@pytest.mark.parametrize(("packer", "begins"), [(gzip.compress, 10), (lzma.compress, 12)])
+def test_a_damaged_packed_file(packer: Callable[[bytes], bytes], begins: int, tmp_path: Path) -> None:
+    """The head is what comes before the damage; where nothing does, the damage is told: such a file isn't empty."""
+    plain, path = random.Random(1).randbytes(300_000), tmp_path / "a"
+    whole = packer(plain)
+    for at in (begins, begins + 1, 1000, len(whole) // 2):
+        path.write_bytes(whole[:at] + b"\xff" * 40 + whole[at + 40 :])
+        if at > begins + 1:
+            assert head(path, 1 << 19)[:900] == plain[:900]
+        else:
+            with pytest.raises(NativeFault, match="damaged"):
+                head(path, 1 << 19)
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The normaliser's Python face; its rules are tested in C (tests/native/test_normalize.c)."""
 
+from itertools import permutations
+
 import pytest
 from querytape.native.bindings.statements import Mode, Normalizer, placeholders
 from querytape.schemas import CLASSES, DANGERS, FLAGS
@@ -114,6 +116,25 @@ def test_classes(sql: bytes, class_: str, danger: str) -> None:
     statement = Normalizer().normalize(sql)
     assert statement.danger == DANGERS[danger]
     assert class_ in (CLASSES[statement.class_], "session")
+
+
+CALLS = {
+    "1": ("read", "none"),
+    "NEXTVAL(s)": ("write", "none"),
+    "LOAD_FILE('/x')": ("read", "load_data"),
+    "asynchronous_connection_failover_reset()": ("read", "replication"),
+    "keyring_key_remove('k')": ("read", "instance"),
+}
+
+
+@pytest.mark.parametrize("into", ["", " INTO OUTFILE '/y'", " INTO DUMPFILE '/y'"])
+def test_each_call_counts_beside_others(into: str) -> None:
+    """In any order, before or behind INTO: a write where one of them is one, and the danger with the smallest number."""
+    for calls in permutations(CALLS, 3):
+        statement = Normalizer().normalize(f"SELECT {calls[0]}, {calls[1]}{into} FROM t WHERE {calls[2]}".encode())
+        dangers = {DANGERS[CALLS[call][1]] for call in calls} | {DANGERS["into_file"] if into else 0}
+        assert statement.danger == min(dangers - {0}, default=0), calls
+        assert CLASSES[statement.class_] == ("write" if "NEXTVAL(s)" in calls else "read"), calls
 
 
 def test_passwords_are_redacted() -> None:
