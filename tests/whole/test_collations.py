@@ -32,7 +32,9 @@ def change(con: Any, collation: int) -> None:
 
 def work(port: int, collations: tuple[int, ...]) -> None:
     """Ask for each collation, before and behind resets and other collations; note what the server then has."""
-    con: Any = pymysql.connect(host="127.0.0.1", port=port, user="plain", db="shop", ssl_disabled=True, autocommit=None)
+    con: Any = pymysql.connect(
+        host="127.0.0.1", port=port, user="plain", database="shop", ssl_disabled=True, autocommit=None
+    )
     with con.cursor() as cursor:
         for number in collations:
             change(con, number)
