@@ -169,7 +169,7 @@ static int decrypt_cbc(struct qt_tls_record_keys *k, const uint8_t *p, size_t n,
 int qt_tls_record_decrypt(struct qt_tls_record_keys *k, const uint8_t *p, size_t n, uint64_t seq, uint8_t *out,
                           size_t *out_len, int *type)
 {
-    if (n < QT_TLS_HEADER + qt_tls_record_min(k) || n > QT_TLS_HEADER + QT_TLS_RECORD_MAX)
+    if (k->suite == NULL || n < QT_TLS_HEADER + qt_tls_record_min(k) || n > QT_TLS_HEADER + QT_TLS_RECORD_MAX)
         return -1;
     return k->suite->kind == QT_TLS_CBC ? decrypt_cbc(k, p, n, seq, out, out_len, type)
                                         : decrypt_aead(k, p, n, seq, out, out_len, type);

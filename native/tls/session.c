@@ -232,6 +232,10 @@ int qt_tls_session_take(struct qt_tls *t, int way, const struct qt_tls_plain *re
             t->end = QT_TLS_REFUSED;
         return QT_OK;
     }
+    if (w->keys.suite == NULL) { /* ciphered, and no handshake has said how */
+        t->end = QT_TLS_WRONG_KEYS;
+        return QT_OK;
+    }
     if (qt_tls_record_decrypt(&w->keys, record->p, record->n, w->seq, t->plain, &n, &type) != 0)
         return take_refused(t, way, record);
     w->seq++;
