@@ -106,8 +106,13 @@ def main() -> None:
 
     The first Ctrl-C, SIGTERM or SIGHUP ends it in order, with exit code 130.
     """
-    with one_ending() as ending:
-        sys.exit(exit_code(ending))
+    status: int | None = None
+    try:
+        with one_ending() as ending:
+            status = exit_code(ending)
+    except KeyboardInterrupt:  # it came while an error was told, or behind all that was done
+        status = stopped() if status is None else status
+    sys.exit(status)
 
 
 def exit_code(ending: Ending) -> int:

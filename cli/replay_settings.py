@@ -54,7 +54,7 @@ def target_of(options: dict[str, Any], stack: ExitStack) -> Target:
 
 def sandbox_config(options: dict[str, Any]) -> dict[str, str]:
     """Return the options of the private server. Raises InputError for one that is its own."""
-    from ..servers.data_folder import check_options
+    from ..servers.private_options import check_options
 
     config = dict(options["sandbox_option"])
     check_options(config)

@@ -6,11 +6,12 @@ and nothing in it leads back to the original's files (links are followed, tables
 """
 
 import fcntl
+import mmap
 import os
+import re
 import secrets
 import struct
 import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,19 +19,16 @@ from ..common.errors import InputError
 from ..common.text import printable
 from .programs import server_account
 
-# Whatever the data hold: the copy follows no source, joins no group, runs no events, and no setting that was persisted
-# with the data (read only, a port) is taken over. `loose-`: each version knows some of them.
-ALONE = {
-    "loose-skip-slave-start": "ON",
-    "loose-skip-replica-start": "ON",
-    "loose-group-replication-start-on-boot": "OFF",
-    "loose-persisted-globals-load": "OFF",
-    "event-scheduler": "OFF",
-}
 ACCOUNT = "querytape"
-# What a private server has of its own: no option may lead it to other files or addresses.
-FIXED = ("datadir", "socket", "port", "bind-address", "pid-file", "log-error", "init-file", "user", "admin-address")
+# What a backup says of itself while it cannot be run on.
+UNPREPARED = re.compile(r"backup_type\s*=\s*(full-backuped|incremental|log-applied)")
 CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
+# MySQL's own tablespace, names of files in it, and what stands before those in the manual that it holds.
+DICTIONARY = "mysql.ibd"
+PATH_END = re.compile(rb"\.ib[du]")
+PATH = re.compile(rb"[^\x00-\x1f]*\Z")
+MAX_PATH = 1000
+MANUAL = b"_from_file_name('"
 FLOCK = "hhqqi"  # struct flock of Linux: type, whence, start, length, pid
 LINES_SHOWN = 5
 
@@ -44,15 +42,6 @@ class Account:
     file: Path
 
 
-def check_options(options: Mapping[str, str], option: str = "--sandbox-option") -> None:
-    """Raise InputError where one of a server's options is the private server's own, shortened names included."""
-    for name in options:
-        plain = name.lower().replace("_", "-").removeprefix("loose-")
-        fixed = next((own for own in FIXED if own.startswith(plain)), None)
-        if fixed is not None:
-            raise InputError(f"{option} {name}: a private server has its own {fixed}")
-
-
 def check_data(data: Path, option: str = "--sandbox-data") -> None:
     """Raise InputError where a folder has no data of a stopped server that a copy of it can run on."""
     if not any((data / name).exists() for name in ("ibdata1", "mysql")):
@@ -60,8 +49,14 @@ def check_data(data: Path, option: str = "--sandbox-data") -> None:
             f"{option} {data}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`"
         )
     for name in CHECKPOINTS:
-        if _text(data / name).find("backup_type = full-backuped") >= 0:
-            tool = "mariadb-backup" if name.startswith("mariadb") else "xtrabackup"
+        tool = "mariadb-backup" if name.startswith("mariadb") else "xtrabackup"
+        said = UNPREPARED.search(_text(data / name))
+        if said is not None and said[1] == "incremental":
+            raise InputError(
+                f"{option} {data}: an incremental backup, which has changes only: apply it to the full one"
+                f" ({tool} --prepare --incremental-dir) and give that"
+            )
+        if said is not None:
             raise InputError(f"{option} {data}: a backup that is not prepared: run {tool} --prepare on it first")
     pid = _holder(data / "ibdata1")
     if pid is not None:
@@ -72,11 +67,17 @@ def check_data(data: Path, option: str = "--sandbox-data") -> None:
         raise InputError(
             f"{option} {data}: a server seems to run on it (there is a pid file): stop it, or copy a stopped one"
         )
-    elsewhere = next(data.glob("*/*.isl"), None)
+    elsewhere = next(data.rglob("*.isl"), None)
     if elsewhere is not None:
         raise InputError(
             f"{option} {data}: the table of {elsewhere.relative_to(data)} lies outside of the folder (DATA DIRECTORY):"
             " a copy would write to the original; move the table into the data folder"
+        )
+    tablespace = _tablespace_elsewhere(data / DICTIONARY)
+    if tablespace is not None:
+        raise InputError(
+            f"{option} {data}: its data dictionary names {printable(tablespace)}, which is on this machine: the copy"
+            " would write to it; move that table or tablespace into the data folder, or copy on another machine"
         )
 
 
@@ -91,6 +92,7 @@ def copy_data(source: Path, target: Path) -> None:
         said = printable(done.stderr.decode("utf-8", "backslashreplace").strip())
         raise InputError(f"{source}: the data folder cannot be copied: " + "\n".join(said.splitlines()[:LINES_SHOWN]))
     (target / "auto.cnf").unlink(missing_ok=True)
+    _forget_logs_elsewhere(target)
     account = server_account()
     if account is not None:
         owner = f"{account.pw_uid}:{account.pw_gid}"
@@ -129,6 +131,32 @@ def _holder(path: Path) -> int | None:
     except OSError:
         return None
     return None if kind == fcntl.F_UNLCK else int(pid)
+
+
+def _tablespace_elsewhere(dictionary: Path) -> str | None:
+    """Return a tablespace that MySQL's data dictionary names by its whole path, and that exists; None = there is none.
+
+    MySQL 8.0 and later open what the dictionary names, wherever that is, and whatever folder they run on.
+    """
+    try:
+        with dictionary.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            for end in (found.end() for found in PATH_END.finditer(data)):
+                found = PATH.search(data[max(end - MAX_PATH, 0) : end])
+                text = found[0] if found else b""
+                for slash in (place.start() for place in re.finditer(b"/", text)):
+                    if not text[:slash].endswith(MANUAL) and os.path.lexists(text[slash:]):
+                        return os.fsdecode(text[slash:])
+    except (OSError, ValueError):  # not there, empty
+        return None
+    return None
+
+
+def _forget_logs_elsewhere(copy: Path) -> None:
+    """Remove the lists of binary and relay logs that name others than the copy's own: servers cut and remove such."""
+    for path in copy.glob("*.index"):
+        lines = path.read_bytes().splitlines()
+        if any(b"/" in line.removeprefix(b"./") for line in lines):
+            path.unlink()
 
 
 def _text(path: Path) -> str:

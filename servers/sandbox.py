@@ -23,7 +23,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from ..common.errors import TargetError
-from .data_folder import ALONE, Account, check_data, copy_data, own_account
+from .data_folder import Account, check_data, copy_data, own_account
+from .private_options import ALONE
 from .programs import Program, find_program, missing_sentence, search_path, server_account
 
 START_TIMEOUT_S = 60.0

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line as a whole: cheap to start, errors in one line, exit codes."""
 
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import click
 import pytest
+from querytape.cli import main as program
 from querytape.cli.commands.capture import capture_group
 from querytape.cli.lazy_group import LazyGroup
 from querytape.cli.main import group
+from querytape.common.errors import InputError
+from querytape.common.signals import ENDING
 
 from tests.helpers.logs import write_mariadb
+from tests.helpers.processes import default_signals
 from tests.helpers.tapes import make_tape
 
 HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlparse", "vl_convert"}
@@ -122,3 +130,48 @@ def test_an_unknown_command() -> None:
 def test_version() -> None:
     """--version names the program and its release."""
     assert querytape("--version").stdout.startswith("querytape, version ")
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_a_signal_at_every_step_of_the_way_out(
+    failing: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whichever line it comes at, behind the command or while an error is told: an exit code, and no traceback."""
+
+    def command(**_: Any) -> int:
+        if failing:
+            raise InputError("it went wrong")
+        return 4
+
+    monkeypatch.setattr(program.group, "main", command)
+    for step in range(1, 1000):
+        lines = 0
+
+        def follow(frame: FrameType, event: str, _: Any, step: int = step) -> Any:
+            nonlocal lines
+            if event == "line" and signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+                lines += 1
+                if lines == step:
+                    os.kill(os.getpid(), signal.SIGTERM)
+            return follow
+
+        def ours(frame: FrameType, event: str, argument: Any, follow: Any = follow) -> Any:
+            path = frame.f_code.co_filename
+            return (
+                follow
+                if path.endswith(("cli/main.py", "common/signals.py", "contextlib.py", "common/text.py"))
+                else None
+            )
+
+        with default_signals(*ENDING):
+            sys.settrace(ours)
+            try:
+                with pytest.raises(SystemExit) as ended:
+                    program.main()
+            finally:
+                sys.settrace(None)
+        assert ended.value.code in ((1, 130) if failing else (4, 130)), step
+        if lines < step:
+            break
+    assert lines > 20
+    assert "Traceback" not in capsys.readouterr().err

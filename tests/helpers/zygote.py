@@ -15,6 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from querytape.common.leaving import leave_at_once
+
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -128,7 +130,7 @@ def child(given: list[Any], command_line: Any) -> None:
     for number in ENDING:
         signal.signal(number, signal.SIG_DFL)
     sys.argv = ["querytape", *arguments]
-    command_line()
+    leave_at_once(command_line)
 
 
 if __name__ == "__main__":

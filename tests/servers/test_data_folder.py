@@ -2,6 +2,7 @@
 """Somebody else's data folder: what will do, what a copy leaves alone, and a private server that runs on it."""
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.servers.data_folder import FIXED, check_data, check_options, copy_data
+from querytape.servers.data_folder import check_data, copy_data
 from querytape.servers.programs import server_account
-from querytape.servers.sandbox import Server, start_server
+from querytape.servers.sandbox import Server, private_folder, start_server
 
 LOCKER = "import fcntl, sys, time; f = open(sys.argv[1], 'r+'); fcntl.lockf(f, fcntl.LOCK_EX); print(flush=True); time.sleep(60)"
 
@@ -28,21 +29,21 @@ def contents(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("name", [*FIXED, "datad", "loose_socket", "PORT", "log_err", "init_file"])
-def test_what_is_the_servers_own_is_not_an_option(name: str) -> None:
-    """No spelling of it leads a private server to other files or addresses: servers take shortened names."""
-    check_options({"innodb_buffer_pool_size": "1G", "lower_case_table_names": "1"})
-    with pytest.raises(InputError, match=f"--sandbox-option {name}: a private server has its own"):
-        check_options({"innodb_buffer_pool_size": "1G", name: "/var/lib/mysql"})
-
-
 @pytest.mark.parametrize(
     ("file", "text", "message"),
     [
         ("a.pid", "7", "a server seems to run on it"),
         ("xtrabackup_checkpoints", "backup_type = full-backuped\n", "not prepared: run xtrabackup --prepare"),
         ("mariadb_backup_checkpoints", "backup_type = full-backuped\n", "not prepared: run mariadb-backup --prepare"),
+        (
+            "xtrabackup_checkpoints",
+            "backup_type = incremental\nfrom_lsn = 7\n",
+            "an incremental backup.*xtrabackup --prep",
+        ),
+        ("mariadb_backup_checkpoints", "backup_type=incremental\n", "an incremental backup, .*mariadb-backup --prep"),
+        ("xtrabackup_checkpoints", "backup_type = log-applied\n", "not prepared: run xtrabackup --prepare"),
         ("shop/t.isl", "/data2/shop/t.ibd", "the table of shop/t.isl lies outside of the folder"),
+        ("ts.isl", "/data2/ts.ibd", "the table of ts.isl lies outside of the folder"),
     ],
 )
 def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: str) -> None:
@@ -55,6 +56,62 @@ def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: st
     (tmp_path / file).write_text(text)
     with pytest.raises(InputError, match=message):
         check_data(tmp_path)
+
+
+@pytest.mark.parametrize("before", [b"\0\0\0\1", b"\0h", b"\0&", b"\0.", b"\0'", b"\0tables in a/b.ibd "])
+def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
+    """MySQL's dictionary names files by their whole path: one that is on this machine would be written to."""
+    data, other = tmp_path / "data", tmp_path / "other folder" / "t.ibd"
+    data.mkdir()
+    (data / "ibdata1").write_bytes(b"")
+    named = before + os.fsencode(other) + b"\x80\0id=7;"
+    manual = b"x_from_file_name('" + os.fsencode(tmp_path / "manual.ibd")
+    (tmp_path / "manual.ibd").write_bytes(b"")
+    (data / "mysql.ibd").write_bytes(bytes(16384) + b"\0\1./shop/t.ibd\0" + manual + bytes(99) + named + bytes(16384))
+    check_data(data)  # it is not on this machine
+    other.parent.mkdir()
+    other.write_bytes(b"rows")
+    with pytest.raises(InputError, match=f"its data dictionary names {other}, which is on this machine"):
+        check_data(data)
+
+
+@pytest.mark.parametrize("kind", ["mysql-8.0", "mysql-9", "mysql-5.7", "mariadb"])
+def test_tables_elsewhere_are_refused(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """A table of DATA DIRECTORY, and a tablespace: no private server writes to the original's."""
+    places = [private_folder("qt-elsewhere-") for _ in range(2)]
+    try:
+        modern = kind in ("mysql-8.0", "mysql-9")
+        first = server_factory(kind, {"loose-innodb-directories": ";".join(map(str, places))} if modern else {})
+        first.execute("CREATE DATABASE shop")
+        if kind == "mariadb" or modern:
+            first.execute(f"CREATE TABLE shop.t (a INT PRIMARY KEY) ENGINE=InnoDB DATA DIRECTORY='{places[0]}'")
+        else:
+            first.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
+        first.stop()
+        with pytest.raises(InputError, match=r"lies outside of the folder|its data dictionary names /tmp/qt-elsewhere"):
+            start_server(first.kind, data=first.datadir)
+        if modern:
+            again = server_factory(kind, {"loose-innodb-directories": ";".join(map(str, places))})
+            again.execute(f"CREATE TABLESPACE ts ADD DATAFILE '{places[1]}/ts.ibd'")
+            again.stop()
+            with pytest.raises(InputError, match=r"its data dictionary names /tmp/qt-elsewhere-.*/ts.ibd"):
+                start_server(again.kind, data=again.datadir)
+    finally:
+        for place in places:
+            shutil.rmtree(place)
+
+
+def test_lists_of_logs_elsewhere_are_not_copied(tmp_path: Path) -> None:
+    """A binary log's list that names the original's logs would have them cut or removed; a list of its own stays."""
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "ibdata1").write_bytes(b"")
+    (source / "binlog.index").write_text("./binlog.000001\n/var/log/mysql/binlog.000002\n")
+    (source / "relay.index").write_text("../relay.000001\n")
+    (source / "own.index").write_text("./own.000001\nown.000002\n")
+    copy_data(source, tmp_path / "copy")
+    assert [path.name for path in (tmp_path / "copy").glob("*.index")] == ["own.index"]
+    assert len(list(source.glob("*.index"))) == 3
 
 
 def test_data_that_a_process_holds(tmp_path: Path) -> None:

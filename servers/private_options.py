@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which options a private server may be given: none that leads it to other files or addresses, or runs something.
+
+Servers take `_` for `-`, unique beginnings of names, and prefixes such as `loose-` and `skip-`: whatever a name could
+stand for is looked at. What a list doesn't know is refused by its value, as soon as that could be a path.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from ..common.errors import InputError
+from ..common.text import printable
+
+# Whatever the data hold: the copy follows no source, joins no group, runs no events, opens no table that is on another
+# server, and no setting that was persisted with the data (read only, a port) is taken over. `loose-`: each version
+# knows some of them.
+ALONE = {
+    "loose-skip-slave-start": "ON",
+    "loose-skip-replica-start": "ON",
+    "loose-group-replication-start-on-boot": "OFF",
+    "loose-persisted-globals-load": "OFF",
+    "loose-federated": "OFF",
+    "loose-spider": "OFF",
+    "event-scheduler": "OFF",
+}
+# What a private server has of its own.
+FIXED = (
+    *("datadir", "socket", "port", "bind-address", "pid-file", "log-error", "init-file", "user", "admin-address"),
+    *("basedir", "tmpdir", "slow-query-log-file", "log-slow-query-file", "event-scheduler", "slave-start"),
+    *("replica-start", "persisted-globals-load", "federated", "spider"),
+)
+# Files and folders that would not be those of the copy.
+ELSEWHERE = (
+    *("innodb-data-home-dir", "innodb-undo-directory", "innodb-log-group-home-dir", "innodb-doublewrite-dir"),
+    *("innodb-doublewrite-file", "innodb-temp-tablespaces-dir", "innodb-tmpdir", "innodb-directories"),
+    *("innodb-redo-log-archive-dirs", "innodb-log-arch-dir", "innodb-buffer-pool-filename", "aria-log-dir-path"),
+    *("general-log-file", "log-basename", "log-bin-index", "log-isam", "relay-log-index", "relay-log-info-file"),
+    *("master-info-file", "plugin-dir", "character-sets-dir", "lc-messages-dir", "language", "secure-file-priv"),
+    *("slave-load-tmpdir", "replica-load-tmpdir", "ft-stopword-file", "mecab-rc-file", "des-key-file", "chroot"),
+    *("audit-log-file", "server-audit-file-path", "sql-error-log-filename", "rocksdb-datadir"),
+    *("rocksdb-wal-dir", "tokudb-data-dir", "tokudb-log-dir", "tokudb-tmp-dir", "file-key-management-filename"),
+    *("keyring-file-data", "ssl-ca", "ssl-capath", "ssl-cert", "ssl-crl", "ssl-crlpath", "ssl-key", "debug"),
+    *("defaults-file", "defaults-extra-file", "defaults-group-suffix", "login-path", "feedback-url"),
+)
+# What runs something, loads something, opens doors, or makes it another server.
+RUNS = (
+    *("init-connect", "init-slave", "init-replica", "plugin-load", "plugin-load-add", "early-plugin-load", "bootstrap"),
+    *("initialize", "initialize-insecure", "install", "install-manual", "remove", "daemonize", "gdb", "grant-tables"),
+    *("extra-port", "admin-port", "mysqlx-socket", "mysqlx-bind-address", "mysqlx-port"),
+    *("named-pipe", "shared-memory"),
+)
+FAMILIES = ("wsrep-", "group-replication-", "keyring-", "hashicorp-", "aws-key-", "s3-", "ndb-")
+# Whole names that are the beginning of one above.
+WHOLE = frozenset(
+    {
+        "general-log",
+        "slow-query-log",
+        "log-slow-query",
+        "log-bin",
+        "relay-log",
+        "debug-no-sync",
+        "innodb",
+        "innodb-doublewrite",
+        "lc-messages",
+        "ssl",
+    }
+)
+# Values with a slash that are none of a file.
+NO_PATHS = frozenset(
+    {"default-time-zone", "innodb-ft-server-stopword-table", "innodb-ft-user-stopword-table", "innodb-ft-aux-table"}
+)
+PREFIXES = ("loose-", "skip-", "disable-", "enable-", "maximum-", "autoset-", "plugin-")
+NAME = re.compile(r"[a-z][a-z0-9._-]*")
+
+
+def check_options(options: Mapping[str, str], option: str = "--sandbox-option") -> None:
+    """Raise InputError where an option is the private server's own, or leads it elsewhere, shortened names included."""
+    for name, value in options.items():
+        plain = name.lower().replace("_", "-")
+        shown = f"{option} {printable(name)}"
+        if not NAME.fullmatch(plain):
+            raise InputError(f"{shown}: expected the name of a server's option")
+        names = meanings(plain)
+        if fixed := _begun(names, FIXED):
+            raise InputError(f"{shown}: a private server has its own {fixed}")
+        if found := _begun(names, ELSEWHERE):
+            raise InputError(f"{shown}: it may lead the private server to files that are not its copy's ({found})")
+        if found := _begun(names, RUNS) or next((each for each in FAMILIES for name in names if _kin(name, each)), ""):
+            raise InputError(f"{shown}: a private server is not given what runs or opens something ({found})")
+        if looks_like_a_path(value) and not any(name in NO_PATHS for name in names):
+            raise InputError(
+                f"{shown}: its value could lead the private server to files that are not its copy's:"
+                " a path is taken by none of its options"
+            )
+
+
+def meanings(name: str) -> list[str]:
+    """Return what a name in lower case with dashes may stand for: itself, and without each prefix that servers take."""
+    found = [name]
+    while prefix := next((each for each in PREFIXES if found[-1].startswith(each)), None):
+        found.append(found[-1].removeprefix(prefix))
+    return found
+
+
+def looks_like_a_path(value: str) -> bool:
+    """Whether a value could name a file outside of the folder that a server runs in."""
+    return any(sign in value for sign in ("/", "\\", "..", "\0", "\n")) or value.startswith("~")
+
+
+def _begun(names: Iterable[str], listed: Iterable[str]) -> str:
+    """Return what is listed and begins as one of the names, empty where there is none."""
+    given = [name for name in names if name not in WHOLE]
+    return next((each for each in listed if any(each.startswith(name) for name in given)), "")
+
+
+def _kin(name: str, family: str) -> bool:
+    return name.startswith(family) or (family.startswith(name) and name not in WHOLE)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of a private server: none leads it to files or addresses of others, whatever they are called."""
+
+import subprocess
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.servers.private_options import (
+    ALONE,
+    ELSEWHERE,
+    FAMILIES,
+    FIXED,
+    RUNS,
+    WHOLE,
+    check_options,
+    looks_like_a_path,
+    meanings,
+)
+from querytape.servers.programs import find_program
+
+REAL = {
+    "general_log": "ON",
+    "slow_query_log": "1",
+    "innodb_buffer_pool_size": "8G",
+    "lower_case_table_names": "1",
+    "innodb_page_size": "16384",
+    "innodb_data_file_path": "ibdata1:1G;ibdata2:64M:autoextend",
+    "innodb_temp_data_file_path": "ibtmp1:12M:autoextend",
+    "innodb_doublewrite": "OFF",
+    "skip-innodb-doublewrite": "1",
+    "innodb": "ON",
+    "log-bin": "binlog",
+    "relay_log": "relay",
+    "sql_mode": "ANSI_QUOTES,NO_ZERO_DATE",
+    "optimizer_switch": "mrr=on,mrr_cost_based=off",
+    "default_time_zone": "Europe/Berlin",
+    "loose-default-time-zone": "Europe/Berlin",
+    "innodb_ft_server_stopword_table": "shop/words",
+    "maximum-max-heap-table-size": "64M",
+    "validate_password.policy": "LOW",
+    "character_set_server": "utf8mb4",
+    "skip-name-resolve": "ON",
+    "log_slow_verbosity": "query_plan",
+    "innodb_undo_tablespaces": "2",
+    "max_connections": "500",
+    "performance_schema": "ON",
+}
+
+
+def spellings(name: str) -> list[str]:
+    """Return ways in which servers take an option's name."""
+    short = name[:-1]
+    given = [name, name.upper(), name.replace("-", "_"), f"loose-{name}", f"loose_{name}", f"skip-{name}"]
+    given += [f"maximum-{name}", f"loose-skip_{name}", f"enable-{name}", f"disable_{name}", f"plugin-{name}"]
+    return given if short in WHOLE or short.endswith("-") else [*given, short, f"loose-{short}"]
+
+
+@pytest.mark.parametrize("name", sorted({*FIXED, *ELSEWHERE, *RUNS, *(f"{family}any" for family in FAMILIES)}))
+def test_no_spelling_leads_elsewhere(name: str) -> None:
+    """Whole or shortened, with dashes or underscores, behind each prefix that servers take; with any value."""
+    for given in spellings(name):
+        for value in ("/var/lib/mysql", "x", "ON", ""):
+            with pytest.raises(InputError, match=f"^--sandbox-option {given}: "):
+                check_options({"innodb_buffer_pool_size": "1G", given: value})
+
+
+def test_what_isolates_a_server_is_not_undone() -> None:
+    """Each option that keeps a copy from others is its own."""
+    for name in ALONE:
+        with pytest.raises(InputError, match=r"has its own|is not given what runs or opens something"):
+            check_options({name: "x"})
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["/data2", "../data2", "..", "a/../../b", "~", "~mysql", "C:\\data", "ibdata1:1G;/data2/ibdata2:1G", "a\nb"],
+)
+def test_a_path_is_no_value(value: str) -> None:
+    """Of any option, known or not: a private server stays in its folder."""
+    assert looks_like_a_path(value)
+    for name in ("innodb_data_file_path", "log-bin", "relay_log", "log_tc", "an-option-of-tomorrow", "core-file"):
+        with pytest.raises(InputError, match="its value could lead the private server to files"):
+            check_options({name: value})
+
+
+def test_real_options_pass() -> None:
+    """What replays need; a time zone and a table of stop words have a slash, and are no paths."""
+    check_options(REAL)
+    for name, value in REAL.items():
+        check_options({name.replace("_", "-"): value, name.replace("-", "_"): value})
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a=b", "--datadir", "-h", "data\ndir", "@x", "\x1b[31m"])
+def test_what_is_no_name(name: str) -> None:
+    """An option's name is letters, digits, dashes; nothing else reaches the server's command line or the terminal."""
+    with pytest.raises(InputError, match="expected the name of a server's option") as refused:
+        check_options({name: "1"})
+    assert "\x1b" not in str(refused.value)
+
+
+def test_meanings() -> None:
+    """A name is looked at with each of its prefixes, and without."""
+    assert meanings("loose-skip-slave-start") == ["loose-skip-slave-start", "skip-slave-start", "slave-start"]
+    assert meanings("port") == ["port"]
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
+def test_every_path_that_a_server_knows(kind: str, request: pytest.FixtureRequest) -> None:
+    """Whatever a real server lists with a path as its value is refused with a path."""
+    program = find_program(kind)
+    if program is None:
+        pytest.skip(f"no {kind}")
+    command = [*program.command, "--no-defaults", "--verbose", "--help"]
+    text = subprocess.run(command, capture_output=True, check=False, text=True, errors="replace").stdout
+    listed = [line.split(maxsplit=1) for line in text.partition("\nVariables (")[2].splitlines()]
+    paths = {pair[0]: pair[1] for pair in listed if len(pair) == 2 and pair[1].strip().startswith("/")}
+    assert {"basedir", "plugin-dir", "tmpdir"} <= paths.keys()
+    for name, value in paths.items():
+        with pytest.raises(InputError):
+            check_options({name: value})
