@@ -21,6 +21,33 @@ class Part:
 
 SOURCES = "tests/capture/sources"
 LARGE = "tests/capture/test_any_size.py::test_large_statements_are_whole_however_they_are_packed"
+GOLDEN, ALTERED, PACKETS = (f"{SOURCES}/test_{name}.py" for name in ("logs_golden", "logs_altered", "packets_altered"))
+
+
+def _of_logs(*names: str) -> tuple[str, ...]:
+    """Return the tests that read some logs of golden/: whole, cut, in pieces, and with each line altered."""
+    whole = ("test_golden", "test_in_another_time_zone", "test_cut_anywhere", "test_in_pieces")
+    return (
+        *(f"{GOLDEN}::{test}[{name}]" for name in names for test in whole),
+        *(f"{ALTERED}::test_every_line_altered[{name}]" for name in names),
+    )
+
+
+READERS = (
+    f"{SOURCES}/test_wrong_tapes.py",
+    "tests/native/bindings/test_parsers.py",
+    "tests/native/bindings/test_readers.py",
+)
+SAID = (f"{PACKETS}::test_every_byte_said", f"{PACKETS}::test_streams_that_are_pulled_apart")
+TALKS = (
+    f"{SOURCES}/test_packets_protocol.py",
+    f"{SOURCES}/test_packets_executions.py",
+    f"{SOURCES}/test_packets_insert_ids.py",
+    f"{SOURCES}/test_packets_midway.py",
+    f"{SOURCES}/test_wrong_tapes.py",
+    f"{SOURCES}/test_open_before.py",
+    f"{SOURCES}/test_packets_encrypted.py",
+)
 ROOMS = {
     "schemas": (Part(("schemas/*.py",), ("tests/schemas",)),),
     "native parsers and protocol": (
@@ -28,60 +55,68 @@ ROOMS = {
             ("native/slowlog/*.c",),
             (
                 f"{SOURCES}/test_slowlog.py",
-                f"{SOURCES}/test_logs_golden.py",
-                f"{SOURCES}/test_wrong_tapes.py",
-                "tests/native/bindings/test_parsers.py",
+                *_of_logs("slow.log"),
+                *READERS,
                 "tests/native/bindings/test_reader.py",
-                "tests/native/bindings/test_readers.py",
+                *(
+                    f"{ALTERED}::test_every_line_altered[{path.name}]"
+                    for path in sorted((Path(__file__).parents[2] / SOURCES / "logs").iterdir())
+                ),
                 f"{LARGE}[slow]",
-                f"{SOURCES}/test_logs_altered.py",
             ),
+        ),
+        Part(
+            ("native/logs/general*.c",),
+            (
+                f"{SOURCES}/test_general_log.py",
+                *_of_logs("general_mysql.log", "general_mariadb.log", "general_copied.log"),
+                f"{GOLDEN}::test_many_sessions",
+                *READERS,
+                f"{LARGE}[general]",
+            ),
+        ),
+        Part(
+            ("native/logs/server_audit.c",),
+            (f"{SOURCES}/test_server_audit.py", *_of_logs("audit.log", "audit_aurora.log"), *READERS),
+        ),
+        Part(
+            ("native/logs/proxysql*.c",),
+            (f"{SOURCES}/test_proxysql.py", f"{ALTERED}::test_every_byte_of_a_binary_log", *READERS),
         ),
         Part(
             ("native/logs/*.c",),
             (
-                f"{SOURCES}/test_logs_golden.py",
-                f"{SOURCES}/test_general_log.py",
-                f"{SOURCES}/test_server_audit.py",
+                *_of_logs("binlog.txt"),
                 f"{SOURCES}/test_binlog.py",
-                f"{SOURCES}/test_proxysql.py",
-                f"{SOURCES}/test_wrong_tapes.py",
-                "tests/native/bindings/test_parsers.py",
-                "tests/native/bindings/test_readers.py",
-                f"{LARGE}[general]",
-                f"{LARGE}[binlog]",
-                f"{SOURCES}/test_logs_altered.py",
+                f"{SOURCES}/test_duck_rows.py",
+                f"{SOURCES}/test_csv_file.py",
                 f"{SOURCES}/test_cloud_exports.py",
+                *READERS,
+                f"{LARGE}[binlog]",
+            ),
+        ),
+        Part(
+            ("native/packets/frame.c", "native/packets/capture_file.c", "native/packets/pcapng_secrets.c"),
+            (
+                f"{SOURCES}/test_packets_frames.py",
+                f"{SOURCES}/test_packets.py",
+                PACKETS,
+                f"{SOURCES}/test_packets_encrypted.py",
             ),
         ),
         Part(
             ("native/packets/*.c",),
             (
-                f"{SOURCES}/test_packets.py",
                 f"{SOURCES}/test_packets_golden.py",
-                f"{SOURCES}/test_packets_protocol.py",
-                f"{SOURCES}/test_packets_insert_ids.py",
-                f"{SOURCES}/test_wrong_tapes.py",
-                f"{SOURCES}/test_packets_frames.py",
-                f"{SOURCES}/test_packets_executions.py",
-                f"{SOURCES}/test_packets_encrypted.py",
-                f"{SOURCES}/test_packets_midway.py",
-                f"{SOURCES}/test_packets_altered.py",
+                *reversed(SAID),
+                f"{SOURCES}/test_packets.py",
+                f"{SOURCES}/test_named_statements.py",
+                *TALKS,
             ),
         ),
         Part(
             ("native/protocol/*.c",),
-            (
-                f"{SOURCES}/test_packets_protocol.py",
-                f"{SOURCES}/test_packets_golden.py",
-                f"{SOURCES}/test_packets.py",
-                f"{SOURCES}/test_packets_insert_ids.py",
-                f"{SOURCES}/test_wrong_tapes.py",
-                f"{SOURCES}/test_packets_executions.py",
-                f"{SOURCES}/test_packets_encrypted.py",
-                f"{SOURCES}/test_packets_midway.py",
-                f"{SOURCES}/test_packets_altered.py",
-            ),
+            (f"{SOURCES}/test_packets_golden.py", *SAID, f"{SOURCES}/test_packets.py", *TALKS),
         ),
         Part(("native/tls/*.c",), ("native:tls", f"{SOURCES}/test_packets_encrypted.py")),
         Part(
@@ -90,9 +125,9 @@ ROOMS = {
                 "native:normalize",
                 "native:actions",
                 "native:split",
-                "native:engine_permit",
-                "tests/native/bindings/test_statements.py",
                 "tests/native/bindings/test_statements_altered.py",
+                "tests/native/bindings/test_statements.py",
+                "native:engine_permit",
                 "tests/capture/test_secrets_by_mode.py",
                 "tests/native/bindings/test_readers.py",
                 f"{SOURCES}/test_wrong_tapes.py",
@@ -107,26 +142,41 @@ ROOMS = {
             ),
         ),
         Part(
-            ("native/reader/*.c",),
+            ("native/reader/log*.c", "native/reader/input.c", "native/reader/names.c"),
             (
-                f"{SOURCES}/test_logs_golden.py",
-                "tests/native/bindings/test_reader.py",
-                "tests/native/bindings/test_inputs.py",
+                GOLDEN,
                 "tests/native/bindings/test_readers.py",
-                "tests/native/bindings/test_open_sessions.py",
+                "tests/native/bindings/test_reader.py",
+                ALTERED,
                 f"{SOURCES}/test_slowlog.py",
                 f"{SOURCES}/test_general_log.py",
+                f"{SOURCES}/test_wrong_tapes.py",
+                f"{SOURCES}/test_open_before.py",
+                "tests/capture/test_any_size.py::test_a_file_and_a_pipe",
+                "tests/capture/test_any_size.py::test_standard_input_is_detected",
+                "tests/capture/test_following.py",
+                f"{LARGE}[slow]",
+            ),
+        ),
+        Part(
+            ("native/reader/*.c",),
+            (
+                GOLDEN,
+                "tests/native/bindings/test_reader.py",
+                "tests/native/bindings/test_readers.py",
+                "tests/native/bindings/test_open_sessions.py",
+                f"{SOURCES}/test_packets_golden.py",
+                *reversed(SAID),
+                ALTERED,
+                f"{SOURCES}/test_slowlog.py",
                 f"{SOURCES}/test_packets.py",
                 f"{SOURCES}/test_open_before.py",
                 f"{SOURCES}/test_wrong_tapes.py",
                 "tests/capture/test_any_size.py::test_a_file_and_a_pipe",
-                "tests/capture/test_any_size.py::test_standard_input_is_detected",
-                f"{LARGE}[slow]",
                 "tests/capture/test_open_sessions.py",
                 "tests/native/bindings/test_part_facts.py",
                 "tests/capture/test_following.py",
-                f"{SOURCES}/test_logs_altered.py",
-                f"{SOURCES}/test_packets_altered.py",
+                f"{LARGE}[slow]",
             ),
         ),
     ),
@@ -190,7 +240,7 @@ LEFT_OUT = (
     "test_large_statements_are_fed_whole",
     "test_windows_give_what_one_sort_gives",
     "test_samples_are_stable",
-    "test_packets_live",
+    "test_packets_live",  # test_live.py takes no server
     "test_a_statement_of_many_packets_is_whole",
     "test_a_danger_is_allowed_by_its_name",
     "test_equal_machines_give_no_verdict_of_slower",
@@ -229,10 +279,13 @@ def _of_its_name(path: Path, checkout: Path) -> list[str]:
     native, name = path.parts[0] == "native", "engine_" * (path.parts[1] == "engine") + path.stem
     if native and (checkout / f"tests/native/test_{name}.c").exists():
         return [f"native:{name}"]
-    folder = SOURCES if native else Path("tests") / (path.parent.parent if path.suffix == ".sql" else path.parent)
+    other = Path("tests") / (path.parent.parent if path.suffix == ".sql" else path.parent)
+    more = ("tests/native/bindings", "tests/capture") if path.parent.name == "reader" else ()
+    folders = (SOURCES, *more) if native else (other,)
     words = path.stem.split("_")
     shortest = 1 if path.parts[:2] in (("native", "slowlog"), ("native", "logs")) else len(words)
     for count in range(len(words), shortest - 1, -1):
-        if found := sorted((checkout / folder).glob(f"test_{'_'.join(words[:count])}*.py")):
-            return [str(one.relative_to(checkout)) for one in found]
+        for folder in folders:
+            if found := sorted((checkout / folder).glob(f"test_{'_'.join(words[:count])}*.py")):
+                return [str(one.relative_to(checkout)) for one in found]
     return []

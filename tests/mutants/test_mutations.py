@@ -80,5 +80,6 @@ def test_each_room_has_files_and_tests() -> None:
     assert asked("replay/plan/pacing.py", CHECKOUT)[0] == ["tests/replay/plan/test_pacing.py"]
     assert asked("native/slowlog/slowlog_header.c", CHECKOUT)[0] == ["tests/capture/sources/test_slowlog.py"]
     assert asked("native/engine/pace.c", CHECKOUT) == (["native:engine_pace"], ["native:engine"])
-    assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_protocol.py"]
+    assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_golden.py"]
+    assert asked("native/reader/input.c", CHECKOUT)[0] == ["tests/native/bindings/test_inputs.py"]
     assert all(reason.strip() for reason in survivors().values())

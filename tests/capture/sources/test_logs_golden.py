@@ -22,7 +22,7 @@ from querytape.native.bindings.reader import Reader
 
 from tests.helpers.golden import check_one, plain_row, short_name
 from tests.helpers.log_writers import fifo_with
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, read_quickly
 
 HERE = Path(__file__).parent / "golden"
 GOLDEN = HERE / "golden.json"
@@ -39,7 +39,7 @@ NAMES = sorted(path.name for path in HERE.iterdir() if path.suffix != ".json")
 
 def read(name: str, *paths: Path, zone: int | None = None) -> Read:
     """Return all of a log of a kind."""
-    return read_all(OPENERS[name.split(".")[0].split("_")[0]](paths, zone))
+    return read_quickly(OPENERS[name.split(".")[0].split("_")[0]](paths, zone))
 
 
 def plain(found: Read) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from tests.capture.sources.test_packets_golden import CAPS, everything
 from tests.helpers.dialogue import CLIENT, SERVER, SSL, Dialogue, greeting, login, ok, packet, write_pcap
 from tests.helpers.encrypted import certificates, context, pcapng, told
 from tests.helpers.log_writers import fifo_with
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, read_quickly
 
 LOGIN = 6  # segments of a dialogue that come before its first command
 ONCE = ("bytes_received", "encrypted")
@@ -93,7 +93,7 @@ def encrypted(caps: int, certificate: dict[str, str], keys: Path, version: str, 
 
 def read(path: Path, keys: Path | None) -> Read:
     """Return what a file tells with a key log, or without."""
-    return read_all(open_packets([path], (3306,), keylog=str(keys) if keys else None))
+    return read_quickly(open_packets([path], (3306,), keylog=str(keys) if keys else None))
 
 
 def same(found: Read, clear: Read) -> None:

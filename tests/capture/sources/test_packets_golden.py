@@ -33,7 +33,7 @@ from tests.helpers.dialogue import (
     write_pcap,
 )
 from tests.helpers.golden import check_one, plain_row, short_name
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, read_quickly
 
 GOLDEN = Path(__file__).parent / "golden" / "packets.json"
 CAPS = {"old": MYSQL_CAPS, "new": MYSQL_CAPS | DEPRECATE_EOF | SESSION_TRACK, "named": MYSQL_CAPS | QUERY_ATTRIBUTES}
@@ -158,7 +158,7 @@ def further(talk: Talk, caps: int) -> None:
 
 def read(path: Path) -> Read:
     """Return all of a capture file."""
-    return read_all(open_packets([path], (3306,)))
+    return read_quickly(open_packets([path], (3306,)))
 
 
 def plain(found: Read) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tests.helpers.golden import check_one, short_name
 from tests.native.bindings.test_statements import TABLES
 
 GOLDEN = Path(__file__).parent / "golden_altered.json"
-TURNS = 40
+TURNS = 80
 SPECIAL = """
 SELECT SHA2('pw', 256), AES_ENCRYPT(x, 'key'), LOAD_FILE('/x'), SLEEP(9), GET_LOCK('a', 1), LAST_INSERT_ID(), @@port FROM t
 SELECT 'it''s', "a\\"b", N'x', _utf8'y' 'z', x'4D', 0x4D, b'01', 1.5e-3, .5, 5., `a``b`, @`v w`, NULL, DATE '2024-01-01'
