@@ -63,14 +63,11 @@ static const char *schema(const char *p, const char *end, struct qt_span *out)
     const char *at = p;
     while (at < end && !(at[0] == ' ' && (at + 1 == end || at[1] == ' ')))
         at++;
-    if (at > p && memchr(p, ':', (size_t)(at - p)) != NULL && at[-1] != ':') {
-        const char *blank = memchr(p, ' ', (size_t)(at - p));
-        const char *colon = memchr(p, ':', (size_t)(at - p));
-        if (blank == NULL || colon < blank || colon + 1 < at) { /* the next key is here: the value is empty */
-            out->p = p;
-            out->len = 0;
-            return p;
-        }
+    const char *colon = memchr(p, ':', (size_t)(at - p));
+    if (colon != NULL && (colon + 1 == end || colon[1] == ' ')) { /* the next key is here: the value is empty */
+        out->p = p;
+        out->len = 0;
+        return p;
     }
     out->p = p;
     out->len = (size_t)(at - p);

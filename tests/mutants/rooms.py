@@ -55,6 +55,7 @@ ROOMS = {
             ("native/slowlog/*.c",),
             (
                 f"{SOURCES}/test_slowlog.py",
+                "native:spans",
                 *_of_logs("slow.log"),
                 *READERS,
                 "tests/native/bindings/test_reader.py",
@@ -69,6 +70,7 @@ ROOMS = {
             ("native/logs/general*.c",),
             (
                 f"{SOURCES}/test_general_log.py",
+                "native:spans",
                 *_of_logs("general_mysql.log", "general_mariadb.log", "general_copied.log"),
                 f"{GOLDEN}::test_many_sessions",
                 *READERS,
@@ -116,7 +118,7 @@ ROOMS = {
         ),
         Part(
             ("native/protocol/*.c",),
-            (f"{SOURCES}/test_packets_golden.py", *SAID, f"{SOURCES}/test_packets.py", *TALKS),
+            (f"{SOURCES}/test_packets_golden.py", "native:spans", *SAID, f"{SOURCES}/test_packets.py", *TALKS),
         ),
         Part(("native/tls/*.c",), ("native:tls", f"{SOURCES}/test_packets_encrypted.py")),
         Part(
@@ -145,6 +147,7 @@ ROOMS = {
             ("native/reader/log*.c", "native/reader/input.c", "native/reader/names.c"),
             (
                 GOLDEN,
+                "native:spans",
                 "tests/native/bindings/test_readers.py",
                 "tests/native/bindings/test_reader.py",
                 ALTERED,

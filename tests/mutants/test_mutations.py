@@ -78,7 +78,7 @@ def test_each_room_has_files_and_tests() -> None:
             assert found, (name, pattern)
             assert room_of(str(found[0].relative_to(CHECKOUT))) is not None
     assert asked("replay/plan/pacing.py", CHECKOUT)[0] == ["tests/replay/plan/test_pacing.py"]
-    assert asked("native/slowlog/slowlog_header.c", CHECKOUT)[0] == ["tests/capture/sources/test_slowlog.py"]
+    assert asked("native/slowlog/slowlog_header.c", CHECKOUT)[0] == ["tests/capture/sources/test_slowlog_header.py"]
     assert asked("native/engine/pace.c", CHECKOUT) == (["native:engine_pace"], ["native:engine"])
     assert asked("native/protocol/login.c", CHECKOUT)[0] == ["tests/capture/sources/test_packets_golden.py"]
     assert asked("native/reader/input.c", CHECKOUT)[0] == ["tests/native/bindings/test_inputs.py"]

@@ -11,7 +11,7 @@ from ...helpers.reading import events
 from .test_packets_insert_ids import made
 
 ROOM = 16  # names that are kept of a session
-NAMES = [*(f"n{n}" for n in range(14)), "A", "a", "Zz", "zZ", "`Zz`", "`a`", "`b c`", "`B C`", "`@Y`", "`@y`"]
+NAMES = [*(f"n{n}" for n in range(20)), "A", "a", "Zz", "zZ", "`Zz`", "`a`", "`b c`", "`B C`", "`@Y`", "`@y`"]
 INSERTS = ("INSERT INTO t VALUES (?)", " \n\t\rinsert t SET a=1", "Replace(", "replace`t` select 1", "insert/**/into t")
 OTHERS = ("UPDATE t SET a=1", "\tselect 1", "delete from t", "CALL p()", "do 1", "show x", "truncate t", "Select(1)")
 UNKNOWN = (

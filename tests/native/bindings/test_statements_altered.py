@@ -12,7 +12,7 @@ from typing import Any
 
 from querytape.native.bindings.statements import Mode, Normalizer, placeholders
 
-from tests.capture.sources.test_logs_altered import a_letter, a_number, a_word
+from tests.capture.sources.test_logs_altered import LETTERS, a_letter, a_number, a_word
 from tests.helpers.golden import check_one, short_name
 from tests.native.bindings.test_statements import TABLES
 
@@ -87,12 +87,16 @@ MODES = [Mode(reading, charset, 7) for reading in range(4) for charset in range(
 
 def known(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
     """Return everything that is known of a statement."""
+    return [*known_so(normalizer, sql, mode), [placeholders(sql, reading) for reading in range(4)]]
+
+
+def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
+    """Return what is known of a statement, but where its placeholders are."""
     found = normalizer.normalize(sql, mode)
     redacted = None if found.redacted is None else found.redacted.decode("latin1")
     behind = [str(normalizer.follow(mode, sql, outcome)) for outcome in (-1, 0, 1)]
     of = [found.digest, found.text, found.class_, found.danger, found.actions, found.flags, redacted, found.open_quote]
-    places = [placeholders(sql, reading) for reading in range(4)]
-    return [of, normalizer.names(sql, mode), behind, str(normalizer.mode_of(found.digest, sql)), places]
+    return [of, normalizer.names(sql, mode), behind, str(normalizer.mode_of(found.digest, sql))]
 
 
 def test_every_statement_altered() -> None:
@@ -111,3 +115,16 @@ def test_every_statement_altered() -> None:
             digits.append(short_name(told)[:4])
         found[text] = " ".join(digits)
     check_one(GOLDEN, "statements", found)
+
+
+def test_what_stands_behind_a_statement_is_not_read() -> None:
+    """Cut in any place, a statement is the same whether its own rest follows in memory, other bytes, or nothing."""
+    normalizer, chance = Normalizer(), random.Random(1)
+    for text in [*SPECIAL.strip().splitlines(), *TABLES]:
+        whole = text.encode()
+        for size in range(len(whole) + 1):
+            mode, alone = chance.choice([Mode(), *MODES]), whole[:size]
+            wanted = known_so(normalizer, alone, mode)
+            for behind in (whole[size:], bytes([chance.choice(LETTERS)]) * 9, b"0z*/ x"):
+                part: Any = memoryview(alone + behind)[:size]
+                assert known_so(normalizer, part, mode) == wanted, (alone, behind)

@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An interface is captured, without a server: both ends of the conversations on the loopback are ours.
+
+In a process of its own, for opening an interface gives up root's rights; one that hangs is ended.
+"""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any
+
+import pytest
+from querytape.common.errors import NativeFault
+from querytape.native.bindings.parsers import open_packets
+
+from tests.helpers.arrow_rows import rows as rows_of
+from tests.helpers.dialogue import MYSQL_CAPS, greeting, login, ok, packet, query, rows
+from tests.helpers.live import may_capture
+
+PATIENCE_S = 60
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _may_capture(request: pytest.FixtureRequest) -> None:
+    """Skips where this user may not listen on an interface."""
+    may_capture(request)
+
+
+def apart(work: Callable[..., Any], *args: Any) -> Any:
+    """Return what a function returns in a process of its own."""
+    context = get_context("fork")
+    mine, others = context.Pipe(duplex=False)
+    process = context.Process(target=lambda: others.send(work(*args)), daemon=True)
+    process.start()
+    others.close()
+    try:
+        assert mine.poll(PATIENCE_S), "no answer"
+        return mine.recv()
+    finally:
+        process.kill()
+        process.join()
+
+
+class Talk:
+    """A connection over the loopback: `ask` sends a query and its answer."""
+
+    def __init__(self, port: int, listener: socket.socket) -> None:
+        self.client = socket.create_connection(("127.0.0.1", port))
+        self.server, _ = listener.accept()
+        self.carry(self.server, self.client, greeting(MYSQL_CAPS))
+        self.carry(self.client, self.server, login(MYSQL_CAPS))
+        self.carry(self.server, self.client, ok(2))
+
+    @staticmethod
+    def carry(sender: socket.socket, taker: socket.socket, data: bytes) -> None:
+        """Send bytes, and take them at the other end."""
+        sending = threading.Thread(target=sender.sendall, args=(data,))
+        sending.start()
+        left = len(data)
+        while left > 0:
+            left -= len(taker.recv(left))
+        sending.join()
+
+    def ask(self, text: bytes) -> None:
+        """A query with one row as its answer."""
+        self.carry(self.client, self.server, query(text))
+        self.carry(self.server, self.client, rows([b"1"], MYSQL_CAPS))
+
+    def close(self) -> None:
+        """COM_QUIT, and the end of both ways."""
+        self.carry(self.client, self.server, packet(0, b"\1"))
+        self.client.close()
+        self.server.close()
+
+
+@contextmanager
+def listening() -> Iterator[tuple[int, socket.socket]]:
+    """Give a port of the loopback and who listens there."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        yield listener.getsockname()[1], listener
+
+
+def texts(events: list[dict[str, Any]]) -> list[bytes]:
+    """Return the queries of some events in the order of sessions."""
+    ordered = sorted(events, key=lambda event: (event["session"], event["seq"]))
+    return [event["statement"] for event in ordered if event["command"] == "query"]
+
+
+def rest_of(reader: Any) -> tuple[list[dict[str, Any]], list[str], dict[str, Any], int]:
+    """Stop a reader and return what it still gives: events, kinds of problems, its description, and what it lost."""
+    reader.stop()
+    events = []
+    while not reader.stats().finished:
+        events += rows_of(reader.part(1000, 1 << 20))
+    kinds = [problem["kind"] for problem in rows_of(reader.problems())]
+    found = events, kinds, reader.describe(), reader.stats().lost
+    reader.close()
+    return found
+
+
+def two_ports() -> Any:
+    """Talk through three ports, two of which are captured."""
+    with listening() as first, listening() as second, listening() as other:
+        reader = open_packets([], (first[0], second[0]), interface="lo")
+        talks = [Talk(*one) for one in (first, second, other)]
+        for turn in range(5):
+            for place, talk in enumerate(talks):
+                talk.ask(b"SELECT %d, %d" % (place, turn))
+        for talk in talks:
+            talk.close()
+        return *rest_of(reader), f"{first[0]} {second[0]}"
+
+
+def test_what_goes_through_the_ports() -> None:
+    """All of two ports, nothing of a third; a capture that is stopped has what came before, and says what it saw."""
+    events, kinds, description, lost, ports = apart(two_ports)
+    assert texts(events) == [b"SELECT %d, %d" % (place, turn) for place in (0, 1) for turn in range(5)]
+    assert {event["command"] for event in events} == {"connect", "query", "quit"}
+    assert all(0 <= event["duration_ns"] < 60_000_000_000 for event in events if event["command"] == "query")
+    assert (kinds, lost, description["ports"], description["connections"]) == ([], 0, ports, 2)
+    assert description["packets_received"] >= 2 * 5 * 2
+    assert [description[f"dropped_by_{who}"] for who in ("kernel", "interface", "ring")] == [0, 0, 0]
+
+
+def in_parts() -> Any:
+    """Read each query before the next one is sent."""
+    with listening() as (port, listener):
+        reader = open_packets([], (port,), interface="lo", part_s=0.05)
+        talk, found = Talk(port, listener), []
+        for turn in range(4):
+            talk.ask(b"SELECT %d" % turn)
+            some: list[dict[str, Any]] = []
+            while not any(event["statement"] == b"SELECT %d" % turn for event in some):
+                some += rows_of(reader.part(1000, 1 << 20))
+            found.append((texts(some), reader.stats().finished))
+        talk.close()
+        return found, rest_of(reader)
+
+
+def test_parts_come_while_it_goes_on() -> None:
+    """What was said is given soon, not when the capture ends."""
+    found, (events, kinds, _, _) = apart(in_parts)
+    assert found == [([b"SELECT %d" % turn], False) for turn in range(4)]
+    assert (texts(events), [event["command"] for event in events], kinds) == ([], ["quit"], [])
+
+
+def large(turn: int) -> bytes:
+    """Return a statement that no other is like."""
+    return b"SELECT '%s'" % (b"%07d," % turn * (9000 + 517 * turn % 5000))
+
+
+def around_the_ring(count: int) -> Any:
+    """Read each large statement before the next one is sent."""
+    with listening() as (port, listener):
+        reader = open_packets([], (port,), interface="lo", ring_bytes=1, part_s=0.05)
+        talk = Talk(port, listener)
+        events: list[dict[str, Any]] = []
+        for turn in range(count):
+            talk.ask(large(turn))
+            while not any(event["statement"] == large(turn) for event in events[-3:]):
+                events += rows_of(reader.part(1000, 1 << 20))
+        talk.close()
+        more, *others = rest_of(reader)
+        return texts(events + more) == [large(turn) for turn in range(count)], others
+
+
+def test_around_the_ring() -> None:
+    """What is taken from the ring makes room: several times its megabyte goes through it, whole."""
+    whole, (kinds, description, lost) = apart(around_the_ring, 60)
+    assert (whole, kinds, lost, description["dropped_by_ring"]) == (True, [], 0, 0)
+
+
+def nobody_reads() -> Any:
+    """Send more than there is room for before anything is read."""
+    with listening() as (port, listener):
+        reader = open_packets([], (port,), interface="lo", ring_bytes=1)
+        talk = Talk(port, listener)
+        talk.ask(b"SELECT 'first'")
+        for turn in range(30):
+            talk.ask(large(turn))
+        return rest_of(reader)
+
+
+def test_a_ring_that_is_full() -> None:
+    """What had no room is lost, and said: how many packets, and that the connection has a gap."""
+    events, kinds, description, lost = apart(nobody_reads)
+    assert texts(events)[0] == b"SELECT 'first'"
+    assert 2 < len(texts(events)) < 31
+    assert description["dropped_by_ring"] > 0
+    assert lost == sum(description[f"dropped_by_{who}"] for who in ("kernel", "interface", "ring"))
+    assert kinds.count("packets_dropped") == 1
+
+
+def refused() -> Any:
+    """Return how an interface that is not there is refused."""
+    try:
+        open_packets([], (3306,), interface="no-such-one").close()
+    except NativeFault as error:
+        return str(error)
+    return None
+
+
+def test_an_interface_that_is_not_there() -> None:
+    """It is named."""
+    assert apart(refused).startswith("no-such-one: ")
