@@ -129,7 +129,7 @@ wheel: setup ## make the wheel that needs no compiler and no libraries, into dis
 
 test-wheel: setup ## install that wheel in a bare Debian 13, log in to each server with it, remove it (as root)
 	@scripts/setup-system wheel
-	@$(bin)/python scripts/test_wheel.py
+	@$(bin)/python -m querytape.scripts.test_wheel
 
 clean: ## remove what was built; fetched servers stay
 	rm -rf $(venv) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache native/*.so native/_querytape.c native/build-*

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
+from statistics import median
 
 from .soak import MAX_GROWTH, resident_mb
 
@@ -147,11 +148,12 @@ def main() -> int:
             child.wait()
         info = json.loads((tape / "tape.json").read_text(encoding="utf-8"))
     quarter = max(len(sizes) // 4, 1)
-    # The highest: what lies between two parts is no growth.
-    first, last = max(sizes[quarter : 2 * quarter] or sizes), max(sizes[-quarter:])
+    before, behind = sizes[quarter : 2 * quarter] or sizes, sizes[-quarter:]
+    first, last = median(before), median(behind)
     taped = info["counts"]["events"] + (info.get("dropped") or {"events": 0})["events"]
     print(f"{log.written:,} events written, {taped:,} on the tape or dropped by --keep; {info['input']}")
-    print(f"highest of the second quarter {first:.1f} MB, of the last {last:.1f} MB: {last / first - 1:+.1%}")
+    print(f"median of the second quarter {first:.1f} MB, of the last {last:.1f} MB: {last / first - 1:+.1%}")
+    print(f"highest of the second quarter {max(before):.1f} MB, of the last {max(behind):.1f} MB")
     print(f"processor: {used:.1f} s in {lasted:.0f} s, {used / lasted:.1%} of one core")
     lost = taped != log.written or child.returncode != 0
     return 1 if lost or last > first * (1 + MAX_GROWTH) or used > lasted * MAX_CPU else 0

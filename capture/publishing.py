@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from ..common.files import json_text, write_json, write_text
-from ..common.units import short_duration, utc_time
+from ..common.units import plural, short_duration, utc_time
 from ..native.bindings.reader import Reader
 from ..schemas.json_shapes import MAX_TIMES
 from .session_facts import FactsRing
@@ -146,10 +146,10 @@ def dropped_warnings(info: dict[str, Any]) -> list[TapeWarning]:
     dropped = info.get("dropped")
     if not dropped:
         return []
-    problems = f" and {dropped['problems']:,} problems" if dropped["problems"] else ""
+    problems = f" and {plural(dropped['problems'], 'problem')}" if dropped["problems"] else ""
     text = (
         f"events before {utc_time(dropped['before_ns'])} UTC were dropped by --keep"
-        f" {short_duration(dropped['keep_ns'])} ({dropped['events']:,} events{problems}): sessions that are older lack"
-        " what they set and prepared until then"
+        f" {short_duration(dropped['keep_ns'])} ({plural(dropped['events'], 'event')}{problems}): sessions"
+        " that are older lack what they set and prepared until then"
     )
     return [{"kind": "dropped_by_keep", "text": text}]

@@ -6,9 +6,8 @@ import time
 from rich.console import Console
 
 from ..common.text import printable
-from ..common.units import NS_PER_SECOND, clock, short_count, short_duration
+from ..common.units import NS_PER_SECOND, clock, plural, short_count, short_duration
 from ..replay import Finding, Plan, Tick, Watcher
-from ..replay.checks.preflight import counted
 
 HEADER = "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
 ORDER_HEADER = "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
@@ -78,8 +77,8 @@ class LiveLines(Watcher):
         """Print what will be sent."""
         excluded = plan.reasons.total()
         self.say(
-            f"{counted(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
-            f" {counted(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {excluded:,} not"
+            f"{plural(plan.events, 'event')} on the tape: {plan.planned:,} to send in"
+            f" {plural(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {excluded:,} not"
             + (f": {excluded_text(plan)}" if excluded else "")
         )
 

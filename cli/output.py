@@ -9,7 +9,7 @@ import click
 from ..common.errors import InputError
 from ..common.files import is_held
 from ..common.text import printable
-from ..common.units import seconds, utc_time
+from ..common.units import plural, seconds, utc_time
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,8 +66,8 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
     counts = info["counts"]
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
     click.echo(
-        f"{output}: {counts['events']:,} events, {counts['sessions']:,} sessions, {counts['digests']:,} digests,"
-        f" {counts['problems']:,} problems{f' ({kinds})' if kinds else ''}"
+        f"{output}: {', '.join(plural(counts[f'{word}s'], word) for word in ('event', 'session', 'digest', 'problem'))}"
+        f"{f' ({kinds})' if kinds else ''}"
     )
     if losses := lost_sentence(info):
         click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")

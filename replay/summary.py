@@ -13,12 +13,12 @@ from ..common.duck import plain_reason
 from ..common.errors import NativeFault, QuerytapeError, TargetError
 from ..common.files import file_entry
 from ..common.text import printable
+from ..common.units import plural
 from ..native.bindings.engine import LATENESS, EndedBy
 from ..schemas import TABLES, Folder, check_parquet
 from ..servers.facts import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
-from .checks.preflight import counted
 from .growing import follow_problem, settle
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
@@ -165,7 +165,7 @@ def file_entries(folder: Folder, con: duckdb.DuckDBPyConnection | None = None) -
 def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, int]) -> str | None:
     """Return why the run did not come to its end, None where it did."""
     at_s = max(run.stats.now_ns, 0) / 1e9
-    not_sent = f"{counted(accounting['not_sent'], 'event')} not sent"
+    not_sent = f"{plural(accounting['not_sent'], 'event')} not sent"
     cut = run.stats.drain_timeout
     if run.stops:
         return f"stopped by the user after {at_s:.1f} s: {not_sent}"
@@ -175,11 +175,11 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return f"the tape could not be read to its end ({_why_not_fed(run.feeder_error)}): {not_sent}"
     troubled = sessions["lost"] + sessions["failed"]
     if troubled and accounting["not_sent"] and (gone := _target_gone(run)):
-        return f"the target was lost: {counted(troubled, 'session')} ended, {not_sent}; now {gone}"
+        return f"the target was lost: {plural(troubled, 'session')} ended, {not_sent}; now {gone}"
     if sessions["failed"] and not sessions["opened"]:
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
-        return f"{counted(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
+        return f"{plural(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
     return follow_problem(run.info.get("follow"))
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from querytape.scripts.make_wheel import run
 from querytape.servers.programs import find_program
 from querytape.servers.sandbox import Server, start_server
 
@@ -44,15 +45,6 @@ LOGINS = (
 FOR_PIP = {"pip_index_url", "pip_trusted_host", "http_proxy", "https_proxy", "no_proxy"}
 CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin") or "chroot"
 PASSWORD = "Only-Here-7"
-
-
-def run(*command: object, **more: object) -> str:
-    """Run a program and return what it printed; end with its words where it fails."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, capture_output=True, text=True, **more)  # type: ignore[call-overload]
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(words)}: exit code {done.returncode}\n{(done.stdout + done.stderr)[-3000:]}")
-    return str(done.stdout)
 
 
 def bare_root(folder: Path) -> Path:

@@ -43,7 +43,8 @@ def headline_of(report: PlansReport) -> str:
     if not known:
         return "Cannot tell: no statement could be explained on both servers."
     if not changed:
-        return f"The plans of {count(known)} digests are the same{_unknown(every - known)}."
+        same = "plan of 1 digest is" if known == 1 else f"plans of {count(known)} digests are"
+        return f"The {same} the same{_unknown(every - known)}."
     share = sum(entry["share"] for entry in changed)
     return (
         f"{count(len(changed))} of {count(every)} digests have other plans in B, with {share:.0%} of the tape's"

@@ -5,7 +5,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ...common.text import printable
-from ...common.units import average, count, duration, percent, whole_percents
+from ...common.units import average, count, duration, percent, plural, whole_percents
 from ..findings.measuring_points import describe
 from ..tape_summary import TapeDifference, TapeSummary
 from .text_table import StatementList, new_table, print_title
@@ -42,10 +42,7 @@ def _totals(summary: TapeSummary, console: Console) -> None:
     path = info.get("snapshot_of") or summary.tape.path
     known = [info["source"], *([info["server_version"]] if info.get("server_version") else [])]
     console.print(f"[bold]{_safe(path)}[/]  {_safe(', '.join(known))}")
-    console.print(
-        f"  {totals['events']:,} events, {totals['sessions']:,} sessions, {totals['digests']:,} digests in"
-        f" {seconds:,.1f} s ({count(totals['per_second'])}/s)"
-    )
+    console.print(f"  {_size(totals)} in {seconds:,.1f} s ({count(totals['per_second'])}/s)")
     console.print(
         f"  at once: at most {count(together['max_sessions'])} sessions; statements: at most"
         f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average"
@@ -154,13 +151,17 @@ def _digests(summary: TapeSummary, console: Console, top: int) -> None:
         statements.add(row["digest"], [count(row["events"]), *times], row["normalized"])
 
 
+def _size(totals: dict[str, int]) -> str:
+    return ", ".join(plural(totals[f"{word}s"], word) for word in ("event", "session", "digest"))
+
+
 def show_tape_difference(changed: TapeDifference, console: Console, top: int) -> None:
     """Print what differs between two tapes, A and a later B, with at most `top` statements."""
     for letter, tape, totals in zip("AB", changed.tapes, changed.totals, strict=True):
         seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
         console.print(
-            f"[bold]{letter}[/] {_safe(tape.path)}: {totals['events']:,} events, {totals['sessions']:,} sessions,"
-            f" {totals['digests']:,} digests in {seconds:,.0f} s ({count(totals['per_second'])}/s)"
+            f"[bold]{letter}[/] {_safe(tape.path)}: {_size(totals)} in {seconds:,.0f} s"
+            f" ({count(totals['per_second'])}/s)"
         )
     gone = sum(1 for row in changed.digests if not row["events_b"])
     new = sum(1 for row in changed.digests if not row["events_a"])

@@ -16,6 +16,7 @@ from pymysql.connections import Connection
 
 from ...common.errors import RefusedError, TargetError
 from ...common.signals import stop_on_signals
+from ...common.units import plural
 from ...servers.facts import query_or_none, whole
 from ...servers.target import Target
 from .carriers import Carrier, Span, carriers, end_idle, listed
@@ -153,8 +154,10 @@ def _wait(
             rest = until - time.monotonic()
             if rest <= 0:
                 break
-            count = "an unknown number of" if found is None else f"{len(found):,}"
-            watch.say(f"{count} sessions still carry the capture's settings; waiting {rest:,.0f} s at most")
+            carry = "an unknown number of sessions still carry"
+            if found is not None:
+                carry = f"{plural(len(found), 'session')} still {'carries' if len(found) == 1 else 'carry'}"
+            watch.say(f"{carry} the capture's settings; waiting {rest:,.0f} s at most")
             time.sleep(min(POLL_S, rest))
             with suppress(TargetError):
                 found = _look(target, span)

@@ -11,6 +11,7 @@ import duckdb
 from ...common.duck import plain_reason, sql_files, sql_text
 from ...common.errors import FolderError
 from ...common.files import is_held, sha256_of
+from ...common.units import plural
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
 from ...schemas.tables import complete_sql
 from ..storage import open_storage
@@ -138,7 +139,7 @@ def _order(con: duckdb.DuckDBPyConnection, files: list[Path], dropped: bool = Fa
     ).fetchall()[0][0]
     if holes:
         yield Damage(
-            f"{holes:,} sessions whose events are not numbered 1, 2, 3, ...: events are missing or doubled",
+            f"{plural(holes, 'session')} whose events are not numbered 1, 2, 3, ...: events are missing or doubled",
             "a replay leaves these sessions out: see --partial-ok",
         )
 

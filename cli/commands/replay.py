@@ -10,9 +10,9 @@ import click
 
 from ...common.files import is_held
 from ...common.text import printable
-from ...common.units import short_duration, utc_time
+from ...common.units import plural, short_duration, utc_time
 from ...replay import RunSummary, replay
-from ...replay.checks.preflight import counted, unknown_overrides
+from ...replay.checks.preflight import unknown_overrides
 from ...replay.growing import follow_lines
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
@@ -153,7 +153,7 @@ def refused_by_text(accounting: dict[str, Any]) -> list[str]:
     """Return a line on the statements that do more than the tape says of them, where there are any."""
     n = accounting.get("not_permitted", 0)
     text = (
-        f"  WARNING: {counted(n, 'statement')} were not sent: their text does more than the tape says of them, or"
+        f"  WARNING: {plural(n, 'statement')} were not sent: their text does more than the tape says of them, or"
         " may in another sql_mode or character set. Was the tape changed, or made by another version?"
     )
     return [text] if n else []
@@ -163,7 +163,7 @@ def called_again(accounting: dict[str, Any]) -> list[str]:
     """Return a line on the CALLs that took variables in place of what the log shows, where there are any."""
     n = accounting.get("called_with_variables", 0)
     text = (
-        f"  {counted(n, 'CALL')} of the log had values for OUT or INOUT arguments, which a server refuses (1414):"
+        f"  {plural(n, 'CALL')} of the log had values for OUT or INOUT arguments, which a server refuses (1414):"
         " sent again with variables that hold them"
     )
     return [text] if n else []
@@ -173,7 +173,7 @@ def several_statements(accounting: dict[str, Any]) -> list[str]:
     """Return a line on the texts of several statements that the client may not have been able to send."""
     n = accounting.get("several_statements", 0)
     text = (
-        f"  WARNING: {counted(n, 'text')} of several statements: sent as such. The log does not say whether the client"
+        f"  WARNING: {plural(n, 'text')} of several statements: sent as such. The log does not say whether the client"
         " could send such, or got a syntax error (1064) and ran nothing"
     )
     return [text] if n else []
@@ -184,7 +184,7 @@ def not_overridden(info: dict[str, Any]) -> list[str]:
     plan = info["plan"]
     texts = unknown_overrides(plan.get("ids_unknown", 0), plan.get("now_uncertain", 0))
     if failed := info["accounting"].get("overrides_failed", 0):
-        texts.append(f"{counted(failed, 'clock or id')} could not be set: the target refused (overrides_failed)")
+        texts.append(f"{plural(failed, 'clock or id')} could not be set: the target refused (overrides_failed)")
     return [f"  WARNING: {text}" for text in texts]
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A text may be sent where every danger in it is allowed, in every reading, and the class of each of its statements.
- * A function that a library brought to the target does nobody knows what: no text may call one.
+ * What a function that a library brought to the target does, nobody here knows: no text may call one.
  * An EXECUTE has been looked at with its PREPARE: one that was refused is not prepared. */
 #include "engine/permit.h"
 

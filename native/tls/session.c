@@ -69,7 +69,8 @@ int qt_tls_session_ready(struct qt_tls *t, int now)
 
 int qt_tls_session_can_take(struct qt_tls *t, int way, int type)
 {
-    if (type == QT_TLS_CCS)
+    int is_13 = t->hellos.version == QT_TLS_13;
+    if (type == QT_TLS_CCS && (is_13 || !t->way[way].ciphered)) /* behind another one it is encrypted as all else */
         return t->hellos.has_server || t->hellos.retried;
     if (!t->way[way].ciphered && (type == QT_TLS_HANDSHAKE || type == QT_TLS_ALERT))
         return 1;
@@ -230,10 +231,6 @@ int qt_tls_session_take(struct qt_tls *t, int way, const struct qt_tls_plain *re
     if (is_13 && type != QT_TLS_DATA) { /* change_cipher_spec for old middle boxes; an alert before there are keys */
         if (type == QT_TLS_ALERT && !w->proven)
             t->end = QT_TLS_REFUSED;
-        return QT_OK;
-    }
-    if (w->keys.suite == NULL) { /* ciphered, and no handshake has said how */
-        t->end = QT_TLS_WRONG_KEYS;
         return QT_OK;
     }
     if (qt_tls_record_decrypt(&w->keys, record->p, record->n, w->seq, t->plain, &n, &type) != 0)

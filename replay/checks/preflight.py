@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ...common.text import printable
+from ...common.units import plural
 from ...servers.facts import OWN_SCHEMAS, Facts
 from ...servers.target import Target
 from ..options import Permissions
@@ -60,11 +61,6 @@ def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:
     return list(_tape_findings(info, allowed))
 
 
-def counted(n: int, noun: str) -> str:
-    """Return `1 event`, `2 events`."""
-    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
-
-
 def listed(names: list[str]) -> str:
     """Return a list for people: the first few, and how many more."""
     more = f" and {len(names) - MAX_NAMES} more" if len(names) > MAX_NAMES else ""
@@ -86,7 +82,7 @@ def _tape(plan: Plan, allowed: Permissions) -> Iterator[Finding]:
     if plan.disordered:
         yield Finding(
             "warning",
-            f"times run backwards in {counted(plan.disordered, 'session')}: their order is kept,"
+            f"times run backwards in {plural(plan.disordered, 'session')}: their order is kept,"
             " those times are moved up",
         )
     for note in plan.order_notes:
@@ -115,13 +111,13 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
     texts = []
     if ids:
         texts.append(
-            f"--insert-id original: the tape does not know the ids of {counted(ids, 'INSERT')}: the target generates"
+            f"--insert-id original: the tape does not know the ids of {plural(ids, 'INSERT')}: the target generates"
             " its own, and rows of several sessions may swap theirs. Packets and binary logs know them; a slow log only"
             " with a binary log in statement format"
         )
     if seconds:
         texts.append(
-            f"--now original: {counted(seconds, 'statement')} arrived in one second, answered in another: the"
+            f"--now original: {plural(seconds, 'statement')} arrived in one second, answered in another: the"
             " first is taken, the server may have used a later one (now_uncertain)"
         )
     return texts
@@ -150,11 +146,11 @@ def _neighbours(plan: Plan, facts: Facts) -> Iterator[Finding]:
     elif facts.others:
         shown = listed([f"{who} ({n})" for who, n in sorted(facts.others.items(), key=lambda item: -item[1])])
         severity: Severity = "warning" if plan.rules.allow_writes else "info"
-        yield Finding(severity, f"{counted(sum(facts.others.values()), 'other connection')} on the target: {shown}")
+        yield Finding(severity, f"{plural(sum(facts.others.values()), 'other connection')} on the target: {shown}")
     else:
         yield Finding("info", "the target has no other connections")
     if facts.replicas and not plan.rules.allow_writes:
-        yield Finding("info", f"the target has {counted(facts.replicas, 'replica')}")
+        yield Finding("info", f"the target has {plural(facts.replicas, 'replica')}")
     if facts.event_scheduler:
         yield Finding("info", "the target's event scheduler is on: its events run during the replay")
 
@@ -171,7 +167,7 @@ def _writes(plan: Plan, facts: Facts, allowed: Permissions) -> Iterator[Finding]
     if facts.replicas:
         yield Finding(
             "refuse",
-            f"the target has {counted(facts.replicas, 'replica')}, which would get every write:"
+            f"the target has {plural(facts.replicas, 'replica')}, which would get every write:"
             " detach them, or replay against a server without any",
         )
     elif facts.replicas is None:
@@ -201,7 +197,7 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
         names = listed([printable(name) for name in facts.loaded_functions])
         yield Finding(
             "warning",
-            f"the target has {counted(len(facts.loaded_functions), 'function')} of libraries ({names}), which a"
+            f"the target has {plural(len(facts.loaded_functions), 'function')} of libraries ({names}), which a"
             " read-only session does not keep from anything: statements that name one in a call are not sent"
             " (not_permitted); views and routines that call one are not seen. --allow-statements instance sends them",
         )
@@ -235,7 +231,7 @@ def _collations(plan: Plan, facts: Facts) -> Iterator[Finding]:
         name = COLLATION_NAMES.get(number) or f"of {charset or 'an unknown character set'}"
         yield Finding(
             "warning",
-            f"{counted(sessions, 'session')} logged in with the collation {number} ({name}), which the target does not"
+            f"{plural(sessions, 'session')} logged in with the collation {number} ({name}), which the target does not"
             f" know: they have the default of {charset or 'its character set'} there, and texts may compare and sort"
             " otherwise",
         )
@@ -256,12 +252,12 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     if not wanted:
         return
     events = sum(wanted.values())
-    shown = listed([f"{db} ({counted(n, 'event')})" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
+    shown = listed([f"{db} ({plural(n, 'event')})" for db, n in sorted(wanted.items(), key=lambda item: -item[1])])
     text = f"schemas of the tape are not on the target, or {target.user!r} may not see them: {shown}"
     if events == plan.planned or len(wanted) == len(plan.schemas):
         yield Finding("refuse", f"{text}: restore them there, or GRANT access")
     else:
-        yield Finding("warning", f"{text}: {counted(events, 'event')} will not be sent")
+        yield Finding("warning", f"{text}: {plural(events, 'event')} will not be sent")
 
 
 def _connections(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:

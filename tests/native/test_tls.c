@@ -234,6 +234,30 @@ static void suites_of_versions(void)
     }
 }
 
+/* Up to TLS 1.2, a change_cipher_spec behind another one is encrypted: without keys it ends as all else does. */
+static void a_second_change_of_ciphers(void)
+{
+    struct qt_tls_sink sink = {NULL, on_plain, on_gap};
+    for (int way = 0; way < 2; way++) {
+        struct qt_tls_log *log = log_of("");
+        struct qt_tls *t = qt_tls_new(log, &sink);
+        uint8_t bytes[256];
+        qt_tls_take(t, 0, bytes, hello(0, bytes), 1, 1);
+        size_t n = hello(1, bytes);
+        bytes[9 + 34 + 1] = 0xC0; /* 0xC02F, of TLS 1.2 */
+        bytes[9 + 34 + 2] = 0x2F;
+        bytes[9 + 1] = 3;
+        bytes[9 + 34 + 7] = 0xff; /* the extension is another than that of versions */
+        qt_tls_take(t, 1, bytes, n, 1, 1);
+        for (int i = 0; i < 3; i++) {
+            CHECK_INT(qt_tls_take(t, way, "\x14\3\3\0\1\1", 6, 2, 2), QT_OK);
+            CHECK_INT(qt_tls_end_of(t), i == 0 ? QT_TLS_GOES_ON : QT_TLS_NO_KEYS);
+        }
+        qt_tls_free(t);
+        qt_tls_log_free(log);
+    }
+}
+
 /* What cannot be read, and why. */
 static void ends(void)
 {
@@ -294,6 +318,7 @@ int main(void)
     RUN(a_gap_is_crossed);
     RUN(another_client_hello);
     RUN(suites_of_versions);
+    RUN(a_second_change_of_ciphers);
     RUN(ends);
     return 0;
 }

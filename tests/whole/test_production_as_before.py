@@ -113,7 +113,7 @@ def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Serve
         cursor.execute("INSERT INTO d.t VALUES (1)")
     process.terminate()
     assert process.stdout is not None
-    assert any("1 sessions still carry" in line for line in process.stdout)  # reads on until it is said
+    assert any("1 session still carries" in line for line in process.stdout)  # reads on until it is said
     work([busy])
     busy.rollback()
     said, _ = process.communicate(timeout=90)

@@ -63,4 +63,4 @@ def test_what_was_measured_is_shown() -> None:
 def test_nothing_known_is_not_the_same() -> None:
     """Statements that could not be explained are not called the same."""
     assert headline_of(report("cannot tell")).startswith("Cannot tell")
-    assert headline_of(report("same")) == "The plans of 1 digests are the same."
+    assert headline_of(report("same")) == "The plan of 1 digest is the same."

@@ -43,7 +43,7 @@ def test_a_file(log: Path, tmp_path: Path, kind: list[str]) -> None:
     found = CliRunner().invoke(capture_group, [*kind, str(log), "-o", str(tmp_path / "t.tape")], standalone_mode=False)
     assert found.exception is None
     assert found.return_value == 0
-    assert f"{tmp_path / 't.tape'}: 1 events, 1 sessions, 1 digests, 0 problems" in found.stdout
+    assert f"{tmp_path / 't.tape'}: 1 event, 1 session, 1 digest, 0 problems" in found.stdout
     assert ("slow.log: a slow log (capture slowlog)" in found.stderr) == (not kind)
 
 

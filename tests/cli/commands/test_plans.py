@@ -24,7 +24,7 @@ def test_equal_servers(shop: Server, tmp_path: Path) -> None:
     words = [str(tape), *targets, "-o", str(tmp_path / "p"), "--json", str(tmp_path / "p.json"), "--markdown", "-"]
     done = CliRunner().invoke(plans_command, words, standalone_mode=False, catch_exceptions=False)
     assert done.return_value == 0
-    assert "The plans of 1 digests are the same" in done.output
+    assert "The plan of 1 digest is the same" in done.output
     assert json.loads((tmp_path / "p.json").read_text())["digests"][0]["a"][0]["table"] == "log"
     runs = [str(make_run(tmp_path / f"{side}.run", tape, [{} for _ in events])) for side in "ab"]
     more = ["--plans", str(tmp_path / "p"), "--json", "-"]
