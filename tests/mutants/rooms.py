@@ -40,6 +40,7 @@ READERS = (
 )
 SAID = (f"{PACKETS}::test_every_byte_said", f"{PACKETS}::test_streams_that_are_pulled_apart")
 TALKS = (
+    f"{SOURCES}/test_server_replies.py",
     f"{SOURCES}/test_packets_protocol.py",
     f"{SOURCES}/test_packets_executions.py",
     f"{SOURCES}/test_packets_insert_ids.py",

@@ -63,6 +63,12 @@ def chosen(args: argparse.Namespace) -> list[Mutant]:
     return mutants
 
 
+def has_programs(mutant: Mutant) -> bool:
+    """Whether C tests are asked about a mutant."""
+    tests = mutant.tests or [one for some in asked(mutant.path, CHECKOUT) for one in some]
+    return any(test.startswith("native:") for test in tests)
+
+
 def main() -> int:
     """Try the mutants and print what survived; 1 where a survivor is not known, or a room has too many."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -88,6 +94,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
         in_c = any(mutant.path.endswith(".c") for mutant in mutants)
         base = Base(CHECKOUT, Path(folder)) if in_c else None
+        if base is not None and any(has_programs(mutant) for mutant in mutants[: args.workers * 8]):
+            base.build_programs(CHECKOUT)
         return report(run(mutants, base, args), args)
 
 

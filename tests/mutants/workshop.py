@@ -38,6 +38,7 @@ class Base:
 
     def __init__(self, checkout: Path, folder: Path) -> None:
         self.command, self.libraries, self.folder = compiler(checkout), flags(checkout, "extra_link_args"), folder
+        self.programs: Path | None = None
         face = folder / "_querytape.c"
         code = f"import build_ffi as b; b.ffi.emit_c_code({str(face)!r})"
         subprocess.run([sys.executable, "-c", code], cwd=checkout / "native", check=True, stdout=subprocess.DEVNULL)
@@ -48,6 +49,14 @@ class Base:
             built = list(pool.map(lambda name: self.compile(sources[name], self.objects[name]), sources))
         if not all(built):
             raise RuntimeError("the extension can't be built without a mutant")
+
+    def build_programs(self, checkout: Path) -> None:
+        """Compile what the C tests are linked of, once for all workshops."""
+        self.programs = self.folder / "querytape" / "tests" / "native"
+        shutil.copytree(checkout / "native", self.folder / "querytape" / "native", symlinks=True)
+        shutil.copytree(checkout / "tests" / "native", self.programs, ignore=shutil.ignore_patterns("build-*"))
+        if not make(self.programs, ["normalize"]):
+            raise RuntimeError("the C tests can't be built without a mutant")
 
     def compile(self, source: Path, target: Path) -> bool:
         """Compile one file; False where the compiler refuses it."""
@@ -70,6 +79,8 @@ class Workshop:
         self.extension = next(self.root.glob("native/_querytape*.so"))
         self.original = self.extension.read_bytes()
         (folder / "tmp").mkdir()
+        if base is not None and base.programs is not None:
+            shutil.copytree(base.programs / "build-test", self.root / "tests" / "native" / "build-test")
 
     def try_out(self, mutant: Mutant) -> str:
         """Return whether the tests notice a mutant; what fails with it has to pass without."""
@@ -129,7 +140,7 @@ class Workshop:
         if not names:
             return SURVIVED, ""
         folder, programs = self.root / "tests" / "native", [f"build-test/{name}" for name in names]
-        if not quietly(["make", "-s", f"-j{os.cpu_count()}", "CC=gcc", "WARNINGS=-w", *programs], folder):
+        if not make(folder, names):
             return UNBUILDABLE, ""
         for at_once in (AT_ONCE, 1):  # they wait most of their time; what fails has to fail alone, too
             with ThreadPoolExecutor(at_once) as pool:
@@ -234,6 +245,12 @@ def quietly(command: list[str], folder: Path) -> bool:
         os.killpg(done.pid, signal.SIGKILL)
         done.wait()
         return False
+
+
+def make(folder: Path, names: list[str]) -> bool:
+    """Build C tests, quick to compile; False where the compiler refuses something."""
+    programs = [f"build-test/{name}" for name in names]
+    return quietly(["make", "-s", f"-j{os.cpu_count()}", "CC=gcc", "WARNINGS=-w", *programs], folder)
 
 
 def flags(root: Path, what: str) -> list[str]:

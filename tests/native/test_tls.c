@@ -258,6 +258,34 @@ static void a_second_change_of_ciphers(void)
     }
 }
 
+/* close_notify and a fatal alert end their way, after which nothing of it is read; other warnings end nothing. */
+static void alerts(void)
+{
+    static const struct {
+        uint8_t bytes[2];
+        size_t n;
+        int ends;
+    } all[] = {{{1, 0}, 2, 1},   {{2, 0}, 2, 1}, {{2, 40}, 2, 1}, {{1, 90}, 2, 0},
+               {{1, 100}, 2, 0}, {{1, 0}, 1, 0}, {{2, 40}, 1, 0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int way = 0; way < 2; way++) {
+            struct side sides[2];
+            struct qt_tls_log *log = log_of(KEY_LOG);
+            struct qt_tls *t = begin(log, sides);
+            uint8_t bytes[256];
+            say(t, sides, way, "a");
+            size_t n = next(&sides[way], QT_TLS_ALERT, all[i].bytes, all[i].n, bytes);
+            CHECK_INT(qt_tls_take(t, way, bytes, n, 2, 2), QT_OK);
+            say(t, sides, way, "b");
+            say(t, sides, 1 - way, "c");
+            CHECK_INT(told.n[way], all[i].ends ? 1 : 2);
+            CHECK_INT(told.n[1 - way], 1);
+            CHECK_INT(qt_tls_end_of(t), QT_TLS_GOES_ON);
+            qt_tls_free(t);
+            qt_tls_log_free(log);
+        }
+}
+
 /* What cannot be read, and why. */
 static void ends(void)
 {
@@ -319,6 +347,7 @@ int main(void)
     RUN(another_client_hello);
     RUN(suites_of_versions);
     RUN(a_second_change_of_ciphers);
+    RUN(alerts);
     RUN(ends);
     return 0;
 }

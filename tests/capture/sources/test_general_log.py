@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """General query logs: arrivals, connections and texts, and nothing that such a log cannot tell."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, read_all, read_quickly
 
 MYSQL8 = """/usr/sbin/mysqld, Version: 8.0.31 (MySQL Community Server - GPL). started with:
 Tcp port: 3306  Unix socket: /s
@@ -94,3 +95,18 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
     assert [(row["line"], row["kind"]) for row in log.problems] == [(11, "not_understood"), (14, "not_understood")]
     assert log.not_understood == 2 * len(garbage)
     assert len(log.events) == 10
+
+
+@pytest.mark.parametrize("using", ["", " using TCP/IP", " using Socket", " using SSL/TLS"])
+@pytest.mark.parametrize("host", ["web1", "10.0.0.7", ""])
+@pytest.mark.parametrize("user", ["app", "", "a@b", "on"])
+def test_accounts(tmp_path: Path, user: str, host: str, using: str) -> None:
+    """Who connects, from where and with which schema, of any length or none; older servers do not say how."""
+    for account, anonymous in product((f"{user}@{host}",), ("", " as anonymous", " as other")):
+        for db in ("", "d", "shop", "using", "usings", "shopping", "my shop", "a_very_long_name_of_a_schema"):
+            words = f"{account}{anonymous} on {db}{using}"
+            text = f"2026-11-22T07:00:00.000000Z\t    7 Connect\t{words}\n"
+            (tmp_path / "general.log").write_text(f"{MYSQL8.splitlines(keepends=True)[0]}{text}")
+            (event,) = read_quickly(SOURCES["general"].open([str(tmp_path / "general.log")], Settings(None))).events
+            known = (event["user"] or "", event["host"] or "", event["db"] or "")
+            assert known == (user, host, db), words

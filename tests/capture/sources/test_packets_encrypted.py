@@ -2,8 +2,12 @@
 """A conversation under TLS, made here without a server, is told as the same one in clear is: with its key log, however it
 is cut into segments, from pcap and pcapng, with the secrets inside the file or beside it; and what lacks some says so."""
 
+import os
 import ssl
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -196,3 +200,59 @@ def test_from_a_pipe_each_connection_is_told(certificate: dict[str, str], tmp_pa
         ]
         assert said[0] == said[1]
         assert said[0]["tls_without_keys"] == (3 if file.name == "none" else 2)
+
+
+@pytest.mark.parametrize("late", ["never", "behind the end", "other"])
+@pytest.mark.parametrize("version", ["1.2", "1.3"])
+def test_keys_that_come_when_a_connection_is_over(
+    version: str, late: str, certificate: dict[str, str], tmp_path: Path
+) -> None:
+    """It waits for them: what they open is told as in clear, and what nothing opens is counted, once each."""
+    keys, grows = tmp_path / "keys", tmp_path / "grows"
+    secret = [encrypted(CAPS["new"], certificate, keys, version) for _ in range(2)]
+    secret[1].client_port = 40001
+    clear = Dialogue(40002).logged_in().ask(b"SELECT 'clear'", ok(1)).close()
+    data = write_pcap(tmp_path / "a.pcap", [*secret, clear]).read_bytes()
+    grows.write_bytes(b"")
+    if late == "never":
+        keys.write_bytes(b"")
+    elif late == "other":
+        keys.write_bytes(keys.read_bytes().replace(b"\n", b"0\n"))
+    with a_pipe(tmp_path / "fifo", data) as (path, go_on):
+        reader = open_packets([path], (3306,), keylog=str(grows), keylog_grows=True)
+
+        def let_keys_come() -> None:
+            while reader.stats().events < 3:
+                time.sleep(0.01)
+            grows.write_bytes(keys.read_bytes())
+            go_on.set()
+
+        helper = threading.Thread(target=let_keys_come, daemon=True)
+        helper.start()
+        found = read_quickly(reader)
+        helper.join()
+    texts = [event["statement"] for event in found.events if event["command"] == "query"]
+    wanted = [event["statement"] for event in read(tmp_path / "a.pcap", keys).events if event["command"] == "query"]
+    assert sorted(texts, key=repr) == sorted(wanted, key=repr)
+    assert (len(texts) > 3) is (late == "behind the end")
+    told_of = (found.description["decrypted"], found.description["tls_without_keys"])
+    assert told_of == ((2, 0) if late == "behind the end" else (0, 2))
+
+
+@contextmanager
+def a_pipe(path: Path, data: bytes) -> Iterator[tuple[Path, threading.Event]]:
+    """Give a FIFO that has some bytes, and what lets it end."""
+    os.mkfifo(path)
+    go_on = threading.Event()
+
+    def write() -> None:
+        with path.open("wb", buffering=0) as out:
+            left = memoryview(data)
+            while left:
+                left = left[out.write(left) or 0 :]
+            go_on.wait(60)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    yield path, go_on
+    writer.join(10)

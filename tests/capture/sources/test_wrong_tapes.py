@@ -27,7 +27,8 @@ from tests.helpers.dialogue import (
     rows,
     write_pcap,
 )
-from tests.helpers.reading import Read, events, read_all
+from tests.helpers.reading import Read, events, read_all, read_quickly
+from tests.native.bindings.test_readers import KINDS
 
 CONNECT_ATTRS = 1 << 20
 MODES = tuple(Mode(reading, charset, 7) for charset in range(4) for reading in range(4))
@@ -196,6 +197,23 @@ def test_no_problem_shows_a_password(source: str, tmp_path: Path) -> None:
     assert "unbalanced_quote" in read.kinds
     assert not [problem for problem in read.problems if "hidden" in problem["detail"]]
     assert not [event for event in read.events if b"hidden" in (event["statement"] or b"")]
+
+
+@pytest.mark.parametrize("source", ["general", "slow", "audit", "binlog"])
+@pytest.mark.parametrize("first", [True, False])
+def test_no_problem_of_what_is_not_understood_shows_a_password(source: str, first: bool, tmp_path: Path) -> None:
+    """A line that is part of nothing, at a log's beginning and in its middle, is shown without its secrets."""
+    open_log, write = KINDS[source]
+    path, lines = tmp_path / "log", write([b"SELECT 1", b"SELECT 2"]).splitlines(keepends=True)
+    for garbage in (
+        b"CREATE USER a@b IDENTIFIED BY 'hidden'\n",
+        b"ALTER USER a IDENTIFIED BY 'hidden",
+        b"SET PASSWORD = 'hidden'",
+    ):
+        for at in range(1) if first else range(1, len(lines)):
+            path.write_bytes(b"".join([*lines[:at], garbage, b"\n", *lines[at:]]))
+            read = read_quickly(open_log([str(path)]))
+            assert not [problem for problem in read.problems if "hidden" in problem["detail"]], (garbage, at)
 
 
 @pytest.mark.parametrize("word", SECRET_WORDS)

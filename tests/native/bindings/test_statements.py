@@ -203,3 +203,29 @@ def test_sql_mode_as_a_number(length: int) -> None:
         digits = str(number).rjust(length, "0").encode()
         behind = Normalizer().follow(Mode(3, 1, 7), b"SET sql_mode = " + digits)
         assert behind == (Mode(reading, 1, 7) if len(digits) <= 18 else Mode(3, 1, 4)), digits
+
+
+@pytest.mark.parametrize("count", [1, 2, 16, 17, 40])
+@pytest.mark.parametrize("twice", [False, True])
+def test_as_many_common_tables_as_are_known(count: int, twice: bool) -> None:
+    """Sixteen names are known to be no tables; those beyond are taken for some, and a name that comes twice is one."""
+    names = [f"c{n}" for n in range(count) for _ in range(1 + (twice and n == 0))]
+    sql = "WITH " + ", ".join(f"{name} AS (SELECT 1 FROM t)" for name in names) + " SELECT * FROM " + ", ".join(names)
+    tables, _ = Normalizer().names(sql.encode())
+    assert set(tables) == {"t", *(f"c{n}" for n in range(16, count))}
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        *((f"x_auth{rest}", rest[:2].lower() != "or" or rest[:3].lower() == "ori") for rest in
+          ("", "o", "or", "ors", "ori", "orisation", "oi", "r", "_x", "ority", "ro", "OR", "ORI")),
+        *((name, True) for name in ("author_auth", "my_password", "passwd", "pwd", "a_token", "tokens", "CREDENTIALS", "apikey_x", "aes_key")),
+        *((name, False) for name in ("pass", "pass_word", "tok_en", "api_keep", "key", "aut", "crypt", "secre", "xpw", "acces_key")),
+    ],
+)  # fmt: skip
+def test_which_names_are_of_secrets(name: str, secret: bool) -> None:
+    """A value that is set under such a name is taken out; one under a name that is only like it is kept."""
+    found = Normalizer().normalize(f"SET GLOBAL {name} = 'v4lue'".encode())
+    assert (found.redacted is not None) is secret
+    assert found.redacted is None or b"v4lue" not in found.redacted
