@@ -214,11 +214,26 @@ static void logins(void)
     CUT("\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x0a\0\0\7\x0a\0\0\1\x9c\x40\x0c\xea", tell_proxy_header);
 }
 
+/* The smallest header that is one, and what is shorter. */
+static void shortest_headers(void)
+{
+    static const char local[16] = "\r\n\r\n\0\r\nQUIT\n\x20\0\0\0";
+    struct qt_proxy_header h;
+    CHECK_INT(qt_parse_proxy_header(local, 16, &h), 1);
+    CHECK_INT(h.used, 16);
+    CHECK_INT(h.host[0], 0);
+    CHECK_INT(qt_parse_proxy_header(local, 15, &h), -1);
+    CHECK_INT(qt_parse_proxy_header("PROXY \r\n", 8, &h), 1);
+    CHECK_INT(h.used, 8);
+    CHECK_INT(qt_parse_proxy_header("PROXY \r\n", 7, &h), 0);
+}
+
 int main(void)
 {
     RUN(lines_of_slow_logs);
     RUN(times);
     RUN(rows_of_general_logs);
     RUN(logins);
+    RUN(shortest_headers);
     return 0;
 }

@@ -8,7 +8,7 @@ import pytest
 from querytape.native.bindings.parsers import open_packets
 
 from tests.capture.sources.test_packets_golden import CAPS, everything
-from tests.helpers.dialogue import CLIENT, Dialogue, Segment, write_pcap
+from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, Segment, ok, packet, write_pcap
 from tests.helpers.reading import Read, read_all
 
 LOGIN = 6  # segments of a dialogue that come before its first command
@@ -55,3 +55,26 @@ def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
         assert texts(found) == everywhere[len(everywhere) - len(texts(found)) :]
         assert found.events[0]["user"] is None
         assert "joined_midway" in found.kinds
+
+
+@pytest.mark.parametrize("kind", [3, 0x16])
+@pytest.mark.parametrize("size", [0x030317 - 1, 0x030317, 0x030317 + 1, 0x010317, 0x030017])
+def test_a_command_that_begins_as_a_record_of_tls_does(kind: int, size: int, tmp_path: Path) -> None:
+    """Its length, as the bytes of it are sent, may be that of encrypted data: it is a command for all that."""
+    talk = Dialogue()
+    text = b"SELECT '%s'" % (b"x" * (size - 10))
+    talk.say(CLIENT, packet(0, bytes([kind]) + text)).say(SERVER, ok(1))
+    talk.ask(b"SELECT 2", ok(1))
+    read = read_all(open_packets([write_pcap(tmp_path / "a.pcap", [talk])], (3306,)))
+    assert [len(event["statement"]) for event in read.events if event["statement"]] == [len(text), 8]
+    assert read.description["encrypted"] == 0
+
+
+@pytest.mark.parametrize("size", [256, 300, 4000, 16_000])
+def test_a_connection_that_is_encrypted(size: int, tmp_path: Path) -> None:
+    """Records of TLS, whole and going on in the next segment, from one that nobody saw begin: it is counted as such."""
+    talk = Dialogue()
+    for way in (CLIENT, SERVER, CLIENT, SERVER):
+        talk.say(way, b"\x17\x03\x03" + size.to_bytes(2, "big") + bytes(n * 7 % 251 for n in range(size)))
+    read = read_all(open_packets([write_pcap(tmp_path / "a.pcap", [talk])], (3306,)))
+    assert (read.events, read.description["encrypted"]) == ([], 1)

@@ -13,6 +13,7 @@ from tests.helpers.dialogue import (
     CLIENT,
     DEPRECATE_EOF,
     MYSQL_CAPS,
+    QUERY_ATTRIBUTES,
     SERVER,
     Dialogue,
     column,
@@ -167,3 +168,15 @@ def test_attributes_of_a_connection_that_is_joined(count: int, tmp_path: Path) -
     texts = [e["statement"] for e in found if e["command"] == "query"]
     assert (texts[0], len(texts)) == (b"SELECT 0", 3)
     assert all((text == b"SELECT 1") is (count <= 8) for text in texts[1:])
+
+
+@pytest.mark.parametrize("count", [1, 250, 251, 65_535])
+def test_as_many_attributes_as_there_can_be(count: int, tmp_path: Path) -> None:
+    """The statement begins behind the last of them."""
+    number = bytes([count]) if count < 251 else b"\xfc" + struct.pack("<H", count)
+    body = b"\3" + number + b"\1" + b"\xff" * ((count + 7) // 8) + b"\1" + b"\xfd\0\0" * count + b"SELECT 1"
+    dialogue = (
+        Dialogue().logged_in(MYSQL_CAPS | QUERY_ATTRIBUTES).say(CLIENT, packet(0, body)).say(SERVER, ok(1)).close()
+    )
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    assert ([e["statement"] for e in found], problems) == ([None, b"SELECT 1", None], [])

@@ -263,3 +263,19 @@ def test_commands_without_an_answer_have_no_rows(tmp_path: Path) -> None:
         ("close_stmt", None, None),
         ("fetch", 7, 9),
     ]
+
+
+BEFORE = [
+    *("/* c */ ", "/* it's */ ", "-- it's\n", "--\tit's\n", "# it's\n", "/*! 'x' */ ", "/*M! 'x' */ ", "`a'b` ", '"it\'s" ', "'it''s' "),
+    *("'it\\'s' ", "a--b, ", "a - -b, ", "/**/ ", "/* * / */ ", "a/b, ", "a*b, ", "a-b, ", "'' ", '"" ', '"\\"" ', "/* ' */ /* \" */ "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("before", BEFORE)
+def test_a_literal_that_holds_an_entry(before: str, tmp_path: Path) -> None:
+    """Whatever quotes and comments stand before it, the entry in the literal is text, and the one behind it is none."""
+    whole = (LOGS / "mariadb1011_header_inside_literal.log").read_text()
+    (tmp_path / "slow.log").write_text(whole.replace("VALUES ('a line", f"VALUES ({before}'a line"))
+    wanted = [(row[4] or b"").decode() for row in CASES["mariadb1011_header_inside_literal.log"]]
+    wanted[0] = wanted[0].replace("VALUES ('a line", f"VALUES ({before}'a line")
+    assert [row["statement"].decode() for row in events(tmp_path / "slow.log")] == wanted

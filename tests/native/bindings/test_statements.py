@@ -229,3 +229,30 @@ def test_which_names_are_of_secrets(name: str, secret: bool) -> None:
     found = Normalizer().normalize(f"SET GLOBAL {name} = 'v4lue'".encode())
     assert (found.redacted is not None) is secret
     assert found.redacted is None or b"v4lue" not in found.redacted
+
+
+@pytest.mark.parametrize(
+    "call", ["SHA2(%s, 256)", "AES_ENCRYPT(x, %s)", "md5(%s)", "HEX(AES_DECRYPT(%s, 'k3y'))", "PASSWORD(%s)"]
+)
+@pytest.mark.parametrize(
+    "inner", ["'k3y'", "CONCAT(a, b, 'k3y')", "CONCAT(LOWER(a), 'k3y')", "(a), 'k3y'", "f(g(a), (b)), 'k3y'"]
+)
+def test_a_secret_behind_other_brackets(call: str, inner: str) -> None:
+    """All that stands between the brackets of a function of secrets is one, however many others close before it."""
+    for text in (f"SELECT {call % inner}", f"SELECT a FROM t WHERE b = {call % inner} AND c = 1"):
+        found = Normalizer().normalize(text.encode())
+        assert found.redacted is not None, text
+        assert b"k3y" not in found.redacted, text
+
+
+def test_which_quoted_names_are_plain() -> None:
+    """A name of letters, digits, _ and $ has no quotes in the digest's text, unless it is all digits; each other byte keeps them."""
+    normalizer = Normalizer()
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$"
+    for byte in [n for n in range(1, 256) if n != ord("`")]:
+        text = normalizer.normalize(b"SELECT `a%cb`, `%c`" % (byte, byte)).text
+        name = bytes([byte]).decode("latin1").lower() if byte < 128 else None
+        assert ("`a" not in text) is (byte in plain), (byte, text)
+        if name is not None and byte in plain:
+            alone = f"`{name}`" if name.isdigit() else name
+            assert text.replace(" ,", ",") == f"select a{name}b, {alone}", text
