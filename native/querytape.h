@@ -125,8 +125,9 @@ struct qt_statement {
  * is known. What is not known is guessed here; it counts as the worse of both. */
 struct qt_session_mode {
     uint8_t reading; /* 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES */
-    uint8_t charset; /* 1 = gbk or gb18030, 2 = big5, 3 = sjis or cp932, 0 = one in which no byte looks like a quote */
-    uint8_t known;   /* of these: 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set */
+    uint8_t
+        charset;   /* 1 = gbk or gb18030, 2 = big5, 3 = sjis or cp932; 4, 5 = 0xA0 or 0xFF is a blank; 0 = any other */
+    uint8_t known; /* of these: 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set */
 };
 
 struct qt_normalizer;

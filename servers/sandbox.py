@@ -23,6 +23,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ..common.errors import TargetError
+from ..common.signals import held
 from .data_folder import Account, check_data, copy_data, own_account
 from .private_options import ALONE
 from .programs import Program, find_program, missing_sentence, search_path, server_account
@@ -238,11 +239,14 @@ def start_server(
     program = find_program(kind)
     if program is None:
         raise TargetError(missing_sentence(kind))
-    place = private_folder(room=copies_folder() if data else TEMPORARY) if folder is None else _own(folder)
-    if len(str(place / "s")) > MAX_SOCKET_PATH:
-        raise TargetError(f"{place}: too long a path for a unix socket; give a shorter folder")
-    server = Server(kind, program, place, dict(config or {}), owns_folder=folder is None)
+    with held():  # no signal comes between the folder and what knows that it has to go
+        place = private_folder(room=copies_folder() if data else TEMPORARY) if folder is None else _own(folder)
+        server = Server(kind, program, place, dict(config or {}), owns_folder=folder is None)
+        if server.owns_folder:
+            atexit.register(_discard, server)  # wherever a signal comes before somebody's `with` has the server
     try:
+        if len(str(place / "s")) > MAX_SOCKET_PATH:
+            raise TargetError(f"{place}: too long a path for a unix socket; give a shorter folder")
         if data is not None:
             check_data(data)
             server.use(own_account(place))
@@ -254,6 +258,13 @@ def start_server(
         if server.owns_folder:
             server.remove()
         raise
+
+
+def _discard(server: Server) -> None:
+    """End a server and remove its folder, if that is still there."""
+    if server.folder.exists():
+        server.kill()
+        server.remove()
 
 
 def private_folder(prefix: str = "qt-", room: Path = TEMPORARY) -> Path:

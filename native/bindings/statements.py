@@ -30,7 +30,7 @@ class Mode:
     """How a session has its statements read: struct qt_session_mode of native/querytape.h."""
 
     reading: int = 0  # 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES
-    charset: int = 0  # 1 = gbk, 2 = big5, 3 = sjis
+    charset: int = 0  # 1 = gbk, 2 = big5, 3 = sjis; 4 = 0xA0 is white space (latin1 and its like), 5 = 0xFF (cp866)
     known: int = 0  # 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 4 = the character set
 
 

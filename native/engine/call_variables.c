@@ -99,7 +99,7 @@ int qt_call_with_variables(struct qt_bytes *set, struct qt_bytes *call, const ch
     qt_keywords_init(&keywords);
     qt_lexer_init(&lexer, &keywords, sql, len);
     int code = read_once(set, call, &lexer, sql, len), saw = lexer.saw;
-    if (saw & QT_SAW_WIDE)
+    if (saw & (QT_SAW_WIDE | QT_SAW_BLANK))
         code = code < 0 ? code : 1;
     for (uint8_t reading = 1; saw != 0 && code == 0 && reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
         qt_lexer_init(&lexer, &keywords, sql, len);

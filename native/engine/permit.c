@@ -54,7 +54,10 @@ static size_t undo_quotes(const struct qt_token *t, char *to)
     return n;
 }
 
-static int is_name(unsigned char c) { return c == '_' || c == '$' || c >= 0x80 || isalnum(c); }
+/* In some character sets these are white space. */
+static int is_high_blank(unsigned char c) { return c == 0xA0 || c == 0xFF; }
+
+static int is_name(unsigned char c) { return c == '_' || c == '$' || (c >= 0x80 && !is_high_blank(c)) || isalnum(c); }
 
 /* Is the name at `at` called: does a parenthesis follow, or a comment that may stand before one? */
 static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
@@ -62,7 +65,8 @@ static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
     size_t next = at + name_len;
     if ((at > 0 && is_name((unsigned char)sql[at - 1])) || (next < len && is_name((unsigned char)sql[next])))
         return 0;
-    while (next < len && (sql[next] == '`' || sql[next] == '"' || isspace((unsigned char)sql[next])))
+    while (next < len && (sql[next] == '`' || sql[next] == '"' || isspace((unsigned char)sql[next]) ||
+                          is_high_blank((unsigned char)sql[next])))
         next++;
     return next < len && strchr("(/-#", sql[next]) != NULL && sql[next] != 0;
 }

@@ -71,13 +71,16 @@ static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt
 {
     int ends = r->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE), backslash = ends && memchr(p, '\\', n) != NULL;
     int ansi = r->saw & QT_SAW_DOUBLE || (ends && memchr(p, '"', n) != NULL);
-    unsigned charsets = ends && holds_wide(p, n) ? QT_WIDE_CHARSETS : QT_NARROW + 1;
+    int wide = ends && holds_wide(p, n), blank = r->saw & QT_SAW_BLANK;
     size_t count = 0;
-    for (unsigned charset = QT_NARROW; charset < charsets; charset++)
+    for (unsigned charset = QT_NARROW; charset < QT_CHARSETS; charset++) {
+        if (charset != QT_NARROW && !(qt_is_wide((int)charset) ? wide : blank))
+            continue;
         for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++)
             for (unsigned skip = 0; skip <= r->version; skip++)
                 if ((backslash || !(reading & QT_READ_NO_BACKSLASH)) && (ansi || !(reading & QT_READ_ANSI)))
                     way[count++] = (struct qt_way){(uint8_t)reading, (uint8_t)charset, (uint8_t)skip};
+    }
     return count;
 }
 

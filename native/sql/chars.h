@@ -11,9 +11,18 @@
 #define QT_C_SPACE 4
 extern const uint8_t qt_char_class[256];
 
-/* Character sets of clients in which a backslash or a back quote may be the second byte of a character. In all others
- * every byte of a character is above 127, or there is one only. */
-enum qt_wide_charset { QT_NARROW, QT_GBK, QT_BIG5, QT_SJIS, QT_WIDE_CHARSETS }; /* gb18030 as gbk, cp932 as sjis */
+/* Character sets of clients. In gbk, big5 and sjis (gb18030 as gbk, cp932 as sjis) a backslash or a back quote may be
+ * the second byte of a character; in all others every byte of a character is above 127, or there is one only. Some
+ * of these have a white space above 127: 0xA0 in latin1 and its like, 0xFF in cp866 and its like. */
+enum qt_charset { QT_NARROW, QT_GBK, QT_BIG5, QT_SJIS, QT_BLANK_A0, QT_BLANK_FF, QT_CHARSETS };
+
+static inline int qt_is_wide(int charset) { return charset >= QT_GBK && charset <= QT_SJIS; }
+
+/* The white space above 127; -1 = there is none. */
+static inline int qt_high_blank(int charset)
+{
+    return charset == QT_BLANK_A0 ? 0xA0 : charset == QT_BLANK_FF ? 0xFF : -1;
+}
 
 /* 2 where the bytes at p are a character of two bytes, else 1. */
 static inline size_t qt_wide(int charset, const char *p, const char *end)

@@ -10,7 +10,7 @@
 /* Whether no two ways to read it differ. */
 static int is_plain(const char *p, size_t len)
 {
-    return len == 0 || (memchr(p, '\\', len) == NULL && memchr(p, '"', len) == NULL &&
+    return len == 0 || (memchr(p, '\\', len) == NULL && memchr(p, '"', len) == NULL && !qt_holds_high_blank(p, len) &&
                         (memchr(p, '`', len) == NULL || !qt_holds_wide(p, len)));
 }
 

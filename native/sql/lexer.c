@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lexical structure: reference manuals of MySQL 8.4 ("Language Structure") and MariaDB, and their sql_lex.cc. Where the
- * caller says nothing else, "..." is a string and a backslash escapes. Control bytes are white space.
+ * caller says nothing else, "..." is a string and a backslash escapes. Control bytes are white space,
+ * and in some character sets a byte above 127.
  *
  * A hint is found as the servers do that know none: it ends at the first star and slash, whatever its quotes say. So no
  * quote inside one can hide a statement behind it. Every byte is looked at a fixed number of times. */
@@ -27,13 +28,27 @@ static const char *find_wide(const struct qt_lexer *l, const char *p, char quote
 }
 
 /* Behind the last byte of a word. */
-static const char *skip_word(const struct qt_lexer *l, const char *p)
+static const char *skip_word(struct qt_lexer *l, const char *p)
 {
-    if (l->charset == QT_NARROW)
-        return skip_ident(p, l->end);
-    while (p < l->end && IS(*p, QT_C_IDENT))
-        p += qt_wide(l->charset, p, l->end);
-    return p;
+    unsigned high = 0;
+    if (qt_is_wide(l->charset)) {
+        while (p < l->end && IS(*p, QT_C_IDENT))
+            p += qt_wide(l->charset, p, l->end);
+        return p;
+    }
+    const char *after = skip_ident(p, l->end, &high);
+    size_t len = (size_t)(after - p);
+    if (high == 0 || (memchr(p, 0xA0, len) == NULL && memchr(p, 0xFF, len) == NULL))
+        return after;
+    l->saw |= QT_SAW_BLANK;
+    const char *blank = l->charset != QT_NARROW ? memchr(p, qt_high_blank(l->charset), len) : NULL;
+    return blank != NULL ? blank : after;
+}
+
+/* White space, above 127 too. */
+static int is_blank(const struct qt_lexer *l, char c)
+{
+    return IS(c, QT_C_SPACE) || (unsigned char)c == qt_high_blank(l->charset);
 }
 
 /* From behind the opening quote to behind the closing one. A doubled quote is one inside. */
@@ -42,7 +57,7 @@ static const char *skip_quoted(struct qt_lexer *l, const char *p, char quote)
     int escapes = quote != '`' && !(l->reading & QT_READ_NO_BACKSLASH) && !(quote == '"' && l->reading & QT_READ_ANSI);
     l->saw |= quote == '"' ? QT_SAW_DOUBLE : 0;
     for (;;) {
-        p = l->charset != QT_NARROW ? find_wide(l, p, quote) : find_special(p, l->end, quote);
+        p = qt_is_wide(l->charset) ? find_wide(l, p, quote) : find_special(p, l->end, quote);
         if (p >= l->end) {
             if (!l->in_hint)
                 l->open_quote = quote;
@@ -155,13 +170,16 @@ static int skip_blank(struct qt_lexer *l, struct qt_token *t)
         l->at = p;
         if (p >= l->end)
             return 0;
-        if (*p == '/') {
+        if ((unsigned char)*p == qt_high_blank(l->charset)) {
+            l->saw |= QT_SAW_BLANK;
+            l->at = p + 1;
+        } else if (*p == '/') {
             if (p + 1 >= l->end || p[1] != '*')
                 return 0;
             if (comment(l, p, t))
                 return 1;
         } else if (*p == '#' ||
-                   (*p == '-' && p + 1 < l->end && p[1] == '-' && (p + 2 >= l->end || IS(p[2], QT_C_SPACE)))) {
+                   (*p == '-' && p + 1 < l->end && p[1] == '-' && (p + 2 >= l->end || is_blank(l, p[2])))) {
             l->at = skip_line(l, p);
         } else {
             return 0;
@@ -194,7 +212,7 @@ static const char *exponent(const struct qt_lexer *l, const char *at)
 }
 
 /* At a digit, or a dot before one. An identifier may begin with digits: 1a. */
-static const char *number(const struct qt_lexer *l, const char *p, int *kind)
+static const char *number(struct qt_lexer *l, const char *p, int *kind)
 {
     const char *at = skip_class(p, l->end, QT_C_DIGIT);
     *kind = QT_T_NUMBER;
@@ -202,7 +220,7 @@ static const char *number(const struct qt_lexer *l, const char *p, int *kind)
         at = skip_class(at + 1, l->end, QT_C_DIGIT);
         return exponent(l, at);
     }
-    if (at >= l->end || !IS(*at, QT_C_IDENT))
+    if (at >= l->end || !IS(*at, QT_C_IDENT) || is_blank(l, *at))
         return at;
     const char *word = skip_word(l, at), *after = exponent(l, at);
     char c = qt_lower(*at);
@@ -225,8 +243,10 @@ static const char *variable(struct qt_lexer *l, const char *p, int *kind)
     }
     if (*p == '\'' || *p == '"' || *p == '`')
         return skip_quoted(l, p + 1, *p);
-    while (p < l->end && (IS(*p, QT_C_IDENT) || *p == '.'))
+    while (p < l->end && (IS(*p, QT_C_IDENT) || *p == '.') && !is_blank(l, *p)) {
+        l->saw |= (unsigned char)*p == 0xA0 || (unsigned char)*p == 0xFF ? QT_SAW_BLANK : 0;
         p += qt_wide(l->charset, p, l->end);
+    }
     return p;
 }
 

@@ -48,7 +48,7 @@ struct qt_lexer {
     uint8_t skip_versions; /* set by the caller: take comments that only some servers execute as comments */
     uint8_t saw_version;   /* there was one */
     uint8_t reading;       /* set by the caller: QT_READ_*, how the session that sent it reads quotes; 0 = by default */
-    uint8_t charset;       /* set by the caller: enum qt_wide_charset of the session */
+    uint8_t charset;       /* set by the caller: enum qt_charset of the session */
     uint8_t saw;           /* QT_SAW_*: what another reading would take differently */
 };
 
@@ -58,6 +58,7 @@ struct qt_lexer {
 
 #define QT_SAW_BACKSLASH 1 /* between quotes */
 #define QT_SAW_DOUBLE 2    /* "..." */
+#define QT_SAW_BLANK 8     /* outside of quotes, a byte above 127 that is white space in some character sets */
 #define QT_SAW_WIDE 4      /* a byte above 127 before a back quote, or before a backslash between quotes */
 
 void qt_lexer_init(struct qt_lexer *, const struct qt_keywords *, const char *sql, size_t len);

@@ -72,11 +72,16 @@ int qt_holds_wide(const char *p, size_t len)
     return 0;
 }
 
+int qt_holds_high_blank(const char *p, size_t len)
+{
+    return memchr(p, 0xA0, len) != NULL || memchr(p, 0xFF, len) != NULL;
+}
+
 size_t qt_other_ways(struct qt_session_mode own, struct qt_session_mode *way)
 {
     unsigned fixed = own.known & (QT_READ_NO_BACKSLASH | QT_READ_ANSI);
     size_t n = 0;
-    for (unsigned charset = QT_NARROW; charset < QT_WIDE_CHARSETS; charset++)
+    for (unsigned charset = QT_NARROW; charset < QT_CHARSETS; charset++)
         for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++) {
             if (((reading ^ own.reading) & fixed) != 0 || (own.known & QT_KNOWS_CHARSET && charset != own.charset) ||
                 (reading == own.reading && charset == own.charset))
@@ -90,7 +95,7 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
                  size_t len)
 {
     struct qt_session_mode way[QT_MAX_WAYS];
-    int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE) || own.charset != QT_NARROW;
+    int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE) || qt_is_wide(own.charset), other[QT_CHARSETS];
     int mode = ends_differ && memchr(sql, '\\', len) != NULL, wide = ends_differ && qt_holds_wide(sql, len);
     int ansi = first->saw & QT_SAW_DOUBLE || (ends_differ && memchr(sql, '"', len) != NULL);
     if (first->saw_version) {
@@ -98,10 +103,13 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
         read_once(c, first->keywords, sql, len, &how, 1);
     }
     size_t n = qt_other_ways(own, way);
+    int blank = qt_is_wide(own.charset) ? qt_holds_high_blank(sql, len) : first->saw & QT_SAW_BLANK;
+    for (unsigned charset = QT_NARROW; charset < QT_CHARSETS; charset++)
+        other[charset] = charset == own.charset || (qt_is_wide((int)charset) ? wide : blank) ||
+                         (charset == QT_NARROW && wide);
     for (size_t i = 0; i < n; i++) {
         unsigned differs = way[i].reading ^ own.reading;
-        if ((wide || way[i].charset == own.charset) && (mode || !(differs & QT_READ_NO_BACKSLASH)) &&
-            (ansi || !(differs & QT_READ_ANSI)))
+        if (other[way[i].charset] && (mode || !(differs & QT_READ_NO_BACKSLASH)) && (ansi || !(differs & QT_READ_ANSI)))
             with_and_without_versions(c, first->keywords, sql, len, way[i]);
     }
 }

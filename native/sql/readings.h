@@ -14,10 +14,12 @@
 
 /* Each way to read quotes that the session may have, but for the first one, which is the mode's own: writes them into
  * `way`, which has room for QT_MAX_WAYS, and returns how many there are. */
-#define QT_MAX_WAYS (QT_WIDE_CHARSETS * (QT_READ_NO_BACKSLASH + QT_READ_ANSI + 1))
+#define QT_MAX_WAYS (QT_CHARSETS * (QT_READ_NO_BACKSLASH + QT_READ_ANSI + 1))
 size_t qt_other_ways(struct qt_session_mode, struct qt_session_mode *way);
 /* A byte above 127 before a backslash or back quote, wherever it is. */
 int qt_holds_wide(const char *p, size_t len);
+/* A byte that is white space in some character sets, wherever it is. */
+int qt_holds_high_blank(const char *p, size_t len);
 /* The text was classified once, to its end, by the tokens of this lexer, which read it in the mode's own way: reads it
  * again in the other ways. */
 void qt_readings(struct qt_classifier *, const struct qt_lexer *, struct qt_session_mode, const char *sql, size_t len);

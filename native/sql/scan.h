@@ -60,16 +60,23 @@ static inline unsigned ident_bits(const char *p)
 }
 #endif
 
-static inline const char *skip_ident(const char *p, const char *end)
+/* Behind the last byte of an identifier. `high` is set where one of its bytes is above 127. */
+static inline const char *skip_ident(const char *p, const char *end, unsigned *high)
 {
 #ifdef __SSE2__
     for (; end - p >= 16; p += 16) {
+        unsigned highs = (unsigned)_mm_movemask_epi8(_mm_loadu_si128((const __m128i *)(const void *)p));
         unsigned out = ident_bits(p) ^ 0xffffu;
-        if (out != 0)
+        if (out != 0) {
+            *high |= highs & ((out & -out) - 1);
             return p + __builtin_ctz(out);
+        }
+        *high |= highs;
     }
 #endif
-    return skip_class(p, end, QT_C_IDENT);
+    for (; p < end && IS(*p, QT_C_IDENT); p++)
+        *high |= (unsigned char)*p & 0x80u;
+    return p;
 }
 
 #endif

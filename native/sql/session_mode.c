@@ -307,7 +307,7 @@ static void skip_statement(struct follower *f)
 static int is_ambiguous(const struct follower *f, uint8_t known)
 {
     return (f->lexer.saw & QT_SAW_BACKSLASH && !(known & QT_READ_NO_BACKSLASH)) ||
-           (f->lexer.saw & QT_SAW_WIDE && !(known & QT_KNOWS_CHARSET));
+           (f->lexer.saw & (QT_SAW_WIDE | QT_SAW_BLANK) && !(known & QT_KNOWS_CHARSET));
 }
 
 /* One statement, at its first word. 0 where the rest of the text is not to be read. */

@@ -138,12 +138,13 @@ int qt_split_text(struct qt_split *s, struct qt_session_mode mode, const char *s
     struct qt_split other = {.room = 0};
     qt_keywords_init(&keywords);
     int code = split_so(s, &lexer, &keywords, mode, sql, len);
-    int saw = lexer.saw | mode.charset, wide = qt_holds_wide(sql, len);
+    int saw = lexer.saw | qt_is_wide(mode.charset), wide = qt_holds_wide(sql, len);
+    int blank = saw & QT_SAW_BLANK || qt_is_wide(mode.charset) ? qt_holds_high_blank(sql, len) : 0;
     size_t ways = code == 0 && saw != 0 ? qt_other_ways(mode, way) : 0;
     if (code > 0)
         s->statements = -1;
     for (size_t i = 0; i < ways && code == 0; i++) {
-        if (!wide && way[i].charset != mode.charset)
+        if (!wide && !blank && way[i].charset != mode.charset)
             continue;
         code = split_so(&other, &lexer, &keywords, way[i], sql, len);
         if (code == 0 && !are_equal(s, &other))

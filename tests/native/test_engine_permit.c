@@ -41,6 +41,7 @@ static void reads_only(void)
         "SET NAMES utf8mb4",
         "SET SESSION TRANSACTION READ ONLY",
         "START TRANSACTION READ ONLY",
+        "SELECT prix\xc3\xa0, \xc3\xa0 FROM voil\xc3\xa0 WHERE a = '\xc3\xa0'",
         "SELECT * FROM caf\xc3\xa9 WHERE `pr\xc3\xa9nom` = 'Andr\xc3\xa9\\'s'",
         "",
     };
@@ -87,6 +88,16 @@ static void reads_only(void)
         "SELECT '\xb1\x81\\' INTO OUTFILE '/x' -- '",
         "SELECT '\x81\xa1\\' INTO OUTFILE '/x' -- '",
         "SELECT `\x81`, `INTO OUTFILE '/x' -- `",
+        /* under latin1 and its like, cp866 and its like */
+        "SELECT 1 INTO\xa0OUTFILE '/x'",
+        "SELECT 1 INTO\xffOUTFILE '/x'",
+        "SELECT 1\xa0INTO\240DUMPFILE\xa0'/x'",
+        "SET\xa0GLOBAL a = 1",
+        "SELECT 1 --\xa0'\n INTO OUTFILE '/x'",
+        "SELECT @a\xa0INTO OUTFILE '/x'",
+        "SELECT 1\xa0INTO OUTFILE '/x'",
+        "SELECT caf\xc3\xa0, 1 INTO OUTFILE '/x'",
+        "SELECT LOAD_FILE\xa0('/x')",
     };
     int failed = 0;
     for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private servers: unprivileged, stopped, restarted, copied, and never outliving their parent."""
 
+import atexit
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 from querytape.common.errors import TargetError
+from querytape.common.signals import unwind_on_signals
 from querytape.servers import sandbox
 from querytape.servers.data_folder import copy_data
 from querytape.servers.sandbox import Server, start_server
@@ -130,3 +135,41 @@ def test_temporary_files_are_its_own(server_factory: Callable[..., Server]) -> N
     for kind in ("mariadb", "mysql80"):
         server = server_factory(kind)
         assert server.execute("SELECT @@tmpdir") == ((str(server.folder / "tmp"),),)
+
+
+def test_a_signal_at_every_step_of_a_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever line it comes at, until somebody has the server: nothing is left in the folder of temporary files."""
+    at_exit: list[tuple[Any, ...]] = []
+    monkeypatch.setattr(sandbox, "TEMPORARY", tmp_path)
+    monkeypatch.setattr(sandbox, "copy_data", lambda source, target: target.mkdir())
+    monkeypatch.setattr(sandbox, "template_data", lambda program: tmp_path)
+    monkeypatch.setattr(Server, "start", lambda server: server)
+    monkeypatch.setattr(atexit, "register", lambda *what: at_exit.append(what))
+    names = {sandbox.start_server.__code__.co_name, sandbox.private_folder.__code__.co_name, "_own", "mkdtemp"}
+    lines, step = 0, 0
+    while step <= lines:
+        step, lines = step + 1, 0
+
+        def follow(frame: FrameType, event: str, _: Any, step: int = step) -> Any:
+            nonlocal lines
+            lines += event in ("line", "return")
+            if event in ("line", "return") and lines == step:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return follow
+
+        def ours(frame: FrameType, event: str, argument: Any, follow: Any = follow) -> Any:
+            return follow if frame.f_code.co_name in names else None
+
+        try:
+            with unwind_on_signals():
+                sys.settrace(ours)
+                start_server("mariadb").remove()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            sys.settrace(None)
+        while at_exit:
+            function, *given = at_exit.pop()
+            function(*given)
+        assert list(tmp_path.iterdir()) == [], step
+    assert lines > 10

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A replay of reads only sends nothing that a server in read-only mode refuses."""
 
+from contextlib import closing, suppress
 from pathlib import Path
 
-from querytape.native.bindings.statements import Normalizer
+import pymysql
+from querytape.native.bindings.statements import Mode, Normalizer
 from querytape.replay import replay
 from querytape.schemas import CLASSES
 from querytape.servers.sandbox import Server
@@ -72,3 +74,50 @@ def test_nothing_is_refused_in_read_only_mode(any_shop: Server, tmp_path: Path) 
     assert reasons["SELECT * FROM log FOR UPDATE"] == ("filtered", "locking_read")
     assert reasons["EXPLAIN DELETE FROM log"] == ("filtered", "write")
     assert reasons["EXPLAIN SELECT * FROM log"] == ("executed", None)
+
+
+def blanks(server: Server) -> dict[str, list[int]]:
+    """Return the bytes above 127 that a server takes for white space, by the client's character set."""
+    found: dict[str, list[int]] = {}
+    for (charset,) in server.execute("SELECT CHARACTER_SET_NAME FROM information_schema.CHARACTER_SETS"):
+        with closing(server.connect()) as con, suppress(pymysql.err.OperationalError), con.cursor() as cursor:
+            cursor.execute(f"SET NAMES {charset}")
+            found[charset] = []
+            for byte in range(128, 256):
+                with suppress(pymysql.Error):
+                    con._execute_command(3, b"SELECT" + bytes([byte]) + b"1")  # type: ignore[attr-defined]
+                    con._read_query_result()  # type: ignore[attr-defined]
+                    found[charset].append(byte)
+    return found
+
+
+def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) -> None:
+    """0xA0 is a blank in latin1: what a server reads as INTO OUTFILE or IDENTIFIED BY is seen as that, and not sent."""
+    normalizer, found = Normalizer(), blanks(any_shop)
+    assert found["latin1"] == [0xA0]
+    assert found["utf8mb4"] == []
+    place = Path("/tmp") / f"qt-{any_shop.port}-{tmp_path.name}.txt"
+    events: list[dict[str, object]] = []
+    for charset, each in found.items():
+        mode = normalizer.follow(Mode(), f"SET NAMES {charset}".encode())
+        for blank in (bytes([byte]) for byte in each):
+            writing = b"SELECT 1 INTO" + blank + b"OUTFILE '" + bytes(place) + b"'"
+            secret = b"ALTER USER a IDENTIFIED" + blank + b"BY" + blank + b"'zqkvbnmw'"
+            for known in (mode, Mode()):
+                assert normalizer.normalize(writing, known).danger, (charset, known)
+                hidden = normalizer.normalize(secret, known).redacted
+                assert b"zqkvbnmw" not in (hidden or b"zqkvbnmw"), (charset, known)
+            session = len(events) // 2 + 1
+            events += [
+                {"session": session, "seq": 1, "statement": f"SET NAMES {charset}", "class": "session"},
+                {"session": session, "seq": 2, "statement": writing, "class": "read", "flags": 0},
+            ]
+        if not each:
+            text = b"SELECT 1 FROM t WHERE b\xa0c = 1"
+            assert normalizer.normalize(text, mode).digest == normalizer.normalize(text, Mode()).digest
+    tape = make_tape(tmp_path / "t.tape", events)
+    run = replay(tape, options(any_shop, tmp_path / "t.run", allow_writes=False, target_is_disposable=False))
+    assert {row[2] for row in outcomes(run.path, "seq, status, reason, errno, error") if row[0] == 2} == {
+        "not_permitted"
+    }
+    assert not place.exists()
