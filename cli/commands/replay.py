@@ -14,6 +14,7 @@ from ...common.units import plural, short_duration, utc_time
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import unknown_overrides
 from ...replay.growing import follow_lines
+from ...replay.observe.order import order_warnings
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
@@ -79,7 +80,8 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
     before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
     it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
-    is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set.
+    is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set, or
+    if waits of --order commit were broken: the final data may differ then.
     """
     with ExitStack() as stack:
         growing = followed(tapes, options, stack)
@@ -99,10 +101,13 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
 
 def exit_code(summary: RunSummary) -> int:
-    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may have got other ids than they were to have."""
+    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, or out of their order."""
     if not summary.complete:
         return 1
-    lost = summary.info["plan"].get("ids_unknown", 0) + summary.info["accounting"].get("overrides_failed", 0)
+    counts = summary.info["accounting"]
+    lost = (
+        summary.info["plan"].get("ids_unknown", 0) + counts.get("overrides_failed", 0) + counts.get("order_broken", 0)
+    )
     return EXIT_LOST if lost else 0
 
 
@@ -192,11 +197,13 @@ def summary_lines(summary: RunSummary) -> list[str]:
     """Return the last lines of a replay: the accounting, lateness, errors, sessions, and where the run is."""
     info = summary.info
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
+    order = order_warnings(info)
     found = [
         *follow_lines(info),
         f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
         f" + {accounting['not_sent']:,} not sent",
+        *(f"  WARNING: {text}" for text in order),
         *refused_by_text(accounting),
         *not_overridden(info),
         *called_again(accounting),
@@ -218,7 +225,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
         found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
     if not accounting["balanced"]:
         found.append("  THE ACCOUNTING DOES NOT BALANCE: this run can't be trusted; please report it as a bug")
-    found += [f"  warning: {text}" for text in info["generator"].get("warnings", ())]
+    found += [f"  warning: {text}" for text in info["generator"].get("warnings", ()) if text not in order]
     if info["partial"]:
         found.append(f"  PARTIAL: {info['partial']}")
     return found

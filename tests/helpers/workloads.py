@@ -182,3 +182,51 @@ TRADE = Workload(
     ("district", "customer", "orders", "stock", "payment"),
     ("payment",),
 )
+
+
+def _queue(connection: "Connection[Any]", rng: random.Random, who: int) -> None:
+    """Take numbers, serve the first of a queue, look for rows that are not there and add them: locks of gaps."""
+    queue, key, kind = rng.randint(1, 4), rng.randint(1, 400), rng.random()
+    if kind < 0.35:
+        ((last,),) = _run(connection, "BEGIN", f"SELECT MAX(number) FROM queue WHERE id = {queue} FOR UPDATE")
+        _run(
+            connection,
+            f"INSERT INTO queue VALUES ({queue}, {(last or 0) + 1}, {who})",
+            f"UPDATE total SET n = (n * 3 + {who}) % 1000003 WHERE id = {queue}",
+            "COMMIT",
+        )
+    elif kind < 0.6:
+        first = _run(
+            connection, "BEGIN", f"SELECT number FROM queue WHERE id = {queue} ORDER BY number LIMIT 1 FOR UPDATE"
+        )
+        for (number,) in first:
+            _run(
+                connection,
+                f"DELETE FROM queue WHERE id = {queue} AND number = {number}",
+                f"UPDATE total SET n = (n * 5 + {who}) % 1000003 WHERE id = {queue}",
+            )
+        _run(connection, "COMMIT" if rng.random() < 0.9 else "ROLLBACK")
+    elif kind < 0.85:
+        asked = f"SELECT id, who FROM item WHERE k BETWEEN {key} AND {key + 10} FOR UPDATE"
+        added, cut = (
+            f"INSERT INTO item (k, who) VALUES ({key}, {who})",
+            f"DELETE FROM item WHERE k BETWEEN {key} AND {key + 3}",
+        )
+        _run(connection, added if len(_run(connection, "BEGIN", asked)) < 5 else cut, "COMMIT")
+    else:
+        _run(connection, f"INSERT INTO item (k, who) VALUES ({key}, {who})")
+
+
+QUEUES = Workload(
+    "queues",
+    (
+        "CREATE TABLE queue (id INT, number INT, who INT, PRIMARY KEY (id, number))",
+        "CREATE TABLE total (id INT PRIMARY KEY, n BIGINT)",
+        "CREATE TABLE item (id INT AUTO_INCREMENT PRIMARY KEY, k INT, who INT, KEY (k))",
+        "INSERT INTO total VALUES (1, 1), (2, 1), (3, 1), (4, 1)",
+        "INSERT INTO item (k, who) VALUES (50, 0), (100, 0), (150, 0), (200, 0), (300, 0)",
+    ),
+    _queue,
+    ("queue", "total", "item"),
+    ("item",),
+)

@@ -9,16 +9,18 @@
 -- own its end (its locks come after its start) - or what lies just before the end of another's locking statement, where
 -- that ended within the write and its transaction after it: had both wanted one lock, the write could only end before the
 -- transaction by having it first (earlier; not where other transactions ended since, for it may have waited for those).
--- Commits of a table are numbered by their moment (kind 0), statements that took locks inside a transaction by their end:
--- those that ask for rows (kind 1: UPDATE, DELETE, a locking read) and those that add rows (kind 2: INSERT); some do both.
+-- Commits of a table are numbered by their moment (kind 0), and statements that took locks inside a transaction: those
+-- that ask for rows by their end (kind 1: UPDATE, DELETE, a locking read), those that add rows (kind 2: INSERT) by when
+-- they had their locks (granted: behind the last commit that they may have waited for, at the latest); some do both.
+-- Where one adds rows and one asks for some and both transactions were open then, locks of gaps let them by in one order
+-- only: what adds went first. Asked for first, the gap were locked, and the INSERT had waited for that transaction.
 -- place = 3 * table + kind. Lists are sorted as one number each, place * 2^40 + number: strings in order cost twice the time.
 --   a plain read      waits for commits whose moment lay before its start
 --   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only
 --                     for lower numbers than its own transaction's: of two that wanted the same lock, the first to commit
---                     had it first. And it waits for statements that took locks and had ended before its start;
---                     where one of the two adds rows and the other asks for some, before its end: locks of gaps let two
---                     transactions by in one order and not in the other. Where it took longer than overlap_ns: as a plain
---                     read, and what had ended before its start.
+--                     had it first. And it waits for statements that took locks and had ended before its start; what
+--                     asks for rows also for those that added some and had their locks before its end. Where it took
+--                     longer than overlap_ns: as a plain read, and what had ended before its start.
 --   a commit          waits for lower numbers alone, before its start
 -- A log of whole seconds tells the order of the ends and nothing of the beginnings (times = ends): there every moment is
 -- an end, and what lay before a start is what lay before the end of its session's previous event. What takes locks waits
@@ -72,17 +74,12 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     FROM spans w
     ASOF JOIN held c ON w.table_no = c.table_no AND w.end_ns >= c.moment_ns
     GROUP BY w.session, w.seq
-), overlapping AS ( -- of the locking statements that ended within each write: the first and the last
-    SELECT w.*, h.end_ns AS held_ns, h.moment_ns FROM spans w ASOF JOIN held h ON w.table_no = h.table_no AND w.start_ns < h.end_ns
-    UNION ALL BY NAME
-    SELECT w.*, h.end_ns AS held_ns, h.moment_ns FROM spans w ASOF JOIN held h ON w.table_no = h.table_no AND w.end_ns > h.end_ns
-), earlier AS (
-    SELECT m.session, m.seq, min(m.held_ns) - 1 AS moment_ns
-    FROM overlapping m
-    LEFT JOIN ended e USING (session, seq)
-    WHERE m.held_ns > m.start_ns AND m.held_ns < m.end_ns AND m.moment_ns > m.end_ns AND getvariable('times') = 'both'
-    GROUP BY m.session, m.seq
-    HAVING coalesce(any_value(e.moment_ns) < min(m.held_ns), true)
+), earlier AS ( -- the first locking statement that ended within each write, and since then
+    SELECT w.session, w.seq, min(h.end_ns) - 1 AS moment_ns
+    FROM (SELECT w.*, greatest(w.start_ns, e.moment_ns) AS since_ns FROM spans w LEFT JOIN ended e USING (session, seq)) w
+    ASOF JOIN held h ON w.table_no = h.table_no AND w.since_ns < h.end_ns
+    WHERE h.end_ns < w.end_ns AND h.moment_ns > w.end_ns AND getvariable('times') = 'both'
+    GROUP BY w.session, w.seq
 ), settled AS ( -- what had ended before a moment, and the last that any of it did before its end
     SELECT table_no, moment_ns, max(sure_ns) OVER (PARTITION BY table_no ORDER BY moment_ns) AS sure_ns
     FROM held
@@ -138,11 +135,31 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     UNION ALL BY NAME
     SELECT DISTINCT session, seq, sure_ns, table_no, false AS own, moment_ns
     FROM held
+), granted AS ( -- what adds rows: when it had its locks, for nothing that it may have waited for ended later
+    SELECT a.session, a.seq,
+        least(any_value(a.end_ns), greatest(any_value(a.start_ns), coalesce(max(c.moment_ns), 0) + 1)) AS granted_ns
+    FROM (
+        SELECT session, seq, start_ns, end_ns, CASE WHEN table_no = 1 THEN 0 ELSE table_no END AS table_no
+        FROM touched
+        WHERE table_no IS NOT NULL AND locks AND adds
+        UNION ALL BY NAME
+        SELECT DISTINCT session, seq, start_ns, end_ns, 1 AS table_no
+        FROM touched
+        WHERE table_no > 1 AND locks AND adds
+    ) a
+    ASOF LEFT JOIN (
+        FROM released
+        UNION ALL BY NAME
+        SELECT DISTINCT ON (session, seq) * REPLACE (0 AS table_no) FROM released WHERE EXISTS (FROM touched WHERE table_no = 1)
+    ) c ON a.table_no = c.table_no AND a.end_ns >= c.moment_ns
+    WHERE getvariable('times') = 'both'
+    GROUP BY a.session, a.seq
 ), marks AS ( -- kind 0: commits; kinds 1 and 2: statements of transactions that took locks
     SELECT session, seq, table_no, 0 AS kind, moment_ns FROM released
     UNION ALL BY NAME
-    SELECT session, seq, table_no, kind, end_ns AS moment_ns
+    SELECT session, seq, table_no, kind, CASE WHEN kind = 2 THEN coalesce(granted_ns, end_ns) ELSE end_ns END AS moment_ns
     FROM touched
+    LEFT JOIN granted USING (session, seq)
     JOIN (VALUES (1), (2)) kinds (kind) ON CASE WHEN kind = 1 THEN asks ELSE adds END
     WHERE table_no IS NOT NULL AND locks AND commit_seq IS DISTINCT FROM seq
 ), numbered AS (
@@ -173,10 +190,12 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
         least(own_ns - 1, CASE
             WHEN getvariable('times') = 'ends' THEN end_ns - 1
             WHEN end_ns - start_ns > getvariable('overlap_ns') THEN sure_ns
-            WHEN kind = 1 AND adds OR kind = 2 AND asks THEN end_ns - 1
+            WHEN kind = 2 AND asks THEN coalesce(granted_ns, end_ns) - 1
+            WHEN kind = 1 AND adds AND getvariable('times') = 'arrivals' THEN end_ns - 1
             ELSE sure_ns
         END) AS until_ns
     FROM touched
+    LEFT JOIN granted USING (session, seq)
     LEFT JOIN own_moments USING (session, commit_seq), (VALUES (1), (2)) kinds (kind)
     WHERE table_no IS NOT NULL AND locks
 ), awaited AS ( -- where nothing is known all is waited for; all wait for those of which nothing is known

@@ -2,12 +2,15 @@
 """The `replay` command."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from querytape.analyze import build
-from querytape.cli.commands.replay import replay_command
+from querytape.cli.commands.replay import exit_code, replay_command, summary_lines
 from querytape.common.errors import InputError
+from querytape.replay import RunSummary
+from querytape.replay.observe.order import order_warnings
 from querytape.schemas import DANGERS
 from querytape.servers.sandbox import Server
 
@@ -37,6 +40,23 @@ def test_bad_options(option: str, value: str, message: str) -> None:
     found = CliRunner().invoke(replay_command, ["t.tape", "--target", "mysql://a@b", "-o", "r", option, value])
     assert found.exit_code == 2
     assert message in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize(("broken", "code"), [(0, 0), (1, 4), (50, 4)])
+def test_broken_waits_are_said_first(broken: int, code: int, tmp_path: Path) -> None:
+    """The final data may differ from the original's: exit code 4, and the line behind the accounting; once."""
+    counts = dict.fromkeys(("tape_events", "executed", "filtered", "skipped", "not_sent", "injected"), 1)
+    sessions = dict.fromkeys(("opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"), 1)
+    info: dict[str, Any] = {
+        "accounting": {**counts, "balanced": True, "order_waits": 778, "order_broken": broken},
+        "plan": {}, "lateness": {}, "sessions": sessions, "elapsed_ns": 1, "partial": None, "generator": {"warnings": []},
+    }  # fmt: skip
+    info["generator"]["warnings"] += order_warnings(info)
+    summary = RunSummary(tmp_path / "t.run", info)
+    lines = summary_lines(summary)
+    said = [at for at, text in enumerate(lines) if "broken after --order-bound" in text]
+    assert said == ([1] if broken else [])
+    assert exit_code(summary) == code
 
 
 @pytest.mark.mariadb

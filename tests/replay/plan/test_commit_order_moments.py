@@ -61,11 +61,9 @@ def moments(events: list[dict[str, Any]]) -> dict[str, list[int]]:
             else:
                 alone.append((table, e["start_ns"], end, place))
     for table, start, end, place in alone:
-        first = [min((h for h in held[table] if h[0] > start), default=(0, 0))]
-        last = [max((h for h in held[table] if h[0] < end), default=(0, 0))]
-        within = [until for until, moment in first + last if start < until < end < moment]
         ended = max((moment for _, moment in held[table] if moment <= end), default=0)
-        found[table].append((min(within) - 1 if within and ended < min(within) else end, place))
+        until, moment = min((h for h in held[table] if h[0] > max(start, ended)), default=(0, 0))
+        found[table].append((until - 1 if until < end < moment else end, place))
     return {
         table: [place for _, _, place in sorted((moment, events[place]["session"], place) for moment, place in commits)]
         for table, commits in found.items()

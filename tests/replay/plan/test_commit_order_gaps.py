@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--order commit as a plan: statements that add rows next to those that ask for some, and their locks of gaps."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.replay.plan.test_commit_order import event, waits
+
+FIRST_WAITS, SECOND_WAITS, NOBODY = "first", "second", "nobody"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "who"),
+    [
+        ("update a set x = 1", "insert into a values (1)", FIRST_WAITS),
+        ("select x from a for update", "insert into a values (1)", FIRST_WAITS),
+        ("insert into a values (1)", "select x from a for update", SECOND_WAITS),
+        ("insert into a select * from a", "insert into a values (1)", SECOND_WAITS),
+        ("replace into a values (1)", "insert into a values (1)", SECOND_WAITS),
+        ("insert into a values (1) on duplicate key update x = 1", "replace into a values (1)", SECOND_WAITS),
+        ("insert into a values (1)", "insert into a values (2)", SECOND_WAITS),
+        ("update a set x = 1", "delete from a", NOBODY),
+        ("insert into a values (1)", "select x from b for update", NOBODY),
+    ],
+)
+def test_locks_of_gaps(one: str, other: str, who: str, tmp_path: Path) -> None:
+    """Statements that overlap: what adds rows goes first, for only in that order locks of gaps let both by."""
+    events = [
+        event(1, 0, 1, "begin"),
+        event(2, 0, 1, "begin"),
+        event(1, 10, 20, one),
+        event(2, 11, 21, other),
+        event(2, 30, 31, "commit"),
+        event(1, 40, 41, "commit"),
+    ]
+    found = waits(tmp_path, events)
+    marks = [{pair.split(":")[0] for pair in str(found[at]).split(";")[1].split()} for at in (2, 3)]
+    awaited = [{pair.split(":")[0] for pair in str(found[at]).split(";")[0].split()} for at in (2, 3)]
+    assert [bool(places) for places in awaited] == [who == FIRST_WAITS, who == SECOND_WAITS]
+    assert awaited[0] <= marks[1]
+    assert awaited[1] <= marks[0]
+
+
+@pytest.mark.parametrize(
+    ("asked_ms", "ended_ms", "is_first"),
+    [
+        (
+            (19, 20),
+            16,
+            True,
+        ),  # its answer came late: nothing that it may have waited for ended since the lock was taken
+        ((16, 18), 17, True),
+        ((13, 15), 16, False),  # it may have waited for the transaction that ended then
+        ((24, 26), 16, True),
+    ],
+)
+def test_an_insert_whose_answer_came_late(
+    asked_ms: tuple[int, int], ended_ms: int, is_first: bool, tmp_path: Path
+) -> None:
+    """An INSERT has its locks when the last transaction ended that it may have waited for, not when it was answered."""
+    events = [
+        event(3, 0, 1, "begin"),
+        event(3, 2, 3, "update a set x = 1"),
+        event(3, ended_ms, ended_ms + 1, "commit"),
+        event(1, 0, 1, "begin"),
+        event(1, 5, 22, "insert into a values (1)"),
+        event(1, 30, 31, "commit"),
+        event(2, 0, 1, "begin"),
+        event(2, *asked_ms, "select x from a for update"),
+        event(2, 40, 41, "commit"),
+    ]
+    found = [str(text or ";").split(";") for text in waits(tmp_path, events)]
+    added = found[4][1]
+    assert (added in found[7][0].split()) == is_first
+    assert not set(found[7][1].split()) & set(found[4][0].split())  # the INSERT never waits for what overlapped it
