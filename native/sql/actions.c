@@ -198,7 +198,9 @@ static uint32_t of_transaction(const struct qt_classifier *c)
     case QT_K_begin: /* in a compound statement it begins a block */
         return c->compound || c->words[1] == QT_K_not ? 0 : QT_ACTION_BEGIN;
     case QT_K_start:
-        return c->words[1] == QT_K_transaction ? QT_ACTION_BEGIN : QT_ACTION_IMPLICIT_COMMIT;
+        if (c->words[1] == QT_K_transaction)
+            return QT_ACTION_BEGIN;
+        return qt_starts_nothing(c) ? 0 : QT_ACTION_IMPLICIT_COMMIT;
     case QT_K_commit:
         return QT_ACTION_COMMIT | (c->seen & QT_SEEN_CHAIN ? QT_ACTION_BEGIN : 0u);
     case QT_K_rollback:

@@ -129,6 +129,13 @@ static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
     t->len = 3;
 }
 
+/* MySQL executes what its version has reached, MariaDB the same but for 50700 to 99999, which are versions of MySQL after
+ * the two parted. So below 50700 every server of today does, be it MySQL 5.7 or MariaDB 10.0. */
+static int by_all_servers(const char *digits, const char *at)
+{
+    return at - digits == 5 && memcmp(digits, "50700", 5) < 0;
+}
+
 /* At a slash and a star. Returns 1 where it opens something whose content is tokens. */
 static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
@@ -143,8 +150,9 @@ static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
         while (at - digits < 6 && at < l->end && IS(*at, QT_C_DIGIT))
             at++;
         int version = at - digits >= 5; /* fewer digits are SQL */
-        l->saw_version |= version || mariadb;
-        if (l->skip_versions && (version || mariadb)) {
+        int some = mariadb || (version && !by_all_servers(digits, at));
+        l->saw_version |= some;
+        if (l->skip_versions && some) {
             l->at = skip_executable(l, at);
             return 0;
         }

@@ -70,4 +70,11 @@ struct qt_classifier {
     uint8_t sets_mode;    /* 1 = there is a SET or EXECUTE, 2 = and something behind it */
 };
 
+/* START alone, or with what only a transaction has, is no statement. So reads it a server that takes TRANSACTION for a
+ * comment; it refuses it. */
+static inline int qt_starts_nothing(const struct qt_classifier *c)
+{
+    return c->n_words == 1 || c->words[1] == QT_K_read || c->words[1] == QT_K_with;
+}
+
 #endif

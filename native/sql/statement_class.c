@@ -170,6 +170,14 @@ static struct qt_statement_class of_part(struct qt_classifier *c)
     return v.danger == QT_DANGER_NONE ? V(WRITE, NONE) : v;
 }
 
+/* START TRANSACTION, or of replicas and groups. */
+static struct qt_statement_class of_start(const struct qt_classifier *c)
+{
+    if (c->words[1] == QT_K_transaction)
+        return V(TRANSACTION, NONE);
+    return qt_starts_nothing(c) ? V(SESSION, NONE) : V(ADMIN, REPLICATION);
+}
+
 static struct qt_statement_class of_rarer(struct qt_classifier *c)
 {
     switch (c->words[0]) {
@@ -196,7 +204,7 @@ static struct qt_statement_class of_rarer(struct qt_classifier *c)
     case QT_K_rename:
         return of_ddl(c);
     case QT_K_start:
-        return c->words[1] == QT_K_transaction ? V(TRANSACTION, NONE) : V(ADMIN, REPLICATION);
+        return of_start(c);
     case QT_K_signal:
     case QT_K_resignal:
         return V(SESSION, NONE);

@@ -20,6 +20,7 @@ from .rules import Plan
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
 PLACES = 3  # of each table: its commits, statements that ask for its rows, statements that add some
+EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
 ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
@@ -96,8 +97,9 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
     numbers: dict[str, int] = {}
     rows: list[tuple[str, int, bool, bool]] = []
     for digest, named, calls, statement_class, snapshot, normalized in digests:
-        adds = bool(ADDS.match(normalized))
-        asks = not adds or bool(ASKS_TOO.search(normalized))
+        text = EXECUTABLE.sub("", normalized).lstrip()
+        adds = bool(ADDS.match(text))
+        asks = not adds or bool(ASKS_TOO.search(text))
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
             rows.append((digest, UNKNOWN, True, True))
