@@ -129,8 +129,8 @@ static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
     t->len = 3;
 }
 
-/* MySQL executes what its version has reached, MariaDB the same but for 50700 to 99999, which are versions of MySQL after
- * the two parted. So below 50700 every server of today does, be it MySQL 5.7 or MariaDB 10.0. */
+/* MySQL executes what its version has reached, MariaDB the same but for 50700 to 99999, which are MySQL's alone. So
+ * below 50700 every server of today does, be it MySQL 5.7 or MariaDB 10.0. */
 static int by_all_servers(const char *digits, const char *at)
 {
     return at - digits == 5 && memcmp(digits, "50700", 5) < 0;

@@ -31,6 +31,19 @@ ARRIVALS = (
     " ELSE start_ns END AS start_ns), start_ns AS at_ns, coalesce(lead(start_ns) OVER by_seq, start_ns) AS end_ns"
     " FROM all_events WINDOW by_seq AS (PARTITION BY session ORDER BY seq)) WHERE sent"
 )
+CALLS = re.compile(r"call\b", re.IGNORECASE)
+CALLS_AT_ONCE = (
+    "CALLs outside of transactions overlapped: what a procedure commits by itself is on no tape. They keep the order in"
+    " which they ended; where the server answered in another order than it committed, rows differ"
+)
+# A CALL overlaps one that began before it and goes on, or the next one: those of one session never overlap.
+COUNT_CALLS = (
+    "SELECT count(*) FROM (SELECT start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events"
+    " SEMI JOIN call_digests USING (digest) WHERE sent AND tx_seq IS NULL"
+    " WINDOW by_start AS (ORDER BY start_ns, session, seq)"
+    " QUALIFY start_ns <= max(end_ns) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
+    " OR end_ns >= lead(start_ns) OVER by_start)"
+)
 ONLY_ARRIVALS = (
     "the tape's log tells when statements arrived, not when they ended: commits keep the order in which they arrived;"
     " of two writes of one row, each its own transaction, the first to arrive is taken to have been first"
@@ -55,6 +68,8 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     con.execute(f"SET VARIABLE overlap_ns = {2**62 if arrivals else OVERLAP_NS}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {ARRIVALS if arrivals else EVENTS}")
     write_parquet(con, load_sql(__package__, "commit_order.sql"), plan.order)
+    if not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
+        plan.order_notes.append(f"{at_once:,} {CALLS_AT_ONCE}")
     con.execute("DROP VIEW order_events; DROP TABLE all_events")
     if arrivals:
         plan.order_notes.append(ONLY_ARRIVALS)
@@ -96,10 +111,12 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
     ).fetchall()
     numbers: dict[str, int] = {}
     rows: list[tuple[str, int, bool, bool]] = []
+    called: list[tuple[str]] = []
     for digest, named, calls, statement_class, snapshot, normalized in digests:
         text = EXECUTABLE.sub("", normalized).lstrip()
         adds = bool(ADDS.match(text))
         asks = not adds or bool(ASKS_TOO.search(text))
+        called += [(digest,)] if CALLS.match(text) else []
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
             rows.append((digest, UNKNOWN, True, True))
@@ -109,6 +126,8 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
     con.execute(
         "CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER, asks BOOLEAN, adds BOOLEAN)"
     )
+    con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest VARCHAR)")
     insert_rows(con, "known_digests", [(digest,) for digest, *_ in digests])
+    insert_rows(con, "call_digests", called)
     insert_rows(con, "digest_tables", rows)
     return PLACES * (FIRST + len(numbers))
