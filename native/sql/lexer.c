@@ -131,10 +131,7 @@ static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
 
 /* MySQL executes what its version has reached, MariaDB the same but for 50700 to 99999, which are MySQL's alone. So
  * below 50700 every server of today does, be it MySQL 5.7 or MariaDB 10.0. */
-static int by_all_servers(const char *digits, const char *at)
-{
-    return at - digits == 5 && memcmp(digits, "50700", 5) < 0;
-}
+static int by_all_servers(const char *d, const char *at) { return at - d == 5 && memcmp(d, "50700", 5) < 0; }
 
 /* At a slash and a star. Returns 1 where it opens something whose content is tokens. */
 static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
