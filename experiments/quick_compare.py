@@ -25,7 +25,7 @@ from ..replay.plan.amplify import Amplification
 from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
-from ..servers.facts import query_or_none
+from ..servers.facts import loaded_functions, query_or_none
 from ..servers.target import Target
 from .compare import complete_rounds
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
@@ -244,12 +244,9 @@ def stored_functions(targets: Sequence[Target]) -> frozenset[str]:
     for target in targets:
         with closing(target.connect()) as server:
             keep_read_only(server, target)
-            for query, needed in (
-                ("SELECT ROUTINE_NAME FROM information_schema.ROUTINES", True),
-                ("SELECT name FROM mysql.func", False),
-            ):
-                rows = query_or_none(server, query)
-                if rows is None and needed:
-                    raise QuerytapeError(f"{target.name}: stored functions can't be listed: nothing is asked")
-                names |= {str(row[0]).lower() for row in rows or ()}
+            rows = query_or_none(server, "SELECT ROUTINE_NAME FROM information_schema.ROUTINES")
+            if rows is None:
+                raise QuerytapeError(f"{target.name}: stored functions can't be listed: nothing is asked")
+            names |= {str(row[0]).lower() for row in rows}
+            names |= {name.lower() for name in loaded_functions(server) or ()}
     return frozenset(names)

@@ -18,7 +18,7 @@ import pymysql
 from ...common.errors import TargetError
 from ...native.bindings.statements import Normalizer
 from ...schemas import ACTIONS, CLASSES
-from ...servers.facts import query_or_none
+from ...servers.facts import loaded_functions, query_or_none
 from ...servers.target import Target, fault_text
 from ..options import READ_ONLY
 
@@ -73,6 +73,7 @@ class Explainer:
         version = query_or_none(server, "SELECT VERSION()")
         self.is_mariadb = "mariadb" in str(version[0][0]).lower() if version else False
         self._stored = _stored(server)
+        self._loaded = frozenset(name.lower() for name in loaded_functions(server) or ())
 
     def close(self) -> None:
         """Close the connections."""
@@ -114,13 +115,15 @@ class Explainer:
         wrapped = self._normalizer.normalize(b"EXPLAIN FORMAT=JSON " + text)
         if CLASSES[wrapped.class_] != "read" or wrapped.danger or seen.danger:
             raise NotAskedError("EXPLAIN of it could be more than a read")
+        tables, calls = self._normalizer.names(text)
+        if library := {_bare(name) for name in calls} & self._loaded:
+            raise NotAskedError(f"{sorted(library)[0]} is a function of a library, which may do anything")
         if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
             return True
         if CLASSES[seen.class_] not in ("read", "write"):
             raise NotAskedError("it is neither a read nor a write")
         if self._stored is None:
             raise NotAskedError("it writes or locks, and what the server stores can't be listed")
-        tables, calls = self._normalizer.names(text)
         hidden = {_bare(name) for name in (*tables, *calls)} & self._stored
         if hidden:
             raise NotAskedError(
@@ -204,17 +207,16 @@ def keep_read_only(session: Any, target: Target) -> None:
 
 
 def _stored(server: Any) -> frozenset[str] | None:
-    """Return the names of what the server stores and an EXPLAIN may run: routines, views, loadable functions."""
+    """Return the names of what the server stores and an EXPLAIN may run: routines and views."""
     names: set[str] = set()
-    for query, needed in (
-        ("SELECT ROUTINE_NAME FROM information_schema.ROUTINES", True),
-        ("SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql')", True),
-        ("SELECT name FROM mysql.func", False),
+    for query in (
+        "SELECT ROUTINE_NAME FROM information_schema.ROUTINES",
+        "SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA NOT IN ('sys', 'mysql')",
     ):
         rows = query_or_none(server, query)
-        if rows is None and needed:
+        if rows is None:
             return None
-        names |= {str(row[0]).lower() for row in rows or ()}
+        names |= {str(row[0]).lower() for row in rows}
     return frozenset(names)
 
 

@@ -26,6 +26,7 @@ def main() -> int:
     print(f"seed {seed}", flush=True)
     bad = 0
     with tempfile.TemporaryDirectory(prefix="querytape-kills-") as folder:
+        Path(folder).chmod(0o711)  # private servers run as another user
         inputs = Path(folder) / "inputs"
         inputs.mkdir()
         names = {name.partition(":")[0] for name in picked}

@@ -237,8 +237,10 @@ def lasts(victim: Victim, work: Path, zygote: Zygote | None = None) -> float:
     """Run a victim to its end; return how long it takes. Raises AssertionError where that goes wrong."""
     began = time.monotonic()
     ending = Kill(((victim.ends_s, signal.SIGINT),)) if victim.ends_s else None
-    _, text, wrong = run_victim(victim, fresh(work), ending, zygote)
+    code, text, wrong = run_victim(victim, fresh(work), ending, zygote)
     took = time.monotonic() - began
+    if "querytape: refused" in text or (ending is None and code not in (0, 4)):
+        wrong.append(f"undisturbed it ends with exit code {code}: a kill would find nothing at work")
     wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
     assert not wrong, (victim.arguments, wrong, text)
     return took

@@ -84,7 +84,7 @@ def victims(folder: Path, server: bool) -> Iterator[dict[str, Victim]]:
         "report-json": Victim(("report", str(small), str(a), str(b), "--json", "{out}"), judge_file),
     }
     with NullServer() as null:
-        url = f"mysql://app@127.0.0.1:{null.port}/shop"
+        url = f"mysql://app@127.0.0.1:{null.port}"
         found |= _replays(replayed, url)
         with following(folder, url, null.port) as live:
             found |= live

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A function of a library acts on the server whatever the session may: a replay of reads calls none."""
+"""A function of a library acts on the server whatever the session may: a replay of reads calls none, nor do plans, quick mode."""
 
 import shutil
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from querytape.experiments.quick_compare import stored_functions
 from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.replay.checks.preflight import Finding
+from querytape.replay.observe.explain import Explainer, Sample
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.watcher import Watcher
 from querytape.servers.sandbox import Server, private_folder
@@ -70,6 +73,12 @@ def test_reads_call_no_function_of_a_library(
     assert run.info["accounting"]["executed"] == len(OTHERS)
     assert run.info["accounting"]["not_sent"] == len(CALLS)
     assert any("the target has 1 function of libraries (ring_bell)" in text for text in said)
+    assert "ring_bell" in stored_functions([target])
+    with closing(Explainer(target, {}, analyze_s=5)) as explainer:
+        for text in CALLS:
+            for plan in explainer.explain(Sample("d", None, text)):
+                assert "ring_bell is a function of a library" in (plan.error or ""), text
+    assert touched.read_text() == "called\n"
     leave = ReplayOptions(target, tmp_path / "b.run", pace=Pace("none"), allow_statements=frozenset({"instance"}))
     replay(tape, leave)
     assert touched.read_text() == "called\n" * (1 + len(CALLS))
