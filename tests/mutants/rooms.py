@@ -114,6 +114,7 @@ ROOMS = {
                 *reversed(SAID),
                 f"{SOURCES}/test_packets.py",
                 f"{SOURCES}/test_named_statements.py",
+                f"{SOURCES}/test_live.py",
                 *TALKS,
             ),
         ),

@@ -210,3 +210,25 @@ def test_the_paired_traffic(samples: Path) -> None:
     for thread in range(515, 523):
         ours = [text for text in said[thread] if not text.startswith(b"LOAD DATA")]
         assert [text for text in texts[thread] if text in ours] == ours, thread
+
+
+@pytest.mark.parametrize(
+    ("stamp", "seconds"),
+    [
+        ("7258118400", 7_258_118_400),
+        ("7258118401", None),
+        ("99999999999999999999", None),
+        ("-1", None),
+        ("", None),
+        ("DEFAULT", None),
+        ("1795188070.999999", 1_795_188_070),
+    ],
+)
+def test_a_timestamp_that_cannot_be(stamp: str, seconds: int | None, tmp_path: Path) -> None:
+    """Before 1970, behind 2200, or no number: the time of the event before stays."""
+    path = written(
+        tmp_path, query("INSERT INTO t VALUES (1)", stamp="1795188065"), query("INSERT INTO t VALUES (2)", stamp=stamp)
+    )
+    found, _, _ = read(path)
+    at = [row[4] // 1_000_000_000 for row in found if b"(2)" in (row[3] or b"")]
+    assert at == [1_795_188_065 if seconds is None else seconds]

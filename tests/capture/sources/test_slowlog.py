@@ -279,3 +279,34 @@ def test_a_literal_that_holds_an_entry(before: str, tmp_path: Path) -> None:
     wanted = [(row[4] or b"").decode() for row in CASES["mariadb1011_header_inside_literal.log"]]
     wanted[0] = wanted[0].replace("VALUES ('a line", f"VALUES ({before}'a line")
     assert [row["statement"].decode() for row in events(tmp_path / "slow.log")] == wanted
+
+
+@pytest.mark.parametrize(
+    ("thread", "user", "goes_on"),
+    [
+        (7, "app", True),
+        (7, "other", False),
+        (8, "app", False),
+        (8, "other", False),
+        (5, "app", False),
+        (99, "app", True),
+    ],
+)
+def test_a_later_file_of_a_server_that_was_not_restarted(thread: int, user: str, goes_on: bool, tmp_path: Path) -> None:
+    """It goes on with a session that is open, or a newer one; an account that changed, or an end before, is a restart."""
+    banner = "/usr/sbin/mysqld, Version: 8.0.31 (MySQL). started with:\nTcp port: 3306  Unix socket: /s\n"
+    banner += "Time                 Id Command    Argument\n"
+
+    def entry(second: int, name: str, number: int, text: str) -> str:
+        return (
+            f"# Time: 2026-11-22T07:00:{second:02d}.000000Z\n# User@Host: {name}[{name}] @  [10.0.0.1]  Id: {number:5d}\n"
+            "# Query_time: 0.000100  Lock_time: 0.000000 Rows_sent: 7  Rows_examined: 9\n"
+            f"SET timestamp={1795330800 + second};\n{text};\n"
+        )
+
+    files = [tmp_path / "a.log", tmp_path / "b.log"]
+    before = entry(1, "app", 9, "SELECT 1") + entry(2, "app", 7, "SELECT 2") + entry(3, "app", 8, "SELECT 3")
+    files[0].write_text(banner + before + entry(4, "app", 8, "# administrator command: Quit"))
+    files[1].write_text(banner + entry(11, user, thread, "SELECT 4") + entry(12, "app", 9, "SELECT 5"))
+    of_nine = [row["session"] for row in events(*files) if row["thread_id"] == 9]
+    assert (of_nine[0] == of_nine[1]) is goes_on
