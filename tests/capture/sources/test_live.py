@@ -4,11 +4,13 @@
 In a process of its own, for opening an interface gives up root's rights; one that hangs is ended.
 """
 
+import os
+import pickle
+import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from multiprocessing import get_context
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -30,17 +32,21 @@ def _may_capture(request: pytest.FixtureRequest) -> None:
 
 def apart(work: Callable[..., Any], *args: Any) -> Any:
     """Return what a function returns in a process of its own."""
-    context = get_context("fork")
-    mine, others = context.Pipe(duplex=False)
-    process = context.Process(target=lambda: others.send(work(*args)), daemon=True)
-    process.start()
-    others.close()
+    mine, others = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with suppress(BaseException), os.fdopen(others, "wb") as out:
+            out.write(pickle.dumps(work(*args)))
+        os._exit(0)
+    os.close(others)
+    ending = threading.Timer(PATIENCE_S, os.kill, (pid, signal.SIGKILL))
+    ending.start()
     try:
-        assert mine.poll(PATIENCE_S), "no answer"
-        return mine.recv()
+        with os.fdopen(mine, "rb") as told:
+            return pickle.loads(told.read())
     finally:
-        process.kill()
-        process.join()
+        ending.cancel()
+        os.waitpid(pid, 0)
 
 
 class Talk:

@@ -10,9 +10,10 @@ import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
+from querytape.native.bindings.parsers import open_proxysql
 from querytape.schemas import FLAGS
 
-from tests.helpers.reading import tape_of
+from tests.helpers.reading import read_all, tape_of
 
 
 def test_proxysql_packed_and_redacted(tmp_path: Path) -> None:
@@ -298,3 +299,16 @@ def test_sampled_is_said(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match="--sampled: expected 1 or more"):
         capture_source(SOURCES["proxysql"], [str(path)], tmp_path / "c", Settings(extra={"sampled": 0}))
+
+
+@pytest.mark.parametrize("behind", [b"", b"\7", b"\0\0\0\0"])
+def test_values_with_more_behind_them(behind: bytes, tmp_path: Path) -> None:
+    """A block of values that is longer than its values is not understood: none of them is told."""
+    at = 1718000000000000
+    given = values((8, b"42"), (253, b"0x" + b"text".hex().encode()), (3, None))
+    path = tmp_path / "events.bin"
+    path.write_bytes(record(16, 300, at, b"SELECT ?, ?, ?", 3, given + behind) + record(0, 7, at + 9000, b"SELECT 1"))
+    found = read_all(open_proxysql([str(path)]))
+    assert [event["statement"] for event in found.events] == [b"SELECT ?, ?, ?", b"SELECT 1"]
+    assert (found.events[0]["params"] is None) is bool(behind)
+    assert bool(found.events[0]["flags"] & FLAGS["placeholder"]) is bool(behind)
