@@ -79,6 +79,30 @@ static void waiting_is_bounded(void)
     unlink(path);
 }
 
+/* The record that has no room any more: where its secrets are there by then, all that waited is told, and that one too. */
+static void secrets_that_come_at_the_bound(void)
+{
+    char path[] = "/tmp/qt-test-keys-XXXXXX";
+    struct side sides[2];
+    close(mkstemp(path));
+    struct qt_tls_log *log = qt_tls_log_new();
+    CHECK_INT(qt_tls_log_open(log, path, 1, NULL), QT_OK);
+    struct qt_tls *t = begin(log, sides);
+    say(t, sides, 0, "first ");
+    for (size_t waiting = 28; waiting + 22 <= (size_t)1 << 20; waiting += 22)
+        say(t, sides, 0, "");
+    CHECK_INT(qt_tls_end_of(t), QT_TLS_GOES_ON);
+    CHECK_INT(qt_tls_waits(t), 1);
+    put(path, KEY_LOG, O_APPEND);
+    say(t, sides, 0, "last");
+    say(t, sides, 0, " and behind");
+    CHECK_INT(told.records, 3);
+    CHECK(memcmp(told.text[0], "first last and behind", 21) == 0);
+    qt_tls_free(t);
+    qt_tls_log_free(log);
+    unlink(path);
+}
+
 /* A connection waits from its first record until its secrets come, or until it is given up; what waited is then told at
  * a look. */
 static void who_waits(void)
@@ -180,6 +204,7 @@ int main(void)
 {
     RUN(secrets_that_come_late);
     RUN(waiting_is_bounded);
+    RUN(secrets_that_come_at_the_bound);
     RUN(who_waits);
     RUN(hostile_key_logs);
     RUN(the_oldest_are_forgotten);

@@ -57,13 +57,14 @@ def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
         assert "joined_midway" in found.kinds
 
 
+@pytest.mark.parametrize("mss", [20, 1400])
 @pytest.mark.parametrize("kind", [3, 0x16])
 @pytest.mark.parametrize("size", [0x030317 - 1, 0x030317, 0x030317 + 1, 0x010317, 0x030017])
-def test_a_command_that_begins_as_a_record_of_tls_does(kind: int, size: int, tmp_path: Path) -> None:
+def test_a_command_that_begins_as_a_record_of_tls_does(kind: int, size: int, mss: int, tmp_path: Path) -> None:
     """Its length, as the bytes of it are sent, may be that of encrypted data: it is a command for all that."""
     talk = Dialogue()
     text = b"SELECT '%s'" % (b"x" * (size - 10))
-    talk.say(CLIENT, packet(0, bytes([kind]) + text)).say(SERVER, ok(1))
+    talk.say(CLIENT, packet(0, bytes([kind]) + text), mss).say(SERVER, ok(1))
     talk.ask(b"SELECT 2", ok(1))
     read = read_all(open_packets([write_pcap(tmp_path / "a.pcap", [talk])], (3306,)))
     assert [len(event["statement"]) for event in read.events if event["statement"]] == [len(text), 8]

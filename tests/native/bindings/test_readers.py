@@ -176,3 +176,18 @@ def test_words_of_a_header_that_are_no_keys(tmp_path: Path) -> None:
         path.write_bytes(entry(1_000_000, 0, b"SELECT 1", b"# " + noise + b" " + keys + b"\n"))
         read = read_all(open_slowlog([str(path)]))
         assert [(e["rows_sent"], e["rows_examined"]) for e in read.events] == [(1, 2)], noise
+
+
+@each_kind
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress], ids=["gz", "xz"])
+def test_a_packed_file_that_is_cut_off_is_named(kind: str, pack: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    """Wherever it ends too early, be it within its last bytes; with what could be read of it."""
+    open_log, write = KINDS[kind]
+    packed = pack(write(make_statements([20_000] * 10, 9)))
+    path = tmp_path / "log.packed"
+    for size in (len(packed) // 2, len(packed) - 9, len(packed) - 1):
+        path.write_bytes(packed[:size])
+        found = read_all(open_log([str(path)]))
+        assert "damaged_archive" in found.kinds, size
+        (detail,) = [row["detail"] for row in found.problems if row["kind"] == "damaged_archive"]
+        assert f"log.packed: the {'gzip' if pack is gzip.compress else 'xz'} stream is cut off at byte {size}" in detail
