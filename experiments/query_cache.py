@@ -17,7 +17,7 @@ from pymysql.connections import Connection
 from ..common.errors import TargetError
 from ..common.files import publish
 from ..common.text import printable
-from ..servers.facts import query_or_none
+from ..servers.queries import query_or_none
 from ..servers.target import Target, fault_text
 
 KEEP, OFF, FLUSH = "keep", "off", "flush"

@@ -25,7 +25,8 @@ from ..replay.plan.amplify import Amplification
 from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
-from ..servers.facts import loaded_functions, query_or_none
+from ..servers.library_functions import library_functions
+from ..servers.queries import query_or_none
 from ..servers.target import Target
 from .compare import complete_rounds
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
@@ -248,5 +249,5 @@ def stored_functions(targets: Sequence[Target]) -> frozenset[str]:
             if rows is None:
                 raise QuerytapeError(f"{target.name}: stored functions can't be listed: nothing is asked")
             names |= {str(row[0]).lower() for row in rows}
-            names |= {name.lower() for name in loaded_functions(server) or ()}
+            names |= {name.lower() for name in library_functions(server).names or ()}
     return frozenset(names)

@@ -76,7 +76,8 @@ struct qt_engine_options {
     int32_t reads_only;           /* 1 = nothing is sent that could end a session's read-only mode */
     int64_t allowed_dangers;      /* 1 << enum qt_danger */
     int64_t allowed_classes;      /* 1 << enum qt_class */
-    const char *refused_calls;    /* functions, one a line, that no checked statement may call; or NULL */
+    const char *refused_calls;    /* functions, one a line, that no checked statement may call; behind a
+                                     blank: names that none may have anywhere; or NULL */
     int32_t follows;              /* 1 = sessions and events may come while it runs: a session ends with its quit */
     int32_t rest_open;      /* following: with more than half of so many open, they rest sooner; 0 = never sooner */
     int64_t rest_ns;        /* following: a session to which nothing came for so long is disconnected; 0 = never */

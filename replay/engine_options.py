@@ -2,13 +2,13 @@
 """Makes the native engine's options of a replay's; failures and limits have the same names on both sides."""
 
 import time
-from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
 from ..native.bindings.engine import Address, EngineOptions
 from ..native.bindings.libraries import login_plugins
 from ..schemas import CLASSES, DANGERS
+from ..servers.library_functions import LibraryFunctions
 from ..servers.target import Target
 from .options import LOST, OVERLOAD, ReplayOptions
 from .plan.pacing import KINDS
@@ -26,14 +26,14 @@ def engine_options(
     max_row_bytes: int = 0,
     rest_ns: int | None = None,
     max_connections: int | None = None,
-    loaded_functions: Sequence[str] = (),
+    library: LibraryFunctions | None = None,
 ) -> EngineOptions:
     """Return the engine's options for a replay; `order_tables` as the plan has it, `max_row_bytes` of `row_bound`.
 
     `rest_ns`: of a tape that is followed, the silence after which a session is disconnected; None = it is not followed.
-    `loaded_functions`: of the target's libraries: nobody knows what they do, and a read-only session does not keep them
-    from it, so a replay of reads sends no statement that calls one. `max_connections`: the target's, for which sessions
-    of such a tape make room sooner; None = unknown.
+    `library`: functions of the target's libraries: nobody knows what they do, and a read-only session keeps them from
+    nothing, so a replay of reads sends no statement that calls one, or names what calls one. `max_connections`: the
+    target's, for which sessions of such a tape make room sooner; None = unknown.
     """
     target, failures = options.target, options.failures
     codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
@@ -72,7 +72,7 @@ def engine_options(
         rest_open=max(1, (max_connections or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
         read_target=_address(options.reads_to),
         **permitted(options),
-        refused_calls="\n".join(loaded_functions) or None if keeps_from_libraries(options) else None,
+        refused_calls=library.refused() if library and keeps_from_libraries(options) else None,
         **{**asdict(failures), **codes, "max_errors": max_errors},
     )
 

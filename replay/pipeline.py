@@ -101,8 +101,7 @@ def run_plan(
     if "query_cache_type" in reads.variables:
         counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
         info["query_cache"] = {"before": counters, "after": None}
-    loaded = sorted({name for each in (facts, reads) for name in each.loaded_functions or ()})
-    running = Replay(plan, options, folder, info, watcher, hosts, pieces, loaded)
+    running = Replay(plan, options, folder, info, watcher, hosts, pieces, facts.library | reads.library)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
         folder.write(info)
         return finish(running.run())

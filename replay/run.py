@@ -20,7 +20,8 @@ from ..common.duck import plain_reason, write_parquet
 from ..common.errors import NativeFault, QuerytapeError
 from ..common.signals import stop_on_signals
 from ..native.bindings.engine import Engine, EngineStats
-from ..servers.facts import whole
+from ..servers.library_functions import LibraryFunctions
+from ..servers.queries import whole
 from .engine_options import engine_options, row_bound
 from .growing import Growing, Pieces, rest_ns
 from .observe.host import Host
@@ -74,7 +75,7 @@ class Replay:
         watcher: Watcher,
         hosts: Sequence[Host] = (),
         pieces: Pieces | None = None,
-        loaded_functions: Sequence[str] = (),
+        library: LibraryFunctions | None = None,
     ) -> None:
         self.plan = plan
         self.pieces = pieces
@@ -86,7 +87,7 @@ class Replay:
         bound = row_bound(plan.peak_sessions, whole(says))
         follows = None if pieces is None else rest_ns(plan)
         connections = whole(str(info["target"]["variables"].get("max_connections", "")))
-        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows, connections, loaded_functions))
+        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows, connections, library))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)

@@ -16,7 +16,7 @@ from ..common.text import printable
 from ..common.units import plural
 from ..native.bindings.engine import LATENESS, EndedBy
 from ..schemas import TABLES, Folder, check_parquet
-from ..servers.facts import query_or_none
+from ..servers.queries import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
 from .growing import follow_problem, settle

@@ -8,17 +8,13 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
-import pymysql
 from pymysql.connections import Connection
 
-from ..common.errors import TargetError
-from ..common.text import printable
+from .library_functions import LibraryFunctions, library_functions
+from .queries import Rows, query_or_none, whole
 
-Rows = Sequence[Sequence[Any]]
-
-OWN_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
 SYSTEM_USERS = frozenset({"system user", "event_scheduler", "unauthenticated user"})
 # What an account may have that can change no data and no server. EXECUTE is not among them: routines write.
 READING_PRIVILEGES = frozenset(
@@ -30,11 +26,6 @@ READING_PRIVILEGES = frozenset(
 )  # fmt: skip
 COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
 NAME = re.compile(r"[a-z0-9_]{1,64}")
-# All servers; MySQL 8.0 and later where the account may not read the first.
-LOADED_FUNCTIONS = (
-    "SELECT name FROM mysql.func",
-    "SELECT UDF_NAME FROM performance_schema.user_defined_functions WHERE UDF_LIBRARY IS NOT NULL",
-)
 # MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
 
@@ -45,8 +36,8 @@ class Facts:
 
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
     itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
-    NAMES takes for it. `statements_per_s`: mean since the server's start. `loaded_functions`: names of those that come
-    from libraries (CREATE FUNCTION ... SONAME).
+    NAMES takes for it. `statements_per_s`: mean since the server's start. `library`: functions that libraries
+    brought to it, and what calls one.
     """
 
     version: str
@@ -62,7 +53,7 @@ class Facts:
     may: tuple[str, ...] | None = None
     collations: dict[int, str] | None = None
     statements_per_s: float | None = None
-    loaded_functions: tuple[str, ...] | None = None
+    library: LibraryFunctions = field(default_factory=LibraryFunctions)
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -78,30 +69,6 @@ class Facts:
     def folds_names(self) -> bool:
         """Whether the server takes schema names of different case as equal."""
         return self.variables.get("lower_case_table_names", "0") != "0"
-
-
-def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows | None:
-    """Return a statement's rows of at least so many columns, None where the server refuses or does not know it.
-
-    Raises TargetError where the connection is lost, or the answer is another.
-    """
-    try:
-        with con.cursor() as cursor:
-            cursor.execute(query)
-            rows = cast(Rows, cursor.fetchall())
-    except (pymysql.Error, OSError) as error:
-        if not con.open:
-            raise TargetError(f"{query}: {printable(' '.join(map(str, error.args)), 1000)}") from error
-        return None
-    if rows and len(rows[0]) < columns:
-        raise TargetError(f"{query}: expected {columns} columns, the server answered with {len(rows[0])}")
-    return rows
-
-
-def whole(value: object) -> int | None:
-    """Return a server's number, None for anything else."""
-    text = str(value)
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 20 else None
 
 
 def gather(con: "Connection[Any]") -> Facts:
@@ -131,18 +98,8 @@ def gather(con: "Connection[Any]") -> Facts:
         statements_per_s=_mean_rate(
             query_or_none(con, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')", 2)
         ),
-        loaded_functions=loaded_functions(con),
+        library=library_functions(con),
     )
-
-
-def loaded_functions(con: "Connection[Any]") -> tuple[str, ...] | None:
-    """Return the functions that libraries brought to the server, sorted; None where the account may not see them."""
-    for query in LOADED_FUNCTIONS:
-        rows = query_or_none(con, query)
-        if rows is not None:
-            names = (row[0].decode("utf-8", "replace") if isinstance(row[0], bytes) else str(row[0]) for row in rows)
-            return tuple(sorted({name for name in names if name and "\n" not in name}))
-    return None
 
 
 def names_of_collations(rows: Rows | None) -> dict[int, str] | None:

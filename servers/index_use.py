@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any
 
-from .facts import OWN_SCHEMAS, Rows, query_or_none, whole
+from .queries import OWN_SCHEMAS, Rows, query_or_none, whole
 from .target import Target
 
 INDEXES = (

@@ -13,7 +13,8 @@ from typing import Any
 
 from pymysql.connections import Connection
 
-from .facts import SYSTEM_USERS, Rows, query_or_none, whole
+from .facts import SYSTEM_USERS
+from .queries import Rows, query_or_none, whole
 
 MAX_SESSIONS = 100_000
 MAX_STATEMENTS = 1_000_000

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from ..common.text import printable
-from .facts import query_or_none
+from .queries import query_or_none
 from .target import Target
 
 VARIABLES = "SELECT variable_name, variable_value FROM main.runtime_global_variables"

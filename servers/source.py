@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from .facts import Rows, gather, query_or_none
+from .facts import gather
 from .open_sessions import OpenSessions, ask_open_sessions
+from .queries import Rows, query_or_none
 from .target import Target, parse_target
 
 # New and old names of the same query; the first that the server knows is taken.

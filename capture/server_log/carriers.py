@@ -14,7 +14,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError
-from ...servers.facts import SYSTEM_USERS, gather_processes, query_or_none, whole
+from ...servers.facts import SYSTEM_USERS, gather_processes
+from ...servers.queries import query_or_none, whole
 from ...servers.target import fault_text
 
 CARRYING = (

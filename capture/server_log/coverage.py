@@ -14,7 +14,7 @@ import duckdb
 from pymysql.connections import Connection
 
 from ...schemas.codes import FLAGS
-from ...servers.facts import query_or_none, whole
+from ...servers.queries import query_or_none, whole
 from ..source import TapeWarning
 
 MIN_SHARE = 0.95

@@ -17,7 +17,7 @@ from pymysql.connections import Connection
 from ...common.errors import RefusedError, TargetError
 from ...common.signals import stop_on_signals
 from ...common.units import plural
-from ...servers.facts import query_or_none, whole
+from ...servers.queries import query_or_none, whole
 from ...servers.target import Target
 from .carriers import Carrier, Span, carriers, end_idle, listed
 from .restore_file import RestoreFile, replace_restore_file

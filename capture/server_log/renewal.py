@@ -14,7 +14,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError
-from ...servers.facts import SYSTEM_USERS, gather_processes, query_or_none, whole
+from ...servers.facts import SYSTEM_USERS, gather_processes
+from ...servers.queries import query_or_none, whole
 from .carriers import IN_TRANSACTION, end_session, values_by_session
 
 NOT_CLIENTS = frozenset({"Daemon", "Binlog Dump", "Binlog Dump GTID", "Connect"})

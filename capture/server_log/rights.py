@@ -13,7 +13,8 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.text import printable
-from ...servers.facts import Facts, gather_processes, query_or_none
+from ...servers.facts import Facts, gather_processes
+from ...servers.queries import query_or_none
 from ...servers.target import fault_text
 from .carriers import CARRYING
 from .log_tables import TABLES

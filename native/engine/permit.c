@@ -59,11 +59,18 @@ static int is_high_blank(unsigned char c) { return c == 0xA0 || c == 0xFF; }
 
 static int is_name(unsigned char c) { return c == '_' || c == '$' || (c >= 0x80 && !is_high_blank(c)) || isalnum(c); }
 
+/* Is it a whole name that stands at `at`? */
+static int is_whole(const char *sql, size_t len, size_t at, size_t name_len)
+{
+    size_t next = at + name_len;
+    return !(at > 0 && is_name((unsigned char)sql[at - 1])) && !(next < len && is_name((unsigned char)sql[next]));
+}
+
 /* Is the name at `at` called: does a parenthesis follow, or a comment that may stand before one? */
 static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
 {
     size_t next = at + name_len;
-    if ((at > 0 && is_name((unsigned char)sql[at - 1])) || (next < len && is_name((unsigned char)sql[next])))
+    if (!is_whole(sql, len, at, name_len))
         return 0;
     while (next < len && (sql[next] == '`' || sql[next] == '"' || isspace((unsigned char)sql[next]) ||
                           is_high_blank((unsigned char)sql[next])))
@@ -75,9 +82,11 @@ static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
 static int calls_refused(const struct qt_permit *p, const char *sql, size_t len)
 {
     for (const char *name = p->refused_calls; name != NULL && *name != 0;) {
+        int anywhere = *name == ' ';
+        name += anywhere;
         size_t n = strcspn(name, "\n");
         for (size_t at = 0; n > 0 && at + n <= len; at++)
-            if (strncasecmp(sql + at, name, n) == 0 && is_called(sql, len, at, n))
+            if (strncasecmp(sql + at, name, n) == 0 && (anywhere ? is_whole : is_called)(sql, len, at, n))
                 return 1;
         name += n + (name[n] != 0);
     }

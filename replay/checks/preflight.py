@@ -7,7 +7,8 @@ from typing import Literal
 
 from ...common.text import printable
 from ...common.units import plural
-from ...servers.facts import OWN_SCHEMAS, Facts
+from ...servers.facts import Facts
+from ...servers.queries import OWN_SCHEMAS
 from ...servers.target import Target
 from ..options import Permissions
 from ..plan.rules import Plan
@@ -193,17 +194,23 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
             f"only reads are sent, in read-only sessions; {target.user!r} itself could write"
             f" ({listed(list(facts.may))}). {make}",
         )
-    if facts.loaded_functions:
-        names = listed([printable(name) for name in facts.loaded_functions])
+    library = facts.library
+    if library.names:
+        names = listed([printable(name) for name in library.names])
+        callers = listed([printable(name) for name in library.callers])
+        hidden = f", nor what names a view or routine that calls one, or may ({callers})" if callers else ""
         yield Finding(
             "warning",
-            f"the target has {plural(len(facts.loaded_functions), 'function')} of libraries ({names}), which a"
+            f"the target has {plural(len(library.names), 'function')} of libraries ({names}), which a"
             " read-only session does not keep from anything: statements that name one in a call are not sent"
-            " (not_permitted); views and routines that call one are not seen. --allow-statements instance sends them",
+            f" (not_permitted){hidden}. --allow-statements instance sends them",
         )
-    elif facts.loaded_functions is None:
-        text = "whether the target has functions of libraries could not be seen: mysql.func may not be read"
-        yield Finding("info", text)
+    elif library.names is None:
+        yield Finding(
+            "info",
+            f"whether the target has functions of libraries {target.user!r} may not see (SELECT on mysql.func): a read"
+            " that calls one is sent, and a read-only session keeps such a function from nothing",
+        )
 
 
 def _users(plan: Plan, target: Target) -> Iterator[Finding]:

@@ -18,7 +18,8 @@ import pymysql
 from ...common.errors import TargetError
 from ...native.bindings.statements import Normalizer
 from ...schemas import ACTIONS, CLASSES
-from ...servers.facts import loaded_functions, query_or_none
+from ...servers.library_functions import library_functions
+from ...servers.queries import query_or_none
 from ...servers.target import Target, fault_text
 from ..options import READ_ONLY
 
@@ -73,7 +74,7 @@ class Explainer:
         version = query_or_none(server, "SELECT VERSION()")
         self.is_mariadb = "mariadb" in str(version[0][0]).lower() if version else False
         self._stored = _stored(server)
-        self._loaded = frozenset(name.lower() for name in loaded_functions(server) or ())
+        self._library = library_functions(server)
 
     def close(self) -> None:
         """Close the connections."""
@@ -116,8 +117,8 @@ class Explainer:
         if CLASSES[wrapped.class_] != "read" or wrapped.danger or seen.danger:
             raise NotAskedError("EXPLAIN of it could be more than a read")
         tables, calls = self._normalizer.names(text)
-        if library := {_bare(name) for name in calls} & self._loaded:
-            raise NotAskedError(f"{sorted(library)[0]} is a function of a library, which may do anything")
+        if named := self._library.named_by(map(_bare, tables), map(_bare, calls)):
+            raise NotAskedError(f"{named} is a function of a library, which may do anything, or calls one")
         if CLASSES[seen.class_] == "read" and not seen.actions & ACTIONS["locking_read"]:
             return True
         if CLASSES[seen.class_] not in ("read", "write"):

@@ -4,7 +4,7 @@
 from contextlib import closing
 
 from ...common.errors import TargetError
-from ...servers.facts import query_or_none, whole
+from ...servers.queries import query_or_none, whole
 from ...servers.target import Target
 
 COUNTERS = ("Qcache_hits", "Qcache_inserts", "Qcache_not_cached", "Com_select")

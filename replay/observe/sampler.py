@@ -20,7 +20,7 @@ from pymysql.connections import Connection
 from ...common.duck import write_rows
 from ...common.errors import TargetError
 from ...schemas import columns
-from ...servers.facts import query_or_none
+from ...servers.queries import query_or_none
 from ...servers.target import Target, fault_text
 from .host import Host, Values
 

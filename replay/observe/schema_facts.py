@@ -19,7 +19,7 @@ from pymysql.connections import Connection
 
 from ...common.duck import write_rows
 from ...schemas import Folder, columns
-from ...servers.facts import OWN_SCHEMAS
+from ...servers.queries import OWN_SCHEMAS
 from ...servers.target import fault_text
 
 MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns

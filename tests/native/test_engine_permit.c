@@ -193,6 +193,14 @@ static void functions_of_libraries(void)
         if (!reads(others[i]) && others[i][0] == 'S')
             fprintf(stderr, "expected to be sent: %s\n", others[i]), failed++;
     CHECK_INT(failed, 0);
+    for (int first = 0; first < 2; first++) { /* a view: wherever its whole name stands */
+        refused_calls = first ? " my_view\nmyfun" : "myfun\n my_view";
+        CHECK_INT(reads("SELECT a FROM my_view"), 0);
+        CHECK_INT(reads("SELECT a FROM shop.`MY_VIEW` v"), 0);
+        CHECK_INT(reads("SELECT myfun(1)"), 0);
+        CHECK_INT(reads("SELECT a FROM my_views, xmy_view"), 1);
+        CHECK_INT(reads("SELECT a FROM myfun"), 1);
+    }
     refused_calls = NULL;
     for (size_t i = 0; i < 3; i++)
         CHECK_INT(reads(calls[i]), 1);

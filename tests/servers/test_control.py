@@ -11,7 +11,8 @@ import pytest
 from querytape.common.errors import TargetError
 from querytape.native.bindings.engine import Engine, EngineOptions
 from querytape.servers import control
-from querytape.servers.facts import gather, query_or_none
+from querytape.servers.facts import gather
+from querytape.servers.queries import query_or_none
 from querytape.servers.target import Target
 from querytape.servers.tls import Tls
 

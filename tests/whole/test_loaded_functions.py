@@ -36,7 +36,22 @@ CALLS = (
     "SELECT 1 UNION SELECT ring_bell/**/()",
     "SELECT /*!50000 ring_bell() */",
 )
-OTHERS = ("SELECT 1", "SELECT 'ring_bell'", "SELECT 2 AS ring_bell")
+HIDDEN = (
+    "SELECT a FROM t.bells",
+    "SELECT * FROM (SELECT 1) x, `t`.`BELLS`",
+    "SELECT a FROM t.more_bells",
+    "SELECT t.twice()",
+    "SELECT t . `Twice` ()",
+)
+OTHERS = ("SELECT 1", "SELECT 'ring_bell'", "SELECT 2 AS ring_bell", "SELECT a FROM t.quiet", "SELECT t.one()")
+STORED = (
+    "CREATE DATABASE t",
+    "CREATE FUNCTION t.one() RETURNS INT DETERMINISTIC RETURN 1",
+    "CREATE VIEW t.quiet AS SELECT t.one() AS a, 'ringing_bells' AS b",
+    "CREATE VIEW t.bells AS SELECT ring_bell() AS a",
+    "CREATE VIEW t.more_bells AS SELECT a FROM t.bells",
+    "CREATE FUNCTION t.twice() RETURNS INT NO SQL RETURN ring_bell() + Ring_Bell()",
+)
 
 
 class Told(Watcher):
@@ -63,22 +78,25 @@ def test_reads_call_no_function_of_a_library(
     subprocess.run(["gcc", "-shared", "-fPIC", "-o", plugins / "f.so", tmp_path / "f.c"], check=True)
     server = server_factory(kind, {"plugin-dir": str(plugins)})
     server.execute("CREATE FUNCTION ring_bell RETURNS INTEGER SONAME 'f.so'")
+    for text in STORED:
+        server.execute(text)
     server.execute("SELECT ring_bell()")
     assert touched.read_text() == "called\n"
-    tape = make_tape(tmp_path / "t.tape", [{"statement": text, "class": "read"} for text in (*CALLS, *OTHERS)])
+    tape = make_tape(tmp_path / "t.tape", [{"statement": text, "class": "read"} for text in (*CALLS, *HIDDEN, *OTHERS)])
     target = parse_target(server.url(), environ={})
     said: list[str] = []
     run = replay(tape, ReplayOptions(target, tmp_path / "a.run", pace=Pace("none")), Told(said))
     assert touched.read_text() == "called\n"
     assert run.info["accounting"]["executed"] == len(OTHERS)
-    assert run.info["accounting"]["not_sent"] == len(CALLS)
+    assert run.info["accounting"]["not_sent"] == len(CALLS) + len(HIDDEN)
     assert any("the target has 1 function of libraries (ring_bell)" in text for text in said)
+    assert any("that calls one, or may (bells, more_bells, twice)" in text for text in said)
     assert "ring_bell" in stored_functions([target])
     with closing(Explainer(target, {}, analyze_s=5)) as explainer:
-        for text in CALLS:
+        for text in (*CALLS, *HIDDEN):
             for plan in explainer.explain(Sample("d", None, text)):
-                assert "ring_bell is a function of a library" in (plan.error or ""), text
+                assert "is a function of a library, which may do anything, or calls one" in (plan.error or ""), text
     assert touched.read_text() == "called\n"
     leave = ReplayOptions(target, tmp_path / "b.run", pace=Pace("none"), allow_statements=frozenset({"instance"}))
     replay(tape, leave)
-    assert touched.read_text() == "called\n" * (1 + len(CALLS))
+    assert len(touched.read_text().splitlines()) > len(CALLS) + len(HIDDEN)

@@ -14,6 +14,7 @@ from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
 from querytape.servers.accounts import Account
 from querytape.servers.facts import Facts
+from querytape.servers.library_functions import LibraryFunctions
 from querytape.servers.target import Target
 
 TARGET = Target("app", "db2", "10.0.0.2", db="shop")
@@ -28,7 +29,7 @@ FACTS = Facts(
     event_scheduler=False,
     may=(),
     collations={},
-    loaded_functions=(),
+    library=LibraryFunctions(),
 )
 MACHINE = Machine(files=1024, threads=4096, thread_limit="ulimit -u", mappings=65530, ports=28232)
 WELL = ["info: target app@db2:3306/shop: 8.0.36", "info: the target has no other connections"]
@@ -63,18 +64,21 @@ def lines(**given: Any) -> list[str]:
 SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     ({}, []),
     (
-        {"facts": {"loaded_functions": None}},
-        ["info: whether the target has functions of libraries could not be seen: mysql.func may not be read"],
-    ),
-    (
-        {"facts": {"loaded_functions": ("f", "g\x1b[31m")}},
+        {"facts": {"library": LibraryFunctions(None)}},
         [
-            "warning: the target has 2 functions of libraries (f, g [31m), which a read-only session does not keep from"
-            " anything: statements that name one in a call are not sent (not_permitted); views and routines that call one"
-            " are not seen. --allow-statements instance sends them"
+            "info: whether the target has functions of libraries 'app' may not see (SELECT on mysql.func): a read that calls"
+            " one is sent, and a read-only session keeps such a function from nothing"
         ],
     ),
-    ({"facts": {"loaded_functions": ("f",)}, "writes": True, "info": KNOWN_SOURCE}, []),
+    (
+        {"facts": {"library": LibraryFunctions(("f", "g\x1b[31m"), ("v", "w\x1b[31m"))}},
+        [
+            "warning: the target has 2 functions of libraries (f, g [31m), which a read-only session does not keep from"
+            " anything: statements that name one in a call are not sent (not_permitted), nor what names a view or routine"
+            " that calls one, or may (v, w [31m). --allow-statements instance sends them"
+        ],
+    ),
+    ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a server refuses is not known; what it answers in another shape is believed by nobody."""
+
+from typing import Any, cast
+
+import pymysql
+import pytest
+from pymysql.connections import Connection
+from querytape.common.errors import TargetError
+from querytape.servers.queries import query_or_none, whole
+
+from .test_library_functions import FakeServer
+
+
+def server(answers: Any) -> "Connection[Any]":
+    """Return a server with these answers."""
+    return cast("Connection[Any]", FakeServer(answers))
+
+
+def test_rows_and_refusals() -> None:
+    """Rows of enough columns, none of a refusal, no rows where there are none."""
+    assert query_or_none(server({"one": [(1, 2)]}), "SELECT one", 2) == [(1, 2)]
+    assert query_or_none(server({"one": []}), "SELECT one", 2) == []
+    assert query_or_none(server({}), "SELECT one") is None
+    with pytest.raises(TargetError, match="SELECT one: expected 3 columns, the server answered with 2"):
+        query_or_none(server({"one": [(1, 2)]}), "SELECT one", 3)
+
+
+def test_a_lost_connection_is_no_refusal() -> None:
+    """It ends what asks, with the server's words made visible."""
+
+    class Lost(FakeServer):
+        def execute(self, query: str) -> None:
+            self.open = False
+            raise pymysql.OperationalError(2013, "gone\x1b[31m")
+
+    with pytest.raises(TargetError, match=r"SELECT 1: 2013 gone \[31m"):
+        query_or_none(cast("Connection[Any]", Lost({})), "SELECT 1")
+
+
+def test_whole_numbers() -> None:
+    """Digits alone, of at most 64 bits."""
+    assert [whole(each) for each in (7, "7", "007", "", "-1", "1.5", None, "٣", "9" * 21)] == [7, 7, 7, *[None] * 6]
