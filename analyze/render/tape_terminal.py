@@ -44,7 +44,7 @@ def _totals(summary: TapeSummary, console: Console) -> None:
     console.print(f"[bold]{_safe(path)}[/]  {_safe(', '.join(known))}")
     console.print(f"  {_size(totals)} in {seconds:,.1f} s ({count(totals['per_second'])}/s)")
     console.print(
-        f"  at once: at most {count(together['max_sessions'])} sessions; statements: at most"
+        f"  at once: sessions: at most {count(together['max_sessions'])}; statements: at most"
         f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average"
     )
     console.print(
@@ -66,8 +66,7 @@ def _rhythm(summary: TapeSummary, console: Console) -> None:
     if arrivals["connects_per_second"]:
         console.print(
             f"  connects a second: {average(arrivals['connects_per_second'], 1)} on average, at most"
-            f" {count(arrivals['max_connects_per_second'])}; {count(arrivals['connects_not_seen'])} sessions were"
-            " open before"
+            f" {count(arrivals['max_connects_per_second'])}; open before: {count(arrivals['connects_not_seen'])}"
         )
     if transactions["transactions"]:
         statements, span = transactions["statements"], transactions["span_ns"]

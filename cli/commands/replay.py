@@ -158,8 +158,9 @@ def refused_by_text(accounting: dict[str, Any]) -> list[str]:
     """Return a line on the statements that do more than the tape says of them, where there are any."""
     n = accounting.get("not_permitted", 0)
     text = (
-        f"  WARNING: {plural(n, 'statement')} were not sent: their text does more than the tape says of them, or"
-        " may in another sql_mode or character set. Was the tape changed, or made by another version?"
+        f"  WARNING: {plural(n, 'statement')} {'was' if n == 1 else 'were'} not sent: the text does more than the tape"
+        " says of it, or may in another sql_mode or character set (was the tape changed, or made by another version?);"
+        " or it names a function of a library of the target, or what calls one (the check before the run says which)"
     )
     return [text] if n else []
 

@@ -16,7 +16,9 @@ from querytape.servers.private_options import (
     looks_like_a_path,
     meanings,
 )
-from querytape.servers.programs import find_program
+from querytape.servers.programs import find_program, missing_sentence
+
+from tests.conftest import skip_loudly
 
 REAL = {
     "general_log": "ON",
@@ -109,7 +111,8 @@ def test_every_path_that_a_server_knows(kind: str, request: pytest.FixtureReques
     """Whatever a real server lists with a path as its value is refused with a path."""
     program = find_program(kind)
     if program is None:
-        pytest.skip(f"no {kind}")
+        skip_loudly(request, missing_sentence(kind))
+    assert program is not None
     command = [*program.command, "--no-defaults", "--verbose", "--help"]
     text = subprocess.run(command, capture_output=True, check=False, text=True, errors="replace").stdout
     listed = [line.split(maxsplit=1) for line in text.partition("\nVariables (")[2].splitlines()]
