@@ -9,9 +9,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -122,8 +123,12 @@ def say(connection: Any, statement: str, group: int) -> None:
         cursor.execute(f"{statement}\n/*group:{group}*/")
 
 
-def drive(port: int) -> None:
-    """Say what is to be recorded: the groups, then two sessions that take turns at a row that both read before they write."""
+def drive(port: int, recorded: Callable[[int], None]) -> None:
+    """Say what is to be recorded: the groups, then two sessions that take turns at a row that both read before they write.
+
+    A turn begins when `recorded` has seen the end of the one before: MariaDB logs a COMMIT behind its answer, and its
+    log of whole seconds then has it behind what the other session did next, where nothing tells the order.
+    """
     group = 0
     for user, groups in SPOKEN:
         with closing(connect(port, user)) as connection:
@@ -144,6 +149,16 @@ def drive(port: int) -> None:
                 "/* x */ COMMIT",
             ):
                 say(one if n % 2 else other, statement, group)
+            recorded(group)
+
+
+def wait_for_the_log(log: Path, group: int) -> None:
+    """Return when a slow log has the end of a transaction."""
+    sought = f"COMMIT\n/*group:{group}*/".encode()
+    ends = time.monotonic() + 60
+    while sought not in log.read_bytes():
+        assert time.monotonic() < ends, f"{log} has not got the end of group {group}"
+        time.sleep(0.001)
 
 
 def tape_of(server: Server, source: str, folder: Path) -> Path:
@@ -151,11 +166,11 @@ def tape_of(server: Server, source: str, folder: Path) -> Path:
     tape = folder / "t.tape"
     if source == "packets":
         with Relay(server.port) as relay:
-            drive(relay.port)
+            drive(relay.port, lambda group: None)
         given = ["packets", str(relay.write(folder / "t.pcap")), "--port", "3306"]
     else:
         server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
-        drive(server.port)
+        drive(server.port, partial(wait_for_the_log, server.slow_log))
         server.execute("SET GLOBAL slow_query_log = OFF")
         given = ["slowlog", str(server.slow_log)]
     command = [sys.executable, "-m", "querytape", "capture", *given, "-o", str(tape)]
