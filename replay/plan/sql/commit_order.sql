@@ -23,12 +23,13 @@
 --                     longer than overlap_ns: as a plain read, and what had ended before its start.
 --   a commit          waits for lower numbers alone, before its start
 -- A log of whole seconds tells the order of the ends and nothing of the beginnings (times = ends): there every moment is
--- an end, and what lay before a start is what lay before the end of its session's previous event. What takes locks waits
--- there for all that took locks and had ended before its end: one that waited for a lock is logged as soon as COMMIT
--- releases it, which is before that COMMIT is logged. A write of its own releases its locks before it is logged, too, so
--- a statement that waited for it may be logged before it: where the write is logged between a transaction's locking
--- statement and another statement of that transaction, it can't have waited for that, so it had the lock first (logged_late;
--- not where it may have waited for a transaction whose last statement lies in between).
+-- an end, and what lay before a start is what lay before the end of its session's previous event. For a plain read it is
+-- also what lay before its own end less its duration: a COMMIT is logged behind its answer, when other sessions may have
+-- begun already. What takes locks waits there for all that took locks and had ended before its end: one that waited for
+-- a lock is logged as soon as COMMIT releases it, which is before that COMMIT is logged. A write of its own releases its
+-- locks before it is logged, too, so a statement that waited for it may be logged before it: where the write is logged
+-- between a transaction's locking statement and another statement of that transaction, it can't have waited for that, so
+-- it had the lock first (logged_late; not where it may have waited for a transaction whose last statement lies in between).
 -- A general log tells the order of arrival (times = arrivals): end_ns is when the session's next event arrived, and
 -- start_ns that of the one before for an Execute, which some servers log when it has ended (at_ns). A write of
 -- its own has its arrival for a moment, or what lies just behind the end of a transaction that had locks when it arrived,
@@ -178,6 +179,7 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     SELECT session, seq, commit_seq, table_no, 0 AS kind, own_ns,
         CASE
             WHEN locks AND end_ns - start_ns <= getvariable('overlap_ns') THEN end_ns
+            WHEN getvariable('times') = 'ends' THEN greatest(sure_ns, start_ns)
             ELSE sure_ns
         END AS until_ns
     FROM touched

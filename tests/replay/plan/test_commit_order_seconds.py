@@ -74,3 +74,19 @@ def test_a_write_that_took_long_may_have_waited(tmp_path: Path) -> None:
         found = waits(tmp_path / str(took), events, precision_ns=1_000_000_000)
         place = str(found[1]).removeprefix(";").split(":")[0]
         assert (f"{place}:2" in str(found[2]).split(";")[0].split()) == first
+
+
+@pytest.mark.parametrize(("took", "waited"), [(1, True), (3, True), (4, False)])
+def test_a_commit_that_is_logged_behind_a_begin(took: int, waited: bool, tmp_path: Path) -> None:
+    """Whole seconds: a read that began behind the entry of a COMMIT has seen it, though its BEGIN was logged before that."""
+    events = [
+        event(1, 0, 1, "begin"),
+        event(1, 1, 2, "update a set x = 1"),
+        event(2, 3, 4, "begin"),
+        event(1, 4, 5, "commit"),
+        event(2, 8 - took, 8, "select x from a"),
+        event(2, 9, 10, "commit"),
+    ]
+    found = waits(tmp_path, events, precision_ns=1_000_000_000)
+    place = str(found[3]).removeprefix(";").split(":")[0]
+    assert (f"{place}:1" in str(found[4]).split(";")[0].split()) == waited
