@@ -63,7 +63,9 @@ struct qt_capture_file *qt_capture_file_open(const char *path, struct qt_input *
     if (f->file != NULL) {
         setvbuf(f->file, NULL, _IOFBF, BUFFER);
         f->pcap = pcap_fopen_offline_with_tstamp_precision(f->file, PCAP_TSTAMP_PRECISION_NANO, said);
-        if (f->pcap == NULL)
+        if (f->pcap == NULL && f->fault.code == QT_EIO)
+            qt_fail(error, QT_EIO, "%s", f->fault.message);
+        else if (f->pcap == NULL)
             qt_fail(error, QT_EFORMAT, "%s: not a capture file that can be read: %s", path, said);
     }
     if (f->pcap == NULL) {

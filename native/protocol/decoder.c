@@ -273,7 +273,7 @@ static int take_bytes(struct qt_decoder *d, enum qt_way way, struct qt_span byte
         if (is < 0)
             return QT_OK;
         if (is > 0 && header.host[0] != '\0')
-            qt_login_set_client(d, header.host, header.port);
+            code = qt_login_set_client(d, header.host, header.port);
         rest = (struct qt_span){rest.p + header.used, rest.len - header.used};
     }
     while (rest.len > 0 && code == QT_OK && is_readable(d) && !qt_encrypted_is_due(d)) {

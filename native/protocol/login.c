@@ -44,14 +44,17 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
 }
 
 /* Account, schema and attributes of the login. */
-static void keep_login(struct qt_decoder *d, const struct qt_login_response *login)
+static int keep_login(struct qt_decoder *d, const struct qt_login_response *login)
 {
-    d->has_user = qt_bytes_set(&d->user, login->user) == 0 && qt_bytes_set(&d->login_user, login->user) == 0;
-    d->has_db = login->has_db && qt_bytes_set(&d->db, login->db) == 0;
-    if (login->attributes.p != NULL)
-        d->has_attributes = qt_write_attributes(login->attributes, &d->attributes) == 0;
+    int bad = qt_bytes_set(&d->user, login->user) | qt_bytes_set(&d->login_user, login->user);
+    d->has_user = 1;
+    d->has_db = login->has_db;
+    d->has_attributes = login->attributes.p != NULL;
     if (d->has_db)
-        (void)qt_bytes_set(&d->login_db, qt_bytes_span(&d->db));
+        bad |= qt_bytes_set(&d->db, login->db) | qt_bytes_set(&d->login_db, login->db);
+    if (d->has_attributes)
+        bad |= qt_write_attributes(login->attributes, &d->attributes);
+    return bad ? QT_ENOMEM : QT_OK;
 }
 
 static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
@@ -77,9 +80,8 @@ static int take_response(struct qt_decoder *d, const struct qt_piece *piece)
         d->phase = PHASE_DONE;
         return qt_pending_tell_session(d);
     }
-    keep_login(d, &login);
     d->phase = PHASE_AUTH;
-    return qt_pending_push(d, -1, piece) != NULL ? QT_OK : QT_ENOMEM;
+    return keep_login(d, &login) == QT_OK && qt_pending_push(d, -1, piece) != NULL ? QT_OK : QT_ENOMEM;
 }
 
 static int take_answer(struct qt_decoder *d, const struct qt_piece *piece)
@@ -123,12 +125,13 @@ int qt_login_take(struct qt_decoder *d, enum qt_way way, const struct qt_piece *
     }
 }
 
-void qt_login_set_client(struct qt_decoder *d, const char *host, int port)
+int qt_login_set_client(struct qt_decoder *d, const char *host, int port)
 {
     char *copy = strdup(host);
     if (copy == NULL)
-        return;
+        return QT_ENOMEM;
     free(d->host);
     d->host = copy;
     d->port = port;
+    return QT_OK;
 }

@@ -9,6 +9,6 @@
  * returned. */
 int qt_login_take(struct qt_decoder *, enum qt_way, const struct qt_piece *);
 /* The client is who a PROXY header says. Out of memory: it stays the peer. */
-void qt_login_set_client(struct qt_decoder *, const char *host, int port);
+int qt_login_set_client(struct qt_decoder *, const char *host, int port);
 
 #endif

@@ -37,7 +37,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
 static void close_log(struct qt_reader *reader)
 {
     struct qt_slowlog *s = (struct qt_slowlog *)reader;
-    free(s->use.p);
+    qt_bytes_free(&s->use);
     qt_log_close(&s->log);
 }
 

@@ -55,22 +55,17 @@ static struct qt_span schema_of(struct qt_slowlog *s, const struct qt_slow_event
     return s->has_use ? (struct qt_span){s->use.p, s->use.len} : none;
 }
 
-static void carry(struct qt_slowlog *s, const struct reading *r)
+/* Keeps what the next events need to know; -1 when out of memory. */
+static int carry(struct qt_slowlog *s, const struct reading *r)
 {
     const struct qt_slow_event *e = &r->event;
     if (e->time.kind != QT_LOGTIME_BAD)
         s->time = e->time;
     qt_slow_note_zone(s, e);
     if (e->use.p != NULL) {
-        if (e->use.len > s->use.room) {
-            char *larger = realloc(s->use.p, e->use.len);
-            if (larger == NULL)
-                return;
-            s->use.p = larger;
-            s->use.room = e->use.len;
-        }
-        memcpy(s->use.p, e->use.p, e->use.len);
-        s->use.len = e->use.len;
+        s->use.len = 0;
+        if (qt_bytes_add(&s->use, e->use.p, e->use.len) != 0)
+            return -1;
         s->has_use = 1;
     }
     if (e->rate_limit > 1) {
@@ -79,6 +74,7 @@ static void carry(struct qt_slowlog *s, const struct reading *r)
     }
     if (e->start_ns >= 0)
         atomic_store_explicit(&s->has_extra, 1, memory_order_relaxed);
+    return 0;
 }
 
 static void say_problems(struct qt_slowlog *s, const struct reading *r)
@@ -198,7 +194,8 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     if (r->has_statement) /* others of the session may not have been slow enough for the log */
         qt_log_follow_mode(&s->log, at, &r->statement, e->body, e->errno_ > 0 ? -1 : 0);
     say_problems(s, r);
-    carry(s, r);
+    if (carry(s, r) != 0)
+        goto no_memory;
     s->after_flush = is_flush(r, command);
     if (e->thread_id >= 0 && (uint64_t)e->thread_id > s->log.largest_thread)
         s->log.largest_thread = (uint64_t)e->thread_id;

@@ -4,6 +4,7 @@
 #ifndef QT_SLOWLOG_STATE_H
 #define QT_SLOWLOG_STATE_H
 
+#include "base/bytes.h"
 #include "reader/log.h"
 
 #define QT_ZONES 121 /* quarters of an hour from -15:00 to +15:00 */
@@ -16,10 +17,7 @@ struct qt_slowlog {
     /* what one event leaves to the next */
     struct qt_logtime time; /* of the last `# Time:` understood */
     int has_use;
-    struct {
-        char *p;
-        size_t len, room;
-    } use;               /* the last `use` line: log-wide until the next server header */
+    struct qt_bytes use; /* the last `use` line: log-wide until the next server header */
     int pending_restart; /* a server header was seen: the next event tells what it was */
     int after_flush;     /* the last event was a FLUSH that writes a new header */
     int said_no_thread;

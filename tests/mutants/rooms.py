@@ -33,6 +33,11 @@ def _of_logs(*names: str) -> tuple[str, ...]:
     )
 
 
+def _parsers(files: tuple[str, ...], tests: tuple[str, ...]) -> Part:
+    """Return a part of the native parsers: all are asked about altered files, memory that is out, reads that fail."""
+    return Part(files, (*tests, "native:altered", "native:failures"))
+
+
 READERS = (
     f"{SOURCES}/test_wrong_tapes.py",
     "tests/native/bindings/test_parsers.py",
@@ -52,7 +57,7 @@ TALKS = (
 ROOMS = {
     "schemas": (Part(("schemas/*.py",), ("tests/schemas",)),),
     "native parsers and protocol": (
-        Part(
+        _parsers(
             ("native/slowlog/*.c",),
             (
                 f"{SOURCES}/test_slowlog.py",
@@ -67,7 +72,7 @@ ROOMS = {
                 f"{LARGE}[slow]",
             ),
         ),
-        Part(
+        _parsers(
             ("native/logs/general*.c",),
             (
                 f"{SOURCES}/test_general_log.py",
@@ -78,15 +83,15 @@ ROOMS = {
                 f"{LARGE}[general]",
             ),
         ),
-        Part(
+        _parsers(
             ("native/logs/server_audit.c",),
             (f"{SOURCES}/test_server_audit.py", *_of_logs("audit.log", "audit_aurora.log"), *READERS),
         ),
-        Part(
+        _parsers(
             ("native/logs/proxysql*.c",),
             (f"{SOURCES}/test_proxysql.py", f"{ALTERED}::test_every_byte_of_a_binary_log", *READERS),
         ),
-        Part(
+        _parsers(
             ("native/logs/*.c",),
             (
                 *_of_logs("binlog.txt"),
@@ -98,7 +103,7 @@ ROOMS = {
                 f"{LARGE}[binlog]",
             ),
         ),
-        Part(
+        _parsers(
             ("native/packets/frame.c", "native/packets/capture_file.c", "native/packets/pcapng_secrets.c"),
             (
                 f"{SOURCES}/test_packets_frames.py",
@@ -107,7 +112,7 @@ ROOMS = {
                 f"{SOURCES}/test_packets_encrypted.py",
             ),
         ),
-        Part(
+        _parsers(
             ("native/packets/*.c",),
             (
                 f"{SOURCES}/test_packets_golden.py",
@@ -118,12 +123,12 @@ ROOMS = {
                 *TALKS,
             ),
         ),
-        Part(
+        _parsers(
             ("native/protocol/*.c",),
             (f"{SOURCES}/test_packets_golden.py", "native:spans", *SAID, f"{SOURCES}/test_packets.py", *TALKS),
         ),
-        Part(("native/tls/*.c",), ("native:tls", f"{SOURCES}/test_packets_encrypted.py")),
-        Part(
+        _parsers(("native/tls/*.c",), ("native:tls", f"{SOURCES}/test_packets_encrypted.py")),
+        _parsers(
             ("native/sql/*.c",),
             (
                 "native:normalize",
@@ -137,7 +142,7 @@ ROOMS = {
                 f"{SOURCES}/test_wrong_tapes.py",
             ),
         ),
-        Part(
+        _parsers(
             ("native/reader/follow.c", "native/reader/log_following.c", "native/reader/watched.c"),
             (
                 "tests/capture/test_following.py",
@@ -145,7 +150,7 @@ ROOMS = {
                 f"{SOURCES}/test_logs_golden.py",
             ),
         ),
-        Part(
+        _parsers(
             ("native/reader/log*.c", "native/reader/input.c", "native/reader/names.c"),
             (
                 GOLDEN,
@@ -163,7 +168,7 @@ ROOMS = {
                 f"{LARGE}[slow]",
             ),
         ),
-        Part(
+        _parsers(
             ("native/reader/*.c",),
             (
                 GOLDEN,

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that is out, reads that are interrupted, short or fail: at each single call, every reader either says so or
+ * tells what it tells without. And none touches what is behind its memory, or reads it before it is written. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "check.h"
+#include "failing.h"
+#include "sources.h"
+
+/* Of a problem for whose words there is no memory, the count remains. Parameters for which there is none are told as
+ * parameters that are not understood; the words of a server's error may be missing. */
+static void check_same(const struct source *source, long number, const struct told *a, const struct told *b)
+{
+    int same = a->rows[0] == b->rows[0] && a->rows[1] <= b->rows[1] && a->rows[2] == b->rows[2] &&
+               (source->is_packets || a->values[0] == b->values[0]) && a->values[2] == b->values[2] &&
+               a->events == b->events && a->problems == b->problems && a->not_understood == b->not_understood &&
+               a->bytes_parsed == b->bytes_parsed && strcmp(a->described, b->described) == 0;
+    if (same || (a->problems > b->problems && a->rows[0] == b->rows[0]))
+        return;
+    fprintf(stderr,
+            "%s, call %ld: %" PRIu64 ", %" PRIu64 ", %" PRIu64 " rows and nothing said; without a failure %" PRIu64
+            ", %" PRIu64 ", %" PRIu64 "\n%s\n%s\n",
+            source->path, number, a->rows[0], a->rows[1], a->rows[2], b->rows[0], b->rows[1], b->rows[2], a->described,
+            b->described);
+    exit(1);
+}
+
+static void each_call_fails(enum failing_kind kind, int code_wanted, const char *word, long step)
+{
+    static struct told whole, found;
+    for (size_t i = 0; i < N_SOURCES; i++) {
+        const struct source *source = &SOURCES[i];
+        failing_set(kind, 0);
+        read_source(source, source->path, 40, &whole);
+        long calls = failing_stop();
+        CHECK_INT(whole.code, QT_OK);
+        CHECK(whole.rows[0] > 0 && calls > 0);
+        for (long number = 1; number <= calls; number += step) {
+            failing_set(kind, number);
+            read_source(source, source->path, 40, &found);
+            failing_stop();
+            if (found.code == QT_OK)
+                check_same(source, number, &found, &whole);
+            else if ((found.code != code_wanted && found.code != QT_EIO) || strstr(found.message, word) == NULL) {
+                fprintf(stderr, "%s, call %ld of %ld: code %d, '%s'\n", source->path, number, calls, found.code,
+                        found.message);
+                exit(1);
+            }
+        }
+    }
+}
+
+static void memory_is_out_once(void) { each_call_fails(FAILING_MEMORY, QT_ENOMEM, "memory", 1); }
+
+static void memory_is_out_for_good(void) { each_call_fails(FAILING_ALL_MEMORY, QT_ENOMEM, "memory", 3); }
+
+static void a_read_is_interrupted(void) { each_call_fails(FAILING_INTERRUPTED, QT_OK, "never said", 1); }
+
+static void a_read_fails(void) { each_call_fails(FAILING_READ, QT_EIO, "Input/output error", 1); }
+
+static void all_is_told_with(enum failing_kind kind)
+{
+    static struct told whole, found;
+    for (size_t i = 0; i < N_SOURCES; i++) {
+        read_source(&SOURCES[i], SOURCES[i].path, 40, &whole);
+        failing_set(kind, 0);
+        read_source(&SOURCES[i], SOURCES[i].path, 40, &found);
+        failing_stop();
+        CHECK_INT(found.code, QT_OK);
+        check_same(&SOURCES[i], 0, &found, &whole);
+    }
+}
+
+static void reads_of_one_byte(void) { all_is_told_with(FAILING_SHORT); }
+
+static void nothing_behind_an_allocation_is_touched(void) { all_is_told_with(FAILING_GUARD); }
+
+int main(void)
+{
+    RUN(memory_is_out_once);
+    RUN(memory_is_out_for_good);
+    RUN(a_read_is_interrupted);
+    RUN(a_read_fails);
+    RUN(reads_of_one_byte);
+    RUN(nothing_behind_an_allocation_is_touched);
+    return 0;
+}
