@@ -10,7 +10,7 @@
 #define GOLDEN "../capture/sources/golden/"
 #define RECORDED "../capture/sources/logs/"
 
-static const struct qt_log_options IN_UTC = {.timezone_ns = 0, .has_timezone = 1};
+static const struct qt_log_options IN_UTC = {.timezone_ns = 0, .has_timezone = 1}, IN_ITS_OWN = {.has_timezone = 0};
 
 static struct qt_reader *open_slow(const char *path, struct qt_error *error)
 {
@@ -20,6 +20,19 @@ static struct qt_reader *open_slow(const char *path, struct qt_error *error)
 static struct qt_reader *open_general(const char *path, struct qt_error *error)
 {
     return qt_general_open(&path, 1, &IN_UTC, error);
+}
+
+/* In whatever time zone it seems to be; behind it the same log as it is without an alteration. */
+static struct qt_reader *open_slow_twice(const char *path, struct qt_error *error)
+{
+    const char *paths[] = {path, GOLDEN "slow.log"};
+    return qt_slowlog_open(paths, 2, &IN_ITS_OWN, error);
+}
+
+static struct qt_reader *open_general_twice(const char *path, struct qt_error *error)
+{
+    const char *paths[] = {path, GOLDEN "general_mariadb.log"};
+    return qt_general_open(paths, 2, &IN_ITS_OWN, error);
 }
 
 static struct qt_reader *open_audit(const char *path, struct qt_error *error)
@@ -49,6 +62,32 @@ static struct qt_reader *open_packets(const char *path, struct qt_error *error)
     return open_packets_with(path, NULL, error);
 }
 
+/* Two of the clients were there before: what one of them had prepared is known. */
+static struct qt_reader *open_known(const char *path, struct qt_error *error)
+{
+    static const struct qt_open_session_facts facts[] = {
+        {.thread_id = 7, .host = "10.0.0.5", .user = "u", .db = "shop", .charset = "28", .port = 40001, .reading = 7},
+        {.thread_id = 9, .host = "10.0.0.5", .user = "v", .port = 40002, .reading = 3},
+        {.thread_id = 11, .host = "10.0.0.6", .user = "w", .port = 40000},
+    };
+    struct qt_open_sessions *known = qt_open_sessions_new();
+    int code = known != NULL ? QT_OK : QT_ENOMEM;
+    for (size_t i = 0; i < sizeof facts / sizeof *facts && code == QT_OK; i++) {
+        code = qt_open_sessions_add(known, &facts[i]);
+        for (int64_t id = -1; id < 5 && code == QT_OK && i == 0; id++)
+            code = qt_open_sessions_add_statement(known, id, "SELECT ?, '?', ? -- ?", id < 3 ? 21 : 8);
+    }
+    struct qt_reader *reader = code == QT_OK ? open_packets_with(path, NULL, error) : NULL;
+    if (reader != NULL) {
+        qt_reader_set_open_sessions(reader, known);
+        return reader;
+    }
+    if (code != QT_OK)
+        *error = (struct qt_error){.code = code, .message = "out of memory"};
+    qt_open_sessions_free(known);
+    return NULL;
+}
+
 static struct qt_reader *open_with_keys(const char *path, struct qt_error *error)
 {
     return open_packets_with(path, "inputs/tls2.keys", error);
@@ -69,6 +108,9 @@ const struct source SOURCES[] = {
     {RECORDED "mariadb1011_header_inside_literal.log", open_slow, 0},
     {RECORDED "mysql57_use_rule_and_restart.log", open_slow, 0},
     {RECORDED "mysql80_extra_admin_commands.log", open_slow, 0},
+    {"inputs/talks.pcap.xz", open_known, 1},
+    {GOLDEN "slow.log", open_slow_twice, 0},
+    {GOLDEN "general_mysql.log", open_general_twice, 0},
 };
 const size_t N_SOURCES = sizeof SOURCES / sizeof *SOURCES;
 
@@ -88,7 +130,8 @@ static uint64_t hash_value(uint64_t hash, const struct ArrowArray *column, char 
         return hash_more(hash, "NULL", 4);
     if (type == 'u' || type == 'z') {
         size_t n = (size_t)(offsets[row + 1] - offsets[row]);
-        return hash_more(hash_more(hash, &n, sizeof n), data + offsets[row], n);
+        hash = hash_more(hash, &n, sizeof n);
+        return n > 0 ? hash_more(hash, data + offsets[row], n) : hash;
     }
     if (type == 'b') {
         uint8_t bit = data[row / 8] >> row % 8 & 1;
