@@ -25,6 +25,7 @@ static void next_statement(struct qt_classifier *c)
     if (c->defines != QT_DEFINES_ROUTINE)
         c->defines = QT_DEFINES_UNKNOWN;
     c->seen = c->does = 0;
+    c->declares = 0;
     c->base = c->depth;
     c->cipher_depth = 0;
 }
@@ -58,6 +59,7 @@ static void merge_dangers_seen(struct qt_classifier *c)
     } each[] = {{QT_SEEN_LOAD_FILE, QT_DANGER_LOAD_DATA},
                 {QT_SEEN_INTO_FILE, QT_DANGER_INTO_FILE},
                 {QT_SEEN_UNSAFE, QT_DANGER_SET_SESSION_UNSAFE},
+                {QT_SEEN_ACCOUNTS, QT_DANGER_ACCOUNTS},
                 {QT_SEEN_ACTS_ON_REPLICATION, QT_DANGER_REPLICATION},
                 {QT_SEEN_ACTS_ON_INSTANCE, QT_DANGER_INSTANCE}};
     for (size_t i = 0; i < sizeof each / sizeof *each; i++)
@@ -133,6 +135,9 @@ static void watched(struct qt_classifier *c, int k)
     case QT_K_authorization:
         c->seen |= c->left && c->previous == QT_K_session ? QT_SEEN_ACCOUNTS | QT_SEEN_READ_WRITE : 0;
         break;
+    case QT_K_password:
+        qt_secret_password(c);
+        break;
     case QT_K_by:
     case QT_K_with:
     case QT_K_via:
@@ -189,9 +194,11 @@ static void first_word(struct qt_classifier *c, int k)
         c->routine = 1;
 }
 
-static void word(struct qt_classifier *c, const struct qt_token *t)
+static void word(struct qt_classifier *c, const struct qt_token *t, uint8_t dotted)
 {
     int k = t->kind == QT_T_WORD ? t->keyword : QT_K_NONE;
+    c->dotted = dotted;
+    qt_secret_named(c, t);
     c->word = t->p;
     c->word_len = t->len;
     if (c->n_words == 0 && !c->odd)
@@ -208,6 +215,7 @@ static void word(struct qt_classifier *c, const struct qt_token *t)
             c->verb = (uint16_t)k;
         if (qt_keyword_flags[k] & QT_KW_WATCH) {
             watched(c, k);
+            c->dotted = QT_DOTTED_NO;
             if (leads_on(c, k))
                 return;
         }
@@ -217,6 +225,7 @@ static void word(struct qt_classifier *c, const struct qt_token *t)
     else if (c->left && (k == QT_K_session || k == QT_K_local))
         c->scope = QT_SCOPE_SESSION;
     c->previous = (uint16_t)t->keyword;
+    c->dotted = QT_DOTTED_NO;
 }
 
 /* name( : is it one of the functions that matter? */
@@ -230,47 +239,23 @@ static void call(struct qt_classifier *c)
     case QT_K_setval:
         c->seen |= QT_SEEN_SEQUENCE;
         break;
-    case QT_K_password:
-    case QT_K_old_password:
-        c->secret = 1;
-        break;
-    case QT_K_encrypt:
-    case QT_K_encode:
-    case QT_K_decode:
-    case QT_K_aes_encrypt:
-    case QT_K_aes_decrypt:
-    case QT_K_des_encrypt:
-    case QT_K_des_decrypt:
-    case QT_K_md5:
-    case QT_K_sha:
-    case QT_K_sha1:
-    case QT_K_sha2:
-    case QT_K_kdf:
-    case QT_K_create_digest:
-        if (c->cipher_depth == 0)
-            c->cipher_depth = c->depth + 1;
-        break;
     default:
+        qt_secret_call(c);
         break;
     }
     qt_actions_call(c);
 }
 
-static void string(struct qt_classifier *c, const struct qt_token *t)
-{
-    if (!c->secret)
-        c->secret = c->cipher_depth > 0 || qt_secret_in_string(c, t);
-}
-
 static void operator(struct qt_classifier *c, const struct qt_token *t, size_t name_len)
 {
-    if (name_len > 0 && *t->p == '=')
-        qt_secret_option(c, c->word, name_len);
+    if (name_len > 0 && (*t->p == '=' || *t->p == ':'))
+        qt_secret_option(c, c->word, name_len, *t->p);
     if (c->left && (*t->p == '=' || *t->p == ':'))
         qt_assigned(c);
     /* PASSWORD = '...' and COMMENT = '...' are PASSWORD '...' and COMMENT '...' */
     if (*t->p != '=' || (c->previous != QT_K_password && c->previous != QT_K_connection && c->previous != QT_K_comment))
         c->previous = QT_K_NONE;
+    c->odd |= c->n_words == 0;
 }
 
 static void semicolon(struct qt_classifier *c)
@@ -315,6 +300,8 @@ static void close_parenthesis(struct qt_classifier *c, int opened)
 
 static void variable(struct qt_classifier *c, const struct qt_token *t)
 {
+    c->word = t->p;
+    c->word_len = t->len;
     if (c->left)
         c->name = *t;
     else
@@ -333,22 +320,31 @@ static void comma(struct qt_classifier *c)
         c->scope = QT_SCOPE_SESSION;
 }
 
+/* A hint does nothing that matters here. */
+static int passes_hint(struct qt_classifier *c, const struct qt_token *t)
+{
+    int in_hint = c->in_hint;
+    if (in_hint)
+        c->in_hint = t->kind != QT_T_COMMENT_END;
+    return in_hint;
+}
+
 void qt_classify(struct qt_classifier *c, const struct qt_token *t)
 {
-    if (c->in_hint) { /* a hint does nothing that matters here */
-        c->in_hint = t->kind != QT_T_COMMENT_END;
+    if (passes_hint(c, t))
         return;
-    }
     int opened = c->opened;
     size_t name_len = c->word_len;
+    uint8_t dotted = c->dotted;
     c->opened = QT_K_NONE;
     c->word_len = 0;
+    c->dotted = QT_DOTTED_NO;
     if (c->awaits)
         qt_actions_autocommit(c, t);
     switch (t->kind) {
     case QT_T_WORD:
     case QT_T_QUOTED:
-        word(c, t);
+        word(c, t, dotted);
         return;
     case QT_T_OPEN:
         open_parenthesis(c, name_len);
@@ -370,13 +366,10 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         break;
     case QT_T_OPERATOR:
         operator(c, t, name_len);
-        c->odd |= c->n_words == 0;
         return;
     case QT_T_STRING:
-        string(c, t);
-        break;
     case QT_T_NUMBER:
-        c->secret |= c->cipher_depth > 0 && t->len > 1 && qt_lower(t->p[1]) == 'x';
+        qt_secret_literal(c, t);
         break;
     case QT_T_VARIABLE:
         variable(c, t);
@@ -387,8 +380,10 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
     case QT_T_SYSTEM:
         c->system = 1;
         break;
-    default:
+    case QT_T_DOT:
+        c->dotted = qt_secret_schema(c->word, name_len) ? QT_DOTTED_MYSQL : QT_DOTTED;
         break;
+    default:;
     }
     c->previous = QT_K_NONE;
     c->odd |= c->n_words == 0;

@@ -48,7 +48,7 @@
     X(until, 0) X(use, 0) X(user, 16) X(while, 0) X(with, 4 + 8) X(xa, 0) X(authorization, 8) \
     /* what they do */ \
     X(outfile, 8) X(dumpfile, 8) X(soname, 8) X(next, 0) X(read, 0) X(write, 8) X(comment, 0) X(connection, 0) \
-    X(identified, 0) X(via, 8) X(load_file, 16) X(nextval, 16) X(setval, 16) X(password, 16) X(old_password, 16) \
+    X(identified, 0) X(via, 8) X(load_file, 16) X(nextval, 16) X(setval, 16) X(password, 16 + 8) X(old_password, 16) \
     X(encrypt, 16) X(encode, 16) X(decode, 16) X(aes_encrypt, 16) X(aes_decrypt, 16) X(des_encrypt, 16) \
     X(des_decrypt, 16) \
     X(md5, 16) X(sha, 16) X(sha1, 16) X(sha2, 16) X(kdf, 16) X(create_digest, 16) \

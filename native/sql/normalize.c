@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "sql/normalize_lists.h"
 #include "sql/readings.h"
+#include "sql/inner.h"
 #include "sql/secrets.h"
 
 struct qt_normalizer *qt_normalizer_new(void)
@@ -360,6 +361,8 @@ int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, c
             secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
         behind = t.p + t.len;
         qt_classify(&n->classifier, &t);
+        if (t.kind == QT_T_STRING)
+            secret |= qt_secret_inner(&n->classifier, n->lexer.keywords, &t);
         token(n, &t);
     }
     qt_classify_end(&n->classifier);

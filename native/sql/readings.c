@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "sql/classify.h"
+#include "sql/inner.h"
 #include "sql/secrets.h"
 
 /* A backslash outside of quotes is an error in every server, but \N is NULL. */
@@ -40,6 +41,8 @@ static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords
         if (possible) {
             c->secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
             qt_classify(c, &t);
+            if (t.kind == QT_T_STRING)
+                c->secret |= qt_secret_inner(c, keywords, &t);
         }
         behind = t.p + t.len;
     }

@@ -36,7 +36,8 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
 
 /* What is where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
 struct place {
-    int set; /* the statement is SET: of a password, or of a variable whose name tells of one */
+    int set;      /* the statement is SET: of a password, or of a variable whose name tells of one; or it is none */
+    int password; /* SET PASSWORD */
     int words;
     int previous, second;
     int assigned; /* behind = */
@@ -46,7 +47,10 @@ static void step(struct place *at, const struct qt_token *t)
 {
     int keyword = t->kind == QT_T_WORD ? t->keyword : QT_K_NONE;
     if (t->kind == QT_T_WORD && ++at->words == 1)
-        at->set = keyword == QT_K_set;
+        at->set = keyword == QT_K_set || keyword == QT_K_NONE;
+    at->password |= keyword == QT_K_password && at->previous == QT_K_set;
+    if (t->kind == QT_T_COMMA)
+        at->password = 0;
     if (t->kind == QT_T_SEMICOLON)
         *at = (struct place){0};
     at->second = at->previous;
@@ -59,6 +63,8 @@ static int is_secret_word(const struct place *at, const struct qt_token *t, cons
     if (t->kind != QT_T_WORD && t->kind != QT_T_QUOTED)
         return 0;
     static const char *const plain[] = {"random", "on", "off", "default", "true", "false", NULL};
+    static const char *const of_set_password[] = {"for",     "to",   "replace",      "retain",
+                                                  "current", "user", "current_user", NULL};
     const char *next = t->p + t->len;
     while (next < end && *next == ' ')
         next++;
@@ -66,6 +72,8 @@ static int is_secret_word(const struct place *at, const struct qt_token *t, cons
         (next < end && *next == '(')) /* a function's name */
         return 0;
     int identified = at->second == QT_K_identified && at->previous == QT_K_by;
+    if (at->password && at->previous != QT_K_for && !qt_name_is_any(t, of_set_password))
+        return 1;
     return identified || (at->second == QT_K_by && at->previous == QT_K_password) || (at->set && at->assigned);
 }
 

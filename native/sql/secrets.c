@@ -5,17 +5,24 @@
 
 #include <string.h>
 
-static const char *const WORDS[] = {"passw",     "private_key", "pwd",     "secret", "passphrase",
-                                    "token",     "credential",  "api_key", "apikey", "access_key",
-                                    "crypt_key", "aes_key",     NULL};
+#include "sql/names.h"
 
-/* Behind the next `word` (lower case) in whatever case, or NULL. */
+static const char *const WORDS[] = {
+    "passw",          "private_key",       "pwd",         "secret",      "passphrase", "token",
+    "credential",     "api_key",           "apikey",      "access_key",  "crypt_key",  "aes_key",
+    "encryption_key", "master_key",        "signing_key", "session_key", "hmac_key",   "aeskey",
+    "filekey",        "hashicorp_role_id", "otlp_",       "bearer",      NULL};
+
+/* Short ones count where no letter is next to them. */
+static const char *const WHOLE_WORDS[] = {"pass", "pw", "jwt", NULL};
+
+/* Behind the next `word` (lower case) in whatever case, or NULL. A `_` is a - as well. */
 static const char *behind(const char *p, const char *end, const char *word)
 {
     size_t n = strlen(word);
     for (; (size_t)(end - p) >= n; p++) {
         size_t k = 0;
-        while (k < n && qt_lower(p[k]) == word[k])
+        while (k < n && (qt_lower(p[k]) == word[k] || (word[k] == '_' && p[k] == '-')))
             k++;
         if (k == n)
             return p + n;
@@ -35,16 +42,37 @@ static int holds_auth(const struct qt_token *t)
     return 0;
 }
 
-void qt_secret_assigned(struct qt_classifier *c)
+static int is_letter(char c)
 {
-    if (c->name.len > 1024) { /* no server has such names */
-        c->secret = 1;
-        return;
-    }
-    for (size_t i = 0; WORDS[i] != NULL; i++)
-        c->secret |= holds(&c->name, WORDS[i]);
-    c->secret |= holds_auth(&c->name);
+    char lower = qt_lower(c);
+    return lower >= 'a' && lower <= 'z';
 }
+
+static int holds_whole(const struct qt_token *t, const char *word)
+{
+    const char *p = t->p, *end = t->p + t->len;
+    size_t n = strlen(word);
+    while ((p = behind(p, end, word)) != NULL)
+        if ((p - n == t->p || !is_letter(*(p - n - 1))) && (p == end || !is_letter(*p)))
+            return 1;
+    return 0;
+}
+
+/* Is it the name of something that holds a secret? */
+static int tells(const struct qt_token *t)
+{
+    if (t->len > 1024) /* no server has such names */
+        return 1;
+    for (size_t i = 0; WORDS[i] != NULL; i++)
+        if (holds(t, WORDS[i]))
+            return 1;
+    for (size_t i = 0; WHOLE_WORDS[i] != NULL; i++)
+        if (holds_whole(t, WHOLE_WORDS[i]))
+            return 1;
+    return holds_auth(t);
+}
+
+void qt_secret_assigned(struct qt_classifier *c) { c->secret |= tells(&c->name); }
 
 /* password "...", password=...: as in a SPIDER table's comment. */
 static int password_and_value(const struct qt_token *t)
@@ -75,23 +103,33 @@ static int moves_data(const struct qt_classifier *c)
     case QT_K_describe:
     case QT_K_desc:
     case QT_K_show:
-    case QT_K_load:
         return 1;
     default:
         return 0;
     }
 }
 
-int qt_secret_in_string(const struct qt_classifier *c, const struct qt_token *t)
+static int in_string(const struct qt_classifier *c, const struct qt_token *t)
 {
     if (moves_data(c))
         return 0;
     if (c->previous == QT_K_password || c->previous == QT_K_connection)
         return 1;
+    if ((c->words[0] == QT_K_create || c->words[0] == QT_K_alter) &&
+        (qt_secret_in_gap(t->p, t->len) || holds(t, "\"par\"")))
+        return 1;
     if (holds(t, "identified") || password_and_value(t) || (holds(t, "://") && memchr(t->p, '@', t->len) != NULL))
         return 1;
     return (c->words[0] == QT_K_prepare || c->words[0] == QT_K_execute || c->words[0] == QT_K_set) &&
            (holds(t, "password") || holds(t, "crypt("));
+}
+
+void qt_secret_literal(struct qt_classifier *c, const struct qt_token *t)
+{
+    if (t->kind == QT_T_NUMBER)
+        c->secret |= c->cipher_depth > 0 && t->len > 1 && qt_lower(t->p[1]) == 'x';
+    else if (!c->secret)
+        c->secret = c->cipher_depth > 0 || c->declares == QT_DECLARES_SECRET || in_string(c, t);
 }
 
 enum { MIN_COMMENT = 6 }; /* bytes; in a shorter one is no secret */
@@ -118,7 +156,8 @@ int qt_secret_in_gap(const char *p, size_t n)
         for (size_t i = 0; WORDS[i] != NULL; i++)
             if (holds_assignment(p, end, WORDS[i]))
                 return 1;
-    return behind(p, end, "identified by") != NULL || (behind(p, end, "://") != NULL && memchr(p, '@', n) != NULL);
+    return behind(p, end, "identified by") != NULL || holds_assignment(p, end, "authorization") ||
+           (behind(p, end, "://") != NULL && memchr(p, '@', n) != NULL);
 }
 
 int qt_secret_in_nonsense(const char *sql, size_t len)
@@ -129,8 +168,75 @@ int qt_secret_in_nonsense(const char *sql, size_t len)
     return behind(sql, sql + len, "identified") != NULL;
 }
 
+/* The first word that writes, also of what CREATE PROCEDURE or EXPLAIN leads to. */
+static int stores(const struct qt_classifier *c)
+{
+    int first = c->words[0], verb = c->verb;
+    return first == QT_K_insert || first == QT_K_update || first == QT_K_replace || verb == QT_K_insert ||
+           verb == QT_K_update || verb == QT_K_replace;
+}
+
+int qt_secret_schema(const char *name, size_t len)
+{
+    struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len};
+    return qt_name_is(&t, "mysql");
+}
+
+void qt_secret_named(struct qt_classifier *c, const struct qt_token *t)
+{
+    static const char *const OWN_TABLES[] = {"user", "global_priv", "servers", "slave_master_info", NULL};
+    if (c->previous == QT_K_declare)
+        c->declares = QT_DECLARES;
+    if (c->declares == QT_DECLARES && tells(t))
+        c->declares = QT_DECLARES_SECRET;
+    if (c->dotted == QT_DOTTED_MYSQL && stores(c) && qt_name_is_any(t, OWN_TABLES))
+        c->secret = 1;
+    if (t->len < 18 || t->len > 23)
+        return;
+    c->secret |= (stores(c) && qt_name_is(t, "authentication_string")) || qt_name_is(t, "challenge_response");
+}
+
+void qt_secret_password(struct qt_classifier *c)
+{
+    if (c->left && !c->system && c->dotted == QT_DOTTED_NO && (c->previous == QT_K_NONE || c->previous == QT_K_set)) {
+        c->seen |= QT_SEEN_ACCOUNTS;
+        c->secret = 1;
+    } else if (c->previous == QT_K_set && (c->words[0] == QT_K_create || c->words[0] == QT_K_alter))
+        c->secret |= c->verb == QT_K_NONE; /* in a body; UPDATE t SET password = 'x' sets data */
+}
+
+void qt_secret_call(struct qt_classifier *c)
+{
+    switch (c->previous) {
+    case QT_K_password:
+    case QT_K_old_password:
+        c->secret = 1;
+        break;
+    case QT_K_encrypt:
+    case QT_K_encode:
+    case QT_K_decode:
+    case QT_K_aes_encrypt:
+    case QT_K_aes_decrypt:
+    case QT_K_des_encrypt:
+    case QT_K_des_decrypt:
+    case QT_K_md5:
+    case QT_K_sha:
+    case QT_K_sha1:
+    case QT_K_sha2:
+    case QT_K_kdf:
+    case QT_K_create_digest:
+        if (c->cipher_depth == 0)
+            c->cipher_depth = c->depth + 1;
+        break;
+    default:
+        break;
+    }
+}
+
 /* Functions and procedures that take a password or a private key; a `*` stands for any end. */
 static const char *const CALLS[] = {"validate_password_strength",
+                                    "audit_log_encryption_password_set",
+                                    "statement_digest*",
                                     "keyring_key_store",
                                     "create_asymmetric_pub_key",
                                     "asymmetric_*",
@@ -152,13 +258,12 @@ int qt_secret_function(const char *name, size_t len)
     return 0;
 }
 
-void qt_secret_option(struct qt_classifier *c, const char *name, size_t len)
+void qt_secret_option(struct qt_classifier *c, const char *name, size_t len, char sign)
 {
-    int defines = c->words[0] == QT_K_create || c->words[0] == QT_K_alter;
-    if (!defines || c->depth != c->base || (c->verb != QT_K_NONE && c->verb != QT_K_table))
+    int defines = c->words[0] == QT_K_create || c->words[0] == QT_K_alter, variable = *name == '@';
+    int option = sign == '=' && defines && c->depth == c->base && (c->verb == QT_K_NONE || c->verb == QT_K_table);
+    if (!option && !(variable && (sign == ':' || defines)))
         return;
     struct qt_token t = {.kind = QT_T_WORD, .p = name, .len = len < 128 ? len : 128};
-    for (size_t i = 0; WORDS[i] != NULL; i++)
-        c->secret |= holds(&t, WORDS[i]);
-    c->secret |= holds_auth(&t);
+    c->secret |= tells(&t);
 }

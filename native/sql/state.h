@@ -35,6 +35,9 @@ enum qt_defines {
     QT_DEFINES_ROUTINE
 }; /* a routine's body follows; kept to the text's end */
 
+enum qt_declares { QT_DECLARES_NOTHING, QT_DECLARES, QT_DECLARES_SECRET }; /* SECRET: its name tells of one */
+enum qt_dotted { QT_DOTTED_NO, QT_DOTTED, QT_DOTTED_MYSQL };               /* MYSQL: behind that schema's name */
+
 struct qt_classifier {
     /* of the statement being read; a text may hold several */
     uint16_t words[QT_FIRST_WORDS]; /* enum qt_keyword of its first words, QT_K_NONE for names */
@@ -51,6 +54,8 @@ struct qt_classifier {
     uint8_t scope;        /* SET: enum qt_scope of the variable being assigned */
     uint8_t awaits;       /* SET autocommit = was read, and its value not yet */
     uint8_t defines;      /* CREATE, ALTER: enum qt_defines */
+    uint8_t dotted;       /* the token before is a dot: enum qt_dotted */
+    uint8_t declares;     /* DECLARE: enum qt_declares */
     uint32_t seen;        /* enum qt_seen */
     uint32_t does;        /* QT_ACTION_* */
     int64_t depth, base;  /* parentheses open now, and before the first word */

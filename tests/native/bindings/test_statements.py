@@ -220,13 +220,13 @@ def test_as_many_common_tables_as_are_known(count: int, twice: bool) -> None:
     [
         *((f"x_auth{rest}", rest[:2].lower() != "or" or rest[:3].lower() == "ori") for rest in
           ("", "o", "or", "ors", "ori", "orisation", "oi", "r", "_x", "ority", "ro", "OR", "ORI")),
-        *((name, True) for name in ("author_auth", "my_password", "passwd", "pwd", "a_token", "tokens", "CREDENTIALS", "apikey_x", "aes_key")),
-        *((name, False) for name in ("pass", "pass_word", "tok_en", "api_keep", "key", "aut", "crypt", "secre", "xpw", "acces_key")),
+        *((name, True) for name in ("author_auth", "my_password", "passwd", "pwd", "a_token", "tokens", "CREDENTIALS", "apikey_x", "aes_key", "pass", "db_pass", "pass_word", "pw2", "my_jwt", "my-bearer")),
+        *((name, False) for name in ("passe", "compass", "jwts", "pwn", "tok_en", "api_keep", "key", "aut", "crypt", "secre", "xpw", "acces_key")),
     ],
 )  # fmt: skip
 def test_which_names_are_of_secrets(name: str, secret: bool) -> None:
     """A value that is set under such a name is taken out; one under a name that is only like it is kept."""
-    found = Normalizer().normalize(f"SET GLOBAL {name} = 'v4lue'".encode())
+    found = Normalizer().normalize(f"SET GLOBAL `{name}` = 'v4lue'".encode())
     assert (found.redacted is not None) is secret
     assert found.redacted is None or b"v4lue" not in found.redacted
 

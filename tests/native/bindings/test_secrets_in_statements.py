@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No secret is left of a statement that holds one: every kind of statement, wherever another one can hold it."""
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from querytape.native.bindings.statements import Mode, Normalizer
+from querytape.schemas.codes import DANGERS
+
+SECRET = "zqkvbnmw"
+
+# Statements of MySQL and MariaDB that hold a password, a key or a token; S is where.
+WITH_ACCOUNTS = (
+    "CREATE USER u@h IDENTIFIED BY S",
+    "CREATE USER u IDENTIFIED WITH caching_sha2_password AS S",
+    "CREATE USER u IDENTIFIED VIA unix_socket OR mysql_native_password USING S",
+    "CREATE USER u IDENTIFIED BY 'x' AND IDENTIFIED WITH a BY 'y' AND IDENTIFIED WITH z BY S",
+    "ALTER USER u MODIFY 3 FACTOR IDENTIFIED WITH x AS S",
+    "ALTER USER u 2 FACTOR FINISH REGISTRATION SET CHALLENGE_RESPONSE AS S",
+    "ALTER USER USER() IDENTIFIED BY 'a' REPLACE S RETAIN CURRENT PASSWORD",
+    "SET PASSWORD = S",
+    "SET PASSWORD FOR u@h = S",
+    "SET PASSWORD FOR u@h = S REPLACE 'x'",
+    "GRANT ALL ON *.* TO u@h IDENTIFIED BY PASSWORD S",
+    "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (USER 'u', PASSWORD S)",
+    "CHANGE MASTER 'c' TO MASTER_PASSWORD = S",
+    "CHANGE REPLICATION SOURCE TO SOURCE_PASSWORD = S FOR CHANNEL 'c'",
+    "START REPLICA USER = 'u' PASSWORD = S",
+    "START GROUP_REPLICATION USER = 'u', PASSWORD = S",
+    "CLONE INSTANCE FROM u@h:3306 IDENTIFIED BY S",
+    "SET GLOBAL s3_secret_key = S",
+    "SET PERSIST authentication_ldap_simple_bind_root_pwd = S",
+    "SET @@global.wsrep_sst_auth = S",
+    "SET GLOBAL keyring_hashicorp_role_id = S",
+    "SET GLOBAL telemetry.otel_exporter_otlp_traces_headers = S",
+)
+WITH_DATA = (
+    "SELECT SHA2(S, 256)",
+    "SELECT MD5(CONCAT(a, S)) FROM t",
+    "SELECT AES_DECRYPT(c, UNHEX(SHA2(S, 512))) FROM t",
+    "SELECT KDF(S, 'salt', 1000, 'pbkdf2_hmac')",
+    "SELECT keyring_key_store('k', 'AES', S)",
+    "SELECT audit_log_encryption_password_set(S)",
+    "SELECT @db_password := S",
+    "INSERT INTO t VALUES (AES_ENCRYPT('x', S))",
+    "UPDATE mysql.user SET authentication_string = S WHERE user = 'x'",
+    "UPDATE `mysql` . `user` SET Password = S",
+    "UPDATE user SET authentication_string = S",
+    "INSERT INTO mysql.servers VALUES ('s', 'h', 'd', 'u', S, 0, '', 'mysql', '')",
+    "REPLACE INTO mysql.global_priv VALUES ('h', 'u', S)",
+)
+OF_THEIR_OWN = (
+    "SET autocommit = 1, PASSWORD = S",
+    "SET autocommit = 1, PASSWORD FOR u@h = S",
+    "SET NAMES utf8mb4, PASSWORD FOR u@h = S, @x = 1",
+    "SET PASSWORD FOR u TO S",
+    "SET @db_password = S",
+    "SET @x = 1, @pw := S",
+    "SET @pass = S",
+    "SET @jwt = S",
+    "SET @encryption_key = S",
+    "CREATE TABLE t (a INT) ENGINE = FEDERATED CONNECTION = 'mysql://u:P@h/d/t'",
+    "CREATE TABLE t (a INT) ENGINE = InnoDB COMMENT = 'token=P'",
+    """CREATE TABLE t (a INT) ENGINE_ATTRIBUTE = '{"file": [{"par": "https://h/p/P/n/b"}]}'""",
+    "LOAD DATA FROM URL 'https://u:P@h/x' INTO TABLE t",
+    "EXECUTE IMMEDIATE 'SELECT SHA2(?, 256)' USING S",
+    "SELECT STATEMENT_DIGEST('CREATE USER u IDENTIFIED BY \"P\"')",
+    "SELECT 1 /* api-key=P */",
+    "SELECT 1 /* Authorization: Bearer P */",
+    "CREATE PROCEDURE p() BEGIN DECLARE v_password VARCHAR(20) DEFAULT S; END",
+    "CREATE PROCEDURE p() BEGIN DECLARE a, api_key TEXT DEFAULT S; END",
+    "CREATE PROCEDURE p() BEGIN SET @my_secret = S; END",
+)
+# Where a whole statement stands in another one; L is its text as a literal.
+AROUND = (
+    "{}",
+    "PREPARE s FROM L",
+    "EXECUTE IMMEDIATE L",
+    "SET @statement = L",
+    "CREATE PROCEDURE p() {}",
+    "CREATE PROCEDURE p() BEGIN {}; END",
+    "CREATE PROCEDURE p() BEGIN IF 1 THEN {}; END IF; END",
+    "CREATE PROCEDURE p() BEGIN SET @s = L; PREPARE s FROM @s; END",
+    "CREATE EVENT e ON SCHEDULE EVERY 1 DAY DO {}",
+    "ALTER EVENT e DO {}",
+    "BEGIN NOT ATOMIC {}; END",
+    "SET STATEMENT max_statement_time = 1 FOR {}",
+    "/*!50000 {} */",
+    "SELECT 1; {}",
+)
+
+
+def statements() -> Iterator[str]:
+    """Yield each statement in each place, with each kind of quotes."""
+    for statement in WITH_ACCOUNTS + WITH_DATA:
+        for around in AROUND:
+            for inner in (f"'{SECRET}'", f'"{SECRET}"'):
+                whole = re.sub(r"\bS\b", inner, statement)
+                for literal in ("'" + whole.replace("'", "''") + "'", '"' + re.sub(r'(["\'])', r"\\\1", whole) + '"'):
+                    yield around.replace("{}", whole).replace(" L", " " + literal)
+    for statement in OF_THEIR_OWN:
+        yield re.sub(r"\bS\b", f"'{SECRET}'", statement).replace("P@", SECRET + "@").replace("P/n", SECRET + "/n")
+
+
+def commented(statement: str) -> str:
+    """Return the statement with a comment for each blank outside of its literals."""
+    parts = re.split(r"""('(?:[^'\\]|''|\\.)*'|"(?:[^"\\]|""|\\.)*")""", statement)
+    return "".join(p if i % 2 or "/*" in p else p.replace(" ", "/* - */") for i, p in enumerate(parts))
+
+
+@pytest.mark.parametrize("mode", [Mode(), Mode(0, 0, 7)], ids=["unknown", "known"])
+@pytest.mark.parametrize("change", [str, str.lower, commented], ids=["plain", "lower", "commented"])
+def test_secrets(mode: Mode, change: type[str]) -> None:
+    """Neither the text that is kept nor the normalised one has the secret."""
+    normalizer = Normalizer()
+    told = []
+    for statement in statements():
+        found = normalizer.normalize(change(statement).encode(), mode)
+        kept = statement.encode() if found.redacted is None else found.redacted
+        if SECRET.encode() in kept or SECRET in found.text:
+            told.append(statement)
+    assert told == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE users SET password = 'x' WHERE id = 1",
+        "SELECT * FROM t WHERE passenger = 'x'",
+        "INSERT INTO tokens SET token = 'x'",
+        "CALL book('bypass', 'x')",
+        "SET @compass = 'x'",
+        "SET @passenger_name = 'x'",
+        "SELECT * FROM mysql.user WHERE user = 'x'",
+        "SELECT user FROM mysql.servers",
+        "PREPARE s FROM 'SELECT * FROM tokens WHERE id = ?'",
+        "PREPARE s FROM 'UPDATE tokens SET token = ? WHERE a = ''b'''",
+        "SET @s = 'hello'",
+        "CREATE TABLE t (a INT COMMENT 'the password, hashed', b ENUM('x', 'token'))",
+        "CREATE PROCEDURE p() BEGIN DECLARE v_password VARCHAR(20); SELECT 'x'; END",
+        "LOAD DATA LOCAL INFILE 'tokens.csv' INTO TABLE tokens FIELDS TERMINATED BY ','",
+        "SELECT 1 /* author: bob */",
+    ],
+)
+def test_data(statement: str) -> None:
+    """An application's own data is no secret: such statements are replayed."""
+    assert Normalizer().normalize(statement.encode(), Mode(0, 0, 7)).redacted is None
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET autocommit = 1, PASSWORD = 'x'",
+        "SET NAMES utf8mb4, PASSWORD FOR u@h = 'x'",
+        "SET @a = 1, @b = 2, PASSWORD FOR u@h = PASSWORD('x')",
+        "SET STATEMENT max_statement_time = 1 FOR SET @a = 1, PASSWORD = 'x'",
+        "SET @a = 1 /*!, PASSWORD = 'x' */",
+    ],
+)
+def test_danger(statement: str) -> None:
+    """A password that is set behind other assignments, as MariaDB allows, is as dangerous as any other."""
+    assert Normalizer().normalize(statement.encode()).danger == DANGERS["accounts"]
