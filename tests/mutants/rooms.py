@@ -125,9 +125,17 @@ ROOMS = {
         ),
         _parsers(
             ("native/protocol/*.c",),
-            (f"{SOURCES}/test_packets_golden.py", "native:spans", *SAID, f"{SOURCES}/test_packets.py", *TALKS),
+            (
+                f"{SOURCES}/test_packets_golden.py",
+                "native:spans",
+                "native:decoder",
+                *SAID,
+                f"{SOURCES}/test_packets.py",
+                *TALKS,
+                "native:encrypted",
+            ),
         ),
-        _parsers(("native/tls/*.c",), ("native:tls", f"{SOURCES}/test_packets_encrypted.py")),
+        _parsers(("native/tls/*.c",), ("native:tls", "native:encrypted", f"{SOURCES}/test_packets_encrypted.py")),
         _parsers(
             ("native/sql/*.c",),
             (

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arrow_abi.h"
 #include "check.h"
@@ -217,4 +218,21 @@ void read_source(const struct source *source, const char *path, uint64_t max_row
     out->not_understood = stats.not_understood;
     out->bytes_parsed = stats.bytes_parsed;
     qt_reader_close(reader);
+}
+
+size_t read_plain(const char *path, char *out, size_t room)
+{
+    char plain[] = "/tmp/qt-plain-XXXXXX";
+    struct qt_error error;
+    uint64_t longest;
+    int fd = mkstemp(plain);
+    struct qt_input *in = qt_input_open(path, &error);
+    CHECK(fd >= 0 && in != NULL);
+    CHECK_INT(qt_input_unpack(in, fd, 0, &longest, &error), QT_OK);
+    qt_input_close(in);
+    ssize_t n = pread(fd, out, room, 0);
+    CHECK(n > 0 && (size_t)n < room);
+    close(fd);
+    unlink(plain);
+    return (size_t)n;
 }

@@ -25,6 +25,9 @@ struct told {
 /* Reads a file to its end in parts of `max_rows`. */
 void read_source(const struct source *, const char *path, uint64_t max_rows, struct told *out);
 
+/* A file's bytes, unpacked; how many. */
+size_t read_plain(const char *path, char *out, size_t room);
+
 #define HASH_BEGIN UINT64_C(0xcbf29ce484222325)
 uint64_t hash_more(uint64_t hash, const void *p, size_t n); /* FNV-1a */
 

@@ -190,23 +190,6 @@ static void alter_frames(struct content *c, uint64_t *state)
     }
 }
 
-static void unpack(const char *path, struct content *out)
-{
-    char plain[] = "/tmp/qt-plain-XXXXXX";
-    struct qt_error error;
-    uint64_t longest;
-    int fd = mkstemp(plain);
-    struct qt_input *in = qt_input_open(path, &error);
-    CHECK(fd >= 0 && in != NULL);
-    CHECK_INT(qt_input_unpack(in, fd, 0, &longest, &error), QT_OK);
-    qt_input_close(in);
-    ssize_t n = pread(fd, out->p, ROOM, 0);
-    CHECK(n > 0 && n < ROOM / 2);
-    out->n = (size_t)n;
-    close(fd);
-    unlink(plain);
-}
-
 static uint64_t hash_of(const struct told *told)
 {
     uint64_t hash = hash_more(HASH_BEGIN, &told->code, sizeof told->code);
@@ -227,7 +210,8 @@ static void alter_one(const struct source *source, size_t number, const char *pa
     static struct told told;
     const char *shown = getenv("QT_SHOW");
     int show = shown != NULL && (size_t)atol(shown) == number, is_pcap;
-    unpack(source->path, &whole);
+    whole.n = read_plain(source->path, whole.p, ROOM);
+    CHECK(whole.n < ROOM / 2);
     is_pcap = source->is_packets && get32(&whole, 0) != 0x0A0D0D0A;
     size_t end = (size_t)sprintf(line, "%s", strrchr(source->path, '/') + 1);
     for (size_t block = 0; block < BLOCKS[number]; block++) {
