@@ -42,7 +42,7 @@ int qt_charset_of_collation(int64_t collation)
     static const uint8_t blank_a0[] = {3,  69, 5,  8,  15, 31, 47, 48, 49, 94, 2,  9,  21, 27, 77, 16, 71,
                                        25, 70, 26, 34, 44, 66, 99, 30, 78, 32, 64, 20, 41, 42, 79, 92, 93};
     static const uint8_t blank_ff[] = {36, 68, 37, 73, 40, 81};
-    int64_t plain = collation > 1024 && collation < 2048 ? collation - 1024 : collation;
+    int64_t plain = collation / 1024 == 1 ? collation % 1024 : collation; /* MariaDB's without padding */
     for (size_t i = 0; i < sizeof wide / sizeof *wide; i++)
         if (plain == wide[i][0])
             return wide[i][1];

@@ -3,6 +3,7 @@
  * tells what it tells without. And none touches what is behind its memory, or reads it before it is written. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "check.h"
 #include "failing.h"
@@ -26,29 +27,62 @@ static void check_same(const struct source *source, long number, const struct to
     exit(1);
 }
 
-static void each_call_fails(enum failing_kind kind, int code_wanted, const char *word, long step)
+static void each_call_of(const struct source *source, const char *path, enum failing_kind kind, int code_wanted,
+                         const char *word, long step)
 {
     static struct told whole, found;
-    for (size_t i = 0; i < N_SOURCES; i++) {
-        const struct source *source = &SOURCES[i];
-        failing_set(kind, 0);
-        read_source(source, source->path, 40, &whole);
-        long calls = failing_stop();
-        CHECK_INT(whole.code, QT_OK);
-        CHECK(whole.rows[0] > 0 && calls > 0);
-        for (long number = 1; number <= calls; number += step) {
-            failing_set(kind, number);
-            read_source(source, source->path, 40, &found);
-            failing_stop();
-            if (found.code == QT_OK)
-                check_same(source, number, &found, &whole);
-            else if ((found.code != code_wanted && found.code != QT_EIO) || strstr(found.message, word) == NULL) {
-                fprintf(stderr, "%s, call %ld of %ld: code %d, '%s'\n", source->path, number, calls, found.code,
-                        found.message);
-                exit(1);
-            }
+    failing_set(kind, 0);
+    read_source(source, path, 40, &whole);
+    long calls = failing_stop();
+    CHECK_INT(whole.code, QT_OK);
+    CHECK(whole.rows[0] > 0 && calls > 0);
+    for (long number = 1; number <= calls; number += step) {
+        failing_set(kind, number);
+        read_source(source, path, 40, &found);
+        failing_stop();
+        if (found.code == QT_OK)
+            check_same(source, number, &found, &whole);
+        else if ((found.code != code_wanted && found.code != QT_EIO) || strstr(found.message, word) == NULL) {
+            fprintf(stderr, "%s, call %ld of %ld: code %d, '%s'\n", path, number, calls, found.code, found.message);
+            exit(1);
         }
     }
+}
+
+static void each_call_fails(enum failing_kind kind, int code_wanted, const char *word, long step)
+{
+    for (size_t i = 0; i < N_SOURCES; i++)
+        each_call_of(&SOURCES[i], SOURCES[i].path, kind, code_wanted, word, step);
+}
+
+/* A statement that no buffer has room for at first, secrets in it, between those of a log. */
+static void memory_is_out_in_a_large_statement(void)
+{
+    static const char *const BEFORE[] = {
+        [0] = "# Time: 2024-06-10T08:13:20.125123Z\n# User@Host: a[a] @ h []  Id: 7\n# Query_time: 1.5  Lock_time: 0.1 "
+              "Rows_sent: 1  Rows_examined: 2\nuse shop;\nSET timestamp=1718007200;\n",
+        [1] = "2024-06-10T08:13:20.125123Z\t    7 Query\t",
+        [3] = "20240610 08:13:20,db1,app,localhost,7,6,QUERY,shop,'",
+    };
+    static const char *const BEHIND[] = {[0] = ";\n", [1] = "\n", [3] = "',0\n"};
+    static char blanks[600000];
+    char path[] = "/tmp/qt-large-XXXXXX";
+    int fd = mkstemp(path);
+    CHECK(fd >= 0);
+    memset(blanks, 'x', sizeof blanks);
+    for (size_t i = 0; i < 4; i++) {
+        if (BEFORE[i] == NULL)
+            continue;
+        FILE *out = fopen(path, "w");
+        CHECK(out != NULL);
+        for (size_t size = 100; size <= sizeof blanks; size = size == 100 ? sizeof blanks : size + 1)
+            fprintf(out, "%sSELECT AES_ENCRYPT(a, %s%.*s%s), b FROM t%s", BEFORE[i], i == 3 ? "\\'" : "'", (int)size,
+                    blanks, i == 3 ? "\\'" : "'", BEHIND[i]);
+        CHECK_INT(fclose(out), 0);
+        each_call_of(&SOURCES[i], path, FAILING_MEMORY, QT_ENOMEM, "memory", 1);
+    }
+    close(fd);
+    unlink(path);
 }
 
 static void memory_is_out_once(void) { each_call_fails(FAILING_MEMORY, QT_ENOMEM, "memory", 1); }
@@ -79,6 +113,7 @@ static void nothing_behind_an_allocation_is_touched(void) { all_is_told_with(FAI
 int main(void)
 {
     RUN(memory_is_out_once);
+    RUN(memory_is_out_in_a_large_statement);
     RUN(memory_is_out_for_good);
     RUN(a_read_is_interrupted);
     RUN(a_read_fails);

@@ -53,3 +53,35 @@ def test_what_duckdb_cannot_read_is_a_sentence(tmp_path: Path, monkeypatch: pyte
     with pytest.raises(InputError, match="the input cannot be read: "):
         open_query("read_csv('/nowhere/x.csv')", dict.fromkeys(COLUMNS, "NULL"))
     assert not list(tmp_path.iterdir())
+
+
+def test_values_of_executions_in_rows(tmp_path: Path) -> None:
+    """An execution has its statement and values where the block of them is whole and has any; the rest stays a text."""
+    one = b"\x01\x00\xfd\x00\x040x41"
+    blocks = [
+        None,
+        b"",
+        one,
+        b"\0",
+        one + b"\0",
+        one[:-1],
+        b"\x01\x00\x4d\x00\x01x",
+        b"\x01\x01\x03\x00\x00",
+        b"\xfb",
+        b"\x02" + one[1:],
+    ]
+    good = {2: b"E\1\0\1\0\0\0\0\1\xfd\0\1A", 7: b"E\1\0\1\0\0\0\1\1\3\0"}
+    listed = ", ".join(
+        f"({n}, {'NULL' if block is None else 'unhex(' + repr(block.hex()) + ')'})" for n, block in enumerate(blocks)
+    )
+    values = {
+        "when_ns": "n", "stamp": str(START), "precision_ns": "1", "statement": "'SELECT ?'::BLOB", "place": "n", "command": "c",
+        "thread_id": "1", "stmt": "40 + n", "bound": "b",
+    }  # fmt: skip
+    for command in ("execute", "prepare"):
+        read = read_all(open_query(f"(SELECT *, '{command}' AS c FROM (VALUES {listed}) t(n, b))", values))
+        found = [(event["stmt"], event["params"]) for event in read.events]
+        if command == "execute":
+            assert found == [(40 + n, good[n]) if n in good else (None, None) for n in range(len(blocks))]
+        else:
+            assert found == [(40 + n, None) for n in range(len(blocks))]

@@ -68,3 +68,27 @@ def test_bulk_executions_that_are_cut(tmp_path: Path) -> None:
         for cut in range(len(values) + 1)
     ]
     assert set(problems) == {"params_not_understood"}
+
+
+def test_the_statement_prepared_just_before(tmp_path: Path) -> None:
+    """MariaDB's clients execute -1, without waiting for the id: it is the one prepared last, not the last that was used."""
+    dialogue = Dialogue().logged_in()
+    for number, text in enumerate((b"SELECT ?, 1", b"SELECT ?, 2"), 1):
+        sent = packet(0, b"\x16" + text) + packet(0, b"\x17\xff\xff\xff\xff" + body([b"v"], True, False)[4:])
+        dialogue.say(CLIENT, sent).say(SERVER, prepare_ok(number, 0, 1) + ok(1))
+    for id_, types in ((1, False), (0xFFFFFFFF, False), (2, False), (0xFFFFFFFE, True)):
+        sent = packet(0, b"\x17" + struct.pack("<I", id_) + body([b"w"], types, False)[4:])
+        dialogue.say(CLIENT, sent).say(SERVER, ok(1))
+    dialogue.close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    executed = [(event["statement"], event["params"]) for event in found if event["command"] == "execute"]
+    assert [text for text, _ in executed] == [
+        b"SELECT ?, 1",
+        b"SELECT ?, 2",
+        b"SELECT ?, 1",
+        b"SELECT ?, 2",
+        b"SELECT ?, 2",
+        None,
+    ]
+    assert all(params.startswith(b"E") for _, params in executed[:5])
+    assert problems == ["params_not_understood"]

@@ -205,6 +205,15 @@ def test_sql_mode_as_a_number(length: int) -> None:
         assert behind == (Mode(reading, 1, 7) if len(digits) <= 18 else Mode(3, 1, 4)), digits
 
 
+@pytest.mark.parametrize(
+    "value", ["'ANSI_QUOTES", '"ANSI_QUOTES', "'", '"', "N'ANSI_QUOTES'", "_utf8'ANSI_QUOTES'", "x'41'", "?", "@a", "a.b", "'x,y'", "-1", "4.5"]
+)  # fmt: skip
+@pytest.mark.parametrize("outcome", [0, 1])
+def test_sql_mode_that_tells_nothing(value: str, outcome: int) -> None:
+    """A text that doesn't end, one of a character set, a value from elsewhere: how quotes are read is not known behind it."""
+    assert Normalizer().follow(Mode(0, 0, 7), f"SET sql_mode = {value}".encode(), outcome).known == 4
+
+
 @pytest.mark.parametrize("count", [1, 2, 16, 17, 40])
 @pytest.mark.parametrize("twice", [False, True])
 def test_as_many_common_tables_as_are_known(count: int, twice: bool) -> None:
