@@ -89,6 +89,8 @@ class Target:
 
 def fault_text(error: BaseException) -> str:
     """Return a driver's error as one line: `1045 Access denied ...`."""
+    if error.args == (0, ""):  # PyMySQL's for a connection that an earlier error closed
+        return "the connection is closed"
     return printable(" ".join(str(part) for part in error.args) or type(error).__name__, MAX_FAULT)
 
 

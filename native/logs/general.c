@@ -229,8 +229,6 @@ static void header_line(struct qt_general *g, const char *p, size_t n)
 /* A line that is no row: the server's header, a blank line, or nothing that is known. */
 static void other_line(struct qt_general *g, const char *p, size_t n)
 {
-    struct qt_statement as_statement;
-    struct qt_span line = {p, n};
     int known = n == 0 || banner_ends(p, n) || memmem(p, n, "cp port: ", 9) != NULL ||
                 memmem(p, n, "CP Port: ", 9) != NULL ||
                 (n >= 4 && memcmp(p, "Time", 4) == 0 && memmem(p, n, "Id Command", 10) != NULL);
@@ -242,10 +240,8 @@ static void other_line(struct qt_general *g, const char *p, size_t n)
         g->skipping = !known || (g->skipping && g->log.file_events == 0); /* a file of something else is told once */
         return;
     }
-    if (qt_normalize(g->log.normalizer, NULL, p, n, &as_statement, NULL) == QT_OK && as_statement.redacted != NULL)
-        line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
-    qt_log_add_problem(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-                       "a row: time, thread id, command, argument", line);
+    qt_log_add_no_record(&g->log, g->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+                         "a row: time, thread id, command, argument", (struct qt_span){p, n});
     g->skipping = 1;
 }
 

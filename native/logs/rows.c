@@ -69,12 +69,9 @@ static int64_t number(const struct qt_row_source *s, int column)
 
 static void not_understood(struct qt_row_source *s)
 {
-    struct qt_statement as_statement;
     struct qt_span found = text(s, STATEMENT);
     qt_reader_add_not_understood(&s->log.reader, found.len);
-    if (found.p != NULL && qt_normalize(s->log.normalizer, NULL, found.p, found.len, &as_statement, NULL) == QT_OK &&
-        as_statement.redacted != NULL)
-        found = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
+    found = qt_problem_shown(s->log.normalizer, found);
     int64_t place = number(s, PLACE);
     qt_problems_add(&s->log.reader.problems, 0, place > 0 ? place : 0, 0, "not_understood", "a row with a time in it",
                     found.p, found.len);

@@ -224,15 +224,6 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     return 0;
 }
 
-/* The beginning of a line that is none, as far as its first quote: a password may follow. */
-static struct qt_span shown(struct qt_span line)
-{
-    size_t n = 0;
-    while (n < line.len && n < 40 && line.p[n] != '\'' && line.p[n] != '"')
-        n++;
-    return (struct qt_span){line.p, n};
-}
-
 static int read_batch(struct qt_reader *reader, struct qt_error *error)
 {
     struct qt_server_audit *a = (struct qt_server_audit *)reader;
@@ -257,9 +248,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (taken == -2)
             qt_reader_add_not_understood(reader, used);
         if (taken == -2)
-            qt_log_add_problem(&a->log, "not_understood",
-                               "time,serverhost,user,host,connection,query,operation,database,object,code",
-                               shown(text));
+            qt_log_add_no_record(&a->log, "not_understood",
+                                 "time,serverhost,user,host,connection,query,operation,database,object,code", text);
         qt_log_consume_line(&a->log, used);
         if (a->text.room > KEPT_TEXT)
             qt_bytes_clear(&a->text, KEPT_TEXT);

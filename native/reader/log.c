@@ -135,6 +135,11 @@ void qt_log_add_problem(struct qt_log *l, const char *kind, const char *expected
                     found.p, found.len);
 }
 
+void qt_log_add_no_record(struct qt_log *l, const char *kind, const char *expected, struct qt_span line)
+{
+    qt_log_add_problem(l, kind, expected, qt_problem_shown(l->normalizer, line));
+}
+
 void qt_log_consume(struct qt_log *l, size_t used)
 {
     l->begin += used;

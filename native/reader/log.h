@@ -50,6 +50,9 @@ void qt_log_add_cut_problem(struct qt_log *, struct qt_span text);
 uint64_t qt_log_count_lines(struct qt_log *); /* line of buffer[begin] */
 /* A problem at buffer[begin]; `found` is shown cut. */
 void qt_log_add_problem(struct qt_log *, const char *kind, const char *expected, struct qt_span found);
+/* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
+ * or as far as its first quote. */
+void qt_log_add_no_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
 /* The next whole line at buffer[begin], without its end; *used with it. 0 = nothing is left of this file, -1 =
  * *code. */
 int qt_log_line(struct qt_log *, struct qt_span *line, size_t *used, int *code, struct qt_error *);

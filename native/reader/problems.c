@@ -89,6 +89,19 @@ static void keep(struct qt_problems *p, struct qt_problem problem)
     p->n++;
 }
 
+struct qt_span qt_problem_shown(struct qt_normalizer *normalizer, struct qt_span found)
+{
+    struct qt_statement as_statement;
+    size_t n = 0;
+    if (found.p == NULL || found.len == 0)
+        return found;
+    if (qt_normalize(normalizer, NULL, found.p, found.len, &as_statement, NULL) == QT_OK && as_statement.redacted)
+        return (struct qt_span){as_statement.redacted, as_statement.redacted_len};
+    while (n < found.len && found.p[n] != '\'' && found.p[n] != '"')
+        n++;
+    return (struct qt_span){found.p, n};
+}
+
 void qt_problems_add(struct qt_problems *p, int64_t file, int64_t line, int64_t offset, const char *kind,
                      const char *expected, const char *found, size_t found_len)
 {

@@ -308,14 +308,10 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
 
 static void skip_garbage(struct qt_slowlog *s, const struct reading *r)
 {
-    struct qt_statement as_statement;
-    struct qt_span line = first_line(s, r->used);
-    if (!s->skipping && qt_normalize(s->log.normalizer, NULL, line.p, line.len, &as_statement, NULL) == QT_OK &&
-        as_statement.redacted != NULL)
-        line = (struct qt_span){as_statement.redacted, as_statement.redacted_len};
     if (!s->skipping)
-        problem(s, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
-                "a header line such as # User@Host: or # Time: followed by # Query_time:", line);
+        qt_log_add_no_record(
+            &s->log, s->log.file_events == 0 ? "starts_inside_event" : "not_understood",
+            "a header line such as # User@Host: or # Time: followed by # Query_time:", first_line(s, r->used));
     s->skipping = 1;
 }
 

@@ -3,9 +3,10 @@
 
 from pathlib import Path
 
+import pymysql
 import pytest
 from querytape.common.errors import InputError, TargetError
-from querytape.servers.target import Target, parse_target
+from querytape.servers.target import Target, fault_text, parse_target
 
 GOOD = [
     ("mysql://app@127.0.0.1:3307/shop", Target("app", "127.0.0.1", "127.0.0.1", 3307, None, "shop")),
@@ -92,3 +93,9 @@ def test_no_server_there() -> None:
     """A target that refuses connections is told in one line with a hint."""
     with pytest.raises(TargetError, match=r"cannot connect to app@127\.0\.0\.1:1: .*is it running"):
         Target("app", "127.0.0.1", "127.0.0.1", 1).connect(2)
+
+
+def test_error_of_a_closed_connection() -> None:
+    """What the driver says of a connection that an earlier error closed is `0` and nothing."""
+    assert fault_text(pymysql.err.InterfaceError(0, "")) == "the connection is closed"
+    assert fault_text(pymysql.err.OperationalError(1045, "Access denied")) == "1045 Access denied"
