@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from .steps import Aggregate, Step
 
+OWN = ("value_bin", "n", "value", "place", "rank", "upto", "total", "ranks")  # columns of what counts and ranks values
 SCALE = 1_000_000_000  # of mean_of (prelude.sql)
 MACROS = """
 CREATE OR REPLACE TEMP MACRO bin_of(x) AS CASE
@@ -34,10 +35,16 @@ def partial_rows(step: Step, digests: str) -> str:
 
 
 def counted(step: Step, aggregate: Aggregate, digests: str) -> str:
-    """Return the query that counts a ranked aggregate's values in bins."""
+    """Return the query that counts a ranked aggregate's values in bins.
+
+    Raises ValueError where a key has the name of a column of these queries: they would not say which is meant.
+    """
     value = _value(aggregate)
+    for _, name in step.keys:
+        if name in OWN:
+            raise ValueError(f"{step.name}: counts have a column called {name}")
     wanted = _and(_spread(step, digests), aggregate.where, f"({value}) IS NOT NULL")
-    return _query(step, [f"bin_of({value}) AS bin, count(*) AS n"], wanted)
+    return _query(step, [f"bin_of({value}) AS value_bin, count(*) AS n"], wanted)
 
 
 def chosen(step: Step, aggregate: Aggregate, counts: str) -> str:
@@ -45,11 +52,11 @@ def chosen(step: Step, aggregate: Aggregate, counts: str) -> str:
     names = [name for _, name in step.keys]
     by = f"PARTITION BY {', '.join(names)} " if names else ""
     return (
-        f"SELECT {_listed(names)}place, bin, (ranks[place] - upto + n)::BIGINT AS rank"
+        f"SELECT {_listed(names)}place, value_bin, (ranks[place] - upto + n)::BIGINT AS rank"
         f" FROM (SELECT *, {_ranks(aggregate)} AS ranks, unnest(generate_series(1, len(ranks))) AS place"
-        f" FROM (SELECT {_listed(names)}bin, n, (sum(n) OVER ({by}ORDER BY bin))::BIGINT AS upto,"
+        f" FROM (SELECT {_listed(names)}value_bin, n, (sum(n) OVER ({by}ORDER BY value_bin))::BIGINT AS upto,"
         f" (sum(n) OVER ({by}))::BIGINT AS total"
-        f" FROM (SELECT {_listed(names)}bin, sum(n)::BIGINT AS n FROM {counts} GROUP BY ALL)))"
+        f" FROM (SELECT {_listed(names)}value_bin, sum(n)::BIGINT AS n FROM {counts} GROUP BY ALL)))"
         " WHERE ranks[place] > upto - n AND ranks[place] <= upto"
     )
 
@@ -61,24 +68,25 @@ def values(step: Step, aggregate: Aggregate, bins: str, digests: str) -> str:
     names = [name for _, name in step.keys]
     wanted = _and(step.where, _spread(step, digests), aggregate.where, f"({value}) IS NOT NULL")
     return (
-        f"SELECT {_listed(f'v.{name}' for name in names)}v.bin, v.value, count(*) AS n"
-        f" FROM (SELECT {_listed(keys)}bin_of({value}) AS bin, {value} AS value FROM {step.rows} WHERE {wanted}) AS v"
-        f" SEMI JOIN {bins} AS c ON v.bin = c.bin{_equal('v', 'c', names)} GROUP BY ALL"
+        f"SELECT {_listed(f'v.{name}' for name in names)}v.value_bin, v.value, count(*) AS n"
+        f" FROM (SELECT {_listed(keys)}bin_of({value}) AS value_bin, {value} AS value FROM {step.rows}"
+        f" WHERE {wanted}) AS v"
+        f" SEMI JOIN {bins} AS c ON v.value_bin = c.value_bin{_equal('v', 'c', names)} GROUP BY ALL"
     )
 
 
 def ranked(step: Step, aggregate: Aggregate, bins: str, found: str) -> str:
     """Return the query for a ranked aggregate: keys, and the aggregate's value."""
     names = [name for _, name in step.keys]
-    by = ", ".join([*names, "bin"])
+    by = ", ".join([*names, "value_bin"])
     picked = _listed(f"c.{name}" for name in names)
     return (
         f"SELECT {_listed(names)}{_finish(aggregate)} AS {aggregate.name} FROM (SELECT {_listed(names)}"
         "list(value ORDER BY place) AS r"
         f" FROM (SELECT {picked}c.place, min(v.value) FILTER (v.upto >= c.rank) AS value FROM {bins} AS c"
         f" JOIN (SELECT *, sum(n) OVER (PARTITION BY {by} ORDER BY value) AS upto"
-        f" FROM (SELECT {_listed(names)}bin, value, sum(n) AS n FROM {found} GROUP BY ALL)) AS v"
-        f" ON v.bin = c.bin{_equal('v', 'c', names)} GROUP BY ALL) GROUP BY ALL)"
+        f" FROM (SELECT {_listed(names)}value_bin, value, sum(n) AS n FROM {found} GROUP BY ALL)) AS v"
+        f" ON v.value_bin = c.value_bin{_equal('v', 'c', names)} GROUP BY ALL) GROUP BY ALL)"
     )
 
 
@@ -110,9 +118,9 @@ def _digest(step: Step) -> str | None:
 
 
 def _spread(step: Step, digests: str) -> str:
-    """Return the condition for rows that are not whole in a partition."""
+    """Return the condition for rows that are not whole in a partition; variable `spread`: whether it has any."""
     digest = _digest(step)
-    return f"({digest} IS NULL OR {digest} NOT IN ({digests}))" if digest else ""
+    return f"getvariable('spread') AND ({digest} IS NULL OR {digest} NOT IN ({digests}))" if digest else ""
 
 
 def _partial(each: Aggregate) -> list[str]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Deals the events of a report's runs to partitions: files from which each partition is read by the analyses' steps.
 
-First each partition of the sessions is joined, as prelude.sql does it, and its rows are dealt by digest: a digest is
+First each share of the sessions is joined, as prelude.sql does it, and its rows are dealt by digest: a digest is
 whole in one partition, unless it is larger than one; then it is dealt by session, as is what has no digest.
 """
 
@@ -27,8 +27,11 @@ NAMED = {"digest": "digest_name", "run": "short_name"}  # columns of every table
 NAMED_EVENTS = {"kind": "result_kind"} | dict.fromkeys(("a_status", "b_status", "class", '"user"', "db"), "short_name")
 WHOLE = "FROM whole_digest"  # the digests that are whole in one partition
 WHOLE_BYTES = 150  # that an event of both sides takes at least: with less memory a report is cut
-EVENT_BYTES = 300  # that it takes in a partition, with what is computed of it
+EVENT_BYTES = 300  # that it takes in a partition with what is computed of it, and while it is joined and dealt
 MAX_SHARE = 0.5  # of a partition: a digest with more events is dealt by session
+SPREAD = (  # whether a partition has events of others, or without a digest: else nothing is read for them
+    f"SET VARIABLE spread = (SELECT count(*) > 0 FROM joined WHERE digest IS NULL OR digest NOT IN ({WHOLE}))"
+)
 NO_FAILURE = (
     "SELECT NULL::short_name AS run, NULL::INTEGER AS round, NULL::BIGINT AS session, NULL::BIGINT AS seq,"
     " NULL::INTEGER AS clone, NULL::VARCHAR AS error WHERE false"
@@ -39,11 +42,15 @@ _MADE = re.compile(r"(?:CREATE (?:OR REPLACE )?(?:TEMP )?(?:TYPE|TABLE|VIEW|MACR
 
 @dataclass(frozen=True)
 class Cut:
-    """How a report is cut: into how many partitions, the memory of one, its threads (None: one for each core)."""
+    """How a report is cut: into how many partitions, the memory of one, its threads (None: one for each core).
+
+    `deals`: by how many jobs the events are joined and dealt. Each of them reads all files, so they are few.
+    """
 
     partitions: int
     memory: str
     threads: int | None = None
+    deals: int = 1
 
 
 def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> Cut | None:
@@ -58,7 +65,8 @@ def cut_for(rows: int, memory: int, partitions: int | None, processes: int) -> C
             partitions = max(partitions, 2 * processes)
     if partitions <= 1 or rows == 0:
         return None
-    return Cut(partitions, f"{each}B", 1 if processes > 1 else None)
+    deals = -(-rows * EVENT_BYTES // (each * max(processes, 1))) * max(processes, 1)
+    return Cut(partitions, f"{each}B", 1 if processes > 1 else None, deals)
 
 
 class Partitions:
@@ -81,7 +89,7 @@ class Partitions:
         ((failures,),) = self.database.con.execute(
             "SELECT count(*) FROM every_outcome WHERE errno <> 0 AND error IS NOT NULL"
         ).fetchall()
-        self.run([self._dealing(number, bool(failures)) for number in range(self.cut.partitions)])
+        self.run([self._dealing(number, bool(failures)) for number in range(self.cut.deals)])
         files = sql_files(sorted(self.folder.glob("dealt-*/*/*.parquet")))
         ((first, last, end),) = self.database.con.execute(
             "SELECT min(start_ns) FILTER (a_status IS NOT NULL), max(start_ns) FILTER (a_status IS NOT NULL),"
@@ -92,11 +100,11 @@ class Partitions:
             self.database.set_variable(name, value, "BIGINT")
 
     def _dealing(self, number: int, failures: bool) -> Job:
-        """Return the job that joins one partition of the sessions and deals its rows."""
-        parts = self.cut.partitions
+        """Return the job that joins a share of the sessions and deals its rows."""
+        parts, deals = self.cut.partitions, self.cut.deals
         setup = [*self._settings(), self._homes]
         for view, source in self.sources.items():
-            wanted = f" WHERE hash(session) % {parts} = {number}" if view != "tape_digest" else ""
+            wanted = f" WHERE hash(session) % {deals} = {number}" if view != "tape_digest" and deals > 1 else ""
             setup.append(f"CREATE TEMP VIEW {view} AS SELECT * FROM {source}{wanted}")
         setup += [self._own["event"], *self._macros()]
         home = f"coalesce(h.home, hash(j.session) % {parts})::INTEGER AS piece"
@@ -128,6 +136,7 @@ class Partitions:
             self._homes,
             "CREATE TEMP TABLE whole_digest AS SELECT digest FROM digest_home",
             f"CREATE TEMP TABLE joined AS SELECT * REPLACE ({named}) FROM {self._dealt('dealt', number)}",
+            SPREAD,
             f"CREATE TEMP TABLE failure AS {self._failed(number)}",
             self._own["outcome"],
             *statements(load_sql("querytape.analyze", "matched.sql")),

@@ -19,33 +19,35 @@ CREATE OR REPLACE TEMP MACRO four_digits(ns) AS
         ELSE ns - ns % (10 ** (floor(log10(ns)) - 3))::BIGINT
     END::BIGINT;
 
-WITH firsts AS (
+WITH sent AS (
+    SELECT run, greatest(0, sent_ns - due_ns) AS late,
+        least(greatest(0, free_ns - due_ns), coalesce(order_ns, 0)) AS ordered,
+        greatest(0, queued_ns - greatest(due_ns, free_ns)) AS feeding,
+        greatest(0, sent_ns - greatest(due_ns, free_ns, queued_ns)) AS tool
+    FROM every_outcome
+    WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
+), firsts AS (
     SELECT run, round, session, min(seq) AS first_seq
     FROM every_outcome
     WHERE status = 'executed' AND due_ns IS NOT NULL AND sent_ns IS NOT NULL
     GROUP BY ALL
-), sent AS (
-    SELECT o.run, o.due_ns, o.queued_ns, o.free_ns, o.sent_ns, o.seq = f.first_seq AS is_first,
-        least(greatest(0, o.free_ns - o.due_ns), coalesce(o.order_ns, 0)) AS order_ns
+), held AS ( -- those whose session was not able to send: only of these it matters whether they were its first
+    SELECT o.run, o.seq = f.first_seq AS is_first,
+        o.free_ns - o.due_ns - least(o.free_ns - o.due_ns, coalesce(o.order_ns, 0)) AS ns
     FROM every_outcome AS o
     JOIN firsts AS f USING (run, round, session)
-    WHERE o.status = 'executed' AND o.due_ns IS NOT NULL AND o.sent_ns IS NOT NULL
-), parts AS (
-    SELECT run,
-        greatest(0, sent_ns - due_ns) AS late,
-        CASE WHEN is_first THEN 0 ELSE greatest(0, free_ns - due_ns) - order_ns END AS busy,
-        order_ns AS ordered,
-        CASE WHEN is_first THEN greatest(0, free_ns - due_ns) - order_ns ELSE 0 END AS connecting,
-        greatest(0, queued_ns - greatest(due_ns, free_ns)) AS feeding,
-        greatest(0, sent_ns - greatest(due_ns, free_ns, queued_ns)) AS tool
-    FROM sent
-), counted AS ( -- four digits are kept, so that millions of values are some thousands
-    SELECT run, 'all' AS cause, four_digits(late) AS ns, count(*) AS n, max(late) AS longest, sum(late) AS total FROM parts GROUP BY ALL
-    UNION ALL SELECT run, 'session', four_digits(busy), count(*), max(busy), sum(busy) FROM parts GROUP BY ALL
-    UNION ALL SELECT run, 'connect', four_digits(connecting), count(*), max(connecting), sum(connecting) FROM parts GROUP BY ALL
-    UNION ALL SELECT run, 'order', four_digits(ordered), count(*), max(ordered), sum(ordered) FROM parts GROUP BY ALL
-    UNION ALL SELECT run, 'feeder', four_digits(feeding), count(*), max(feeding), sum(feeding) FROM parts GROUP BY ALL
-    UNION ALL SELECT run, 'tool', four_digits(tool), count(*), max(tool), sum(tool) FROM parts GROUP BY ALL
+    WHERE o.status = 'executed' AND o.sent_ns IS NOT NULL AND o.free_ns > o.due_ns
+), late AS ( -- four digits are kept, so that millions of values are some thousands; most are 0, and not counted here
+    SELECT run, 'all' AS cause, four_digits(late) AS ns, count(*) AS n, max(late) AS longest, sum(late) AS total FROM sent WHERE late > 0 GROUP BY ALL
+    UNION ALL SELECT run, if(is_first, 'connect', 'session') AS cause, four_digits(ns), count(*), max(ns), sum(ns) FROM held WHERE ns > 0 GROUP BY ALL
+    UNION ALL SELECT run, 'order', four_digits(ordered), count(*), max(ordered), sum(ordered) FROM sent WHERE ordered > 0 GROUP BY ALL
+    UNION ALL SELECT run, 'feeder', four_digits(feeding), count(*), max(feeding), sum(feeding) FROM sent WHERE feeding > 0 GROUP BY ALL
+    UNION ALL SELECT run, 'tool', four_digits(tool), count(*), max(tool), sum(tool) FROM sent WHERE tool > 0 GROUP BY ALL
+), causes AS (
+    SELECT run, unnest(['all', 'session', 'connect', 'order', 'feeder', 'tool']) AS cause, n FROM (SELECT run, count(*) AS n FROM sent GROUP BY ALL)
+), counted AS (
+    FROM late
+    UNION ALL SELECT c.run, c.cause, 0, c.n - coalesce(sum(l.n), 0), 0, 0 FROM causes AS c LEFT JOIN late AS l USING (run, cause) GROUP BY c.run, c.cause, c.n
 ), placed AS (
     SELECT *, sum(n) OVER (PARTITION BY run, cause ORDER BY ns) AS upto, sum(n) OVER (PARTITION BY run, cause) AS events FROM counted
 )

@@ -49,6 +49,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         rows.append((place, digest, number if digest != "c" else None, chance.choice("xyz"), place % PARTS))
     made.execute("CREATE TABLE outcome (place BIGINT, digest VARCHAR, number BIGINT, text VARCHAR, part INTEGER)")
     made.executemany("INSERT INTO outcome VALUES (?, ?, ?, ?, ?)", rows)
+    made.execute("SET VARIABLE spread = true")
     made.execute("CREATE TABLE whole AS SELECT 'b' AS digest; UPDATE outcome SET part = 1 WHERE digest = 'b'")
     yield made
     database.close()
@@ -85,6 +86,51 @@ def test_parts_are_as_all(con: duckdb.DuckDBPyConnection, keys: str) -> None:
         gathered("whole_ones", whole)
         query += " UNION ALL BY NAME FROM whole_ones"
     assert sorted(con.execute(query).fetchall(), key=str) == usual
+
+
+def _taken(con: duckdb.DuckDBPyConnection, key: str) -> int:
+    (step,) = parse("found", TEXT.format(keys=f"number % 2 AS {key}, ")).steps
+    p = next(each for each in step.aggregates if each.name == "p")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE counts AS {counting.counted(step, p, 'FROM whole')}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE bins AS {counting.chosen(step, p, 'counts')}")
+    return len(con.execute(counting.values(step, p, "bins", "FROM whole")).fetchall())
+
+
+@pytest.mark.parametrize("key", ["bin", "height", "part"])
+def test_values_are_taken_of_few_bins(con: duckdb.DuckDBPyConnection, key: str) -> None:
+    """The second pass counts the values of the chosen bins only, whatever a key is called."""
+    assert _taken(con, key) == _taken(con, "odd")
+
+
+@pytest.mark.parametrize("key", counting.OWN)
+def test_a_key_named_as_a_column_of_counts_is_refused(con: duckdb.DuckDBPyConnection, key: str) -> None:
+    """A key with a name that counts and ranks have themselves would be taken for theirs."""
+    with pytest.raises(ValueError, match=f"a column called {key}"):
+        _taken(con, key)
+
+
+def test_nothing_is_read_for_what_a_partition_has_not(con: duckdb.DuckDBPyConnection) -> None:
+    """Where each digest is whole in its partition, no event is read for partial rows, counts and values of digests."""
+    (step,) = parse("found", TEXT.format(keys="digest, ")).steps
+    p = next(each for each in step.aggregates if each.name == "p")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE counts AS {counting.counted(step, p, 'FROM whole')}")
+    con.execute(f"CREATE OR REPLACE TEMP TABLE bins AS {counting.chosen(step, p, 'counts')}")
+    queries = [
+        counting.partial_rows(step, "FROM whole"),
+        counting.counted(step, p, "FROM whole"),
+        counting.values(step, p, "bins", "FROM whole"),
+    ]
+
+    def reads(query: str) -> bool:
+        return "outcome" in con.execute(f"EXPLAIN {query}").fetchall()[0][1]
+
+    assert [reads(query) for query in queries] == [True, True, True]
+    con.execute("SET VARIABLE spread = false")
+    try:
+        assert [reads(query) for query in queries] == [False, False, False]
+        assert [con.execute(query).fetchall() for query in queries] == [[], [], []]
+    finally:
+        con.execute("SET VARIABLE spread = true")
 
 
 @pytest.mark.parametrize("share", ["0.5", "0.9", "0.95", "0.99", "0.999"])

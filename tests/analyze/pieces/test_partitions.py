@@ -12,15 +12,20 @@ MANY = 100 * MB // EVENT_BYTES
     ("rows", "partitions", "processes", "wanted"),
     [
         (MANY * EVENT_BYTES // WHOLE_BYTES, None, 1, None),
-        (MANY * EVENT_BYTES // WHOLE_BYTES + 1, None, 1, Cut(3, f"{100 * MB}B")),
-        (7 * MANY, None, 1, Cut(7, f"{100 * MB}B")),
-        (7 * MANY, None, 2, Cut(14, f"{50 * MB}B", 1)),
-        (2 * MANY, None, 4, Cut(8, f"{25 * MB}B", 1)),
+        (MANY * EVENT_BYTES // WHOLE_BYTES + 1, None, 1, Cut(3, f"{100 * MB}B", None, 3)),
+        (7 * MANY, None, 1, Cut(7, f"{100 * MB}B", None, 7)),
+        (7 * MANY, None, 2, Cut(14, f"{50 * MB}B", 1, 14)),
+        (2 * MANY, None, 4, Cut(8, f"{25 * MB}B", 1, 8)),
         (10, 64, 1, Cut(64, f"{100 * MB}B")),
+        (10, 64, 3, Cut(64, f"{100 * MB // 3}B", 1, 3)),
+        (2 * MANY, 64, 1, Cut(64, f"{100 * MB}B", None, 2)),
         (10 * MANY, 1, 1, None),
         (0, 5, 1, None),
     ],
 )
 def test_cut_for(rows: int, partitions: int | None, processes: int, wanted: Cut | None) -> None:
-    """What fits into the memory is not cut; each process has its part of the memory, and work for it."""
+    """What fits into the memory is not cut; each process has its part of the memory, and work for it.
+
+    The files are read by as few jobs as memory allows, not once for each partition.
+    """
     assert cut_for(rows, 100 * MB, partitions, processes) == wanted
