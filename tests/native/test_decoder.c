@@ -9,6 +9,7 @@
 
 #include "base/little_endian.h"
 #include "check.h"
+#include "failing.h"
 #include "talks.h"
 #include "test_normalize_util.h"
 
@@ -148,6 +149,19 @@ static uint64_t packed(uint64_t *state)
     return run_end(&r);
 }
 
+/* Where there is no memory for the address of a client behind a proxy, that is said. */
+static void a_proxys_header(void)
+{
+    static const char header[] = "PROXY TCP4 192.168.100.77 10.1.2.3 51234 3306\r\n";
+    struct run r;
+    run_begin(&r, NULL, 0, 0, 0);
+    failing_set(FAILING_MEMORY, 1);
+    run_say(&r, QT_WAY_CLIENT, header, sizeof header - 1, 1);
+    CHECK_INT(failing_stop(), 1);
+    CHECK_INT(r.code, QT_ENOMEM);
+    run_end(&r);
+}
+
 static void what_is_told_is_what_it_was(void)
 {
     static const way_to_alter WAYS[] = {altered, midway, with_gaps, packed};
@@ -159,6 +173,7 @@ int main(void)
     n_talks = read_talks("inputs/talks.pcap.xz", talks);
     RUN(pieces_of_any_size);
     RUN(what_a_sink_answers_is_handed_back);
+    RUN(a_proxys_header);
     RUN(what_is_told_is_what_it_was);
     return 0;
 }
