@@ -292,11 +292,41 @@ static void cut(void)
         }
 }
 
+/* What one part of a statement does is not lost by what comes behind it: every part with every other, in both orders. */
+static void together(void)
+{
+    static const struct {
+        const char *sql;
+        uint32_t actions;
+    } asks[] = {
+        {"NOW()", TIME},
+        {"CURRENT_DATE", TIME},
+        {"RAND()", RANDOM},
+        {"@a", SESSION},
+        {"LAST_INSERT_ID()", SESSION},
+        {"VERSION()", SERVER},
+        {"@@identity", SESSION | SERVER},
+        {"(SELECT b FROM u FOR UPDATE)", LOCKING},
+        {"(SELECT b FROM u LOCK IN SHARE MODE)", LOCKING},
+    };
+    static const char *const ends[] = {"", " FOR UPDATE", " FOR SHARE", " LOCK IN SHARE MODE"};
+    const size_t n = sizeof asks / sizeof *asks;
+    char text[256];
+    for (size_t i = 0; i < n * n; i++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+            snprintf(text, sizeof text, "SELECT %s, %s FROM t%s", asks[i / n].sql, asks[i % n].sql, ends[e]);
+            uint32_t is = actions_of(text, strlen(text)),
+                     wanted = asks[i / n].actions | asks[i % n].actions | (e > 0 ? LOCKING : 0);
+            check(&checks, is == wanted, "[%s]: expected %#x, found %#x", text, wanted, is);
+        }
+}
+
 int main(void)
 {
     normalizer = qt_normalizer_new();
     tagged();
     cut();
+    together();
     qt_normalizer_free(normalizer);
     printf("%d checks, %d failed\n", checks.done, checks.failed);
     return checks.failed > 0;
