@@ -16,6 +16,8 @@
 -- only: what adds went first. Asked for first, the gap were locked, and the INSERT had waited for that transaction.
 -- place = 3 * table + kind. Lists are sorted as one number each, place * 2^40 + number: strings in order cost twice the time.
 --   a plain read      waits for commits whose moment lay before its start
+--                     The first of a transaction decides what its transaction sees of every table (REPEATABLE READ), and,
+--                     with innodb_snapshot_isolation, what it may lock: it waits so for all tables of its transaction
 --   what takes locks  waits for commits whose moment lay before its end, for it may have waited for their locks; but only
 --                     for lower numbers than its own transaction's: of two that wanted the same lock, the first to commit
 --                     had it first. And it waits for statements that took locks and had ended before its start; what
@@ -175,6 +177,17 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     )
 ), own_moments AS (
     SELECT session, seq AS commit_seq, min(moment_ns) AS own_ns FROM released GROUP BY session, seq
+), opening AS ( -- the first plain read of each transaction
+    SELECT session, tx_seq, arg_min({'seq': seq, 'start_ns': start_ns, 'sure_ns': sure_ns, 'commit_seq': commit_seq}, seq) AS reads
+    FROM touched
+    WHERE tx_seq IS NOT NULL AND class = 'read' AND NOT locks AND table_no IS NOT NULL
+    GROUP BY session, tx_seq
+), seen AS ( -- and the tables of which it decides what its transaction sees
+    SELECT DISTINCT o.session, o.reads.seq AS seq, o.reads.start_ns AS start_ns, o.reads.sure_ns AS sure_ns,
+        o.reads.commit_seq AS commit_seq, t.table_no
+    FROM opening o
+    JOIN touched t ON o.session = t.session AND o.tx_seq = t.tx_seq AND t.seq > o.reads.seq
+    WHERE t.table_no IS NOT NULL
 ), limits AS ( -- up to when they are waited for; never for what comes behind the own commit
     SELECT session, seq, commit_seq, table_no, 0 AS kind, own_ns,
         CASE
@@ -185,6 +198,11 @@ WITH timed AS ( -- sure_ns: what ended before this had ended before the event be
     FROM touched
     LEFT JOIN own_moments USING (session, commit_seq)
     WHERE table_no IS NOT NULL
+    UNION ALL BY NAME
+    SELECT session, seq, commit_seq, table_no, 0 AS kind, own_ns,
+        CASE WHEN getvariable('times') = 'ends' THEN greatest(sure_ns, start_ns) ELSE sure_ns END AS until_ns
+    FROM seen
+    LEFT JOIN own_moments USING (session, commit_seq)
     UNION ALL BY NAME
     SELECT session, seq, seq AS commit_seq, table_no, 0 AS kind, moment_ns AS own_ns, sure_ns AS until_ns FROM released WHERE NOT own
     UNION ALL BY NAME
