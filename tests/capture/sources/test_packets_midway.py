@@ -9,7 +9,7 @@ from querytape.native.bindings.parsers import open_packets
 
 from tests.capture.sources.test_packets_golden import CAPS, everything
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, Segment, ok, packet, write_pcap
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, events, read_all
 
 LOGIN = 6  # segments of a dialogue that come before its first command
 SMALLEST = 50  # bytes that clients and servers begin to compress at
@@ -90,3 +90,17 @@ def test_which_commands_may_go_on_in_the_next_segment(kind: int, tmp_path: Path)
     wanted = [long_ones[kind], "query"] if kind in long_ones else ["query"]
     assert [event["command"] for event in read.events] == wanted
     assert read.kinds[0] == "joined_midway"
+
+
+def test_what_a_session_set_is_not_known_behind_a_gap(tmp_path: Path) -> None:
+    """Among the bytes that are missing may be a SET: a text that another sql_mode would read as a danger is one from there on."""
+    both_ways = b"SELECT '\\' INTO OUTFILE '/x' -- '"
+    dialogue = Dialogue().logged_in().ask(b"SET sql_mode = ''", ok(1)).ask(both_ways, ok(1)).ask(b"SELECT 1", ok(1))
+    lost = dialogue.segments[-2:]
+    dialogue.ask(both_ways, ok(1)).close()
+    for gone in ([], lost, lost[:1], lost[1:]):
+        kept = [(dialogue, segment) for segment in dialogue.segments if segment not in gone]
+        found, problems, _ = events(write_pcap(tmp_path / "a.pcap", kept))
+        dangers = [int(event["flags"]) >> 16 & 255 for event in found if event["statement"] == both_ways]
+        assert dangers == [0, 7 if gone else 0]
+        assert set(problems) == ({"lost_packets"} if gone else set())
