@@ -34,8 +34,10 @@ static struct qt_logtime parse_local(const char *p, size_t len)
     struct qt_logtime out = {QT_LOGTIME_BAD, 0, 0};
     if (len >= 14 && p[5] != ' ' && p[6] == ' ' && p[8] == ':')
         p--, len++; /* an hour of one digit without its padding, as some tools rewrite it: the blank before it serves */
+    if (len < 15)
+        return out;
     const char *date = p[6] == ' ' ? p : p + 1;
-    if (len < 15 || date[6] != ' ' || p[9] != ':' || p[12] != ':' || date[0] == ' ' || date[2] == ' ' || date[4] == ' ')
+    if (date[6] != ' ' || p[9] != ':' || p[12] != ':' || date[0] == ' ' || date[2] == ' ' || date[4] == ' ')
         return out;
     int year = two(date), month = two(date + 2), day = two(date + 4);
     int hour = two(p + 7), minute = two(p + 10), second = two(p + 13);

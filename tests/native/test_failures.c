@@ -79,7 +79,7 @@ static void memory_is_out_in_a_large_statement(void)
             fprintf(out, "%sSELECT AES_ENCRYPT(a, %s%.*s%s), b FROM t%s", BEFORE[i], i == 3 ? "\\'" : "'", (int)size,
                     blanks, i == 3 ? "\\'" : "'", BEHIND[i]);
         CHECK_INT(fclose(out), 0);
-        each_call_of(&SOURCES[i], path, FAILING_MEMORY, QT_ENOMEM, "memory", 1);
+        each_call_of(&SOURCES[i], path, FAILING_MEMORY, QT_ENOMEM, "memory", 4);
     }
     close(fd);
     unlink(path);
