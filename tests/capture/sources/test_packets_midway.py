@@ -98,7 +98,8 @@ def test_what_a_session_set_is_not_known_behind_a_gap(tmp_path: Path) -> None:
     dialogue = Dialogue().logged_in().ask(b"SET sql_mode = ''", ok(1)).ask(both_ways, ok(1)).ask(b"SELECT 1", ok(1))
     lost = dialogue.segments[-2:]
     dialogue.ask(both_ways, ok(1)).close()
-    for gone in ([], lost, lost[:1], lost[1:]):
+    missing: list[list[Segment]] = [[], lost, lost[:1], lost[1:]]
+    for gone in missing:
         kept = [(dialogue, segment) for segment in dialogue.segments if segment not in gone]
         found, problems, _ = events(write_pcap(tmp_path / "a.pcap", kept))
         dangers = [int(event["flags"]) >> 16 & 255 for event in found if event["statement"] == both_ways]
