@@ -8,8 +8,9 @@ from .codes import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
 
 if TYPE_CHECKING:
     from .event_filter import EventFilter
-    from .folders import TABLES, Folder, count_files, file_name, open_folder, tape_id
+    from .folders import TABLES, Folder, count_files, file_name, tape_id
     from .json_shapes import check_shape, read_json
+    from .opening import open_folder
     from .parquet_check import check_parquet
     from .tables import FORMAT_VERSION, columns, ddl, select_list
 else:
@@ -26,7 +27,7 @@ else:
             "count_files": ".folders:count_files",
             "ddl": ".tables:ddl",
             "file_name": ".folders:file_name",
-            "open_folder": ".folders:open_folder",
+            "open_folder": ".opening:open_folder",
             "read_json": ".json_shapes:read_json",
             "select_list": ".tables:select_list",
             "tape_id": ".folders:tape_id",

@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Open tapes and runs: folders of Parquet files and one JSON file that names their format version."""
+"""Tapes and runs: folders of Parquet files and one JSON file that names their format version."""
 
 import hashlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from ..common.duck import sql_files
+from ..common.duck import sql_files, sql_text
 from ..common.errors import FolderError
-from ..common.files import refuse_unreadable_name
-from ..common.text import printable
-from .json_shapes import check_shape, read_json
 from .parquet_check import check_tables
-from .tables import FORMAT_VERSION, columns, declared
+from .tables import columns, declared
 
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
@@ -25,7 +23,6 @@ TABLES = {
 }
 # The key of the JSON that lists a table's files.
 FILE_LISTS = {"tape": {"events": "parts", "*": "tables"}, "run": {"*": "files"}, "plans": {"*": "files"}}
-MAX_LISTED = 6
 _PART = re.compile(r"part-[a-z0-9-]{1,40}\.parquet", re.ASCII)
 
 
@@ -57,6 +54,10 @@ class Folder:
         if any(column.may_lack for column in declared(self.kind, table)):
             return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
         return f"read_parquet({sql_files(files)})"
+
+    def events_of(self, files: Sequence[str]) -> str:
+        """Return an SQL table expression of some files of events, as `duck_path` has them; numbered as in `source`."""
+        return f"read_parquet([{', '.join(map(sql_text, files))}])"
 
     def attach(self, con: duckdb.DuckDBPyConnection, prefix: str) -> None:
         """Create one view for each table, named `{prefix}_{table}`."""
@@ -113,50 +114,6 @@ class Folder:
         return tuple(parts / name for name in names if _PART.fullmatch(name))
 
 
-def open_folder(kind: str, path: Path) -> Folder:
-    """Open a tape or a run, and check all that can be checked without reading the whole of it.
-
-    Raises FolderError where it is missing, is something else, has a newer version or is damaged: the sentence names the
-    file, and the key or column.
-    """
-    refuse_unreadable_name(path, FolderError)
-    marker = path / f"{kind}.json"
-    try:
-        path.stat()
-    except FileNotFoundError:
-        raise FolderError(f"{path}: no such {kind}") from None
-    except OSError as error:
-        raise FolderError(f"{path}: cannot be opened: {error.strerror}") from error
-    if not marker.exists() and not marker.is_symlink():
-        other = next((each for each in TABLES if each != kind and (path / f"{each}.json").exists()), None)
-        hint = f"; it is a {other}" if other else f": it has no {kind}.json{_those_inside(path)}"
-        raise FolderError(f"{path} is not a {kind}{hint}")
-    info = read_json(kind, marker)
-    version = info["format_version"]
-    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT_VERSION:
-        raise FolderError(
-            f"{path} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}:"
-            " install a newer querytape"
-        )
-    check_shape(kind, marker, info)
-    check_names(kind, marker, info)
-    folder = Folder(kind, path, info)
-    folder.check()
-    return folder
-
-
-def _those_inside(path: Path) -> str:
-    """Return which folders in a folder are a tape or a run: a comparison has runs, a demo both."""
-    try:
-        names = sorted(
-            each.name for each in path.iterdir() if any((each / f"{kind}.json").is_file() for kind in TABLES)
-        )
-    except OSError:
-        return ""
-    listed = ", ".join(printable(name, 80) for name in names[:MAX_LISTED])
-    return f"; in it are {listed}{', ...' if len(names) > MAX_LISTED else ''}" if names else ""
-
-
 def check_names(kind: str, marker: Path, info: dict[str, Any]) -> None:
     """Raise FolderError where the JSON names a file that is not one of a tape's or run's, or one twice."""
     seen: set[str] = set()
@@ -191,6 +148,8 @@ def file_name(info: dict[str, Any], number: int) -> str:
 
 
 def tape_id(info: dict[str, Any]) -> str:
-    """Return what tells a tape from others: SHA-256 of the lists of its parts and files."""
+    """Return what tells a tape from others: SHA-256 of the lists of its parts and files; of a set what it says."""
+    if (known := info.get("set_of")) is not None:
+        return str(known)
     text = json.dumps({"parts": info.get("parts"), "files": info.get("files")}, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -178,8 +178,22 @@ SHAPES: dict[str, dict[str, Any]] = {
         "problems": ["text"],
     },
 }
+SHAPES["set"] = {
+    "format_version": "int",
+    "finished": "bool",
+    "created": "text?",
+    "dealt_from": "text?",
+    "tapes": [{"folder": "text", "id": "text"}],
+    "digests": FILES,
+    "tape": SHAPES["tape"],
+}
 # What a finished tape or run cannot do without.
-NEEDED = {"tape": ("source", "files", "counts"), "run": ("tape", "target"), "plans": ("tape", "a", "b")}
+NEEDED = {
+    "tape": ("source", "files", "counts"),
+    "run": ("tape", "target"),
+    "plans": ("tape", "a", "b"),
+    "set": ("tape", "tapes", "digests"),
+}
 NEEDED_COUNTS = ("events", "sessions", "digests", "problems")
 NAMES = {
     "text": "a text",

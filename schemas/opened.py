@@ -9,7 +9,8 @@ from typing import Any
 import duckdb
 
 from ..common.duck import open_database
-from .folders import TABLES, Folder, open_folder
+from .folders import TABLES, Folder
+from .opening import open_folder
 
 AnyPath = str | PathLike[str]
 

@@ -41,7 +41,9 @@ def _totals(summary: TapeSummary, console: Console) -> None:
     seconds = (totals["last_ns"] - totals["first_ns"]) / 1e9
     path = info.get("snapshot_of") or summary.tape.path
     known = [info["source"], *([info["server_version"]] if info.get("server_version") else [])]
-    console.print(f"[bold]{_safe(path)}[/]  {_safe(', '.join(known))}")
+    tapes = info.get("tapes")
+    shown = f"{path} (a set of {plural(len(tapes), 'tape')})" if tapes else path
+    console.print(f"[bold]{_safe(shown)}[/]  {_safe(', '.join(known))}")
     console.print(f"  {_size(totals)} in {seconds:,.1f} s ({count(totals['per_second'])}/s)")
     console.print(
         f"  at once: sessions: at most {count(together['max_sessions'])}; statements: at most"

@@ -51,9 +51,7 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
     not finished, durations were taken at different points, or no event is kept.
     """
     folders = [open_finished(path) for path in tapes]
-    points = {str(folder.info.get("measuring_point")) for folder in folders}
-    if len(points) > 1:
-        raise InputError(f"durations taken at different points ({', '.join(sorted(points))}) cannot be on one tape")
+    one_measuring_point(folders)
     new_tape(out)
     info = start_info(folders)
     with open_storage(out, largest=info["largest_event"]) as con:
@@ -64,6 +62,9 @@ def derive(tapes: Sequence[Path], out: Path, kept: EventFilter) -> dict[str, Any
             raise InputError(f"no event is left of {', '.join(map(str, tapes))}: no tape was written")
         info["parts"] = write_parts(con, out, "kept_events")
         write_facts(con, out, kept.from_ns)
+        if kept == EventFilter():
+            write_problems(con, folders, out)
+            info |= lost_together(folders)
         carried = f"SELECT count(*) FROM kept_events WHERE flags & {FLAGS['carried']} <> 0"
         info["carried"] = con.execute(carried).fetchall()[0][0]
         write_json(out / "tape.json", info)
@@ -117,6 +118,13 @@ def open_finished(path: Path) -> Folder:
     if not tape.finished:
         raise InputError(f"{path}: not finished: run `querytape inspect {path}` first, which completes it")
     return tape
+
+
+def one_measuring_point(folders: Sequence[Folder]) -> None:
+    """Raise InputError where durations were taken at different points."""
+    points = {str(folder.info.get("measuring_point")) for folder in folders}
+    if len(points) > 1:
+        raise InputError(f"durations taken at different points ({', '.join(sorted(points))}) cannot be on one tape")
 
 
 def start_info(folders: Sequence[Folder]) -> dict[str, Any]:
@@ -189,6 +197,20 @@ def write_parts(con: duckdb.DuckDBPyConnection, out: Path, kept: str) -> list[di
         entries.append(part_entry(con, out, part))
     con.execute("DROP TABLE places")
     return entries
+
+
+def lost_together(folders: Sequence[Folder]) -> dict[str, Any]:
+    """Return what the tapes' JSON says of their sources that is on no tape, of all together."""
+    passed_over = sum(int(folder.info.get("not_understood_bytes") or 0) for folder in folders)
+    lost = [str(text) for folder in folders for text in folder.info.get("lost") or ()]
+    return {"not_understood_bytes": passed_over, **({"lost": lost} if lost else {})}
+
+
+def write_problems(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], out: Path) -> None:
+    """Write what was not understood of the tapes' sources, for `finish`."""
+    for tape, shift in con.execute("SELECT tape, files FROM shifts ORDER BY tape").fetchall():
+        query = f"SELECT * REPLACE (file + {shift} AS file) FROM {folders[tape].source('problems')}"
+        write_parquet(con, query, out / "problems" / f"part-{tape:05d}.parquet")
 
 
 def write_facts(con: duckdb.DuckDBPyConnection, out: Path, from_ns: int | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.duck import open_database, sql_text, write_parquet
+from ...common.duck import duck_path, open_database, write_parquet
 from ...common.errors import InputError
 from ...common.files import publish, write_json
 from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
@@ -71,7 +71,7 @@ def pseudonymize(tape: Path, out: Path, key: bytes, accounts: bool = False) -> d
         replacer = _Replacer(con, reading, pseudonyms, accounts)
         for number, part in enumerate(folder.files("events")):
             final = out / "events" / f"part-{number:05d}.parquet"
-            replacer.write_part(part, final)
+            replacer.write_part(folder.events_of([duck_path(part)]), final)
             info["parts"].append(part_entry(con, out, final))
         make_views(con, [folder])
         if accounts:
@@ -94,9 +94,9 @@ class _Replacer:
     pseudonyms: Pseudonyms
     accounts: bool
 
-    def write_part(self, part: Path, final: Path) -> None:
-        """Write one part of events with its values replaced."""
-        source = complete_sql("tape", "events", f"read_parquet({sql_text(part)})")
+    def write_part(self, events: str, final: Path) -> None:
+        """Write one part of events, an SQL table expression, with its values replaced."""
+        source = complete_sql("tape", "events", events)
         more = ', "user", host' if self.accounts else ""
         swaps = "r.c2 AS statement, r.c3 AS params, r.c4 AS error"
         swaps += ', r.c5 AS "user", r.c6 AS host' if self.accounts else ""

@@ -2,7 +2,7 @@
 """Verify that a tape is whole: its JSON, its files, the order of events, and the numbers that must agree."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,14 @@ from ...common.duck import plain_reason, sql_files, sql_text
 from ...common.errors import FolderError
 from ...common.files import is_held, sha256_of
 from ...common.units import plural
-from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, read_json
+from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, open_folder, read_json
 from ...schemas.tables import complete_sql
+from ...schemas.tape_set import SET, TapeSet
 from ..storage import open_storage
 
 FOLLOWS = "it follows from the events"
 OTHER_PARTS = "--salvage makes a tape of the other parts"
+MADE_AGAIN = f"its tapes are whole: remove {SET} and make it again with `querytape tape set`"
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
@@ -34,6 +36,9 @@ class Damage:
 
 def verify(path: Path, work: Path) -> Iterator[Damage]:
     """Yield what is wrong with a tape; nothing where it is whole. `work`: a folder for what memory does not hold."""
+    if (path / SET).exists() and not (path / "tape.json").exists():
+        yield from _set(path, work)
+        return
     marker = path / "tape.json"
     try:
         info = read_json("tape", marker)
@@ -63,6 +68,24 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
             yield from _order(con, parts, dropped=bool(info.get("dropped")))
         if info.get("finished"):
             yield from _counts(con, path, parts, info)
+
+
+def _set(path: Path, work: Path) -> Iterator[Damage]:
+    """Yield what is wrong with a set: with each of its tapes, and with what it says of them."""
+    damaged = False
+    for tape in sorted(each for each in path.iterdir() if (each / "tape.json").exists()):
+        for damage in verify(tape, work):
+            damaged = True
+            yield replace(damage, what=f"{tape.name}: {damage.what}")
+    if not damaged:
+        try:
+            tape_set = open_folder("tape", path)
+        except FolderError as error:
+            yield Damage(str(error), MADE_AGAIN)
+            return
+        if isinstance(tape_set, TapeSet):
+            for entry in tape_set.digests:
+                yield from _changed(path / entry["file"], entry["file"], entry)
 
 
 def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> Iterator[Damage]:

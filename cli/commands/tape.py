@@ -5,7 +5,9 @@ from pathlib import Path
 
 import click
 
+from ...capture.tools.deal import MAX_TAPES, Dealt, deal
 from ...capture.tools.derive import derive
+from ...capture.tools.gather import gather
 from ...capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from ...capture.tools.salvage import salvage
 from ...capture.tools.verify import verify
@@ -19,10 +21,12 @@ OUTPUT = click.option(
 )
 TAPE = click.argument("tape", type=click.Path(path_type=Path, exists=True, file_okay=False))
 
+EVEN = 1.05  # the heaviest tape of a set, by the mean
+
 
 @click.group("tape")
 def tape_group() -> None:
-    """Merge, cut, filter, pseudonymize and check tapes.
+    """Merge, cut, filter, deal, pseudonymize and check tapes.
 
     Each command but verify writes a new tape; the tapes it reads are never changed.
     """
@@ -124,6 +128,46 @@ def filter_command(
     if kept == EventFilter():
         raise click.UsageError("expected at least one of --user, --db, --digest, --class, --session")
     say_tape(output, derive([readable_tape(tape)], output, kept))
+
+
+@tape_group.command("deal", epilog="\b\nExample:\n  querytape tape deal big.tape 16 -o big.set")
+@TAPE
+@click.argument("number", type=click.IntRange(2, MAX_TAPES))
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Set to write (a new folder).")
+def deal_command(tape: Path, number: int, output: Path) -> None:
+    """Deal the sessions of a tape into NUMBER tapes of equal load: a set.
+
+    Half of a session's load is its share of the events, half its share of the time that they took. No session is split;
+    each keeps its number. inspect, replay, report, tape verify and all others take the set (or one of its tapes)
+    wherever they take a tape.
+    """
+    _say_dealt(output, deal(readable_tape(tape), number, output))
+
+
+def _say_dealt(output: Path, dealt: Dealt) -> None:
+    shares = dealt.shares
+    events, sessions = [share.events for share in shares], [share.sessions for share in shares]
+    click.echo(
+        f"{output}: {len(shares)} tapes, each of {min(sessions):,} to {max(sessions):,} sessions and {min(events):,} to"
+        f" {max(events):,} events"
+    )
+    click.echo(f"  the heaviest has {dealt.heaviest:.2f} of the mean load")
+    if dealt.heaviest > EVEN:
+        click.echo(
+            f"  UNEVEN: sessions are few and unlike (session {dealt.heaviest_session:,} alone is"
+            f" {dealt.heaviest_load:.0%} of the load), and none is split: fewer tapes would be more even"
+        )
+
+
+@tape_group.command("set", epilog="\b\nExample:\n  querytape tape set captures/")
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+def set_command(folder: Path) -> None:
+    """Make a set of the tapes in a folder, as of several servers: they are then used as one tape.
+
+    Nothing is copied and no tape is changed: the folder gets a set.json and the digests of all. The sessions of each
+    tape are numbered on behind those of the one before, in the order of the tapes' names.
+    """
+    say_tape(folder, gather(folder))
 
 
 @tape_group.command(

@@ -122,10 +122,9 @@ def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whol
     parts = [file for file in window.files if file != repaired]
     selects = []
     if parts:
-        listed = ", ".join(sql_text(file) for file in parts)
         copied = f"(SELECT session FROM read_parquet({sql_text(plan.repaired)}))"
         skip = f" AND session NOT IN {copied}" if plan.disordered else ""
-        source = complete_sql("tape", "events", f"read_parquet([{listed}])")
+        source = complete_sql("tape", "events", plan.tape.events_of(parts))
         selects.append(f"SELECT {names} FROM {source} WHERE {inside}{skip}")
     if repaired in window.files:
         source = complete_sql("tape", "events", f"read_parquet({sql_text(plan.repaired)})")

@@ -145,7 +145,7 @@ def _add_window(con: duckdb.DuckDBPyConnection, number: int) -> None:
 
 def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Note the KILLs whose victim is not sent: they would hit what runs there now."""
-    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     view_threads(con, plan)
     names = ", ".join([*NARROW, '"user"', "digest", "start_ns AS tape_ns"])
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_selected AS {select(plan, f'(SELECT {names} FROM tape_events)')}")
@@ -216,7 +216,7 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int
 
     Their events are copied, each no earlier than those before it in its session; the copy then counts as one more part.
     """
-    source = f"read_parquet({sql_files(plan.files)})"
+    source = plan.source()
     con.execute(
         "CREATE OR REPLACE TEMP TABLE repaired_times AS SELECT session, seq,"
         " max(start_ns) OVER (PARTITION BY session ORDER BY seq) AS start_ns"

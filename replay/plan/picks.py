@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 
-from ...common.duck import sql_files, sql_text, write_parquet
+from ...common.duck import sql_text, write_parquet
 from ...common.errors import FolderError, InputError
 from ...schemas import Folder, ddl, open_folder, tape_id
 from .rules import Plan
@@ -20,7 +20,7 @@ def find_picks(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
     Raises InputError where run or report are another tape's, or nothing failed or got slower.
     """
-    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     selection = plan.rules.selection
     sources = []
     if selection.failed_in:

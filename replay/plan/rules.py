@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 
+from ...common.duck import duck_path
 from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
 from .amplify import Amplification
@@ -97,6 +98,10 @@ class Plan:
     files: tuple[Path, ...] = ()
     measured: dict[Path, Measured] = field(default_factory=dict)
     planner: duckdb.DuckDBPyConnection | None = None
+
+    def source(self) -> str:
+        """Return an SQL table expression of all events of its files."""
+        return self.tape.events_of([duck_path(file) for file in self.files])
 
     @property
     def memory_bytes(self) -> int:

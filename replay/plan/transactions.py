@@ -3,7 +3,7 @@
 
 import duckdb
 
-from ...common.duck import load_sql, sql_files, sql_text, write_parquet
+from ...common.duck import load_sql, sql_text, write_parquet
 from ...common.errors import InputError
 from ...schemas import Folder, ddl, event_selection, tape_id
 from .commit_order import known_times
@@ -18,7 +18,7 @@ TAKEN_FOR_VICTIMS = (
 
 def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write `plan.transactions`; `plan.companions` where events are selected one by one."""
-    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM read_parquet({sql_files(plan.files)})")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
     if plan.rules.commit_order and _find_victims(con, plan):
         event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
@@ -43,7 +43,7 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
         con.execute(
             "CREATE OR REPLACE TEMP VIEW tape_events AS SELECT e.* REPLACE"
             " (CASE WHEN v.session IS NOT NULL THEN 1213 ELSE e.errno END AS errno)"
-            f" FROM read_parquet({sql_files(plan.files)}) e"
+            f" FROM {plan.source()} e"
             " LEFT JOIN victims v ON e.session = v.session AND e.seq = v.seq"
         )
     return found

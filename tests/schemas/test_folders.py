@@ -35,38 +35,6 @@ def test_every_table_has_columns() -> None:
         assert all(columns(kind, table) for table in tables)
 
 
-def write(path: Path, kind: str, text: str) -> Path:
-    """Return a folder with a JSON file."""
-    path.mkdir()
-    (path / f"{kind}.json").write_text(text)
-    return path
-
-
-def test_what_is_refused(tmp_path: Path) -> None:
-    """A missing folder, one of another kind, one without JSON, damaged JSON, a newer version: each has its sentence."""
-    with pytest.raises(FolderError, match="no such tape"):
-        open_folder("tape", tmp_path / "none")
-    with pytest.raises(FolderError, match="cannot be opened: File name too long"):
-        open_folder("tape", tmp_path / ("x" * 300))
-    run = write(tmp_path / "a", "run", json.dumps({"format_version": 1}))
-    with pytest.raises(FolderError, match="is not a tape; it is a run"):
-        open_folder("tape", run)
-    with pytest.raises(FolderError, match=r"is not a tape: it has no tape\.json"):
-        open_folder("tape", tmp_path)
-    for name, text in (("b", "{"), ("c", "{}"), ("d", "[1]")):
-        with pytest.raises(FolderError, match="expected a tape's JSON"):
-            open_folder("tape", write(tmp_path / name, "tape", text))
-    for name, version in (("e", 99), ("f", "1")):
-        with pytest.raises(FolderError, match="install a newer querytape"):
-            open_folder("tape", write(tmp_path / name, "tape", json.dumps({"format_version": version})))
-
-
-def test_an_unfinished_tape_opens(tmp_path: Path) -> None:
-    """What a kill left can be opened, and says that it is not finished."""
-    path = write(tmp_path / "a", "tape", json.dumps({"format_version": 1, "finished": False}))
-    assert not open_folder("tape", path).finished
-
-
 def test_identity() -> None:
     """A tape is known by its parts and files, whatever else its JSON says."""
     info = {"parts": [{"file": "a", "rows": 1}], "files": [{"path": "x"}]}
@@ -79,17 +47,6 @@ def changed(path: Path, **keys: object) -> Path:
     info = json.loads((path / "tape.json").read_text())
     (path / "tape.json").write_text(json.dumps(info | keys))
     return path
-
-
-def test_versions_that_are_read(tmp_path: Path) -> None:
-    """Whole numbers from 1 to ours."""
-    for version, good in ((1, True), (0, False), (-1, False), (2, False), (True, False), (1.0, False), (None, False)):
-        path = write(tmp_path / f"{version}", "tape", json.dumps({"format_version": version}))
-        if good:
-            assert open_folder("tape", path).info == {"format_version": 1}
-        else:
-            with pytest.raises(FolderError, match=f"has tape format {version}; this querytape reads up to 1: install"):
-                open_folder("tape", path)
 
 
 def test_the_files_are_those_that_are_named(tmp_path: Path) -> None:
@@ -208,17 +165,6 @@ def test_the_id_of_a_tape_stays() -> None:
         "480b7a641b9183a0381c83d2fa793fd5deb37d1aeec5bcc3edd362f4d69f23da"
     )
     assert len({tape_id({}), tape_id({"parts": parts}), tape_id({"files": files}), tape_id({"files": parts})}) == 4
-
-
-def test_what_is_inside_of_another_folder(tmp_path: Path) -> None:
-    """A comparison's folder is no tape: its runs are named, printable, the first few of many."""
-    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
-    many = tmp_path / "night"
-    for number in range(8):
-        make_run(many / f"a{number}\x1b.run", tape, [{}])
-    with pytest.raises(FolderError) as told:
-        open_folder("tape", many)
-    assert str(told.value).endswith("in it are " + ", ".join(f"a{n} .run" for n in range(6)) + ", ...")
 
 
 def test_files_that_had_one_name() -> None:

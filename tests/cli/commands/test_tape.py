@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 from querytape.cli.commands.tape import tape_group
 from querytape.schemas import open_folder
 
+from tests.helpers.mixed import mixed_tape
 from tests.helpers.tapes import SECOND, T0, make_tape
 
 
@@ -64,3 +65,44 @@ def test_cut_takes_relative_times(tmp_path: Path) -> None:
     result = run("cut", tape, "--from", "+2s", "--to", "+4s", "-o", tmp_path / "c.tape")
     assert result.exit_code == 0, result.output
     assert open_folder("tape", tmp_path / "c.tape").info["counts"]["events"] == 2
+
+
+def test_deal_makes_a_set(tmp_path: Path) -> None:
+    """It says how even the tapes are; every command takes the set, and so do cut, pseudonymize and verify."""
+    tape = mixed_tape(tmp_path / "m.tape", 30, 600)
+    dealt = run("deal", tape, 3, "-o", tmp_path / "m.set")
+    assert dealt.exception is None
+    assert "3 tapes, each of " in dealt.stdout
+    assert "the heaviest has 1.0" in dealt.stdout
+    assert "UNEVEN" not in dealt.stdout
+    assert run("verify", tmp_path / "m.set").stdout == f"{tmp_path / 'm.set'}: whole\n"
+    assert run("cut", tmp_path / "m.set", "--from", "+1s", "-o", tmp_path / "cut.tape").exception is None
+    assert run("cut", tape, "--from", "+1s", "-o", tmp_path / "cut2.tape").exception is None
+    assert events(tmp_path / "cut.tape") == events(tmp_path / "cut2.tape") > 0
+    assert run("pseudonymize", tmp_path / "m.set", "-o", tmp_path / "p.tape").exception is None
+    assert events(tmp_path / "p.tape") == 600
+
+
+def test_deal_says_what_is_uneven(tmp_path: Path) -> None:
+    """One session with most of the load: it is named."""
+    rows = [{"statement": "SELECT 1", "session": 1 + (n > 90) * (n - 90)} for n in range(100)]
+    dealt = run("deal", make_tape(tmp_path / "t.tape", rows), 2, "-o", tmp_path / "t.set")
+    assert "the heaviest has 1.82 of the mean load" in dealt.stdout
+    assert "UNEVEN: sessions are few and unlike (session 1 alone is 91% of the load)" in dealt.stdout
+
+
+def test_a_folder_of_tapes_becomes_a_set(tmp_path: Path) -> None:
+    """Its counts are printed as those of a tape; a damaged tape is named by verify."""
+    folder = tmp_path / "all"
+    folder.mkdir()
+    for number in (1, 2):
+        mixed_tape(folder / f"{number}.tape", 5, 50, number)
+    assert "100 events, 10 sessions" in run("set", folder).stdout
+    assert run("verify", folder).stdout == f"{folder}: whole\n"
+    assert run("pseudonymize", folder, "-o", tmp_path / "p.tape").exception is None
+    assert open_folder("tape", tmp_path / "p.tape").info["counts"] == open_folder("tape", folder).info["counts"] | {
+        "problems": 0
+    }
+    (folder / "2.tape" / "sessions.parquet").unlink()
+    found = run("verify", folder)
+    assert "2.tape: sessions.parquet is missing" in found.stdout

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deal a tape into a set of tapes of equal load, for several replays at once: whole sessions, their numbers kept.
+
+The load of a session is its share of the tape's events and its share of the time that they took, in equal parts. The
+heaviest sessions go one by one to the tape that has least; the many light ones behind them in turns, there and back.
+"""
+
+import heapq
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import duck_path, insert_rows, load_sql, write_parquet
+from ...common.errors import InputError
+from ...common.files import file_entry, make_private, new_folder, remove_folder, write_json
+from ...schemas import Folder, columns, tape_id
+from ...schemas.tables import complete_sql
+from ..finish import known_columns, problem_kinds, time_range
+from ..parts import part_entry
+from ..storage import open_storage
+from .derive import open_finished, start_info
+from .gather import write_set
+
+MAX_TAPES = 1000
+ONE_BY_ONE = 20_000  # sessions whose tape is chosen one by one; each further one is lighter than all of these
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one tape of a set got: `load` as a part of the whole."""
+
+    folder: str
+    sessions: int
+    events: int
+    busy_ns: int
+    load: float
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """A set that was made: its shares, and the session with the highest load."""
+
+    shares: tuple[Share, ...]
+    heaviest_session: int
+    heaviest_load: float
+
+    @property
+    def heaviest(self) -> float:
+        """The heaviest share, by the mean of all."""
+        return max(share.load for share in self.shares) * len(self.shares)
+
+
+def deal(tape: Path, count: int, out: Path) -> Dealt:
+    """Write a set of `count` tapes with the sessions of one.
+
+    Raises InputError where the tape has fewer sessions, is not finished, or `out` exists.
+    """
+    folder = open_finished(tape)
+    sessions = int(folder.info["counts"]["sessions"])
+    if not 2 <= count <= MAX_TAPES:
+        raise InputError(f"{count:,} tapes: expected 2 to {MAX_TAPES:,}")
+    if sessions < count:
+        raise InputError(f"{tape}: {sessions:,} sessions cannot be dealt into {count:,} tapes: none is split")
+    new_folder(out)
+    try:
+        with open_storage(out, largest=int(folder.info.get("largest_event") or 0)) as con:
+            return _write(con, folder, count, out)
+    except BaseException:
+        remove_folder(out)
+        raise
+
+
+def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path) -> Dealt:
+    folder.attach(con, "tape")
+    dealt = choose(con, count)
+    paths = [out / share.folder for share in dealt.shares]
+    for path in paths:
+        make_private(path)
+        make_private(path / "events")
+    parts = _write_events(con, folder, paths)
+    for share, path in enumerate(paths):
+        _write_tables(con, folder, path, parts[share], share)
+    whole = {key: value for key, value in folder.info.items() if key not in ("parts", "tables", "set_of")}
+    write_set(con, out, paths, whole | {"parts": [], "tables": []}, "tape_digests", tape_id(folder.info))
+    return dealt
+
+
+def choose(con: duckdb.DuckDBPyConnection, count: int) -> Dealt:
+    """Make table dealt (session, share), the number of the tape that gets each session, from 0; of view tape_events."""
+    con.execute(f"CREATE TABLE loads AS {load_sql(__package__, 'loads.sql')}")
+    heavy = con.execute(f"SELECT session, load FROM loads ORDER BY load DESC, session LIMIT {ONE_BY_ONE}").fetchall()
+    filled = [(0.0, share) for share in range(count)]
+    chosen = []
+    for session, load in heavy:
+        least, share = filled[0]
+        heapq.heapreplace(filled, (least + load, share))
+        chosen.append((session, share))
+    con.execute("CREATE TABLE dealt (session BIGINT, share INTEGER)")
+    insert_rows(con, "dealt", chosen)
+    con.execute("CREATE TABLE turns (turn INTEGER, share INTEGER)")
+    insert_rows(con, "turns", [(turn, share) for turn, (_, share) in enumerate(sorted(filled))])
+    con.execute(f"SET VARIABLE tapes = {count}")
+    con.execute(f"INSERT INTO dealt {load_sql(__package__, 'in_turns.sql')}")
+    rows = con.execute(
+        "SELECT share, count(*), sum(events)::BIGINT, sum(busy_ns)::BIGINT, sum(load)"
+        " FROM loads JOIN dealt USING (session) GROUP BY share ORDER BY share"
+    ).fetchall()
+    digits = max(2, len(str(count)))
+    return Dealt(tuple(Share(f"{share + 1:0{digits}}.tape", *of) for share, *of in rows), *heavy[0])
+
+
+def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequence[Path]) -> list[list[dict[str, Any]]]:
+    """Deal the events, part by part; return the entries of each tape's parts."""
+    names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
+    entries: list[list[dict[str, Any]]] = [[] for _ in paths]
+    for number, file in enumerate(folder.files("events")):
+        source = complete_sql("tape", "events", folder.events_of([duck_path(file)]))
+        con.execute(
+            f"CREATE OR REPLACE TEMP TABLE dealt_events AS SELECT {names}, share"
+            f" FROM {source} JOIN dealt USING (session)"
+        )
+        for share, path in enumerate(paths):
+            part = path / "events" / f"part-{number:05d}.parquet"
+            query = f"SELECT {names} FROM dealt_events WHERE share = {share} ORDER BY start_ns, session, seq"
+            if write_parquet(con, query, part):
+                entries[share].append(part_entry(con, path, part))
+    con.execute("DROP TABLE IF EXISTS dealt_events")
+    return entries
+
+
+def _write_tables(
+    con: duckdb.DuckDBPyConnection, folder: Folder, path: Path, parts: list[dict[str, Any]], share: int
+) -> None:
+    """Write what follows from one tape's events, and its JSON. What was not understood is on the first tape."""
+    info = {**start_info([folder]), "parts": parts}
+    con.execute(f"CREATE OR REPLACE TEMP VIEW events AS FROM {Folder('tape', path, info).source('events')}")
+    order = 'ORDER BY file, "offset"'
+    queries = {
+        "sessions": f"SELECT s.* FROM tape_sessions s SEMI JOIN (FROM dealt WHERE share = {share}) d USING (session)"
+        " ORDER BY first_ns, session",
+        "digests": load_sql(__package__, "dealt_digests.sql"),
+        "problems": f"FROM tape_problems {order}" if share == 0 else f"FROM tape_problems WHERE false {order}",
+    }
+    counts = {
+        table: write_parquet(con, query, path / f"{table}.parquet", keep_empty=True) for table, query in queries.items()
+    }
+    info["tables"] = [file_entry(path, path / f"{table}.parquet", rows) for table, rows in counts.items()]
+    info["counts"] = {"events": sum(part["rows"] for part in parts), **counts}
+    info |= time_range(con)
+    info["problems"] = problem_kinds(con, path) if counts["problems"] else {}
+    info["known_columns"] = known_columns(con)
+    info["warnings"] = folder.info.get("warnings") or []
+    info["finished"] = True
+    write_json(path / "tape.json", info)

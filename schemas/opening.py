@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open tapes, sets of tapes and runs, and check all that can be checked without reading the whole of them."""
+
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import FolderError
+from ..common.files import refuse_unreadable_name
+from ..common.text import printable
+from .folders import TABLES, Folder, check_names
+from .json_shapes import check_shape, read_json
+from .tables import FORMAT_VERSION
+from .tape_set import DIGESTS, SET, open_members
+
+MAX_LISTED = 6
+OF_SETS = ("set_of", "tapes")  # what only an opened set has: of a tape they follow from its files
+
+
+def open_folder(kind: str, path: Path) -> Folder:
+    """Open a tape or a run; a set of tapes is a tape.
+
+    Raises FolderError where it is missing, is something else, has a newer version or is damaged: the sentence names the
+    file, and the key or column.
+    """
+    refuse_unreadable_name(path, FolderError)
+    marker = path / f"{kind}.json"
+    try:
+        path.stat()
+    except FileNotFoundError:
+        raise FolderError(f"{path}: no such {kind}") from None
+    except OSError as error:
+        raise FolderError(f"{path}: cannot be opened: {error.strerror}") from error
+    if not marker.exists() and not marker.is_symlink():
+        if (path / SET).exists() and kind == "tape":
+            return _open_set(path)
+        other = next((each for each in (*TABLES, "set") if each != kind and (path / f"{each}.json").exists()), None)
+        hint = f"; it is a {other}" if other else f": it has no {kind}.json{_those_inside(path)}"
+        raise FolderError(f"{path} is not a {kind}{hint}")
+    info = _read(kind, marker)
+    check_names(kind, marker, info)
+    folder = Folder(kind, path, {key: value for key, value in info.items() if key not in OF_SETS})
+    folder.check()
+    return folder
+
+
+def _open_set(path: Path) -> Folder:
+    marker = path / SET
+    info = _read("set", marker)
+    if not info.get("finished"):
+        raise FolderError(f"{marker}: not finished: expected a set that was made to its end")
+    check_shape("tape", marker, {**info["tape"], "finished": True})
+    if [entry["file"] for entry in info["digests"]] != [DIGESTS]:
+        raise FolderError(f"{marker}: digests: expected one file, {DIGESTS}")
+    names = [entry["folder"] for entry in info["tapes"]]
+    if not names:
+        raise FolderError(f"{marker}: tapes: expected one or more")
+    for name in names:
+        if name in ("", ".", "..") or "/" in name or "\0" in name:
+            raise FolderError(f"{marker}: tapes: {name[:80]!r} is not the name of a folder in it")
+    opened = open_members(path, info, [_open_tape(path / name) for name in names])
+    opened.check()
+    return opened
+
+
+def _open_tape(path: Path) -> Folder:
+    tape = open_folder("tape", path)
+    if not tape.finished:
+        raise FolderError(f"{path}: not finished: run `querytape inspect {path}` first, which completes it")
+    if (path / SET).exists():
+        raise FolderError(f"{path}: a set in a set: expected a tape")
+    return tape
+
+
+def _read(kind: str, marker: Path) -> dict[str, Any]:
+    """Return what the JSON of a folder says. Raises FolderError where its version or shape is another."""
+    info = read_json(kind, marker)
+    version = info["format_version"]
+    if not isinstance(version, int) or isinstance(version, bool) or not 1 <= version <= FORMAT_VERSION:
+        raise FolderError(
+            f"{marker.parent} has {kind} format {version}; this querytape reads up to {FORMAT_VERSION}:"
+            " install a newer querytape"
+        )
+    check_shape(kind, marker, info)
+    return info
+
+
+def _those_inside(path: Path) -> str:
+    """Return which folders in a folder are a tape or a run: a comparison has runs, a demo both."""
+    try:
+        names = sorted(
+            each.name for each in path.iterdir() if any((each / f"{kind}.json").is_file() for kind in TABLES)
+        )
+    except OSError:
+        return ""
+    listed = ", ".join(printable(name, 80) for name in names[:MAX_LISTED])
+    return f"; in it are {listed}{', ...' if len(names) > MAX_LISTED else ''}" if names else ""

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set of tapes that is read as one: a folder of tapes and set.json.
+
+big.set/set.json         what is known of all of them together, as a tape.json; the tapes' names
+big.set/digests.parquet  the digests of all
+big.set/01.tape/ ...     tapes: of one that was dealt, or of several captures
+
+Of a tape that was dealt the sessions keep their numbers. Tapes of several captures begin with 1 each: in the set the
+sessions (and source files) of each are numbered on behind those of the one before.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ..common.duck import duck_path, small_database
+from ..common.errors import FolderError
+from .folders import Folder, count_files, tape_id
+from .parquet_check import check_tables
+
+SET = "set.json"
+DIGESTS = "digests.parquet"
+MAX_SESSION = (1 << 31) - 1
+# Of each table the columns that count from the beginning of a tape.
+NUMBERED = {"events": ("session", "file"), "sessions": ("session",), "problems": ("file",)}
+
+
+@dataclass(frozen=True)
+class Member:
+    """A tape of a set, and what is added to the numbers of its sessions and files."""
+
+    tape: Folder
+    sessions: int
+    files: int
+
+    def read(self, table: str, source: str) -> str:
+        """Return a query of a table of this tape, numbered as in the set."""
+        shifts = {"session": self.sessions, "file": self.files}
+        replaced = ", ".join(f"{name} + {shifts[name]} AS {name}" for name in NUMBERED[table] if shifts[name])
+        return f"SELECT *{f' REPLACE ({replaced})' if replaced else ''} FROM {source}"
+
+
+@dataclass(frozen=True)
+class TapeSet(Folder):
+    """An opened set. `entries`: what set.json says of its tapes; `digests`: of its own file."""
+
+    members: tuple[Member, ...] = ()
+    entries: tuple[dict[str, Any], ...] = ()
+    digests: tuple[dict[str, Any], ...] = ()
+
+    def files(self, table: str) -> tuple[Path, ...]:
+        """Return the Parquet files of one table, those of the first tape first."""
+        if table == "digests":
+            return (self.path / DIGESTS,)
+        return tuple(file for member in self.members for file in member.tape.files(table))
+
+    def source(self, table: str) -> str:
+        """Return an SQL table expression for one table of all tapes."""
+        if table == "digests" or not self._is_shifted:
+            return super().source(table)
+        return f"({' UNION ALL BY NAME '.join(each.read(table, each.tape.source(table)) for each in self.members)})"
+
+    def events_of(self, files: Sequence[str]) -> str:
+        """Return an SQL table expression of some files of events."""
+        if not self._is_shifted:
+            return super().events_of(files)
+        selects = []
+        for member in self.members:
+            own = {duck_path(file) for file in member.tape.files("events")}
+            if here := [file for file in files if file in own]:
+                selects.append(member.read("events", member.tape.events_of(here)))
+        return f"({' UNION ALL BY NAME '.join(selects)})"
+
+    @property
+    def _is_shifted(self) -> bool:
+        return any(member.sessions or member.files for member in self.members)
+
+    def check(self) -> None:
+        """Check what set.json says of its tapes. Raises FolderError."""
+        marker = self.path / SET
+        for member, entry in zip(self.members, self.entries, strict=True):
+            if tape_id(member.tape.info) != entry["id"]:
+                raise FolderError(f"{member.tape.path}: not the tape that {marker} speaks of: {self._again}")
+        for what in ("events", "sessions"):
+            together = sum(int(member.tape.info["counts"][what]) for member in self.members)
+            if together != self.info["counts"][what]:
+                counted = self.info["counts"][what]
+                raise FolderError(f"{marker}: {counted:,} {what}, its tapes have {together:,}: damaged, or another's")
+        (entry,) = self.digests
+        rows = check_tables("tape", {"digests": self.files("digests")})[self.path / DIGESTS]
+        size = (self.path / DIGESTS).stat().st_size
+        said = {"rows": entry["rows"], "bytes": entry["bytes"], "digests": self.info["counts"]["digests"]}
+        for named, number in (("rows", rows), ("bytes", size), ("digests", rows)):
+            if number != said[named]:
+                raise FolderError(f"{self.path / DIGESTS}: {number:,} {named}, {SET} says {said[named]:,}: damaged")
+        self._check_sessions()
+
+    def _check_sessions(self) -> None:
+        """Raise FolderError where two tapes have a session of one number: it would be replayed as one."""
+        with small_database() as con:
+            try:
+                doubled = con.execute(
+                    f"SELECT session FROM {self.source('sessions')} GROUP BY session HAVING count(*) > 1 LIMIT 1"
+                ).fetchall()
+                last = con.execute(f"SELECT max(session) FROM {self.source('sessions')}").fetchall()[0][0]
+            except duckdb.Error as error:
+                raise FolderError(f"{self.path}: its tables of sessions cannot be read: {error}") from error
+        if doubled:
+            raise FolderError(f"{self.path}: session {doubled[0][0]:,} is on two of its tapes: {self._again}")
+        if (last or 0) > MAX_SESSION:
+            raise FolderError(f"{self.path}: {last:,} sessions in one set, at most {MAX_SESSION:,} are read")
+
+    @property
+    def _again(self) -> str:
+        return f"remove {SET} and make it again: querytape tape set {self.path}"
+
+
+def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> TapeSet:
+    """Return the set of these opened tapes; `info` is what set.json says. Nothing is checked."""
+    known_as = {"set_of": info["dealt_from"] or set_id(tapes), "tapes": [tape.path.name for tape in tapes]}
+    numbered = info["tape"] | {"finished": True, **known_as}
+    members = number_on(tapes, dealt=bool(info["dealt_from"]))
+    return TapeSet("tape", path, numbered, members, tuple(info["tapes"]), tuple(info["digests"]))
+
+
+def number_on(tapes: Sequence[Folder], dealt: bool) -> tuple[Member, ...]:
+    """Return the members of a set; those that were dealt from one tape keep the numbers that they have."""
+    members, sessions, files = [], 0, 0
+    for tape in tapes:
+        members.append(Member(tape, sessions, files))
+        if not dealt:
+            sessions += last_session(tape)
+            files += count_files(tape.info)
+    return tuple(members)
+
+
+def last_session(tape: Folder) -> int:
+    """Return the highest number of a session."""
+    with small_database() as con:
+        return int(con.execute(f"SELECT max(session) FROM {tape.source('sessions')}").fetchall()[0][0] or 0)
+
+
+def set_id(tapes: Sequence[Folder]) -> str:
+    """Return what tells a set of several captures from others: SHA-256 of their own ids, in their order."""
+    return hashlib.sha256("\n".join(tape_id(tape.info) for tape in tapes).encode()).hexdigest()

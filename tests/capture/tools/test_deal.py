@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A tape is dealt into tapes of equal load; no session is split, nothing is lost or doubled."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.capture.tools.deal import ONE_BY_ONE, Dealt, choose, deal
+from querytape.capture.tools.verify import verify
+from querytape.common.duck import open_database, small_database
+from querytape.common.errors import InputError
+from querytape.schemas import open_folder
+
+from tests.helpers.mixed import mixed_tape
+from tests.helpers.tapes import MS, T0, make_tape
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tape of 60 unlike sessions."""
+    return mixed_tape(tmp_path_factory.mktemp("deal") / "a.tape", 60, 3000)
+
+
+@pytest.mark.parametrize("count", [2, 3, 16])
+def test_each_tape_is_whole(count: int, tape: Path, tmp_path: Path) -> None:
+    """verify finds nothing, neither in the tapes nor in the set; each event is on one tape, and each session."""
+    dealt = deal(tape, count, tmp_path / "a.set")
+    assert list(verify(tmp_path / "a.set", tmp_path)) == []
+    sessions: Counter[int] = Counter()
+    for share in dealt.shares:
+        one = tmp_path / "a.set" / share.folder
+        assert list(verify(one, tmp_path)) == []
+        found = open_folder("tape", one)
+        with small_database() as con:
+            sessions.update(row[0] for row in con.execute(f"SELECT session FROM {found.source('sessions')}").fetchall())
+        assert found.info["counts"]["events"] == share.events
+        assert found.info["warnings"] == open_folder("tape", tape).info["warnings"]
+    assert len(dealt.shares) == count
+    assert len(sessions) == 60
+    assert set(sessions.values()) == {1}
+    assert sum(share.events for share in dealt.shares) == 3000
+
+
+def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, int]]:
+    """Deal sessions of (events, ms of each); return how, and the tape of each session."""
+    with open_database() as con:
+        con.execute("CREATE TABLE tape_events (session BIGINT, duration_ns BIGINT)")
+        con.execute(f"INSERT INTO tape_events SELECT 1 + n, {MS} * ms FROM (SELECT unnest(?::BIGINT[]) AS events,"
+                    " unnest(?::BIGINT[]) AS ms, generate_subscripts(?::BIGINT[], 1) - 1 AS n), range(events)",
+                    [[e for e, _ in sizes], [ms for _, ms in sizes], [e for e, _ in sizes]])  # fmt: skip
+        dealt = choose(con, count)
+        return dealt, dict(con.execute("SELECT session, share FROM dealt").fetchall())
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        [(5, 1)] * 300,
+        [(1 + n % 17, 1 + n % 5) for n in range(400)],
+        [(1000 // (1 + n), 1) for n in range(100)],
+        [(1, 1)] * (ONE_BY_ONE + 5000),
+        [(3, 0)] * 100,
+    ],
+    ids=["alike", "unlike", "few heavy ones", "more than are chosen one by one", "no durations"],
+)
+@pytest.mark.parametrize("count", [2, 4])
+def test_the_load_is_even(sizes: list[tuple[int, int]], count: int) -> None:
+    """The heaviest tape has at most 1.05 of the mean, where no session is heavier than that."""
+    dealt, shares = chosen(sizes, count)
+    assert len(shares) == len(sizes)
+    assert dealt.heaviest <= max(1.05, dealt.heaviest_load * count + 1e-9)
+    loads = [share.load for share in dealt.shares]
+    assert sum(loads) == pytest.approx(1)
+
+
+def test_the_same_tape_is_dealt_the_same(tape: Path, tmp_path: Path) -> None:
+    """Twice dealt, each session is on the same tape."""
+    first, second = (deal(tape, 5, tmp_path / name) for name in ("a.set", "b.set"))
+    assert first == second
+
+
+def test_events_and_busy_time_count_alike() -> None:
+    """A session of few long statements weighs as one of many short ones; two tapes get one of each pair."""
+    dealt, shares = chosen([(10, 1000), (990, 1), (10, 1000), (990, 1)], 2)
+    assert dealt.heaviest == pytest.approx(1, abs=0.01)
+    assert {shares[1], shares[3]} == {0, 1}
+    assert {shares[2], shares[4]} == {0, 1}
+
+
+def event(session: int, **more: Any) -> dict[str, Any]:
+    """Return an event."""
+    return {"session": session, "start_ns": T0, "statement": "SELECT 1", **more}
+
+
+def test_what_cannot_be_dealt(tape: Path, tmp_path: Path) -> None:
+    """Fewer sessions than tapes, one tape, an output that exists: a sentence, and nothing is written."""
+    few = make_tape(tmp_path / "few.tape", [event(1), event(2)])
+    with pytest.raises(InputError, match="2 sessions cannot be dealt into 3 tapes: none is split"):
+        deal(few, 3, tmp_path / "few.set")
+    with pytest.raises(InputError, match="expected 2 to 1,000"):
+        deal(few, 1, tmp_path / "few.set")
+    assert not (tmp_path / "few.set").exists()
+    (tmp_path / "there").mkdir()
+    with pytest.raises(InputError, match="there"):
+        deal(tape, 2, tmp_path / "there")
+    unfinished = make_tape(tmp_path / "half.tape", [event(1), event(2)], finished=False)
+    with pytest.raises(InputError, match="not finished"):
+        deal(unfinished, 2, tmp_path / "half.set")
+
+
+def test_a_failure_leaves_nothing(tape: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where writing fails in the middle, the folder is gone."""
+
+    def fail(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("querytape.capture.tools.deal.part_entry", fail)
+    with pytest.raises(OSError, match="No space"):
+        deal(tape, 2, tmp_path / "a.set")
+    assert not (tmp_path / "a.set").exists()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set of tapes on the whole way: what is replayed, inspected and reported is what one tape gives."""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.capture.tools.deal import deal
+from querytape.capture.tools.gather import gather
+from querytape.replay import replay
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.mixed import mixed_tape
+from tests.helpers.whole import accounting, options, query
+
+pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+
+
+@pytest.fixture
+def shop(any_shop: Server) -> Server:
+    """A server with the tables that the tapes write."""
+    fresh(any_shop)
+    return any_shop
+
+
+def fresh(server: Server) -> None:
+    """Give the server what it had before."""
+    for statement in (
+        "DROP TABLE IF EXISTS shop.account, shop.log",
+        "CREATE TABLE shop.account (id INT PRIMARY KEY, v BIGINT)",
+        "CREATE TABLE shop.log (n INT, s VARCHAR(9))",
+        "INSERT INTO shop.account VALUES " + ", ".join(f"({n}, 0)" for n in range(50)),
+    ):
+        server.execute(statement)
+
+
+def contents(server: Server) -> tuple[Any, ...]:
+    """Return all rows."""
+    return tuple(server.execute(f"SELECT * FROM shop.{table} ORDER BY 1, 2") for table in ("account", "log"))
+
+
+def cli(*arguments: object) -> str:
+    """Run a command; return what it prints."""
+    command = [sys.executable, "-m", "querytape", *map(str, arguments)]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+
+
+def sent(run: Path) -> list[Any]:
+    """Return what became of each event of a run."""
+    return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
+
+
+@pytest.mark.parametrize("order", [False, True], ids=["schedule", "order of commits"])
+def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
+    """Every event has the same outcome, and the data are the same at the end."""
+    tape = mixed_tape(tmp_path / "m.tape", 12, 400)
+    deal(tape, 4, tmp_path / "m.set")
+    found = {}
+    for name in ("m.tape", "m.set"):
+        fresh(shop)
+        output = tmp_path / f"{name}.run"
+        summary = replay(tmp_path / name, options(shop, output, pace=Pace("none"), partial_ok=True, commit_order=order))
+        assert accounting(summary)[0] > 300
+        found[name] = (accounting(summary), sent(output), contents(shop))
+    assert found["m.tape"] == found["m.set"]
+
+
+def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
+    """Runs of the tape and of the set fit both; the JSON says the same of both but for their paths."""
+    tape = mixed_tape(tmp_path / "m.tape", 12, 400)
+    deal(tape, 3, tmp_path / "m.set")
+    for name in ("m.tape", "m.set"):
+        given = options(shop, tmp_path / f"of-{name}.run", pace=Pace("none"), partial_ok=True)
+        replay(tmp_path / name, given)
+    said = []
+    for name in ("m.tape", "m.set"):
+        cli(
+            "report",
+            tmp_path / name,
+            tmp_path / "of-m.tape.run",
+            tmp_path / "of-m.set.run",
+            "--json",
+            tmp_path / "r.json",
+        )
+        said.append((tmp_path / "r.json").read_text().replace(str(tmp_path / name), "TAPE"))
+    assert said[0] == said[1]
+    inspected = [json.loads(cli("inspect", tmp_path / name, "--json")) for name in ("m.tape", "m.set")]
+    for each in inspected:
+        for own in ("path", "parts", "tables", "tapes", "set_of"):
+            each.pop(own, None)
+    assert inspected[0] == inspected[1]
+    assert "a set of 3 tapes" in cli("inspect", tmp_path / "m.set")
+
+
+@pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
+def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:
+    """Each session of each tape is sent whole, on a connection of its own; sums are those of both."""
+    folder = tmp_path / "all.set"
+    folder.mkdir()
+    tapes = [mixed_tape(folder / f"{n}.tape", 4 + n, 150, n) for n in (1, 2)]
+    gather(folder)
+    alone = []
+    for number, tape in enumerate(tapes):
+        summary = replay(tape, options(shop, tmp_path / f"{number}.run", pace=Pace("none"), partial_ok=True))
+        alone += [sent(summary.path)]
+    both = contents(shop)
+    fresh(shop)
+    summary = replay(folder, options(shop, tmp_path / "both.run", pace=pace, partial_ok=True))
+    assert accounting(summary)[0] > 200
+    assert sent(summary.path) == [*alone[0], *((row[0] + 5, *row[1:]) for row in alone[1])]
+    assert contents(shop) == both
