@@ -10,10 +10,9 @@ from ..common.text import printable
 from .folders import TABLES, Folder, check_names
 from .json_shapes import check_shape, read_json
 from .tables import FORMAT_VERSION
-from .tape_set import DIGESTS, SET, open_members
+from .tape_set import DIGESTS, OF_SETS, SET, open_members
 
 MAX_LISTED = 6
-OF_SETS = ("set_of", "tapes")  # what only an opened set has: of a tape they follow from its files
 
 
 def open_folder(kind: str, path: Path) -> Folder:

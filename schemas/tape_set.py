@@ -17,13 +17,14 @@ from typing import Any
 
 import duckdb
 
-from ..common.duck import duck_path, small_database
+from ..common.duck import duck_path, plain_reason, small_database
 from ..common.errors import FolderError
 from .folders import Folder, count_files, tape_id
 from .parquet_check import check_tables
 
 SET = "set.json"
 DIGESTS = "digests.parquet"
+OF_SETS = ("set_of", "tapes")  # keys that only an opened set has: they are not read from a file
 MAX_SESSION = (1 << 31) - 1
 # Of each table the columns that count from the beginning of a tape.
 NUMBERED = {"events": ("session", "file"), "sessions": ("session",), "problems": ("file",)}
@@ -46,8 +47,9 @@ class Member:
 
 @dataclass(frozen=True)
 class TapeSet(Folder):
-    """An opened set. `entries`: what set.json says of its tapes; `digests`: of its own file."""
+    """An opened set. `is_dealt`: from one tape. `entries`: what set.json says of its tapes, `digests` of its own file."""
 
+    is_dealt: bool = False
     members: tuple[Member, ...] = ()
     entries: tuple[dict[str, Any], ...] = ()
     digests: tuple[dict[str, Any], ...] = ()
@@ -101,14 +103,9 @@ class TapeSet(Folder):
 
     def _check_sessions(self) -> None:
         """Raise FolderError where two tapes have a session of one number: it would be replayed as one."""
-        with small_database() as con:
-            try:
-                doubled = con.execute(
-                    f"SELECT session FROM {self.source('sessions')} GROUP BY session HAVING count(*) > 1 LIMIT 1"
-                ).fetchall()
-                last = con.execute(f"SELECT max(session) FROM {self.source('sessions')}").fetchall()[0][0]
-            except duckdb.Error as error:
-                raise FolderError(f"{self.path}: its tables of sessions cannot be read: {error}") from error
+        source = self.source("sessions")
+        doubled = _ask(self.path, f"SELECT session FROM {source} GROUP BY session HAVING count(*) > 1 LIMIT 1")
+        last = _ask(self.path, f"SELECT max(session) FROM {source}")[0][0]
         if doubled:
             raise FolderError(f"{self.path}: session {doubled[0][0]:,} is on two of its tapes: {self._again}")
         if (last or 0) > MAX_SESSION:
@@ -116,23 +113,26 @@ class TapeSet(Folder):
 
     @property
     def _again(self) -> str:
+        if self.is_dealt:
+            return "deal the tape again: querytape tape deal"
         return f"remove {SET} and make it again: querytape tape set {self.path}"
 
 
 def open_members(path: Path, info: dict[str, Any], tapes: Sequence[Folder]) -> TapeSet:
     """Return the set of these opened tapes; `info` is what set.json says. Nothing is checked."""
-    known_as = {"set_of": info["dealt_from"] or set_id(tapes), "tapes": [tape.path.name for tape in tapes]}
+    known_as = {"set_of": info.get("dealt_from") or set_id(tapes), "tapes": [tape.path.name for tape in tapes]}
     numbered = info["tape"] | {"finished": True, **known_as}
-    members = number_on(tapes, dealt=bool(info["dealt_from"]))
-    return TapeSet("tape", path, numbered, members, tuple(info["tapes"]), tuple(info["digests"]))
+    is_dealt = bool(info.get("dealt_from"))
+    members = number_on(tapes, is_dealt)
+    return TapeSet("tape", path, numbered, is_dealt, members, tuple(info["tapes"]), tuple(info["digests"]))
 
 
-def number_on(tapes: Sequence[Folder], dealt: bool) -> tuple[Member, ...]:
+def number_on(tapes: Sequence[Folder], are_dealt: bool) -> tuple[Member, ...]:
     """Return the members of a set; those that were dealt from one tape keep the numbers that they have."""
     members, sessions, files = [], 0, 0
     for tape in tapes:
         members.append(Member(tape, sessions, files))
-        if not dealt:
+        if not are_dealt:
             sessions += last_session(tape)
             files += count_files(tape.info)
     return tuple(members)
@@ -140,8 +140,16 @@ def number_on(tapes: Sequence[Folder], dealt: bool) -> tuple[Member, ...]:
 
 def last_session(tape: Folder) -> int:
     """Return the highest number of a session."""
+    return int(_ask(tape.path, f"SELECT max(session) FROM {tape.source('sessions')}")[0][0] or 0)
+
+
+def _ask(path: Path, query: str) -> list[tuple[Any, ...]]:
+    """Return a query's rows. Raises FolderError where a file is damaged inside."""
     with small_database() as con:
-        return int(con.execute(f"SELECT max(session) FROM {tape.source('sessions')}").fetchall()[0][0] or 0)
+        try:
+            return con.execute(query).fetchall()
+        except duckdb.Error as error:
+            raise FolderError(f"{path}: {plain_reason(error)}: `querytape tape verify` tells which") from error
 
 
 def set_id(tapes: Sequence[Folder]) -> str:

@@ -18,6 +18,7 @@ from ...common.errors import InputError
 from ...common.files import file_entry, make_private, new_folder, remove_folder, write_json
 from ...schemas import Folder, columns, tape_id
 from ...schemas.tables import complete_sql
+from ...schemas.tape_set import OF_SETS
 from ..finish import known_columns, problem_kinds, time_range
 from ..parts import part_entry
 from ..storage import open_storage
@@ -25,6 +26,7 @@ from .derive import open_finished, start_info
 from .gather import write_set
 
 MAX_TAPES = 1000
+OWN = ("parts", "tables", *OF_SETS)  # of the tape that is dealt, not of the set
 ONE_BY_ONE = 20_000  # sessions whose tape is chosen one by one; each further one is lighter than all of these
 
 
@@ -83,7 +85,7 @@ def _write(con: duckdb.DuckDBPyConnection, folder: Folder, count: int, out: Path
     parts = _write_events(con, folder, paths)
     for share, path in enumerate(paths):
         _write_tables(con, folder, path, parts[share], share)
-    whole = {key: value for key, value in folder.info.items() if key not in ("parts", "tables", "set_of")}
+    whole = {key: value for key, value in folder.info.items() if key not in OWN}
     write_set(con, out, paths, whole | {"parts": [], "tables": []}, "tape_digests", tape_id(folder.info))
     return dealt
 

@@ -31,7 +31,7 @@ def gather(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: no tape in it: a set is made of a folder of tapes")
     tapes = [open_finished(path) for path in paths]
     one_measuring_point(tapes)
-    members = number_on(tapes, dealt=False)
+    members = number_on(tapes, are_dealt=False)
     if members[-1].sessions > MAX_SESSION:
         raise InputError(f"{folder}: {members[-1].sessions:,} sessions in one set, at most {MAX_SESSION:,} are read")
     rows = " UNION ALL BY NAME ".join(

@@ -80,6 +80,14 @@ def double(folder: Path) -> None:
     change(folder, lambda info: info["tape"]["counts"].update(counts_of(folder)))
 
 
+def spoil(file: Path) -> None:
+    """Turn the bytes of a file's rows over; its size and footer stay."""
+    written = bytearray(file.read_bytes())
+    for place in range(4, len(written) // 3):
+        written[place] ^= 0xFF
+    file.write_bytes(written)
+
+
 def counts_of(folder: Path) -> dict[str, int]:
     """Return the sums of what the tapes say."""
     infos = [json.loads((folder / name / "tape.json").read_text()) for name in ("01.tape", "02.tape")]
@@ -100,7 +108,7 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: (folder / "digests.parquet").unlink(), "digests.parquet"),
         (lambda folder: (folder / "digests.parquet").write_bytes(b"PAR1"), "digests.parquet"),
         (double, "is on two of its tapes"),
-        (lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")), "not the tape that"),
+        (lambda folder: change(folder, lambda info: info["tapes"][0].update(id="other")), "deal the tape again"),
         (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="../01.tape")), "not the name"),
         (lambda folder: change(folder, lambda info: info["tapes"][0].update(folder="")), "not the name"),
         (lambda folder: change(folder, lambda info: info.pop("digests")), "digests: missing"),
@@ -115,6 +123,7 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
         (lambda folder: change(folder, lambda info: info["tape"]["counts"].update(digests=1)), "digests"),
         (lambda folder: change(folder, lambda info: info.update(format_version=99)), "install a newer"),
         (lambda folder: (folder / "set.json").write_text("[1]"), "expected a set's JSON"),
+        (lambda folder: spoil(folder / "02.tape" / "sessions.parquet"), "damaged inside"),
         (lambda folder: (folder / "01.tape" / "set.json").write_text("{}"), "a set in a set"),
     ],
 )
@@ -127,6 +136,19 @@ def test_what_a_set_says_is_checked(damage: Callable[[Path], Any], said: str, ta
         open_folder("tape", folder)
     assert said in str(refused.value)
     assert str(folder) in str(refused.value)
+
+
+def test_a_set_can_be_dealt(tmp_path: Path) -> None:
+    """Captures of two servers, dealt into three tapes: their rows, numbered as in the set."""
+    folder = tmp_path / "all.set"
+    folder.mkdir()
+    for name in ("a.tape", "b.tape"):
+        mixed_tape(folder / name, 6, 100)
+    gather(folder)
+    deal(folder, 3, tmp_path / "dealt.set")
+    for table in TABLES["tape"]:
+        assert rows(tmp_path / "dealt.set", table) == rows(folder, table)
+    assert tape_id(open_folder("tape", tmp_path / "dealt.set").info) == tape_id(open_folder("tape", folder).info)
 
 
 def test_a_set_is_no_run(tape: Path, tmp_path: Path) -> None:
