@@ -47,7 +47,7 @@ class Member:
 
 @dataclass(frozen=True)
 class TapeSet(Folder):
-    """An opened set. `is_dealt`: from one tape. `entries`: what set.json says of its tapes, `digests` of its own file."""
+    """An opened set; `is_dealt`: from one tape. `entries`, `digests`: what set.json says of its tapes, its own file."""
 
     is_dealt: bool = False
     members: tuple[Member, ...] = ()

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
+from querytape.capture.tools.gather import gather
 from querytape.cli.main import group
 from querytape.experiments.compare_plan import ComparePlan
 from querytape.native.bindings.null_server import NullServer
@@ -38,6 +39,11 @@ TAPE_COMMANDS = (
     "tape verify {tape} --salvage {new}",
     "tape merge {tape} {whole} -o {new}",
     "tape cut {tape} --from 2020-01-01 -o {new}",
+    "tape deal {tape} 2 -o {new}",
+    "tape set {folder}",
+    "tape verify {set}",
+    "inspect {set}",
+    "replay {set} --target {url} --pace none -o {new}",
     "tape filter {tape} --class read -o {new}",
     "tape pseudonymize {tape} -o {new}",
     "export {tape} --format slowlog -o {new}",
@@ -127,6 +133,8 @@ def test_every_command_has_a_sentence(
         copy = tmp_path / f"copy.{kind}"
         shutil.copytree(hurt, copy, symlinks=True, copy_function=_copy)
         names = {"whole": tape, "tape": tape, "run": run, "run2": run2, kind: copy, "new": tmp_path / "new"}
+        if "{folder}" in text or "{set}" in text:
+            names["folder"] = names["set"] = tapes(tmp_path / "folder", tape, copy, made="{set}" in text)
         if "{comparison}" in text:
             names["comparison"] = comparison(tmp_path / "comparison", tape, copy, run2, url)
         start = time.monotonic()
@@ -138,11 +146,24 @@ def test_every_command_has_a_sentence(
         assert time.monotonic() - start < MOST_S, (done, text)
         shutil.rmtree(copy)
         shutil.rmtree(tmp_path / "comparison", ignore_errors=True)
+        shutil.rmtree(tmp_path / "folder", ignore_errors=True)
         new = tmp_path / "new"
         if new.is_dir():
             shutil.rmtree(new)
         else:
             new.unlink(missing_ok=True)
+
+
+def tapes(folder: Path, tape: Path, hurt: Path, made: bool) -> Path:
+    """Return a folder of two tapes, one of them damaged; `made`: it became a set before that was damaged."""
+    folder.mkdir()
+    for name in ("1.tape", "2.tape"):
+        shutil.copytree(tape, folder / name)
+    if made:
+        gather(folder)
+    shutil.rmtree(folder / "2.tape")
+    shutil.copytree(hurt, folder / "2.tape", symlinks=True, copy_function=_copy)
+    return folder
 
 
 def comparison(folder: Path, tape: Path, a: Path, b: Path, url: str) -> Path:
