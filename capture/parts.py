@@ -19,7 +19,7 @@ from ..native.bindings.streams import Stream
 from ..schemas import columns
 
 # Little packing serves what is read from first to last; the second version of the format is smaller and quicker.
-_PACKED = "COMPRESSION zstd, COMPRESSION_LEVEL 1, PARQUET_VERSION V2"
+PACKED = "COMPRESSION zstd, COMPRESSION_LEVEL 1, PARQUET_VERSION V2"
 
 
 @dataclass
@@ -88,7 +88,7 @@ class Parts:
                 return 0, watched.facts
             self._con.register("incoming", watched)
             try:
-                return write_parquet(self._con, query, final, _PACKED), watched.facts
+                return write_parquet(self._con, query, final, PACKED), watched.facts
             finally:
                 self._con.unregister("incoming")
 

@@ -19,8 +19,8 @@ from ...common.files import file_entry, make_private, new_folder, remove_folder,
 from ...schemas import Folder, columns, tape_id
 from ...schemas.tables import complete_sql
 from ...schemas.tape_set import OF_SETS
-from ..finish import known_columns, problem_kinds, time_range
-from ..parts import part_entry
+from ..finish import problem_kinds
+from ..parts import PACKED, part_entry
 from ..storage import open_storage
 from .derive import open_finished, start_info
 from .gather import write_set
@@ -122,12 +122,11 @@ def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequenc
         source = complete_sql("tape", "events", folder.events_of([duck_path(file)]))
         con.execute(
             f"CREATE OR REPLACE TEMP TABLE dealt_events AS SELECT {names}, share"
-            f" FROM {source} JOIN dealt USING (session)"
+            f" FROM {source} JOIN dealt USING (session) ORDER BY share, start_ns, session, seq"
         )
         for share, path in enumerate(paths):
             part = path / "events" / f"part-{number:05d}.parquet"
-            query = f"SELECT {names} FROM dealt_events WHERE share = {share} ORDER BY start_ns, session, seq"
-            if write_parquet(con, query, part):
+            if write_parquet(con, f"SELECT {names} FROM dealt_events WHERE share = {share}", part, PACKED):
                 entries[share].append(part_entry(con, path, part))
     con.execute("DROP TABLE IF EXISTS dealt_events")
     return entries
@@ -151,9 +150,9 @@ def _write_tables(
     }
     info["tables"] = [file_entry(path, path / f"{table}.parquet", rows) for table, rows in counts.items()]
     info["counts"] = {"events": sum(part["rows"] for part in parts), **counts}
-    info |= time_range(con)
+    info |= {key: folder.info.get(key) for key in ("precision_ns", "known_columns")}
+    info |= {"first_ns": min(part["first_ns"] for part in parts), "last_ns": max(part["last_ns"] for part in parts)}
     info["problems"] = problem_kinds(con, path) if counts["problems"] else {}
-    info["known_columns"] = known_columns(con)
     info["warnings"] = folder.info.get("warnings") or []
     info["finished"] = True
     write_json(path / "tape.json", info)
