@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures `querytape tape deal` against writing the tape again (`tape merge` of one). At least 0.8 of its speed."""
+
+import shutil
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from ..capture import capture
+from .bench_report import timed
+from .logs import write_mixed_log
+from .pairs import Figures, Pair, Side
+
+EVENTS = 500_000
+TAPES = 16
+
+
+def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
+    """Yield the one pair."""
+    write_mixed_log(work / "slow.log", EVENTS)
+    capture([work / "slow.log"], work / "m.tape")
+
+    def run(name: str, *arguments: str) -> Figures:
+        shutil.rmtree(work / name, ignore_errors=True)
+        tape, output = str(work / "m.tape"), str(work / name)
+        return timed(sys.executable, "-m", "querytape", "tape", arguments[0], tape, *arguments[1:], "-o", output)
+
+    yield Pair(
+        f"{EVENTS:,} events into {TAPES} tapes",
+        Side("deal", f"querytape tape deal m.tape {TAPES} -o m.set", lambda: run("m.set", "deal", str(TAPES))),
+        Side("rewriting", "querytape tape merge m.tape -o again.tape", lambda: run("again.tape", "merge")),
+    )
