@@ -106,7 +106,7 @@ def run_victim(victim: Victim, folder: Path, kill: Kill | None, zygote: Zygote |
         wrong.append("it does not end")
         process.kill()
         process.wait()
-    text = said.read_text(errors="replace")
+    text = said.read_text(errors="replace") if said.exists() else ""  # it may be killed before it opens it
     wrong += judge_process(victim, process.pid, process.returncode, text, kill)
     if not (kill and kill.hard):
         wrong += [f"left behind: {path.relative_to(folder)}" for path in leftovers(folder, temporary)]
