@@ -31,7 +31,7 @@ COMMANDS = {
         ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape."
     ),
     "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB)."),
-    "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, pseudonymize and check tapes."),
+    "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, deal, pseudonymize and check tapes."),
     "export": LazyCommand(".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL."),
     "fingerprint": LazyCommand(
         ".commands.fingerprint:fingerprint_command", "Show the digest and the normalised text of statements."

@@ -381,7 +381,7 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         c->system = 1;
         break;
     case QT_T_DOT:
-        c->dotted = qt_secret_schema(c->word, name_len) ? QT_DOTTED_MYSQL : QT_DOTTED;
+        c->dotted = name_len > 0 && qt_secret_schema(c->word, name_len) ? QT_DOTTED_MYSQL : QT_DOTTED;
         break;
     default:;
     }

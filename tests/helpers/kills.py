@@ -175,6 +175,18 @@ def judge_tape(path: Path, victim: Victim) -> list[str]:
     return wrong
 
 
+def judge_set(path: Path, victim: Victim) -> list[str]:
+    """A set opens and is whole; or a sentence refuses it."""
+    if not path.exists():
+        return []
+    code, wrong = sentence("inspect", str(path))
+    if code or wrong:
+        return wrong
+    wrong += sentence("tape", "verify", str(path), may=(0,))[1]
+    counted = json.loads((path / "set.json").read_text())["tape"]["counts"]["events"]
+    return wrong if counted == victim.events else [*wrong, f"{counted} events of {victim.events}"]
+
+
 def judge_run(path: Path, victim: Victim) -> list[str]:
     """A run can be reported on, balances, and is whole, or says that it is not; or a sentence refuses it."""
     if not path.exists():

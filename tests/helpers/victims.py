@@ -2,10 +2,12 @@
 """The commands that are killed, with inputs large enough that a kill finds them at work."""
 
 import json
+import shutil
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from querytape.servers.sandbox import Server, start_server
 from querytape.servers.target import parse_target
 
 from .dialogue import Dialogue, ok, rows, write_pcap
-from .kills import ANY, Victim, judge_file, judge_nothing, judge_run, judge_runs, judge_tape, sentence
+from .kills import ANY, Victim, judge_file, judge_nothing, judge_run, judge_runs, judge_set, judge_tape, sentence
 from .logs import write_mariadb
 from .reports import small_runs
 from .tapes import T0, make_tape
@@ -106,10 +108,29 @@ def _tools(tape: Path, events: int) -> dict[str, Victim]:
         "tape-cut": tool("cut", "--from", "2020-01-01"),
         "tape-filter": tool("filter", "--class", "read"),
         "tape-pseudonymize": tool("pseudonymize"),
+        "tape-deal": Victim(("tape", "deal", str(tape), "4", "-o", "{out}"), judge_set, events),
+        "tape-set": _gathering(tape, events),
         "tape-salvage": Victim(("tape", "verify", str(tape), "--salvage", "{out}"), judge_tape, events),
         "tape-verify": Victim(("tape", "verify", str(tape)), judge_nothing),
         "export": Victim(("export", str(tape), "--format", "sql", "-o", "{out}"), judge_file),
     }
+
+
+def _gathering(tape: Path, events: int) -> Victim:
+    """Return what makes a set of two tapes in their folder, which is then as it was."""
+    folder = tape.parent / "gathered"
+    for name in ("1.tape", "2.tape"):
+        shutil.copytree(tape, folder / name)
+    victim = Victim(("tape", "set", str(folder)), judge_nothing, 2 * events)
+
+    def after() -> list[str]:
+        wrong = judge_set(folder, victim)
+        for path in folder.iterdir():
+            if path.suffix != ".tape":
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return wrong
+
+    return replace(victim, after=after)
 
 
 def _replays(tape: Path, url: str) -> dict[str, Victim]:

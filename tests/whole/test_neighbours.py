@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from querytape.analyze import build
+from querytape.analyze import Report, build
 from querytape.bench.neighbours import busy_loops, called, compare, equal_servers, run_once, write_tape
 from querytape.servers.sandbox import Server
 
@@ -42,13 +42,20 @@ def test_what_is_slower_by_itself_is_found(servers: list[Server], tape: Path, tm
     The last test here: the index stays lost.
     """
     servers[1].execute("ALTER TABLE shop.t DROP KEY customer")
-    for attempt in range(ATTEMPTS):  # what else the machine does may come between
-        folder = tmp_path / str(attempt)
+
+    def once(name: str) -> Report:
+        folder = tmp_path / name
         folder.mkdir()
         with busy_loops(1):
-            report = compare(tape, servers, folder, 1)
+            return compare(tape, servers, folder, 1)
+
+    for attempt in range(ATTEMPTS):  # what else the machine does may come between
+        report = once(str(attempt))
         if called(report):
             break
     (lost,) = [e for e in report.digests if "customer" in e["text"]]
     assert lost["verdict"] == "slower" or (lost["verdict"] == "cannot tell" and "other programs" in lost["why"])
-    assert set(called(report).values()) <= {"slower"}
+    # One of a hundred verdicts may be false, so in a round of four such digests now and then one is: not the same one twice.
+    if faster := {digest for digest, verdict in called(report).items() if verdict == "faster"}:
+        again = called(once("again"))
+        assert [digest for digest in faster if again.get(digest) == "faster"] == []
