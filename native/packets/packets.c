@@ -96,13 +96,13 @@ static int next_packet(struct qt_packets *s, struct qt_packet *p, struct qt_erro
     }
 }
 
-/* Each second in which packets were lost is a problem with its numbers. */
+/* Each second in which packets were lost is a problem with its numbers, and so is what was lost behind the last. */
 static void note_losses(struct qt_packets *s)
 {
     uint64_t kernel, interface, ring;
     char text[96];
     int64_t now = qt_now();
-    if (now - s->looked_ns < INT64_C(1000000000))
+    if (!s->ended && now - s->looked_ns < INT64_C(1000000000))
         return;
     s->looked_ns = now;
     uint64_t lost = qt_live_count_lost(s->live, &kernel, &interface, &ring);
@@ -171,6 +171,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         s->ended = 1;
     if (code == QT_OK && s->ended && !s->told_end) {
         s->told_end = 1;
+        if (s->live != NULL)
+            note_losses(s);
         code = qt_tcp_end(s->tcp);
     }
     atomic_store_explicit(&reader->bytes_parsed, s->bytes, memory_order_relaxed);
