@@ -24,6 +24,11 @@ from .derive import UNCHANGED, write_facts, write_parts
 
 def salvage(tape: Path, out: Path) -> dict[str, Any]:
     """Write a tape of the events that can still be read; return its JSON. Raises InputError where there are none."""
+    if not (tape / "events").exists() and next(tape.glob("*/tape.json"), None):
+        raise InputError(
+            f"{tape} holds tapes: save the tape of it that is damaged, `querytape tape verify {tape}/NAME --salvage"
+            " NEW.tape`, and make a set of the new one and the others with `querytape tape set`"
+        )
     old = _json(tape)
     parts = sorted((tape / "events").glob("part-*.parquet"))
     new_tape(out)

@@ -11,6 +11,7 @@ import duckdb
 from ...common.duck import plain_reason, sql_files, sql_text
 from ...common.errors import FolderError
 from ...common.files import is_held, sha256_of
+from ...common.text import printable
 from ...common.units import plural
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, open_folder, read_json
 from ...schemas.tables import complete_sql
@@ -19,7 +20,8 @@ from ..storage import open_storage
 
 FOLLOWS = "it follows from the events"
 OTHER_PARTS = "--salvage makes a tape of the other parts"
-MADE_AGAIN = f"its tapes are whole: remove {SET} and make it again with `querytape tape set`"
+GATHERED_AGAIN = f"remove {SET} and make a set of the tapes that are whole: `querytape tape set`"
+DEALT_AGAIN = f"deal the tape again, `querytape tape deal`; where it is gone, {GATHERED_AGAIN}"
 TABLES = ("sessions", "digests", "problems")
 # Reads every value of every column.
 _ALL = ", ".join(f'count("{name}"), max(hash("{name}"))' for name, _ in columns("tape", "events"))
@@ -36,7 +38,7 @@ class Damage:
 
 def verify(path: Path, work: Path) -> Iterator[Damage]:
     """Yield what is wrong with a tape; nothing where it is whole. `work`: a folder for what memory does not hold."""
-    if (path / SET).exists() and not (path / "tape.json").exists():
+    if not (path / "tape.json").exists() and ((path / SET).exists() or _tapes_in(path)):
         yield from _set(path, work)
         return
     marker = path / "tape.json"
@@ -70,22 +72,51 @@ def verify(path: Path, work: Path) -> Iterator[Damage]:
             yield from _counts(con, path, parts, info)
 
 
+def _tapes_in(path: Path) -> list[str]:
+    """Return the names of the tapes in a folder."""
+    try:
+        return sorted(each.name for each in path.iterdir() if (each / "tape.json").exists())
+    except OSError:
+        return []
+
+
 def _set(path: Path, work: Path) -> Iterator[Damage]:
-    """Yield what is wrong with a set: with each of its tapes, and with what it says of them."""
-    damaged = False
-    for tape in sorted(each for each in path.iterdir() if (each / "tape.json").exists()):
-        for damage in verify(tape, work):
+    """Yield what is wrong with a set: with each of its tapes, with what it says of them, with its own file."""
+    inside, damaged = _tapes_in(path), False
+    for name in inside:
+        for damage in verify(path / name, work):
             damaged = True
-            yield replace(damage, what=f"{tape.name}: {damage.what}")
+            yield replace(damage, what=f"{name}: {damage.what}")
+    if not (path / SET).exists():
+        yield Damage(f"{plural(len(inside), 'tape')} and no {SET}", "`querytape tape set` makes a set of them")
+        return
+    try:
+        info = read_json("set", path / SET)
+        check_shape("set", path / SET, info)
+    except FolderError as error:
+        yield Damage(str(error), GATHERED_AGAIN)
+        return
+    again = DEALT_AGAIN if info.get("dealt_from") else GATHERED_AGAIN
+    listed = {printable(entry["folder"], 80) for entry in info.get("tapes", ())}
+    for name in sorted(listed - set(inside)):
+        damaged = True
+        yield Damage(f"{name} is missing", again, lost=True)
+    for name in sorted(set(inside) - listed):
+        yield Damage(f"{name} is not in {SET}: it is not read", "remove it: it is a copy, or belongs to another set")
     if not damaged:
-        try:
-            tape_set = open_folder("tape", path)
-        except FolderError as error:
-            yield Damage(str(error), MADE_AGAIN)
-            return
-        if isinstance(tape_set, TapeSet):
-            for entry in tape_set.digests:
-                yield from _changed(path / entry["file"], entry["file"], entry)
+        yield from _what_it_says(path, again)
+
+
+def _what_it_says(path: Path, again: str) -> Iterator[Damage]:
+    """Yield what a set of whole tapes says wrongly of them."""
+    try:
+        tape_set = open_folder("tape", path)
+    except FolderError as error:
+        yield Damage(str(error), again)
+        return
+    if isinstance(tape_set, TapeSet):
+        for entry in tape_set.digests:
+            yield from (replace(each, saved=again) for each in _changed(path / entry["file"], entry["file"], entry))
 
 
 def _parts(con: duckdb.DuckDBPyConnection, path: Path, info: dict[str, Any]) -> Iterator[Damage]:

@@ -2,12 +2,21 @@
 """Damaged tapes: what is wrong is named."""
 
 import json
+import os
+import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pytest
+from querytape.capture.tools.deal import deal
+from querytape.capture.tools.gather import gather
+from querytape.capture.tools.salvage import salvage
+from querytape.capture.tools.verify import verify
+from querytape.common.errors import InputError
 from querytape.common.files import write_json
 
 from tests.helpers.tape_tools import damages, make_tape
@@ -54,3 +63,62 @@ def test_verify_command(tmp_path: Path) -> None:
     done = subprocess.run([*command, "verify", str(tape)], capture_output=True, text=True, timeout=60)
     assert done.returncode == 1
     assert "its capture did not end" in done.stdout
+
+
+def made_set(tmp_path: Path, dealt: bool) -> Path:
+    """Return a set of three tapes: dealt from one, or gathered from captures."""
+    path = tmp_path / "x.set"
+    if dealt:
+        deal(make_tape(tmp_path, "a"), 3, path)
+    else:
+        path.mkdir()
+        for name in ("01", "02", "03"):
+            make_tape(path, name)
+        gather(path)
+    return path
+
+
+def a_tape(path: Path) -> Path:
+    """Return the second tape of a set."""
+    return sorted(path.glob("0*"))[1]
+
+
+SET_DAMAGES: dict[str, tuple[Callable[[Path], Any], str]] = {
+    "a tape is gone": (lambda path: shutil.rmtree(a_tape(path)), "is missing"),
+    "a tape has no JSON": (lambda path: (a_tape(path) / "tape.json").unlink(), "is missing"),
+    "a part is gone": (lambda path: next(a_tape(path).glob("events/*")).unlink(), "part-00000.parquet is missing"),
+    "a tape too many": (lambda path: shutil.copytree(a_tape(path), path / "09"), "09 is not in set.json"),
+    "no set.json": (lambda path: (path / "set.json").unlink(), "3 tapes and no set.json"),
+    "set.json is cut": (lambda path: os.truncate(path / "set.json", 10), "expected a set's JSON"),
+    "no digests": (lambda path: (path / "digests.parquet").unlink(), "digests.parquet: cannot be read"),
+    "other digests": (lambda path: flip(path / "digests.parquet"), "SHA-256 is not the one"),
+}
+
+
+def flip(file: Path) -> None:
+    """Change one bit in the middle of a file."""
+    data = bytearray(file.read_bytes())
+    data[8] ^= 1
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize("dealt", [True, False], ids=["dealt", "gathered"])
+@pytest.mark.parametrize("damage", SET_DAMAGES)
+def test_damage_of_a_set_is_named(damage: str, dealt: bool, tmp_path: Path) -> None:
+    """What is wrong, and what its owner can do: only a set that was dealt can be dealt again."""
+    path = made_set(tmp_path, dealt)
+    assert list(verify(path, tmp_path)) == []
+    how, said = SET_DAMAGES[damage]
+    how(path)
+    (found,) = verify(path, tmp_path)
+    assert said in found.what
+    known_as_dealt = dealt and (path / "set.json").exists() and damage not in ("set.json is cut", "a part is gone")
+    assert ("querytape tape deal" in found.saved) == (known_as_dealt and damage != "a tape too many")
+
+
+def test_a_set_is_not_saved_as_one_tape(tmp_path: Path) -> None:
+    """Its tapes are, one by one: the sentence says how."""
+    with pytest.raises(InputError, match="NAME --salvage") as said:
+        salvage(made_set(tmp_path, dealt=True), tmp_path / "out")
+    assert "`querytape tape set`" in str(said.value)
+    assert not (tmp_path / "out").exists()
