@@ -51,6 +51,14 @@ static void merge(struct qt_classifier *c, struct qt_statement_class v)
     c->classes |= v.klass != QT_CLASS_ADMIN || v.danger == 0 ? 1u << v.klass : 0;
 }
 
+void qt_classify_runs(struct qt_classifier *c, const struct qt_classifier *other)
+{
+    if (other->danger != 0 && (c->danger == 0 || other->danger < c->danger))
+        c->danger = other->danger;
+    c->dangers |= other->dangers;
+    c->lifts_read_only |= other->lifts_read_only;
+}
+
 static void merge_dangers_seen(struct qt_classifier *c)
 {
     static const struct {

@@ -12,6 +12,8 @@ void qt_classify_again(struct qt_classifier *);
 void qt_classify(struct qt_classifier *, const struct qt_token *);
 /* What was read of the statement at hand does not count. */
 void qt_classify_drop(struct qt_classifier *);
+/* The statement at hand runs another text, which was read to its end: its dangers are added. */
+void qt_classify_runs(struct qt_classifier *, const struct qt_classifier *other);
 /* The text is whole: klass, danger, flags, actions and secret hold. */
 void qt_classify_end(struct qt_classifier *);
 

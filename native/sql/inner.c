@@ -23,7 +23,13 @@ static int may_hold_statements(const struct qt_classifier *c)
     }
 }
 
-int qt_secret_inner(const struct qt_classifier *c, const struct qt_keywords *keywords, const struct qt_token *literal)
+/* PREPARE s FROM '...', EXECUTE IMMEDIATE '...': the text that is run, not one of the values behind USING. */
+static int is_run(const struct qt_classifier *c)
+{
+    return (c->words[0] == QT_K_prepare && c->n_words == 3) || (c->words[0] == QT_K_execute && c->n_words == 2);
+}
+
+int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *keywords, const struct qt_token *literal)
 {
     struct qt_classifier inner;
     struct qt_lexer lexer;
@@ -45,5 +51,7 @@ int qt_secret_inner(const struct qt_classifier *c, const struct qt_keywords *key
         given |= t.kind == QT_T_PARAM && inner.cipher_depth > 0 && c->words[0] == QT_K_execute;
     }
     qt_classify_end(&inner);
+    if (is_run(c))
+        qt_classify_runs(c, &inner);
     return inner.secret || given;
 }

@@ -5,7 +5,8 @@
 
 #include "sql/state.h"
 
-/* Does the statement in this literal carry a password or a key? `c` has read what is before it. */
-int qt_secret_inner(const struct qt_classifier *c, const struct qt_keywords *, const struct qt_token *literal);
+/* Returns whether the statement in this literal carries a password or a key. Where it is what PREPARE or EXECUTE
+ * IMMEDIATE runs, its dangers are theirs. `c` has read what is before it. */
+int qt_read_inner(struct qt_classifier *c, const struct qt_keywords *, const struct qt_token *literal);
 
 #endif

@@ -362,7 +362,7 @@ int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, c
         behind = t.p + t.len;
         qt_classify(&n->classifier, &t);
         if (t.kind == QT_T_STRING)
-            secret |= qt_secret_inner(&n->classifier, n->lexer.keywords, &t);
+            secret |= qt_read_inner(&n->classifier, n->lexer.keywords, &t);
         token(n, &t);
     }
     qt_classify_end(&n->classifier);

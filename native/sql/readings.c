@@ -42,7 +42,7 @@ static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords
             c->secret |= qt_secret_in_gap(behind, (size_t)(t.p - behind));
             qt_classify(c, &t);
             if (t.kind == QT_T_STRING)
-                c->secret |= qt_secret_inner(c, keywords, &t);
+                c->secret |= qt_read_inner(c, keywords, &t);
         }
         behind = t.p + t.len;
     }

@@ -4,6 +4,7 @@
 
 #include "normalize_cases.h"
 #include "querytape.h"
+#include "secret_cases.h"
 #include "test_normalize_util.h"
 
 static struct checks checks;

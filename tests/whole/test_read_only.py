@@ -5,6 +5,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 import pymysql
+import pytest
 from querytape.native.bindings.statements import Mode, Normalizer
 from querytape.replay import replay
 from querytape.schemas import CLASSES
@@ -121,3 +122,24 @@ def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) ->
         "not_permitted"
     }
     assert not place.exists()
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["told", "forged"])
+def test_a_prepared_danger_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
+    """Writes are allowed, but not what acts on the server, in a PREPARE's literal either, whatever the tape calls it."""
+    before = any_shop.execute("SELECT @@GLOBAL.net_retry_count")
+    texts = ["PREPARE s FROM 'SET GLOBAL net_retry_count = 77'", "EXECUTE s", "PREPARE t FROM 'DO 1'", "EXECUTE t"]
+    if any_shop.execute("SELECT version() LIKE '%MariaDB%'") == ((1,),):
+        texts += ["EXECUTE IMMEDIATE 'SET GLOBAL net_retry_count = 78'", "EXECUTE IMMEDIATE 'SHUTDOWN'"]
+    normalizer, events = Normalizer(), []
+    for text in texts:
+        statement = normalizer.normalize(text.encode())
+        flags = statement.flags | (statement.danger << 16 if told else 0)
+        events.append({"statement": text, "class": CLASSES[statement.class_], "flags": flags, "db": "shop"})
+    tape = make_tape(tmp_path / "t.tape", events, source="packets", measuring_point="wire")
+    run = replay(tape, options(any_shop, tmp_path / "t.run"))
+    found = {texts[row[0] - 1]: row[1:4] for row in outcomes(run.path, "seq, status, reason, errno")}
+    assert found["EXECUTE t"] == ("executed", None, 0)
+    dangers = [text for text in texts if "SET GLOBAL" in text or "SHUTDOWN" in text]
+    assert {found[text][0] for text in dangers} == {"skipped" if told else "not_sent"}, found
+    assert any_shop.execute("SELECT @@GLOBAL.net_retry_count") == before
