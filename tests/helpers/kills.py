@@ -158,14 +158,21 @@ def sentence(*arguments: str, may: Sequence[int] = (0, 1)) -> tuple[int, list[st
     return ended.code, []
 
 
-def judge_tape(path: Path, victim: Victim) -> list[str]:
-    """A tape opens, and is whole, or says that it is not; or a sentence refuses it."""
+def opened(path: Path) -> tuple[bool, list[str]]:
+    """Tell whether a tape or a set opens, and what is wrong with it: one that opens is whole."""
     if not path.exists():
-        return []
+        return False, []
     code, wrong = sentence("inspect", str(path))
     if code or wrong:
+        return False, wrong
+    return True, sentence("tape", "verify", str(path), may=(0,))[1]
+
+
+def judge_tape(path: Path, victim: Victim) -> list[str]:
+    """A tape opens, and is whole, or says that it is not; or a sentence refuses it."""
+    opens, wrong = opened(path)
+    if not opens:
         return wrong
-    wrong += sentence("tape", "verify", str(path), may=(0,))[1]
     info = json.loads((path / "tape.json").read_text())
     counted = info["counts"]["events"]
     if counted > victim.events:
@@ -177,12 +184,9 @@ def judge_tape(path: Path, victim: Victim) -> list[str]:
 
 def judge_set(path: Path, victim: Victim) -> list[str]:
     """A set opens and is whole; or a sentence refuses it."""
-    if not path.exists():
-        return []
-    code, wrong = sentence("inspect", str(path))
-    if code or wrong:
+    opens, wrong = opened(path)
+    if not opens:
         return wrong
-    wrong += sentence("tape", "verify", str(path), may=(0,))[1]
     counted = json.loads((path / "set.json").read_text())["tape"]["counts"]["events"]
     return wrong if counted == victim.events else [*wrong, f"{counted} events of {victim.events}"]
 
