@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from .render.tape_terminal import show_tape_difference, show_tape_summary
     from .render.terminal import show_report
     from .sweep import SweepLevel, measure_level
+    from .tape_facts import tape_facts
     from .tape_summary import TapeDifference, TapeSummary, compare_tapes, summarise_tape
     from .verdicts.verdict import Margin
 else:
@@ -68,6 +69,7 @@ else:
             "show_report": ".render.terminal:show_report",
             "show_tape_difference": ".render.tape_terminal:show_tape_difference",
             "show_tape_summary": ".render.tape_terminal:show_tape_summary",
+            "tape_facts": ".tape_facts:tape_facts",
             "summarise_tape": ".tape_summary:summarise_tape",
             "sweep_page": ".render.sweep_page:sweep_page",
             "tape_difference_json": ".render.tape_json:tape_difference_json",
@@ -112,6 +114,7 @@ __all__ = [
     "show_tape_difference",
     "show_tape_summary",
     "summarise_tape",
+    "tape_facts",
     "sweep_page",
     "tape_difference_json",
     "tape_summary_json",

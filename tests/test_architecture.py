@@ -31,7 +31,7 @@ LAYERS = {
         ("model",),
         ("findings", "pieces"),
         ("plans_report",),
-        ("pipeline", "workload", "tape_summary", "sweep", "gates", "lint"),
+        ("pipeline", "workload", "tape_summary", "tape_facts", "sweep", "gates", "lint"),
         ("answer",),
         ("render",),
         ("library",),

@@ -11,7 +11,8 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-PAGES = sorted([CHECKOUT / "README.md", CHECKOUT / "CHANGELOG.md", *(CHECKOUT / "docs").glob("*.md")])
+AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = sorted([*(CHECKOUT / name for name in AT_THE_TOP), *(CHECKOUT / "docs").glob("*.md")])
 NAMES = [path.relative_to(CHECKOUT).as_posix() for path in PAGES]
 # Folders that a page names by path; what begins with another word is a path on the reader's machine.
 FOLDERS = sorted(path.name for path in CHECKOUT.iterdir() if path.is_dir() and not path.name.startswith("."))
@@ -149,3 +150,12 @@ def test_format_names_every_reason() -> None:
     assert {
         name for name in named - {"danger:NAME"} if f"'{name}'" not in python and f'"{name}"' not in python
     } - reasons == set()
+
+
+def test_issue_forms_ask_for_what_is_there() -> None:
+    """The commands that the forms for issues name are those of docs/cli.md, with their options."""
+    known = (CHECKOUT / "docs" / "cli.md").read_text(encoding="utf-8")
+    forms = [path.read_text(encoding="utf-8") for path in (CHECKOUT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
+    commands = {found for form in forms for found in re.findall(r"`querytape ([^`]+)`", form)}
+    assert "inspect TAPE --facts" in commands
+    assert [word for each in commands for word in each.split() if word.startswith("-") and word not in known] == []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape inspect`."""
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ from ...analyze import (
     show_tape_summary,
     summarise_tape,
     tape_difference_json,
+    tape_facts,
     tape_summary_json,
 )
 from ...analyze.workload.indexes import index_report
 from ...common.errors import OptionError
 from ...schemas import open_folder
+from ..libraries import library_lines
 from ..output import console, readable_tape, show_problems
 from ..server_options import login_options, server_of
 
@@ -31,11 +34,17 @@ Examples:
   querytape inspect november.tape --against october.tape
   querytape inspect shop.tape --source mysql://app@prod/
   querytape inspect shop.tape --json | jq .counts
+  querytape inspect shop.tape --facts > facts.json
 """,
 )
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), help="Show what changed since this older tape.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option(
+    "--facts",
+    is_flag=True,
+    help="Print JSON for a report of a fault: numbers and kinds only, no statement, name, account, address or value.",
+)
 @click.option("--problems", is_flag=True, help="Show only the places of the source that were not understood.")
 @click.option("--top", default=12, metavar="NUMBER", show_default=True, help="Number of digests to show.")
 @click.option("--samples", is_flag=True, help="Show literal values: of rows that are written most often.")
@@ -49,6 +58,7 @@ def inspect_command(
     tape: Path,
     against: Path | None,
     as_json: bool,
+    facts: bool,
     problems: bool,
     top: int,
     samples: bool,
@@ -63,7 +73,12 @@ def inspect_command(
     """
     if source is not None and (problems or against is not None):
         raise OptionError("--source goes with neither --problems nor --against")
+    if facts and (problems or samples or against is not None or source is not None):
+        raise OptionError("--facts goes with no other option")
     tape = readable_tape(tape)
+    if facts:
+        click.echo(json.dumps(tape_facts(tape) | {"libraries": library_lines()}, indent=1))
+        return
     if problems:
         show_problems(open_folder("tape", tape))
         return
