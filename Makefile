@@ -121,6 +121,7 @@ neighbours: setup ## compare equal real servers (comparisons=20, rounds=3) besid
 docs: setup ## write docs/cli.md from the commands' help, and the import table of docs/architecture.md
 	@$(bin)/python docs/make_cli.py
 	@$(bin)/python docs/make_architecture.py
+	@$(bin)/python docs/make_metrics.py
 
 wheel: setup ## make the wheel that needs no compiler and no libraries, into dist/, and audit it
 	@scripts/setup-system wheel

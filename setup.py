@@ -8,7 +8,19 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 VERSION = re.findall(r'__version__ = "(.+)"', Path("common/version.py").read_text(encoding="utf-8"))[0]
-PARTS = ("analyze", "capture", "cli", "common", "demo", "experiments", "native", "replay", "schemas", "servers")
+PARTS = (
+    "analyze",
+    "capture",
+    "cli",
+    "common",
+    "demo",
+    "experiments",
+    "metrics",
+    "native",
+    "replay",
+    "schemas",
+    "servers",
+)
 PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
 SQL = {f"querytape.{name}": ["sql/*.sql", "sql/*/*.sql"] for name in PACKAGES if Path(*name.split("."), "sql").is_dir()}
 
@@ -49,6 +61,7 @@ setup(
         "sqlparse>=0.5",
         "PyMySQL[rsa,ed25519]>=1.1",
         "numpy>=1.26,<3",
+        "prometheus-client>=0.21,<1",
         "tomli-w>=1.0,<2",
         "scipy>=1.13,<2",
         "vl-convert-python>=1.7,<2",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report of a fault needs to know of a tape: numbers and querytape's own words, nothing that an application wrote."""
+"""What a report of a fault needs to know of a tape: numbers and words of our own, nothing that an application wrote."""
 
 import re
 from pathlib import Path

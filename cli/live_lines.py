@@ -2,12 +2,13 @@
 """Shows a replay while it runs, on stderr: findings, then one line a second of at most 80 columns."""
 
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 
 from ..common.text import printable
 from ..common.units import NS_PER_SECOND, clock, plural, short_count, short_duration
-from ..replay import Finding, Plan, Tick, Watcher
+from ..replay import Finding, LiveRun, Plan, Tick, Watcher
 
 HEADER = "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
 ORDER_HEADER = "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
@@ -50,7 +51,9 @@ def progress(at_ns: int, last_due_ns: int, done: int, planned: int, paced: bool)
 class LiveLines(Watcher):
     """Findings, then one line a second, on stderr; coloured on a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, running: Callable[[LiveRun], None] | None = None) -> None:
+        """`running` gets the run when it begins."""
+        self._running = running
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
         self._lines = 0
         self._at_ns = 0
@@ -81,6 +84,11 @@ class LiveLines(Watcher):
             f" {plural(plan.sessions, 'session')} (at most {plan.peak_sessions:,} at once), {excluded:,} not"
             + (f": {excluded_text(plan)}" if excluded else "")
         )
+
+    def running(self, live: LiveRun) -> None:
+        """Hand the run on."""
+        if self._running is not None:
+            self._running(live)
 
     def opening(self, opened: int, plan: Plan) -> None:
         """Print how far the opening of sessions is."""

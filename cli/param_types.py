@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common.units import parse_duration, parse_rate, parse_share, parse_size, parse_time, parse_zone
+from ..common.units import parse_address, parse_duration, parse_rate, parse_share, parse_size, parse_time, parse_zone
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -178,3 +178,18 @@ class Levels(click.ParamType[tuple[int, ...]]):
             expected = "growing numbers such as 1,2,4,...,64" if self._growing else "numbers such as 1,8,64"
             self.fail(f"{value!r}: expected {expected}", param, ctx)
         return levels
+
+
+class Address(click.ParamType[tuple[str, int]]):
+    """`HOST:PORT` or `:PORT`, as host and port."""
+
+    name = "address"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return host and port."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            return parse_address(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)

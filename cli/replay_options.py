@@ -10,6 +10,7 @@ import click
 from ..replay.options import LOST, OVERLOAD
 from ..replay.plan.pacing import KINDS
 from ..schemas import CLASSES, DANGERS
+from .metrics_page import METRICS
 from .option_sections import Section, Sectioned, option
 from .param_types import Duration, Moment, Share, Size, Speed
 from .server_options import FILE
@@ -296,6 +297,7 @@ OBSERVATION = Section(
             is_flag=True,
             help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, where installed.",
         ),
+        METRICS,
         option(
             "--timer-probes",
             type=click.IntRange(0, 64),

@@ -34,6 +34,8 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
     params = _options_alone.make_context("replay", list(words)).params
     if params["follow"]:
         raise click.UsageError("--follow: only with `querytape replay`: what is compared has to be the same each time")
+    if params["metrics"] is not None:
+        raise click.UsageError("--metrics: before the --, as an option of the command itself")
     return params
 
 

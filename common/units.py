@@ -190,3 +190,20 @@ def parse_time(text: str) -> int:
         raise ValueError(f"{text!r}: expected a time such as '2026-11-20 15:21:05' (UTC)") from error
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return int(at.replace(microsecond=0).timestamp()) * NS_PER_SECOND + at.microsecond * 1000
+
+
+def parse_address(text: str) -> tuple[str, int]:
+    """Return host and port of `HOST:PORT`, `[IPV6]:PORT`, `:PORT` or `PORT`; without a host it is 127.0.0.1."""
+    host, _, port = text.strip().rpartition(":")
+    if host.startswith("[") and host.endswith("]"):
+        host = host[1:-1]
+    elif ":" in host:
+        raise ValueError(f"{text!r}: expected brackets around an IPv6 address, such as [::1]:9464")
+    if not re.fullmatch(r"\d{1,5}", port, re.ASCII) or int(port) > 65535:
+        raise ValueError(f"{text!r}: expected HOST:PORT or :PORT, such as :9464, and a port of at most 65535")
+    return host or "127.0.0.1", int(port)
+
+
+def address_text(host: str, port: int) -> str:
+    """Return host and port as one text that parse_address takes."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -123,6 +123,38 @@ struct qt_engine_stats {
     int32_t ended_by;                                  /* enum qt_ended_by */
 };
 
+/* Histograms of the whole run, for who asks while it goes on. Bounds are powers of two, from 2^13 ns (8 us) to 2^36 ns
+ * (69 s): they are bounds of the engine's own buckets, so nothing is rounded. */
+enum { QT_METER_FIRST = 13, QT_METER_BOUNDS = 24, QT_METER_ERRORS = 256 };
+
+struct qt_meter {
+    uint64_t below[QT_METER_BOUNDS]; /* those below 2^(QT_METER_FIRST + i) ns */
+    uint64_t all;
+    int64_t sum_ns;
+};
+
+enum qt_kind { QT_KIND_READ = 0, QT_KIND_WRITE = 1, QT_KIND_OTHER = 2, QT_KINDS = 3 };
+
+/* Why an event was sent later than due; the parts of one event add up to its lateness. */
+enum qt_cause {
+    QT_CAUSE_SESSION = 0, /* the previous answer of its session was not there yet */
+    QT_CAUSE_ORDER = 1,   /* it waited for commits of other sessions */
+    QT_CAUSE_CONNECT = 2, /* its connection was not there yet */
+    QT_CAUSE_FEEDER = 3,  /* it was not in its session's queue yet */
+    QT_CAUSE_TOOL = 4,    /* all was ready */
+    QT_CAUSES = 5
+};
+
+struct qt_engine_meters {
+    struct qt_meter service[QT_KINDS]; /* by enum qt_kind; those that were answered */
+    struct qt_meter late;              /* all that were sent, where they were due */
+    struct qt_meter delay[QT_CAUSES];  /* by enum qt_cause; those that it held back */
+    int64_t last_due_ns;               /* of what was fed */
+    int32_t n_errors;                  /* numbers seen; more than QT_METER_ERRORS of them are counted together */
+    int32_t error_number[QT_METER_ERRORS];
+    uint64_t error_count[QT_METER_ERRORS], errors_elsewhere;
+};
+
 enum qt_engine_state {
     QT_ENGINE_NEW = 0,
     QT_ENGINE_OPENING = 1, /* connecting the sessions that are due at the start */
@@ -179,6 +211,9 @@ int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArraySt
 /* After QT_ENGINE_DONE: one row a session. Columns: sessions of schemas/run.sql. */
 int qt_engine_session_results(struct qt_engine *, struct ArrowArrayStream *out, struct qt_error *);
 void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
+/* The same for others than who makes ticks: the quantiles since the previous call are -1, and that call stays. */
+void qt_engine_peek(struct qt_engine *, struct qt_engine_stats *out);
+void qt_engine_meters(struct qt_engine *, struct qt_engine_meters *out); /* any thread */
 /* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets. Any thread; signal-safe. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
 void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */

@@ -12,6 +12,7 @@ from ..common.lazy import lazy_attributes, make_callable
 if TYPE_CHECKING:
     from ..servers.target import Target, parse_target
     from .checks.preflight import Finding
+    from .observe.live import LiveRun
     from .observe.ticks import Tick
     from .options import ReplayOptions
     from .pipeline import replay
@@ -24,6 +25,7 @@ else:
         __name__,
         {
             "Finding": ".checks.preflight:Finding",
+            "LiveRun": ".observe.live:LiveRun",
             "Plan": ".plan.rules:Plan",
             "ReplayOptions": ".options:ReplayOptions",
             "RunSummary": ".summary:RunSummary",
@@ -39,6 +41,7 @@ else:
 
 __all__ = [
     "Finding",
+    "LiveRun",
     "Plan",
     "ReplayOptions",
     "RunSummary",

@@ -25,6 +25,7 @@ from ..servers.queries import whole
 from .engine_options import engine_options, row_bound
 from .growing import Growing, Pieces, rest_ns
 from .observe.host import Host
+from .observe.live import LiveRun
 from .observe.sampler import Sampler
 from .observe.speed_control import SpeedFile
 from .observe.ticks import TickLog, process_cpu_ns
@@ -91,6 +92,7 @@ class Replay:
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)
+        self.live = LiveRun(folder.path.name, self.engine, plan, self.sampler.newest)
         self.stops = 0
         self._started = self._ended = False
         self.timed_out = False
@@ -102,7 +104,8 @@ class Replay:
 
     def run(self) -> EndedRun:
         """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
-        with closing(self.engine):
+        with closing(self.engine), self.live:
+            self.watcher.running(self.live)
             planner, storage = take_planner(self.plan), open_storage(self.folder.spill)
             self.engine.sessions(session_stream(planner, self.plan))
             workers = [
@@ -186,7 +189,7 @@ class Replay:
         self.engine.feed_end()
 
     def _is_stopped(self) -> bool:
-        return bool(self.stops or self.timed_out or self.engine.stats().ended_by)
+        return bool(self.stops or self.timed_out or self.engine.peek().ended_by)
 
     def _write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""

@@ -2,6 +2,7 @@
 """Tells a caller how far a replay is: the base class whose methods a caller overrides."""
 
 from .checks.preflight import Finding
+from .observe.live import LiveRun
 from .observe.ticks import Tick
 from .plan.rules import Plan
 
@@ -17,6 +18,9 @@ class Watcher:
 
     def planned(self, plan: Plan) -> None:
         """Take the plan, once the pre-flight has passed."""
+
+    def running(self, live: LiveRun) -> None:
+        """Take the run that begins now; it can be looked at from any thread from here on."""
 
     def opening(self, opened: int, plan: Plan) -> None:
         """Take how many sessions are open, once a second until the run's zero."""

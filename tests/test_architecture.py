@@ -20,9 +20,10 @@ MAY_IMPORT = {
     "capture": {"common", "schemas", "native", "servers"},
     "replay": {"common", "schemas", "native", "servers"},
     "analyze": {"common", "schemas", "native"},
+    "metrics": {"common", "native", "replay", "capture"},
     "experiments": {"common", "schemas", "native", "servers", "capture", "replay", "analyze"},
     "demo": {"common", "servers"},
-    "cli": {"common", "schemas", "native", "servers", "capture", "replay", "analyze", "experiments", "demo"},
+    "cli": {"common", "schemas", "native", "servers", "capture", "replay", "analyze", "experiments", "demo", "metrics"},
 }
 # Inside a part, from the ground up: a module imports from its own layer and those before it. A folder stands for all in it.
 LAYERS = {
@@ -53,6 +54,7 @@ LAYERS = {
             "lazy_group",
             "libraries",
             "live_lines",
+            "metrics_page",
             "option_sections",
             "output",
             "param_types",

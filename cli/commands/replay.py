@@ -18,6 +18,7 @@ from ...replay.observe.order import order_warnings
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
+from ..metrics_page import MetricsPage, values_of
 from ..option_sections import SectionedCommand
 from ..output import EXIT_LOST, complete_tape
 from ..replay_options import all_sections
@@ -47,6 +48,8 @@ Examples:
       --from '2026-11-20 12:00' --to '2026-11-20 12:30' --amplify 2
   querytape replay live.tape --follow --target mysql://app@10.0.0.7/shop \\
       -o now.run
+  querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o a.run \\
+      --metrics :9464       then: curl http://127.0.0.1:9464/metrics
 
 \b
 Columns of the line that is shown each second:
@@ -84,11 +87,12 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     if waits of --order commit were broken: the final data may differ then.
     """
     with ExitStack() as stack:
+        metrics = MetricsPage(options["metrics"], stack)
         growing = followed(tapes, options, stack)
         tape = one_tape(tapes, options["output"]) if growing is None else growing.path
         target = target_of(options, stack)
         replay_options = options_of(options, target, 0 if growing else first_ns(tape))
-        lines = LiveLines()
+        lines = LiveLines(lambda live: metrics.put(lambda: values_of(live)))
         if options["target_slowlog"]:
             from ...experiments.target_slowlog import target_slowlog
 

@@ -11,12 +11,14 @@ int64_t qt_bucket_value(int bucket)
     return (int64_t)(low + ((1ULL << shift) >> 1));
 }
 
-int64_t qt_histogram_quantile(const struct qt_histogram *h, uint64_t before[QT_BUCKETS], double q)
+int64_t qt_histogram_quantile(const struct qt_histogram *h, int n, uint64_t before[QT_BUCKETS], double q)
 {
     uint64_t counts[QT_BUCKETS], total = 0, seen = 0, wanted;
 
     for (int i = 0; i < QT_BUCKETS; i++) {
-        uint64_t now = atomic_load_explicit(&h->count[i], memory_order_relaxed);
+        uint64_t now = 0;
+        for (int k = 0; k < n; k++)
+            now += atomic_load_explicit(&h[k].count[i], memory_order_relaxed);
         counts[i] = before == NULL ? now : now - before[i];
         if (before != NULL)
             before[i] = now;
@@ -33,4 +35,19 @@ int64_t qt_histogram_quantile(const struct qt_histogram *h, uint64_t before[QT_B
             return qt_bucket_value(i);
     }
     return qt_bucket_value(QT_BUCKETS - 1);
+}
+
+uint64_t qt_histogram_below(const struct qt_histogram *h, int first, int n, uint64_t *below)
+{
+    uint64_t seen = 0;
+    int bucket = 0;
+
+    for (int i = 0; i < n; i++) {
+        for (int end = qt_bucket(INT64_C(1) << (first + i)); bucket < end; bucket++)
+            seen += atomic_load_explicit(&h->count[bucket], memory_order_relaxed);
+        below[i] = seen;
+    }
+    for (; bucket < QT_BUCKETS; bucket++)
+        seen += atomic_load_explicit(&h->count[bucket], memory_order_relaxed);
+    return seen;
 }

@@ -30,8 +30,10 @@ static inline void qt_histogram_note(struct qt_histogram *h, int64_t ns)
 
 /* The middle of a bucket. */
 int64_t qt_bucket_value(int bucket);
-/* The q-quantile of what was noted since `before` was taken (or ever, where it is NULL); -1 where nothing was. Where
- * `before` is given it is brought up to date. */
-int64_t qt_histogram_quantile(const struct qt_histogram *, uint64_t before[QT_BUCKETS], double q);
+/* The q-quantile of what was noted in `n` histograms since `before` was taken (or ever, where it is NULL); -1 where
+ * nothing was. Where `before` is given it is brought up to date. */
+int64_t qt_histogram_quantile(const struct qt_histogram *, int n, uint64_t before[QT_BUCKETS], double q);
+/* How many are below each of `n` powers of two from 2^first (at least 2^7) on; returns how many there are in all. */
+uint64_t qt_histogram_below(const struct qt_histogram *, int first, int n, uint64_t *below);
 
 #endif

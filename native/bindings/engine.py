@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drive the native replay engine: sessions and events in, outcomes out, all as Arrow streams."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from types import TracebackType
@@ -8,6 +9,7 @@ from typing import Any, Self
 
 from .._querytape import ffi, lib
 from .errors import check
+from .meters import Meters, read_meters
 from .streams import Stream, stream_pointer
 
 
@@ -245,8 +247,19 @@ class Engine:
 
     def stats(self) -> EngineStats:
         """Return counters; the interval's quantiles are those since the previous call."""
+        return self._stats(lib.qt_engine_stats)
+
+    def peek(self) -> EngineStats:
+        """Return counters as `stats` does, but without the interval's quantiles, whose interval goes on."""
+        return self._stats(lib.qt_engine_peek)
+
+    def meters(self) -> Meters:
+        """Return histograms of the run so far by class and cause, and errors by number."""
+        return read_meters(self._open)
+
+    def _stats(self, read: Callable[[Any, Any], None]) -> EngineStats:
         s = ffi.new("struct qt_engine_stats *")
-        lib.qt_engine_stats(self._open, s)
+        read(self._open, s)
         optional = ("p95_ns", "late_p99_ns", *LATENESS)
         values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
         values["state"] = State(s.state)

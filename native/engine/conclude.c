@@ -14,6 +14,7 @@
 #include "engine/backend.h"
 #include "engine/commit_order.h"
 #include "engine/connection.h"
+#include "engine/meters.h"
 #include "engine/queue.h"
 #include "engine/read_split.h"
 #include "engine/records.h"
@@ -35,6 +36,8 @@ void qt_refuse_event(struct qt_session *s, struct qt_planned_event *ev, enum qt_
         r->error_code = a->error;
         r->error = strdup(qt_connection_error(&s->backend->connection));
     }
+    if (a != NULL && a->error != 0)
+        qt_meter_error(s->engine, a->error);
     qt_bump(&s->not_sent);
     settle_event(s, ev);
     qt_event_free(s, ev);
@@ -44,8 +47,8 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
                            int64_t due, int64_t sent_ns, int64_t done_ns)
 {
     struct qt_engine *e = s->engine;
-    int64_t able = ev->queued_ns > s->free_ns ? ev->queued_ns : s->free_ns;
 
+    qt_meter_event(s, ev, due, sent_ns, done_ns);
     qt_bump(&s->executed);
     if (ev->class == QT_CLASS_READ)
         qt_bump(&s->reads);
@@ -53,14 +56,10 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
         qt_bump(&s->writes);
     else
         qt_bump(&s->others);
-    if (done_ns != 0)
-        qt_histogram_note(&e->service, done_ns - sent_ns);
-    if (due != QT_NONE)
-        qt_histogram_note(&e->late, sent_ns - due);
-    qt_histogram_note(&e->tool, sent_ns - (due > able ? due : able));
     if (r->error_code == 0)
         return;
     qt_bump(&s->errors);
+    qt_meter_error(e, r->error_code);
     if (e->options.max_errors >= 0 && atomic_fetch_add(&e->failures, 1) >= e->options.max_errors)
         qt_end_by(e, QT_BY_ERRORS);
 }

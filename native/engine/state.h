@@ -166,6 +166,7 @@ struct qt_session {
     int32_t error_code, in_transaction;
     char *error;
     _Atomic uint64_t executed, not_sent, reads, writes, others, errors, injected; /* written by one thread only */
+    _Atomic uint64_t service_ns[QT_KINDS], delay_ns[QT_CAUSES];                   /* so are these */
     _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
     _Atomic int64_t target_id;    /* connection id on the target while it is open, else -1 */
     /* For the supervisor. */
@@ -190,6 +191,12 @@ struct qt_timer_probe {
     struct qt_engine *engine;
     pthread_t thread;
     int64_t first_ns; /* of its first wake-up; absolute */
+};
+
+/* How often each error number came: a slot belongs to the first number that took it. */
+struct qt_error_counts {
+    _Atomic int32_t number[QT_METER_ERRORS]; /* 0 = free */
+    _Atomic uint64_t count[QT_METER_ERRORS], elsewhere;
 };
 
 /* The plan's time against the clock: from `plan_ns` on, which is `real_ns` from zero, it runs `factor` times as
@@ -255,7 +262,9 @@ struct qt_engine {
     _Atomic(struct qt_session *) ended_list;
     _Atomic int64_t ended_cpu_ns;
 
-    struct qt_histogram service, late, tool, probe_late;
+    struct qt_histogram service[QT_KINDS], late, tool, probe_late;
+    struct qt_histogram delay[QT_CAUSES - 1]; /* of `tool` is another matter: it is noted where nothing is due, too */
+    struct qt_error_counts error_counts;
     uint64_t service_before[QT_BUCKETS], late_before[QT_BUCKETS];
 };
 
@@ -281,10 +290,12 @@ static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
 }
 
 /* Counters with one writer need no locked instruction. */
-static inline void qt_bump(_Atomic uint64_t *counter)
+static inline void qt_raise(_Atomic uint64_t *counter, uint64_t by)
 {
-    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + 1, memory_order_relaxed);
+    atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + by, memory_order_relaxed);
 }
+
+static inline void qt_bump(_Atomic uint64_t *counter) { qt_raise(counter, 1); }
 
 static inline void qt_wake_supervisor(struct qt_engine *e)
 {

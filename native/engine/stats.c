@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "engine/state.h"
+#include "engine/meters.h"
 
 /* CPU time of one running thread; 0 where it has just ended. */
 static int64_t read_cpu_clock(clockid_t clock)
@@ -19,11 +19,8 @@ static int64_t read_cpu_clock(clockid_t clock)
 
 static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
 {
-    int64_t n = atomic_load(&e->state) == QT_ENGINE_DONE ? e->n_sessions : atomic_load(&e->spawned);
+    int64_t n = qt_counting_sessions(e);
 
-    /* After a stop the supervisor refuses for sessions that never got a thread: those come after `spawned`. */
-    if (qt_stopping(e))
-        n = e->n_sessions;
     for (int64_t i = 0; i < n; i++) {
         struct qt_session *s = qt_session_at(e, i);
         out->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
@@ -48,23 +45,29 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
 
 static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)
 {
-    pthread_mutex_lock(&e->stats_lock);
-    out->p95_ns = qt_histogram_quantile(&e->service, e->service_before, 0.95);
-    out->late_p99_ns = qt_histogram_quantile(&e->late, e->late_before, 0.99);
-    pthread_mutex_unlock(&e->stats_lock);
-    out->tool_p50_ns = qt_histogram_quantile(&e->tool, NULL, 0.5);
-    out->tool_p99_ns = qt_histogram_quantile(&e->tool, NULL, 0.99);
-    out->tool_p999_ns = qt_histogram_quantile(&e->tool, NULL, 0.999);
-    out->probe_p50_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.5);
-    out->probe_p99_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.99);
-    out->probe_p999_ns = qt_histogram_quantile(&e->probe_late, NULL, 0.999);
+    out->tool_p50_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.5);
+    out->tool_p99_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.99);
+    out->tool_p999_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.999);
+    out->probe_p50_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.5);
+    out->probe_p99_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.99);
+    out->probe_p999_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.999);
 }
 
 void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
 {
+    qt_engine_peek(e, out);
+    pthread_mutex_lock(&e->stats_lock);
+    out->p95_ns = qt_histogram_quantile(e->service, QT_KINDS, e->service_before, 0.95);
+    out->late_p99_ns = qt_histogram_quantile(&e->late, 1, e->late_before, 0.99);
+    pthread_mutex_unlock(&e->stats_lock);
+}
+
+void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
+{
     int64_t zero = atomic_load(&e->zero_ns);
 
     memset(out, 0, sizeof *out);
+    out->p95_ns = out->late_p99_ns = -1;
     out->fed = atomic_load(&e->fed);
     out->sessions_open = (uint64_t)atomic_load(&e->open);
     out->sessions_opened = (uint64_t)atomic_load(&e->opened);

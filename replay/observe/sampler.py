@@ -8,7 +8,7 @@ tick took is kept as well (`sampler`, `cost_ns`), to show that sampling does not
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ class Sampler:
         self._lock = threading.Lock()
         self._waiting: dict[str, list[tuple[Any, ...]]] = {"samples": [], "texts": []}
         self._before: dict[tuple[str, str], float] = {}
+        self._newest: dict[tuple[str, str], float] = {}
         self._parts = 0
         self.problem: str | None = None
 
@@ -55,6 +56,11 @@ class Sampler:
             self._thread.join(10)
         for host in self._hosts:
             host.close()
+
+    def newest(self) -> Mapping[tuple[str, str], float]:
+        """Return the values of the newest tick, by source and name; from any thread."""
+        with self._lock:
+            return self._newest
 
     def _run(self) -> None:
         try:
@@ -90,7 +96,9 @@ class Sampler:
                 (real_ns, "innodb_status", str(row[2]))
                 for row in query_or_none(con, "SHOW ENGINE INNODB STATUS", 3) or ()
             ]
+        newest = dict(self._before)
         with self._lock:
+            self._newest = newest
             self._waiting["samples"] += rows
             self._waiting["texts"] += texts
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from querytape.cli.param_types import ANY_SPEED, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
+from querytape.cli.param_types import ANY_SPEED, Address, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
 
 DAY = 1_763_596_800_000_000_000  # 2025-11-20
 
@@ -14,6 +14,9 @@ DAY = 1_763_596_800_000_000_000  # 2025-11-20
 @pytest.mark.parametrize(
     ("type_", "text", "value"),
     [
+        (Address(), ":9464", ("127.0.0.1", 9464)),
+        (Address(), "0", ("127.0.0.1", 0)),
+        (Address(), "[::1]:80", ("::1", 80)),
         (Duration(), "500ms", 500_000_000),
         (Duration(), "2", 2_000_000_000),
         (Share(), "10%", Fraction(1, 10)),
@@ -39,6 +42,7 @@ def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
 @pytest.mark.parametrize(
     ("type_", "text", "expected"),
     [
+        (Address(), "localhost", "expected HOST:PORT or :PORT, such as :9464"),
         (Duration(), "soon", "expected a duration such as 500ms, 60s or 2m"),
         (Share(), "some", "expected a share such as 10% or 0.1"),
         (Share(part=True), "0", "expected a share of more than 0 and at most 100%"),

@@ -142,3 +142,29 @@ def test_averages() -> None:
     assert [units.average(value, 2) for value in (None, 0, 0.004, 0.006, 1.256, 12345)] == [
         "unknown", "0.00", "less than 0.01", "0.01", "1.26", "12,345.00",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "address", "again"),
+    [
+        (":9464", ("127.0.0.1", 9464), "127.0.0.1:9464"),
+        ("9464", ("127.0.0.1", 9464), "127.0.0.1:9464"),
+        ("0.0.0.0:0", ("0.0.0.0", 0), "0.0.0.0:0"),
+        ("here.example:65535", ("here.example", 65535), "here.example:65535"),
+        ("[::1]:80", ("::1", 80), "[::1]:80"),
+    ],
+)
+def test_addresses(text: str, address: tuple[str, int], again: str) -> None:
+    """Without a host it is this machine alone; an IPv6 address is in brackets."""
+    assert units.parse_address(text) == address
+    assert units.parse_address(units.address_text(*address)) == address
+    assert units.address_text(*address) == again
+
+
+@pytest.mark.parametrize(
+    "text", ["", ":", "host", "host:", "host:65536", "host:-1", "host:x", "::1:80", "host:\u0663", "[::1]"]
+)
+def test_no_addresses(text: str) -> None:
+    """What has no port, or one that can't be, is refused with the text."""
+    with pytest.raises(ValueError, match="expected"):
+        units.parse_address(text)

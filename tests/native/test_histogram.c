@@ -23,21 +23,58 @@ static void quantiles_of_intervals(void)
     static uint64_t before[QT_BUCKETS];
     int64_t found;
 
-    CHECK_INT(qt_histogram_quantile(&h, NULL, 0.5), -1);
+    CHECK_INT(qt_histogram_quantile(&h, 1, NULL, 0.5), -1);
     for (int i = 1; i <= 1000; i++)
         qt_histogram_note(&h, i * 1000);
-    found = qt_histogram_quantile(&h, before, 0.95);
+    found = qt_histogram_quantile(&h, 1, before, 0.95);
     CHECK(found > 940000 && found < 960000);
-    CHECK_INT(qt_histogram_quantile(&h, before, 0.95), -1);
+    CHECK_INT(qt_histogram_quantile(&h, 1, before, 0.95), -1);
     qt_histogram_note(&h, 7);
-    CHECK_INT(qt_histogram_quantile(&h, before, 0.95), 7);
-    found = qt_histogram_quantile(&h, NULL, 0.5);
+    CHECK_INT(qt_histogram_quantile(&h, 1, before, 0.95), 7);
+    found = qt_histogram_quantile(&h, 1, NULL, 0.5);
     CHECK(found > 490000 && found < 510000);
+}
+
+/* Counts below powers of two are exact: each is a bucket's bound. */
+static void below_powers_of_two(void)
+{
+    static struct qt_histogram h;
+    uint64_t below[4];
+
+    for (int64_t v = 0; v < 2000; v++)
+        qt_histogram_note(&h, v);
+    qt_histogram_note(&h, INT64_MAX);
+    CHECK_INT(qt_histogram_below(&h, 7, 4, below), 2001);
+    CHECK_INT(below[0], 128);
+    CHECK_INT(below[1], 256);
+    CHECK_INT(below[2], 512);
+    CHECK_INT(below[3], 1024);
+    for (int k = 7; k < 62; k++) { /* one below a power, and the power itself */
+        int64_t bound = INT64_C(1) << k;
+        CHECK(qt_bucket(bound - 1) < qt_bucket(bound));
+    }
+}
+
+/* Several histograms count as one. */
+static void quantiles_of_several(void)
+{
+    static struct qt_histogram h[3];
+    static uint64_t before[QT_BUCKETS];
+
+    for (int i = 0; i < 100; i++)
+        qt_histogram_note(&h[i < 98 ? 0 : 2], i < 98 ? 10 : 100);
+    CHECK_INT(qt_histogram_quantile(h, 3, before, 0.98), 10);
+    CHECK_INT(qt_histogram_quantile(h, 3, NULL, 0.99), 100);
+    CHECK_INT(qt_histogram_quantile(h, 3, before, 0.5), -1);
+    qt_histogram_note(&h[1], 50);
+    CHECK_INT(qt_histogram_quantile(h, 3, before, 0.5), 50);
 }
 
 int main(void)
 {
     RUN(buckets_are_narrow);
     RUN(quantiles_of_intervals);
+    RUN(below_powers_of_two);
+    RUN(quantiles_of_several);
     return 0;
 }

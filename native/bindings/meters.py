@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read what a run is measured by while it goes on: histograms by class and cause, errors by number."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .._querytape import ffi, lib
+
+# Bounds of the histograms.
+BOUNDS_NS = tuple(1 << (lib.QT_METER_FIRST + place) for place in range(lib.QT_METER_BOUNDS))
+# Names of enum qt_kind and enum qt_cause, in their order.
+KINDS = ("read", "write", "other")
+CAUSES = ("session", "order", "connect", "feeder", "tool")
+
+
+@dataclass(frozen=True)
+class Meter:
+    """Counts of durations: `below` each of BOUNDS_NS, `count` in all, `sum_ns` of all together."""
+
+    below: tuple[int, ...]
+    count: int
+    sum_ns: int
+
+
+@dataclass(frozen=True)
+class Meters:
+    """What `struct qt_engine_meters` holds. `service`: by kind; `late`: sent less due; `delay`: its parts by cause.
+
+    `errors`: how many by number; `errors_elsewhere`: of further numbers. `last_due_ns`: of what was fed.
+    """
+
+    service: Mapping[str, Meter]
+    late: Meter
+    delay: Mapping[str, Meter]
+    errors: Mapping[int, int]
+    errors_elsewhere: int
+    last_due_ns: int
+
+
+def read_meters(engine: Any) -> Meters:
+    """Return an engine's meters; `engine` is C's."""
+    found = ffi.new("struct qt_engine_meters *")
+    lib.qt_engine_meters(engine, found)
+
+    def meter(one: Any) -> Meter:
+        return Meter(tuple(one.below), one.all, one.sum_ns)
+
+    return Meters(
+        service={name: meter(found.service[place]) for place, name in enumerate(KINDS)},
+        late=meter(found.late),
+        delay={name: meter(found.delay[place]) for place, name in enumerate(CAUSES)},
+        errors={found.error_number[place]: found.error_count[place] for place in range(found.n_errors)},
+        errors_elsewhere=found.errors_elsewhere,
+        last_due_ns=found.last_due_ns,
+    )

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`--metrics` on the command line."""
+
+from contextlib import ExitStack
+
+import click
+import pytest
+from querytape.cli.metrics_page import MetricsPage
+from querytape.cli.replay_settings import parse_replay_options
+from querytape.metrics.collector import Value
+
+from tests.helpers.scrapes import scrape
+
+
+def test_where_none_was_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without the option nothing is served and nothing said."""
+    with ExitStack() as stack:
+        MetricsPage(None, stack).put(lambda: [])
+    assert capsys.readouterr().err == ""
+
+
+def test_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """The address is told, and who can reach it where that is not this machine alone."""
+    with ExitStack() as stack:
+        page = MetricsPage(("127.0.0.1", 0), stack)
+        page.put(lambda: [Value("querytape_replay_open_sessions", 5)])
+        said = capsys.readouterr().err
+        assert said.startswith("metrics: http://127.0.0.1:")
+        assert said.endswith("/metrics\n")
+        assert scrape(said.split()[1]).get("querytape_replay_open_sessions") == 5
+        MetricsPage(("0.0.0.0", 0), stack)
+        assert "for whoever reaches this address" in capsys.readouterr().err
+
+
+def test_not_among_the_options_of_each_replay() -> None:
+    """Behind -- it would be for each run of its own: it is refused."""
+    with pytest.raises(click.UsageError, match="--metrics: before the --"):
+        parse_replay_options(["--target", "mysql://a@b", "-o", "r", "--metrics", ":0"])

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of metrics: as the field's conventions have them, and the same on the page of documentation."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from querytape.metrics.names import BY_NAME, COUNTER, GAUGE, HISTOGRAM, INFO, NAMES, Name
+
+NOT_BASE_UNITS = r"(milli|micro|nano|_ms|_us|_ns|kilo|mega|_mb|_kb|minutes|hours|percent)"
+SECRET = {"digest", "statement", "sql", "user", "host", "schema", "db", "table", "database", "query"}
+
+
+@pytest.mark.parametrize("name", NAMES, ids=lambda name: name.name)
+def test_names_follow_the_conventions(name: Name) -> None:
+    """One prefix, base units, no suffix that the formats add themselves, a sentence of help, labels of few values."""
+    assert re.fullmatch(r"querytape_[a-z]+(_[a-z]+)*", name.name)
+    assert not re.search(NOT_BASE_UNITS, name.name)
+    assert not name.name.endswith(("_total", "_bucket", "_count", "_sum", "_info", "_created"))
+    assert name.kind in (COUNTER, GAUGE, HISTOGRAM, INFO)
+    assert name.help.endswith(".")
+    assert not SECRET & set(name.labels)
+
+
+def test_each_once() -> None:
+    """No name is there twice, also not as what the formats make of another one."""
+    assert len(BY_NAME) == len(NAMES)
+    assert len({name.shown for name in NAMES}) == len(NAMES)
+
+
+def test_the_page_is_up_to_date(checkout: Path) -> None:
+    """docs/metrics.md has the tables that `make docs` would write now."""
+    command = [sys.executable, str(checkout / "docs" / "make_metrics.py"), "--print"]
+    page = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert (checkout / "docs" / "metrics.md").read_text(encoding="utf-8") == page, "run make docs"
+
+
+def test_queries_of_the_page_name_what_there_is(checkout: Path) -> None:
+    """Every metric that docs/metrics.md names in a query is one."""
+    text = (checkout / "docs" / "metrics.md").read_text(encoding="utf-8")
+    there = {name.shown for name in NAMES} | {
+        f"{name.name}_{end}" for name in NAMES if name.kind == HISTOGRAM for end in ("sum", "count")
+    }
+    assert set(re.findall(r"querytape_(?:replay|target|capture|build)_\w+", text)) - there == set()

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page: who asks, and how, is nothing to who is asked."""
+
+import socket
+import threading
+import time
+import urllib.error
+from collections.abc import Iterator
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.metrics import page as module
+from querytape.metrics.collector import Sources, Value
+from querytape.metrics.page import AT_ONCE, Page
+
+from tests.helpers.scrapes import fetch, scrape
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page with one value, on a free port."""
+    sources = Sources()
+    sources.put(lambda: [Value("querytape_replay_open_sessions", 3)])
+    with Page("127.0.0.1", 0, sources.registry()) as served:
+        yield served
+
+
+def talk(page: Page, data: bytes) -> socket.socket:
+    """Return a connection to the page that has said something."""
+    connection = socket.create_connection(("127.0.0.1", page.port), timeout=30)
+    connection.sendall(data)
+    return connection
+
+
+def test_both_formats_on_request(page: Page) -> None:
+    """The format is what the request asks for."""
+    assert fetch(page.url)[0].startswith("text/plain")
+    assert scrape(page.url).get("querytape_replay_open_sessions") == 3
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [b"\x00\xff" * 500 + b"\r\n\r\n", b"GET\r\n\r\n", b"POST / HTTP/1.1\r\n\r\n", b"GET /%ff?name[]=%00 HTTP/1.1\r\n\r\n",
+     b"A" * 70_000 + b"\r\n", b"GET / HTTP/1.1\r\n" + b"a: b\r\n" * 200 + b"\r\n", b"\x16\x03\x01\x02\x00\x01"],
+    ids=["bytes", "half", "post", "names", "long", "headers", "tls"],
+)  # fmt: skip
+def test_garbage_is_forgotten(page: Page, garbage: bytes, capfd: pytest.CaptureFixture[str]) -> None:
+    """Garbage gets an error or nothing; the next request is answered, and nothing is said on standard error."""
+    with talk(page, garbage) as connection:
+        connection.shutdown(socket.SHUT_WR)
+        try:
+            while connection.recv(65536):
+                pass
+        except ConnectionResetError:
+            pass
+    assert scrape(page.url).get("querytape_replay_open_sessions") == 3
+    assert capfd.readouterr().err == ""
+
+
+def test_who_hangs_up_midway(page: Page, capfd: pytest.CaptureFixture[str]) -> None:
+    """A connection that is reset before its answer is forgotten."""
+    for _ in range(20):
+        connection = talk(page, b"GET /metrics HTTP/1.1\r\n\r\n")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
+        connection.close()
+    assert scrape(page.url).get("querytape_replay_open_sessions") == 3
+    assert capfd.readouterr().err == ""
+
+
+def test_many_that_hang(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So many at once, no more threads; those beyond are closed, and after the time all are answered again."""
+    monkeypatch.setattr(module._Handler, "timeout", 1.0)
+    before = threading.active_count()
+    hanging = [talk(page, b"GET /metr") for _ in range(3 * AT_ONCE)]
+    for connection in hanging[AT_ONCE:]:
+        assert connection.recv(1) == b""
+    assert threading.active_count() <= before + AT_ONCE
+    for connection in hanging[:AT_ONCE]:
+        assert connection.recv(1) == b""  # after the time-out
+    assert scrape(page.url).get("querytape_replay_open_sessions") == 3
+    for connection in hanging:
+        connection.close()
+
+
+def test_the_end_waits_for_nobody(page: Page) -> None:
+    """The page ends though somebody is connected and says nothing, and though an answer is being made."""
+    asked, go = threading.Event(), threading.Event()
+
+    def slow() -> list[Value]:
+        asked.set()
+        go.wait(60)
+        return []
+
+    sources = Sources()
+    sources.put(slow)
+    with Page("127.0.0.1", 0, sources.registry()) as served:
+        silent = talk(served, b"")
+        waiting = talk(served, b"GET / HTTP/1.1\r\n\r\n")
+        assert asked.wait(30)
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", served.port), timeout=30)
+    go.set()
+    silent.close()
+    waiting.close()
+
+
+def test_a_value_that_fails(capfd: pytest.CaptureFixture[str]) -> None:
+    """Where values can't be read the request fails, and the page goes on."""
+    sources = Sources()
+    sources.put(lambda: [Value("querytape_replay_open_sessions", 1 / 0)])
+    with Page("127.0.0.1", 0, sources.registry()) as served:
+        for _ in range(2):
+            with pytest.raises(urllib.error.HTTPError, match="500"):
+                fetch(served.url)
+    assert capfd.readouterr().err == ""
+
+
+def test_addresses(page: Page) -> None:
+    """A port in use and a host that is not ours are refused with a sentence; other addresses are said to be open."""
+    registry = Sources().registry()
+    with pytest.raises(InputError, match=f"^--metrics 127.0.0.1:{page.port}: Address already in use; port 0 takes"):
+        Page("127.0.0.1", page.port, registry)
+    with pytest.raises(InputError, match=r"^--metrics 192\.0\.2\.1:0: Cannot assign requested address"):
+        Page("192.0.2.1", 0, registry)
+    with pytest.raises(InputError, match=r"^--metrics no such host:0: "):
+        Page("no such host", 0, registry)
+    assert page.is_local
+    assert page.url == f"http://127.0.0.1:{page.port}/metrics"
+    with Page("0.0.0.0", 0, registry) as served:
+        assert not served.is_local
+
+
+def test_ipv6() -> None:
+    """An IPv6 address is in brackets."""
+    try:
+        served = Page("::1", 0, Sources().registry())
+    except InputError:
+        pytest.skip("this machine has no ::1")
+    with served:
+        assert served.url == f"http://[::1]:{served.port}/metrics"
+        assert served.is_local
+        assert fetch(served.url)[0].startswith("text/plain")
+    time.sleep(0)

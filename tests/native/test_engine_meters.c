@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/meters.h"
+
+#include "check.h"
+#include "replay_run.h"
+
+static struct qt_engine_meters seen, last;
+static int looks;
+
+/* While it runs: nothing falls, and buckets go up. */
+static void look(struct replay *r)
+{
+    struct qt_engine_stats stats;
+
+    last = seen;
+    qt_engine_meters(r->engine, &seen);
+    qt_engine_peek(r->engine, &stats);
+    CHECK_INT(stats.p95_ns, -1);
+    CHECK_INT(stats.late_p99_ns, -1);
+    looks++;
+    for (int i = 0; i < QT_METER_BOUNDS; i++) {
+        CHECK(seen.late.below[i] >= last.late.below[i]);
+        CHECK(seen.late.below[i] >= (i > 0 ? seen.late.below[i - 1] : 0) && seen.late.below[i] <= seen.late.all);
+    }
+    CHECK(seen.late.sum_ns >= last.late.sum_ns && seen.n_errors >= last.n_errors);
+}
+
+/* Lateness in parts, service time by class, errors by number; the outcomes say the same to the nanosecond. */
+static void what_outcomes_say(void)
+{
+    struct replay r;
+    int64_t late = 0, service = 0;
+    uint64_t below = 0;
+
+    looks = 0;
+    memset(&seen, 0, sizeof seen);
+    replay_init(&r);
+    replay_session(&r, 1, -5, 4, NULL);
+    replay_session(&r, 2, 10 * MS, 2, NULL);
+    replay_event(&r, 1, 1, 0, "SLEEP 150");
+    replay_event(&r, 1, 2, 50 * MS, "late by its session");
+    replay_event(&r, 2, 1, 0, "its session opens after that");
+    replay_event(&r, 2, 2, 390 * MS, "ERROR");
+    replay_event(&r, 1, 3, 400 * MS, "ERROR");
+    replay_event(&r, 1, 4, 900 * MS, "punctual");
+    r.each_slice = look;
+    replay_run(&r);
+    CHECK(looks > 2);
+    qt_engine_meters(r.engine, &seen);
+    for (size_t i = 0; i < r.n; i++) {
+        late += r.outcome[i].sent_ns - r.outcome[i].due_ns;
+        service += r.outcome[i].done_ns - r.outcome[i].sent_ns;
+        below += r.outcome[i].done_ns - r.outcome[i].sent_ns < (INT64_C(1) << (QT_METER_FIRST + 14));
+    }
+    CHECK_INT(seen.late.all, 6);
+    CHECK_INT(seen.late.sum_ns, late);
+    CHECK_INT(seen.service[QT_KIND_WRITE].all, 6);
+    CHECK_INT(seen.service[QT_KIND_WRITE].sum_ns, service);
+    CHECK_INT(seen.service[QT_KIND_WRITE].below[14], below);
+    CHECK_INT(seen.service[QT_KIND_READ].all, 0);
+    CHECK_INT(seen.delay[QT_CAUSE_SESSION].all, 1);
+    CHECK(seen.delay[QT_CAUSE_SESSION].sum_ns >= 99 * MS && seen.delay[QT_CAUSE_SESSION].sum_ns <= late);
+    CHECK_INT(seen.delay[QT_CAUSE_SESSION].below[6], 0); /* below 2^19 ns, half a millisecond */
+    CHECK_INT(seen.delay[QT_CAUSE_CONNECT].all, 1);
+    CHECK(seen.delay[QT_CAUSE_CONNECT].sum_ns >= 9 * MS);
+    CHECK_INT(seen.delay[QT_CAUSE_ORDER].all, 0);
+    CHECK_INT(seen.delay[QT_CAUSE_TOOL].all, 6);
+    CHECK_INT(seen.n_errors, 1);
+    CHECK_INT(seen.error_number[0], 1064);
+    CHECK_INT(seen.error_count[0], 2);
+    CHECK_INT(seen.errors_elsewhere, 0);
+    CHECK_INT(seen.last_due_ns, 900 * MS);
+    replay_free(&r);
+}
+
+/* Where nothing is due nothing is late; service time is measured all the same. */
+static void nothing_due(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.pace = QT_PACE_NONE;
+    replay_session(&r, 1, 0, 2, NULL);
+    replay_event(&r, 1, 1, 0, "SELECT 1");
+    replay_event(&r, 1, 2, 1, "SELECT 2");
+    replay_run(&r);
+    qt_engine_meters(r.engine, &seen);
+    CHECK_INT(seen.service[QT_KIND_READ].all, 2);
+    CHECK_INT(seen.late.all, 0);
+    CHECK_INT(seen.late.sum_ns, 0);
+    for (int c = 0; c < QT_CAUSES; c++)
+        CHECK_INT(seen.delay[c].all + (uint64_t)seen.delay[c].sum_ns, 0);
+    replay_free(&r);
+}
+
+/* So many numbers have a count each, also where they fall onto one slot; further ones share one. */
+static void numbers_of_errors(void)
+{
+    static struct qt_engine e;
+    uint64_t all = 0;
+
+    for (int32_t n = 1; n <= QT_METER_ERRORS; n++)
+        qt_meter_error(&e, n * QT_METER_ERRORS + 7);
+    for (int i = 0; i < 3; i++) {
+        qt_meter_error(&e, 65535);
+        qt_meter_error(&e, 3 * QT_METER_ERRORS + 7);
+    }
+    qt_engine_meters(&e, &seen);
+    CHECK_INT(seen.n_errors, QT_METER_ERRORS);
+    CHECK_INT(seen.errors_elsewhere, 3);
+    for (int i = 0; i < seen.n_errors; i++) {
+        CHECK_INT(seen.error_count[i], seen.error_number[i] == 3 * QT_METER_ERRORS + 7 ? 4 : 1);
+        all += (uint64_t)seen.error_number[i];
+    }
+    CHECK_INT(all, 256 * (256 * 257 / 2) + 256 * 7); /* each number once */
+}
+
+/* Who looks takes nothing from who makes ticks: the quantiles since the previous call are the same as without. */
+static void looking_takes_nothing(void)
+{
+    static struct qt_engine e;
+    struct qt_engine_stats stats;
+
+    pthread_mutex_init(&e.stats_lock, NULL);
+    qt_histogram_note(&e.service[QT_KIND_WRITE], 100);
+    qt_histogram_note(&e.late, 60);
+    for (int i = 0; i < 3; i++)
+        qt_engine_peek(&e, &stats);
+    CHECK_INT(stats.p95_ns, -1);
+    qt_engine_stats(&e, &stats);
+    CHECK_INT(stats.p95_ns, 100);
+    CHECK_INT(stats.late_p99_ns, 60);
+    qt_engine_stats(&e, &stats);
+    CHECK_INT(stats.p95_ns, -1);
+    pthread_mutex_destroy(&e.stats_lock);
+}
+
+int main(void)
+{
+    RUN(looking_takes_nothing);
+    RUN(what_outcomes_say);
+    RUN(nothing_due);
+    RUN(numbers_of_errors);
+    return 0;
+}

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run that is looked at while it goes on, and after it."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from querytape.replay import LiveRun, Watcher, replay
+from querytape.replay.observe.live import Moment
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import options
+
+pytestmark = pytest.mark.mariadb
+
+
+class Looker(Watcher):
+    """Looks at the run from another thread as often as it can."""
+
+    def __init__(self) -> None:
+        self.moments: list[Moment] = []
+        self.end = threading.Event()
+        self.thread = threading.Thread(target=self._look)
+
+    def running(self, live: LiveRun) -> None:
+        """Begin to look."""
+        self.live = live
+        self.thread.start()
+
+    def _look(self) -> None:
+        while not self.end.wait(0.001):
+            self.moments.append(self.live.read())
+
+
+def test_looked_at_by_another_thread(shop: Server, tmp_path: Path) -> None:
+    """Counters never fall, also across the run's end; the last moment stays, and is what the run came to."""
+    events = [{"statement": "SELECT SLEEP(0.01)", "start_ns": T0 + n * 20 * MS} for n in range(50)]
+    looker = Looker()
+    run = replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), looker)
+    looker.end.set()
+    looker.thread.join()
+    executed = [moment.stats.executed for moment in looker.moments]
+    assert executed == sorted(executed)
+    assert len(set(executed)) > 10
+    assert looker.live.name == "a.run"
+    last = looker.live.read()
+    assert last is looker.live.read()
+    assert last.stats.executed == run.info["accounting"]["executed"] == last.planned == 50
+    assert last.meters.service["read"].count == last.meters.late.count == 50
+    assert last.paced
+    assert last.samples["status", "Com_select"] > 0
+
+
+def test_ticks_are_as_without(shop: Server, tmp_path: Path) -> None:
+    """Looking takes no quantile from the ticks: every second in which something was sent has its p95."""
+    events = [{"statement": "SELECT 1", "start_ns": T0 + n * 50 * MS} for n in range(60)]
+    looker = Looker()
+    ticks = []
+    looker.tick = lambda tick, done, plan: ticks.append(tick)  # type: ignore[method-assign]
+    replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), looker)
+    looker.end.set()
+    looker.thread.join()
+    assert [tick.p95_ns is None for tick in ticks] == [tick.done == 0 for tick in ticks]
+
+
+def test_no_pace(shop: Server, tmp_path: Path) -> None:
+    """Where nothing is due nothing is late."""
+    looker = Looker()
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    replay(tape, options(shop, tmp_path / "a.run", pace=Pace("none")), looker)
+    looker.end.set()
+    looker.thread.join()
+    assert not looker.live.read().paced
+    assert looker.live.read().meters.late.count == 0
