@@ -11,13 +11,19 @@ import vl_convert
 
 from ...common.errors import InputError
 from ...common.files import publish
+from ...common.units import duration
 from ..model import Report
 from ..sweep import SweepLevel
+from . import dots_chart
 
 Spec = dict[str, Any]
 
 COLOURS = ("#2f6fdb", "#d9730d")
 WIDTH, HEIGHT = 640, 170
+Y_AXIS = {"minExtent": 34}  # charts under each other begin at the same place
+FIRST = ("throughput", "p95", dots_chart.NAME)  # the charts of a report's first screen
+MARKED = ("throughput", "p95")  # those that show the stalls
+MAX_STALLS = 200  # the longest
 TIMELINE = (
     ("throughput", "Throughput", "per_second", "statements/s", 1.0),
     ("median", "Service time, median", "p50_ns", "ms", 1e6),
@@ -38,8 +44,14 @@ class Chart(NamedTuple):
 
 
 def report_charts(report: Report) -> list[Chart]:
-    """Return the charts of a report: the timeline, the heat maps, the counters of server and machine."""
-    return [*_timeline(report), *_heat_maps(report), *_counters(report)]
+    """Return the charts of a report: every digest, the timeline, the heat maps, the counters of server and machine."""
+    return [*_digests(report), *_timeline(report), *_heat_maps(report), *_counters(report)]
+
+
+def _digests(report: Report) -> Iterator[Chart]:
+    spec = dots_chart.dots_spec(report)
+    if spec is not None:
+        yield Chart(dots_chart.NAME, dots_chart.TITLE, spec)
 
 
 def _timeline(report: Report) -> Iterator[Chart]:
@@ -51,7 +63,47 @@ def _timeline(report: Report) -> Iterator[Chart]:
             if row[column] is not None and row["bin"] >= 0
         ]
         if rows and (name != "errors" or any(row["y"] for row in rows)):
-            yield Chart(name, f"{title}, {unit}", _over_time(report, rows, unit))
+            spec = _over_time(report, rows, unit)
+            stalls = _stalls(report) if name in MARKED else []
+            said = f"{title}, {unit}; shaded: stalls" if stalls else f"{title}, {unit}"
+            yield Chart(name, said, _with_stalls(spec, stalls) if stalls else spec)
+
+
+def _stalls(report: Report) -> list[Spec]:
+    """Return the longest stalls as rows {x, x2 (s), line, run, long}, in the order of time."""
+    longest = sorted(report.answers["stalls"], key=lambda row: -row["long_ns"])[:MAX_STALLS]
+    return [
+        {
+            "x": row["at_ns"] / 1e9,
+            "x2": (row["at_ns"] + row["long_ns"]) / 1e9,
+            "long": duration(row["long_ns"]),
+            **_who(report, row["run"], row["round"]),
+        }
+        for row in sorted(longest, key=lambda row: (row["at_ns"], row["run"], row["round"]))
+    ]
+
+
+def _with_stalls(spec: Spec, stalls: list[Spec]) -> Spec:
+    """Return a chart over time with its stalls marked: a band in the colour of the side, and its mark at the top."""
+    encoding = spec["encoding"]
+    side = {"x": {**encoding["x"]}, "color": encoding["color"]}
+    tooltip = [
+        {"field": "run", "type": "nominal", "title": "stall of"},
+        {"field": "x", "type": "quantitative", "title": "at, s", "format": ",.4~g"},
+        {"field": "long", "type": "nominal", "title": "length"},
+    ]
+    data = {"values": stalls}
+    band = {"type": "rect", "opacity": 0.2, "strokeWidth": 1, "strokeOpacity": 0.35}
+    bands = {
+        "data": data,
+        "mark": band,
+        "encoding": {**side, "x2": {"field": "x2"}, "stroke": encoding["color"], "tooltip": tooltip},
+    }
+    mark = {"type": "point", "shape": "triangle-down", "filled": True, "size": 45, "opacity": 1, "yOffset": 4}
+    marks = {"data": data, "mark": mark, "encoding": {**side, "y": {"value": 0}, "tooltip": tooltip}}
+    whole = {name: spec[name] for name in ("width", "height")}
+    lines = {name: value for name, value in spec.items() if name not in whole}
+    return {**whole, "layer": [bands, lines, marks]}
 
 
 def _counters(report: Report) -> Iterator[Chart]:
@@ -93,13 +145,13 @@ def line_chart(rows: list[Spec], axis: tuple[str, str], unit: str, lines: Sequen
         "mark": {"type": "line", "strokeWidth": 1.6, "point": {"size": 14, "filled": True, "opacity": 0.7}},
         "encoding": {
             "x": {"field": "x", "type": "quantitative", "title": title},
-            "y": {"field": "y", "type": "quantitative", "title": unit, "scale": {"zero": True}},
+            "y": {"field": "y", "type": "quantitative", "title": unit, "scale": {"zero": True}, "axis": Y_AXIS},
             "color": {
                 "field": "line",
                 "type": "nominal",
                 "title": None,
                 "scale": {"domain": list(lines), "range": list(COLOURS[: len(lines)])},
-                "legend": {"orient": "top", "symbolType": "stroke"} if len(lines) > 1 else None,
+                "legend": {"orient": "top", "symbolType": "stroke", "symbolOpacity": 1} if len(lines) > 1 else None,
             },
             "tooltip": [
                 {"field": "x", "type": "quantitative", "title": name, "format": ",.4~g"},

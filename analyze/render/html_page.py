@@ -21,7 +21,7 @@ from ..findings.variables import value_texts
 from ..model import Report
 from ..verdicts.verdict import WORDS
 from .chart_library import chart_library
-from .chart_specs import report_charts
+from .chart_specs import FIRST, report_charts
 from .error_rows import error_rows
 from .page_data import page_data
 from .templating import asset, page_template
@@ -33,6 +33,7 @@ def as_html(report: Report) -> str:
     events: dict[str, int] = {}
     for row in report.answers["accounting"]:
         events[row["run"]] = events.get(row["run"], 0) + row["events"]
+    charts = report_charts(report)
     return page_template("report.html.j2").render(
         report=report,
         version=__version__,
@@ -54,7 +55,10 @@ def as_html(report: Report) -> str:
         baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),
         groups=groups(report),
-        charts=report_charts(report),
+        first_charts=sorted(
+            (chart for chart in charts if chart.name in FIRST), key=lambda chart: FIRST.index(chart.name)
+        ),
+        charts=[chart for chart in charts if chart.name not in FIRST],
         events=events,
         texts={entry["digest"]: entry["text"] for entry in report.digests},
         kinds=KINDS,
@@ -64,7 +68,7 @@ def as_html(report: Report) -> str:
         draw=asset("charts.js"),
         script=asset("report.js"),
         library=Markup(chart_library()),
-        data=page_data(report),
+        data=page_data(report, charts),
     )
 
 

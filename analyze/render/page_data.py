@@ -2,6 +2,7 @@
 """Make the data of the HTML page's script: one JSON of plain values; the script shows every text in it as text."""
 
 import json
+from collections.abc import Sequence
 
 import sqlparse
 from markupsafe import Markup
@@ -10,7 +11,7 @@ from ...common.text import printable, printable_lines
 from ..database import Row
 from ..findings.plan_json import accesses
 from ..model import Report
-from .chart_specs import report_charts
+from .chart_specs import Chart
 from .templating import script_json
 
 MAX_FORMATTED = 10_000  # characters: sqlparse stalls on very long statements, so those are shown as they are
@@ -35,12 +36,12 @@ SIDE_COLUMNS = (
 )
 
 
-def page_data(report: Report) -> Markup:
+def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
     """Return the JSON, safe inside a script element."""
     drawn = _drawn(report)
     data = {
         "compares": report.compares,
-        "charts": [chart._asdict() for chart in report_charts(report)],
+        "charts": [chart._asdict() for chart in charts],
         "digests": [_digest(report, entry, number, drawn) for number, entry in enumerate(report.digests)],
     }
     return script_json(json.dumps(data, ensure_ascii=False, separators=(",", ":"), default=str))

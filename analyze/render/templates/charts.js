@@ -12,11 +12,20 @@ const charts = (() => {
       legend: { labelColor: ink, titleColor: ink },
     };
   };
+  // What is drawn of a digest leads to its row.
+  const lead = ({ view }) => view.addEventListener("click", (event, item) => {
+    const digest = item && item.datum && item.datum.digest;
+    if (!digest) return;
+    if (location.hash === "#r" + digest) dispatchEvent(new HashChangeEvent("hashchange")); else location.hash = "r" + digest;
+  });
+  // Thousands of elements take long to make.
+  const many = (spec) => (spec.layer || []).some((layer) => layer.data && layer.data.values.length > 1000);
   const draw = (place, spec) => {
     place.textContent = "";
-    return vegaEmbed(place, { ...spec, width: "container", autosize: { type: "fit-x", contains: "padding" } },
-      { ast: true, actions: false, renderer: "svg", config: config(), tooltip: { theme: dark.matches ? "dark" : "light" } })
-      .then(() => { place.dataset.drawn = "1"; }, (error) => { place.textContent = "This chart can't be drawn: " + error; });
+    const height = Number(place.dataset.height) || spec.height;
+    return vegaEmbed(place, { ...spec, height, width: "container", autosize: { type: "fit-x", contains: "padding" } },
+      { ast: true, actions: false, renderer: many(spec) ? "canvas" : "svg", config: config(), tooltip: { theme: dark.matches ? "dark" : "light" } })
+      .then((drawn) => { lead(drawn); place.dataset.drawn = "1"; }, (error) => { place.textContent = "This chart can't be drawn: " + error; });
   };
   const drawAll = (list) => {
     const specs = new Map(list.map((chart) => [chart.name, chart.spec]));

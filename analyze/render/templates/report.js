@@ -52,6 +52,7 @@
   const body = document.querySelector("#digests tbody"), more = document.getElementById("more"), all = document.getElementById("all");
   const row = (d) => {
     const line = make("tr");
+    line.id = "r" + d.id;
     for (const [name, value, shown, where] of columns) {
       const cell = make("td", null, where);
       cell.dataset.label = name;
@@ -109,9 +110,12 @@
     state.words = event.target.value.toLowerCase().split(/\s+/).filter(Boolean);
     choose();
   });
+  const press = (verdict) => {
+    state.verdict = verdict;
+    document.querySelectorAll(".verdicts button").forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.verdict === verdict)));
+  };
   document.querySelectorAll(".verdicts button").forEach((button) => button.addEventListener("click", () => {
-    state.verdict = state.verdict === button.dataset.verdict ? null : button.dataset.verdict;
-    document.querySelectorAll(".verdicts button").forEach((b) => b.setAttribute("aria-pressed", String(b.dataset.verdict === state.verdict)));
+    press(state.verdict === button.dataset.verdict ? null : button.dataset.verdict);
     choose();
     document.getElementById("digests").scrollIntoView({ block: "nearest" });
   }));
@@ -214,11 +218,24 @@
     details.scrollIntoView({ block: "start" });
     close.focus({ preventScroll: true });
   };
+  // Leads to a digest's row in the table of all, whatever was searched for before.
+  const lead = (d) => {
+    state.words = []; document.getElementById("search").value = "";
+    press(null); choose();
+    state.shown = Math.max(STEP, state.rows.indexOf(d) + 1);
+    show();
+    const line = document.getElementById("r" + d.id);
+    line.classList.add("chosen");
+    line.scrollIntoView({ block: "center" });
+    line.querySelector("a").focus({ preventScroll: true });
+  };
   const follow = () => {
-    const d = byId.get(location.hash.replace(/^#d/, ""));
+    const d = byId.get(location.hash.replace(/^#d/, "")), of = byId.get(location.hash.replace(/^#r/, ""));
     if (d) open(d); else { details.hidden = true; details.replaceChildren(); }
+    if (of) lead(of);
   };
   addEventListener("hashchange", follow);
+  addEventListener("beforeprint", () => { const box = document.getElementById("servers"); if (box) box.open = true; });
   addEventListener("keydown", (event) => {
     if (event.key === "/" && document.activeElement.tagName !== "INPUT") { event.preventDefault(); document.getElementById("search").focus(); }
     if (event.key === "Escape" && !details.hidden) location.hash = "digests";

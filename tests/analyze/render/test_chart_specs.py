@@ -2,18 +2,19 @@
 """Charts: files for slides, colours of the sides, a sweep against its levels."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, SweepLevel, write_charts
-from querytape.analyze.render.chart_specs import file_name, report_charts, sweep_charts
+from querytape.analyze.render.chart_specs import MAX_STALLS, file_name, report_charts, sweep_charts
 from querytape.common.errors import InputError
 
 
 def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
     """As SVG and PNG; a folder that exists is refused."""
     write_charts(report, tmp_path / "charts")
-    for name in ("throughput", "p95", "heat-a", "heat-b"):
+    for name in ("digests", "throughput", "p95", "heat-a", "heat-b"):
         assert (tmp_path / "charts" / f"{name}.svg").read_text().startswith("<svg")
         assert (tmp_path / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="can't be written"):
@@ -43,8 +44,40 @@ def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: p
 def test_both_sides_are_lines(report: Report) -> None:
     """A line for each side; a chart of errors only where there are any."""
     charts = {chart.name: chart for chart in report_charts(report)}
-    assert {row["line"] for row in charts["throughput"].spec["data"]["values"]} == {"A", "B"}
+    assert {row["line"] for row in charts["median"].spec["data"]["values"]} == {"A", "B"}
     assert "errors" not in charts
+
+
+def stall(run: str, at_ns: int, long_ns: int) -> dict[str, object]:
+    """Return a row as stalls.sql has it."""
+    return {"run": run, "round": 1, "at_ns": at_ns, "long_ns": long_ns}
+
+
+def test_stalls_are_marked_at_their_time(small_report: Report) -> None:
+    """Throughput and p95 have a band of each stall in the colour of its side, from its begin to its end; others none."""
+    stalls = [stall("a", 10**9, 3 * 10**8), stall("b", 2 * 10**9, 10**8), stall("a", 4 * 10**9, 5 * 10**8)]
+    report = replace(small_report, answers={**small_report.answers, "stalls": stalls})
+    charts = {chart.name: chart for chart in report_charts(report)}
+    expected = [("A", 1.0, 1.3), ("B", 2.0, 2.1), ("A", 4.0, 4.5)]
+    for name in ("throughput", "p95"):
+        bands, lines, marks = charts[name].spec["layer"]
+        assert [(row["line"], row["x"], row["x2"]) for row in bands["data"]["values"]] == expected
+        assert marks["data"] == bands["data"]
+        assert {row["line"] for row in lines["data"]["values"]} == {"A", "B"}
+        assert bands["encoding"]["color"]["scale"] == lines["encoding"]["color"]["scale"]
+        assert charts[name].title.endswith("; shaded: stalls")
+    assert "layer" not in charts["median"].spec
+    calm = replace(small_report, answers={**small_report.answers, "stalls": []})
+    assert "layer" not in next(chart for chart in report_charts(calm) if chart.name == "p95").spec
+
+
+def test_the_longest_stalls_are_marked(small_report: Report) -> None:
+    """Of thousands the longest are shown, in the order of time."""
+    many = [stall("a", n * 10**9, (1 + n % 10) * 10**8) for n in range(3_000)]
+    report = replace(small_report, answers={**small_report.answers, "stalls": many})
+    chart = next(chart for chart in report_charts(report) if chart.name == "throughput")
+    shown = [band["x"] for band in chart.spec["layer"][0]["data"]["values"]]
+    assert shown == [float(n) for n in range(3_000) if n % 10 == 9][:MAX_STALLS]
 
 
 def test_counters_have_their_unit(small_report: Report) -> None:

@@ -89,6 +89,55 @@ def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureReque
     assert "window.hacked" in as_json(build(tape, [run], [run]))
 
 
+FIRST = """
+(async () => {
+  const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+  const $ = (q) => document.querySelector(q), all = (q) => [...document.querySelectorAll(q)];
+  const dots = () => all("#first .chart[data-name=digests] .mark-symbol.role-mark path");
+  for (let i = 0; i < 200 && dots().length < %(digests)d; i++) await wait(50);
+  const found = { dots: dots().length, names: all(".chart").map((c) => c.dataset.name) };
+  found.under = all("#first .chart").map((c) => c.getBoundingClientRect().bottom);
+  found.answer = $("#answer").getBoundingClientRect().bottom; found.first = $("#first").getBoundingClientRect().top;
+  $("#search").value = "nothing that is there"; $("#search").dispatchEvent(new Event("input"));
+  found.hidden = all("#digests tbody tr").length;
+  const last = dots().at(-1), box = last.getBoundingClientRect();
+  const at = { bubbles: true, clientX: box.x + box.width / 2, clientY: box.y + box.height / 2 };
+  ["pointerover", "pointermove"].forEach((name) => last.dispatchEvent(new PointerEvent(name, at)));
+  for (let i = 0; i < 60 && !$("#vg-tooltip-element.visible"); i++) await wait(50);
+  found.tooltip = ($("#vg-tooltip-element") || {}).textContent;
+  last.dispatchEvent(new MouseEvent("click", at));
+  for (let i = 0; i < 60 && !$("tr.chosen"); i++) await wait(50);
+  const row = $("tr.chosen");
+  found.row = row && row.id; found.rows = all("#digests tbody tr").length;
+  found.visible = row && row.getBoundingClientRect().top >= 0 && row.getBoundingClientRect().bottom <= innerHeight;
+  found.focus = row && row.contains(document.activeElement);
+  return found;
+})()
+"""
+
+
+def test_the_first_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Under the answer, on 1280 by 900, are the charts: a dot for each digest; it says what it is and leads to its row."""
+    file = tmp_path / "page.html"
+    file.write_text(as_html(report), encoding="utf-8")
+    with browser(tmp_path, request) as chromium:
+        chromium.resize(1280, 900)
+        chromium.open(file.as_uri())
+        found = chromium.run(FIRST % {"digests": len(report.digests)})
+    assert found["dots"] == len(report.digests)
+    assert found["names"][:3] == ["throughput", "p95", "digests"]
+    assert len(found["names"]) == len(set(found["names"]))  # none is there twice
+    assert found["answer"] <= found["first"]
+    assert max(found["under"]) <= 900
+    assert found["hidden"] == 0
+    assert "slower" in found["tooltip"]
+    assert "x2." in found["tooltip"] or "x3." in found["tooltip"]
+    assert found["row"] == f"r{digest_name(5)}"  # the worst is drawn last
+    assert found["rows"] == len(report.digests)
+    assert found["visible"]
+    assert found["focus"]
+
+
 PHONE = """
 (() => {
   const all = (q) => [...document.querySelectorAll(q)], cell = document.querySelector("#digests tbody td:nth-child(4)");

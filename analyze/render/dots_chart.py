@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draw every digest as a dot: its median in A across, in B upwards, by verdict; what lies above the line is slower.
+
+Colour-blind people can tell the colours apart, and each verdict has a shape as well.
+A digest without a time on a side (all its events failed there, or none was sent) lies on that side's rim.
+"""
+
+from math import ceil, floor, log10
+from typing import Any, NamedTuple
+
+from ...common.text import printable
+from ...common.units import count, duration, ratio
+from ..database import Row
+from ..model import Report
+from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
+
+Spec = dict[str, Any]
+
+MARKS = {
+    SLOWER: ("#c8102e", "triangle-up"),
+    ERRORS: ("#8f3fa0", "cross"),
+    FASTER: ("#009e73", "triangle-down"),
+    SAME: ("#a0a8b4", "circle"),
+    UNSTABLE: ("#e6b800", "diamond"),
+    CANNOT_TELL: ("#56b4e9", "square"),
+}
+WIDTH, HEIGHT = 420, 420
+NAME = "digests"
+TITLE = "Every digest: median in A and B, ms; above the line B is slower"
+MAX_TEXT = 90
+LEAST_NS = 1_000  # a log axis has no zero
+FEW_DECADES = 4
+DOTS_AREA = 20_000  # of all dots, were each as large as the largest: many are smaller
+AROUND, RIM = 1.4, 2.2  # how far, in times, the axes go beyond the times; the rim is that far below the least
+
+
+class Span(NamedTuple):
+    """What both axes show, in ms: the times from `low` to `high`; below, at `rim`, digests without a time."""
+
+    low: float
+    high: float
+    rim: float
+    axis_low: float
+
+
+def dots_spec(report: Report) -> Spec | None:
+    """Return the chart, None where nothing is compared or no digest has a time."""
+    times = [ns for entry in report.digests for ns in (_median(entry["a"]), _median(entry["b"])) if ns is not None]
+    if not report.compares or not times:
+        return None
+    lacks = any(_median(entry[side]) is None for entry in report.digests for side in ("a", "b"))
+    span = _span(min(times), max(times), lacks)
+    return {
+        "width": WIDTH,
+        "height": HEIGHT,
+        "layer": [_equality(span), *(_rims(span) if lacks else []), _dots(dots(report, span), span)],
+    }
+
+
+def dots(report: Report, span: Span) -> list[Row]:
+    """Return a row for each digest: the worst verdicts last, on top; of a verdict the smaller dots are."""
+    rows = [_dot(entry, span) for entry in report.digests]
+    return sorted(rows, key=lambda row: (-WORDS.index(row["verdict"]), -row["n"]))
+
+
+def _dot(entry: Row, span: Span) -> Row:
+    a, b = _median(entry["a"]), _median(entry["b"])
+    pair, shift = entry["pair"] or {}, entry["shift"] or {}
+    events = (entry["b"] or entry["a"] or {}).get("n") or 0
+    return {
+        "digest": entry["digest"],
+        "x": span.rim if a is None else a / 1e6,
+        "y": span.rim if b is None else b / 1e6,
+        "n": events,
+        "verdict": entry["verdict"],
+        "statement": printable(entry["text"], MAX_TEXT),
+        "ratio": ratio(shift.get("ratio") or pair.get("ratio")),
+        "A": duration((entry["a"] or {}).get("p50_ns")),
+        "B": duration((entry["b"] or {}).get("p50_ns")),
+        "events": count(events),
+    }
+
+
+def _median(side: Row | None) -> int | None:
+    """Return a side's median in ns, at least LEAST_NS; None where it has none."""
+    median = (side or {}).get("p50_ns")
+    return None if median is None else max(median, LEAST_NS)
+
+
+def _span(least_ns: int, most_ns: int, lacks: bool) -> Span:
+    low, high = least_ns / 1e6 / AROUND, most_ns / 1e6 * AROUND
+    rim = low / RIM
+    return Span(low, high, rim, rim / AROUND if lacks else low)
+
+
+def _equality(span: Span) -> Spec:
+    """Return the line on which both sides take the same time."""
+    return {
+        "data": {"values": [{"x": at, "y": at} for at in (span.low, span.high)]},
+        "mark": {"type": "line", "color": "#8a94a3", "strokeWidth": 1.2},
+        "encoding": _place(span),
+    }
+
+
+def _rims(span: Span) -> list[Spec]:
+    """Return a dashed line at each rim, and what it says."""
+    line = {"type": "rule", "color": "#8a94a3", "strokeDash": [3, 3]}
+    text = {"type": "text", "color": "#8a94a3", "fontSize": 10}
+    place = _place(span)
+    right, up = [{"y": span.low, "rim": span.rim}], [{"x": span.low, "rim": span.rim}]
+    end = span.high / AROUND
+    below = {**place, "x": {**place["x"], "datum": end}, "y": {**place["y"], "field": "rim"}}
+    beside = {**place, "y": {**place["y"], "datum": end}, "x": {**place["x"], "field": "rim"}}
+    del below["x"]["field"], beside["y"]["field"]
+    return [
+        {"data": {"values": right}, "mark": line, "encoding": {"y": place["y"]}},
+        {"data": {"values": up}, "mark": line, "encoding": {"x": place["x"]}},
+        {"data": {"values": right}, "mark": {**text, "align": "right", "text": "no time in B"}, "encoding": below},
+        {
+            "data": {"values": up},
+            "mark": {**text, "angle": 270, "align": "right", "text": "no time in A"},
+            "encoding": beside,
+        },
+    ]
+
+
+def _place(span: Span) -> Spec:
+    """Return both axes: log scales of the same span."""
+    scale = {"type": "log", "domain": [span.axis_low, span.high], "nice": False}
+    axis = {"values": _ticks(span), "format": "~g"}
+    return {
+        each: {"field": each, "type": "quantitative", "title": f"median in {side}, ms", "scale": scale, "axis": axis}
+        for each, side in (("x", "A"), ("y", "B"))
+    }
+
+
+def _ticks(span: Span) -> list[float]:
+    """Return where the axes have a number: each power of ten, and 2 and 5 times it where that are few."""
+    decades = range(floor(log10(span.low)), ceil(log10(span.high)) + 1)
+    steps = (1, 2, 5) if len(decades) <= FEW_DECADES else (1,)
+    ticks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+    return [tick for tick in ticks if span.low <= tick <= span.high]
+
+
+def _dots(rows: list[Row], span: Span) -> Spec:
+    words = [word for word in WORDS if any(row["verdict"] == word for row in rows)]
+    largest = min(max(DOTS_AREA / len(rows), 40), 500)
+    legend = {"orient": "top", "columns": 3, "symbolStrokeWidth": 1.5}
+    said = {"field": "verdict", "type": "nominal", "title": None, "legend": legend}
+    return {
+        "data": {"values": rows},
+        "mark": {
+            "type": "point",
+            "filled": True,
+            "opacity": 0.75,
+            "stroke": "#fff",
+            "strokeWidth": 0.5,
+            "cursor": "pointer",
+        },
+        "encoding": {
+            **_place(span),
+            "color": {**said, "scale": {"domain": words, "range": [MARKS[word][0] for word in words]}},
+            "shape": {**said, "scale": {"domain": words, "range": [MARKS[word][1] for word in words]}},
+            "size": {
+                "field": "n",
+                "type": "quantitative",
+                "scale": {
+                    "type": "sqrt",
+                    "domain": [0, max(row["n"] for row in rows) or 1],
+                    "range": [largest / 15, largest],
+                },
+                "legend": None,
+            },
+            "tooltip": [
+                {"field": name, "type": "nominal"} for name in ("statement", "verdict", "ratio", "A", "B", "events")
+            ],
+        },
+    }

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every digest as a dot: where it lies, how large it is, and that its verdict can be told by anyone."""
+
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from querytape.analyze import Report, build
+from querytape.analyze.render.dots_chart import MARKS, dots_spec
+from querytape.analyze.verdicts.verdict import WORDS
+
+# How colours look to those who lack one kind of cones (Machado, Oliveira and Fernandes 2009), as matrices on linear RGB.
+SIGHTS = {
+    "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": ((0.152, 1.053, -0.205), (0.115, 0.786, 0.099), (-0.004, -0.048, 1.052)),
+    "deuteranopia": ((0.367, 0.861, -0.228), (0.280, 0.673, 0.047), (-0.012, 0.043, 0.969)),
+    "tritanopia": ((1.256, -0.077, -0.179), (-0.078, 0.931, 0.148), (0.005, 0.691, 0.304)),
+}
+LEAST_DISTANCE = 15  # in CIE L*a*b*; 2 is what is just seen
+
+
+def seen(colour: str, sight: tuple[tuple[float, ...], ...]) -> tuple[float, float, float]:
+    """Return a colour in L*a*b*, as somebody sees it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    r, g, b = (min(max(sum(f * v for f, v in zip(row, linear, strict=True)), 0), 1) for row in sight)
+    xyz = (
+        (0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505,
+        0.2126 * r + 0.7152 * g + 0.0722 * b,
+        (0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089,
+    )
+    x, y, z = (v ** (1 / 3) if v > 0.008856 else 7.787 * v + 16 / 116 for v in xyz)
+    return 116 * y - 16, 500 * (x - y), 200 * (y - z)
+
+
+def rows_of(report: Report) -> dict[str, dict[str, object]]:
+    """Return the dots of a report by digest."""
+    spec = dots_spec(report)
+    assert spec is not None
+    return {row["digest"]: row for row in spec["layer"][-1]["data"]["values"]}
+
+
+def test_every_digest_is_a_dot(report: Report) -> None:
+    """One each, at its medians in ms, with its events, verdict and ratio."""
+    rows = rows_of(report)
+    assert rows.keys() == {entry["digest"] for entry in report.digests}
+    for entry in report.digests:
+        row = rows[entry["digest"]]
+        assert (row["x"], row["y"]) == (entry["a"]["p50_ns"] / 1e6, entry["b"]["p50_ns"] / 1e6)
+        assert (row["n"], row["verdict"]) == (entry["b"]["n"], entry["verdict"])
+    (slower,) = (row for row in rows.values() if row["verdict"] == "slower")
+    assert slower["y"] > 2.5 * slower["x"]  # type: ignore[operator]
+    assert str(slower["ratio"]).startswith("x")
+
+
+@pytest.mark.parametrize(("side", "axis", "other"), [("a", "x", "y"), ("b", "y", "x")])
+@pytest.mark.parametrize("gone", [None, {"n": 20, "p50_ns": None}])
+def test_a_digest_without_a_time_lies_on_the_rim(
+    report: Report, side: str, axis: str, other: str, gone: dict[str, object] | None
+) -> None:
+    """Failed always, or never sent: it is there all the same, below all times, inside of the axes; a word says so."""
+    first, *others = report.digests
+    lacking = replace(report, digests=[{**first, side: gone}, *others])
+    rows, spec = rows_of(lacking), dots_spec(lacking)
+    assert spec is not None
+    low, high = spec["layer"][-1]["encoding"][axis]["scale"]["domain"]
+    row = rows[first["digest"]]
+    assert low < row[axis] < min(each[axis] for each in rows.values() if each is not row)  # type: ignore[operator, type-var]
+    assert row[other] != row[axis]
+    texts = [layer["mark"].get("text") for layer in spec["layer"] if isinstance(layer["mark"], dict)]
+    assert f"no time in {side.upper()}" in texts
+    assert len(rows) == len(report.digests)
+    assert all(low < each[a] < high for each in rows.values() for a in ("x", "y"))
+
+
+def test_axes_are_equal_and_have_the_line_of_equality(report: Report) -> None:
+    """Both are logarithmic and of the same span; the line goes from corner to corner."""
+    spec = dots_spec(report)
+    assert spec is not None
+    line, place = spec["layer"][0], spec["layer"][-1]["encoding"]
+    assert place["x"]["scale"] == place["y"]["scale"]
+    assert place["x"]["scale"]["type"] == "log"
+    assert [(at["x"], at["y"]) for at in line["data"]["values"]] == [(v, v) for v in place["x"]["scale"]["domain"]]
+
+
+def test_the_worst_are_on_top_and_no_small_one_is_hidden(report: Report) -> None:
+    """What is slower is drawn last; of one verdict, the larger first."""
+    spec = dots_spec(report)
+    assert spec is not None
+    rows = spec["layer"][-1]["data"]["values"]
+    order = [(-WORDS.index(row["verdict"]), -row["n"]) for row in rows]
+    assert order == sorted(order)
+    assert rows[-1]["verdict"] == "slower"
+
+
+def test_nothing_to_draw(report: Report, runs: tuple[Path, Path, Path]) -> None:
+    """One run alone has no dots; nor have two in which nothing has a time."""
+    assert dots_spec(build(runs[0], [runs[1]])) is None
+    assert dots_spec(replace(report, digests=[{**entry, "a": None, "b": None} for entry in report.digests])) is None
+
+
+def test_verdicts_differ_for_every_eye() -> None:
+    """Each has a shape of its own, and a colour that is apart from all others also for those who lack cones."""
+    assert set(MARKS) == set(WORDS)
+    assert len({shape for _, shape in MARKS.values()}) == len(MARKS)
+    for name, sight in SIGHTS.items():
+        for (one, (a, _)), (two, (b, _)) in combinations(MARKS.items(), 2):
+            far = sum((p - q) ** 2 for p, q in zip(seen(a, sight), seen(b, sight), strict=True)) ** 0.5
+            assert far >= LEAST_DISTANCE, (name, one, two, far)
