@@ -138,12 +138,27 @@ def gather_processes(con: "Connection[Any]") -> Rows | None:
     )
 
 
+def sees_other_accounts(con: "Connection[Any]") -> bool:
+    """Whether the account may see all threads: PROCESS is granted to it, or one of another account is in its list.
+
+    Where it is alone on the server its list is whole, which says nothing of what it will see.
+    """
+    own = str((query_or_none(con, "SELECT USER()") or [("",)])[0][0]).rpartition("@")[0]
+    processes = query_or_none(con, "SHOW PROCESSLIST", 7) or ()
+    return any(row[1] != own for row in processes) or _is_granted(query_or_none(con, "SHOW GRANTS"))
+
+
+def _is_granted(grants: Rows | None) -> bool:
+    """Whether SHOW GRANTS has PROCESS."""
+    texts = [str(row[0]).upper() for row in grants or ()]
+    return any("ON *.*" in text and ("PROCESS" in text or "ALL PRIVILEGES" in text) for text in texts)
+
+
 def whole_process_list(processes: Rows | None, connected: int | None, grants: Rows | None) -> Rows | None:
     """Return the process list where it is whole, else None: without PROCESS an account sees its own threads only."""
     if processes is None:
         return None
-    texts = [str(row[0]).upper() for row in grants or ()]
-    if any("ON *.*" in text and ("PROCESS" in text or "ALL PRIVILEGES" in text) for text in texts):
+    if _is_granted(grants):
         return processes
     clients = [row for row in processes if row[1] not in SYSTEM_USERS and row[4] != "Daemon"]
     return processes if connected is not None and len(clients) >= connected else None

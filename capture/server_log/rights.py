@@ -13,7 +13,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.text import printable
-from ...servers.facts import Facts, gather_processes
+from ...servers.facts import Facts, sees_other_accounts
 from ...servers.queries import query_or_none
 from ...servers.target import fault_text
 from .carriers import CARRYING
@@ -61,7 +61,7 @@ def check_rights(
     if end_sessions and not _may_kill(facts):
         right = "CONNECTION ADMIN" if maria else "SUPER" if facts.version.startswith("5.") else "CONNECTION_ADMIN"
         needed.append(f"{end_sessions}: {account} may not end sessions: GRANT {right} ON *.* TO {account}")
-    if gather_processes(con) is None:
+    if not sees_other_accounts(con):
         (needed if end_sessions == RENEW else useful).append(
             f"{account} sees its own sessions only: GRANT PROCESS ON *.* TO {account}"
         )
