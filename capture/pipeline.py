@@ -18,6 +18,7 @@ from ..native.bindings.inputs import STDIN, Pipe, as_input
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
+from .live import LiveCapture
 from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
 from .storage import open_storage
@@ -38,10 +39,13 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     ordered = order_by_time([as_input(name) for name in names], kind.first_time)
     reader = open_reader(kind, ordered, settings)
     stop = Stop(reader)
+    endless = settings.endless is not None or kind.live(settings)
+    total = None if endless else total_bytes(ordered)
+    live = LiveCapture(reader, total)
     try:
+        settings.running(live)
         told = tell_open_sessions(kind, reader, ordered, settings)
-        endless = settings.endless is not None or kind.live(settings)
-        watch = watcher(kind, settings, reader, path, None if endless else total_bytes(ordered))
+        watch = watcher(kind, settings, reader, path, total)
         # From here to the end: a tape that was begun is finished, with what was read until the first signal.
         with stop_on_signals(stop):
             new_tape(path)
@@ -56,6 +60,7 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                     con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings, totals)
     finally:
+        live.end()
         reader.close()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..native.bindings.parsers import Follow
 from ..native.bindings.reader import Reader, ReaderStats
+from .live import LiveCapture
 
 if TYPE_CHECKING:
     import duckdb
@@ -57,7 +58,8 @@ class Settings:
     `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
     server's connections whose events do not go onto the tape. `judge` gets the events as view `events` before the tape
     is finished: it returns more entries of tape.json, and warnings. `open_sessions`: those that the recording server
-    had when it was asked. `endless`: of a log that is followed, or a live source.
+    had when it was asked. `endless`: of a log that is followed, or a live source. `running` gets the capture when it
+    begins; it can be looked at from any thread.
     """
 
     timezone_ns: int | None = None
@@ -68,6 +70,7 @@ class Settings:
     judge: "Callable[[duckdb.DuckDBPyConnection], tuple[dict[str, Any], list[TapeWarning]]] | None" = None
     open_sessions: "OpenSessions | None" = None
     endless: Endless | None = None
+    running: Callable[[LiveCapture], None] = field(default=lambda live: None)
 
     @property
     def follow(self) -> Follow | None:

@@ -10,10 +10,8 @@ from .option_sections import OptionSpec, option
 from .param_types import Address
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from ..metrics.collector import Labels, Source, Value
-    from ..replay import LiveRun
+    from ..capture.live import LiveCapture
+    from ..metrics.collector import Labels, Source
 
 METRICS: OptionSpec = option(
     "--metrics",
@@ -40,14 +38,28 @@ class MetricsPage:
         open_to = "" if page.is_local else " (for whoever reaches this address: it has counts, and no statement)"
         click.echo(f"metrics: {page.url}{open_to}", err=True)
 
+    @property
+    def is_served(self) -> bool:
+        """Whether there is one."""
+        return self._sources is not None
+
     def put(self, source: "Source", labels: "Labels | None" = None, slot: str = "") -> None:
         """Show a source from now on, in place of the one that is in the same slot."""
         if self._sources is not None:
             self._sources.put(source, labels, slot)
 
 
-def values_of(live: "LiveRun") -> "Iterable[Value]":
-    """Return what a run says of itself now."""
-    from ..metrics.replay_values import run_values
+def show_capture(page: MetricsPage, live: "LiveCapture") -> None:
+    """Show a capture; of a page that is not there nothing is loaded."""
+    if page.is_served:
+        from ..metrics.capture_values import capture_values
 
-    return run_values(live)
+        page.put(lambda: capture_values(live))
+
+
+def show_coverage(page: MetricsPage, share: float | None) -> None:
+    """Show how much of what the server executed is in its log, where that is known."""
+    if page.is_served and share is not None:
+        from ..metrics.capture_values import coverage_value
+
+        page.put(lambda: [coverage_value(share)], slot="coverage")

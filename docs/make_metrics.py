@@ -23,7 +23,7 @@ def table(listed: Iterable[names.Name]) -> str:
 def page() -> str:
     """Return the page as it should be. Raises ValueError where a pair of marks is missing."""
     text = PAGE.read_text(encoding="utf-8")
-    for mark in ("replay", "target"):
+    for mark in ("replay", "target", "capture"):
         begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
         pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
         if len(pattern.findall(text)) != 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..analyze import SweepLevel, measure_level, sweep_page
 from ..common.files import new_folder, publish
-from ..replay import ReplayOptions, replay
+from ..replay import ReplayOptions, Watcher, replay
 from ..replay.plan.amplify import MAX_CLONES, Amplification
 from ..replay.plan.pacing import Pace
 from ..schemas import open_folder
@@ -28,11 +28,12 @@ def run_sweep(
     levels: tuple[int, ...],
     each_ns: int,
     tell: Callable[[SweepLevel], None],
+    watcher: Watcher | None = None,
 ) -> list[SweepLevel]:
     """Replay `tape` once a level into `folder`, each for `each_ns`; return what the levels came to, in order.
 
-    `levels`: sessions at once. `tell` gets each level when it is over. The runs are `{sessions}.run`; `options` gives
-    all else. Raises what `replay` raises.
+    `levels`: sessions at once. `tell` gets each level when it is over, `watcher` each run. The runs are
+    `{sessions}.run`; `options` gives all else. Raises what `replay` raises.
     """
     results: list[SweepLevel] = []
     for sessions in levels:
@@ -44,7 +45,7 @@ def run_sweep(
             max_concurrent_sessions=sessions,
             stop_after_ns=each_ns,
         )
-        replay(tape, level_options)
+        replay(tape, level_options, watcher)
         results.append(measure_level(level_options.output, sessions))
         tell(results[-1])
     write_results(tape, folder, options.target.name, results)

@@ -99,5 +99,27 @@ TARGET = (
         ("variable",),
     ),
 )
-NAMES = (*BUILD, *REPLAY, *TARGET)
+CAPTURE = (
+    Name("querytape_capture_running", GAUGE, "1 while the source is read, 0 after its last part."),
+    Name("querytape_capture_events", COUNTER, "Events that were read."),
+    Name("querytape_capture_sessions", COUNTER, "Sessions that were seen."),
+    Name("querytape_capture_problems", COUNTER, "Places that were not understood, those not kept included."),
+    Name("querytape_capture_not_understood_bytes", COUNTER, "Bytes that no event was made of."),
+    Name("querytape_capture_read_bytes", COUNTER, "Bytes that were read, as the files have them."),
+    Name("querytape_capture_input_bytes", GAUGE, "Bytes that there are to read; absent where there is no end."),
+    Name("querytape_capture_last_event_timestamp_seconds", GAUGE, "Time of the newest event."),
+    Name("querytape_capture_received_packets", COUNTER, "Packets that the kernel gave; live captures alone."),
+    Name(
+        "querytape_capture_dropped_packets",
+        COUNTER,
+        "Packets that were lost, by who lost them: kernel, interface or ring; live captures alone.",
+        ("by",),
+    ),
+    Name(
+        "querytape_capture_coverage_ratio",
+        GAUGE,
+        "Of what the server executed, how much is in the log, 0 to 1: capture server, once the tape is made.",
+    ),
+)
+NAMES = (*BUILD, *REPLAY, *TARGET, *CAPTURE)
 BY_NAME = {each.name: each for each in NAMES}

@@ -63,6 +63,7 @@ LAYERS = {
             "replay_settings",
             "report_options",
             "server_options",
+            "shown_runs",
             "target_options",
         ),
         ("commands",),

@@ -10,6 +10,7 @@ import duckdb
 from ...common.errors import InputError
 from ...native.bindings.reader import ReaderStats
 from ...servers.open_sessions import OpenSessions
+from ..live import LiveCapture
 from ..pipeline import capture_source
 from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
@@ -35,10 +36,11 @@ def tape_of(
     server: dict[str, Any],
     watch: Callable[[ReaderStats, int | None], None],
     open_sessions: OpenSessions | None = None,
+    running: Callable[[LiveCapture], None] = lambda live: None,
 ) -> tuple[dict[str, Any], frozenset[int]]:
     """Write the tape; return its JSON, and the sessions of before the capture whose log shows that they carry it.
 
-    `open_sessions`: those of before, as the server showed them then.
+    `open_sessions`: those of before, as the server showed them then. `running` gets the capture when it begins.
 
     Raises InputError where the log holds nothing.
     """
@@ -56,7 +58,9 @@ def tape_of(
         return {"coverage": coverage.as_json()} | renewed, coverage.warnings(plan.method)
 
     own = tuple(sorted(recorded.own))
-    settings = Settings(server=server, watch=watch, not_threads=own, judge=judge, open_sessions=open_sessions)
+    settings = Settings(
+        server=server, watch=watch, not_threads=own, judge=judge, open_sessions=open_sessions, running=running
+    )
     try:
         info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, settings)
     except InputError as error:

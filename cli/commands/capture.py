@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape capture KIND`: records files, or packets read live, into a tape; each kind of source is a command."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 from ...capture import SOURCES
 from ...common.errors import RefusedError
 from ..lazy_group import LazyCommand, LazyGroup
+from ..metrics_page import METRICS, MetricsPage, show_capture
 from ..output import EXIT_LOST, lost_sentence, say_tape, show_problems
 from ..param_types import Duration, Size, TimeZone
 from ..progress import CaptureProgress
@@ -122,6 +124,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
         click.Option(
             ["--problems", "show"], is_flag=True, help="Show each place of the input that was not understood."
         ),
+        click.Option(list(METRICS[0]), **METRICS[1]),
         click.Option(["--strict"], is_flag=True, help="Exit with 1 if any place of the input was not understood."),
     ]
     return parameters
@@ -174,6 +177,7 @@ def run_capture(
     show: bool,
     strict: bool,
     log_timezone: int | None = None,
+    metrics: tuple[str, int] | None = None,
     **extra: Any,
 ) -> int:
     """Capture, and print what is on the tape; return the exit code."""
@@ -186,8 +190,18 @@ def run_capture(
     if source and server is None:
         server, open_sessions = describe_source(source, ask_password)
     endless = endless_of(kind, extra)
-    with CaptureProgress(line_every_s=1 if endless is None else LINE_EVERY_S) as progress:
-        settings = Settings(log_timezone, server, extra, progress.update, open_sessions=open_sessions, endless=endless)
+    with ExitStack() as stack:
+        page = MetricsPage(metrics, stack)
+        progress = stack.enter_context(CaptureProgress(line_every_s=1 if endless is None else LINE_EVERY_S))
+        settings = Settings(
+            log_timezone,
+            server,
+            extra,
+            progress.update,
+            open_sessions=open_sessions,
+            endless=endless,
+            running=lambda live: show_capture(page, live),
+        )
         tape = capture(names, output, kind.name, settings)
     info = tape.info
     say_tape(output, info)

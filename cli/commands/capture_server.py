@@ -2,7 +2,7 @@
 """`querytape capture server`: switches on a server's own log for a while, and captures it."""
 
 import sys
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from ...common.temporary import temporary_folder
 from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
+from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
 from ..output import EXIT_LOST, lost_sentence, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
@@ -116,6 +117,7 @@ Exit codes: 0 success, 1 error or something of the server is not as it was,
     help="Switch the server's own slow log on again at the end of --watch even where sessions are left that write"
     " every statement into it.",
 )
+@click.option(*METRICS[0], **METRICS[1])
 @click.option("--partial-ok", is_flag=True, help="Exit with 0 although the log lacks more than 5 % of the statements.")
 @login_options
 def server_command(url: str, **options: Any) -> int:
@@ -179,17 +181,27 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     """Record, make the tape, and see that the server is as before; return the exit code."""
     server, open_sessions = describe_with_sessions(target)
     output: Path = options["output"]
-    with unwind_on_signals(), temporary_folder() as work:
+    with unwind_on_signals(), temporary_folder() as work, ExitStack() as stack:
+        page = MetricsPage(options["metrics"], stack)
         recorded = record_log(target, plan, limits, Path(work))
         click.echo(f"capture server: {recorded.ended}", err=True)
         seen: frozenset[int] = frozenset()
         try:
             with CaptureProgress() as progress:
-                info, seen = tape_of(recorded, plan, output, server, progress.update, open_sessions)
+                info, seen = tape_of(
+                    recorded,
+                    plan,
+                    output,
+                    server,
+                    progress.update,
+                    open_sessions,
+                    lambda live: show_capture(page, live),
+                )
             if plan.log_file is not None and not options["keep_log"]:
                 recorded.log.unlink(missing_ok=True)
             say_tape(output, info)
             held = info.get("coverage") or {}
+            show_coverage(page, held.get("share"))
             if renewed := recorded.renewal.sentence():
                 click.echo(f"  {renewed}")
             if held:

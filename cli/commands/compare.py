@@ -19,12 +19,14 @@ from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
 from ..live_lines import LiveLines
+from ..metrics_page import METRICS, MetricsPage
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, output_options, settings_of
+from ..shown_runs import show_round
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
-NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add")
+NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add", "metrics")
 
 
 @click.command(
@@ -116,6 +118,7 @@ had no time for all reads.
 @click.option(
     "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
 )
+@click.option(*METRICS[0], **METRICS[1])
 @output_options
 def compare_command(
     tape: Path | None,
@@ -136,12 +139,22 @@ def compare_command(
     """
     if (output is None) == (nightly is None):
         raise click.UsageError("expected -o FOLDER, or --nightly FOLDER")
-    if output is not None:
-        return compare(tape, replay_options, output, options)
-    if options["add"]:
-        raise click.UsageError("--add: only with -o; a night is a comparison of its own")
-    assert nightly is not None
-    return run_night(nightly, keep, tape, replay_options, options)
+    if options["quick"]:
+        not_with_quick(options)
+    with ExitStack() as stack:
+        options["page"] = MetricsPage(options["metrics"], stack)
+        if output is not None:
+            return compare(tape, replay_options, output, options)
+        if options["add"]:
+            raise click.UsageError("--add: only with -o; a night is a comparison of its own")
+        assert nightly is not None
+        return run_night(nightly, keep, tape, replay_options, options)
+
+
+def not_with_quick(options: dict[str, Any]) -> None:
+    """Raise UsageError for an option that --quick has no use for."""
+    if wrong := [name for name in NOT_QUICK if options[name] is not None]:
+        raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
 
 
 def run_night(
@@ -180,7 +193,8 @@ def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     plan = plan_of(tape, replay_options, output, options)
     complete_tape(plan.tape)
     make_options = options_maker(plan)
-    run_comparison(plan, output, make_options, say, LiveLines)
+    page: MetricsPage = options["page"]
+    run_comparison(plan, output, make_options, say, lambda: LiveLines(lambda live: show_round(page, live)))
     runs = complete_rounds(output)
     options["html"] = options["html"] or output / "report.html"
     report = build(plan.tape, runs["a"], runs["b"], settings)
@@ -192,8 +206,6 @@ def compare_samples(
     tape: Path | None, replay_options: tuple[str, ...], output: Path, settings: Settings, options: dict[str, Any]
 ) -> int:
     """Run `--quick`, show the report, and return the exit code."""
-    if wrong := [name for name in NOT_QUICK if options[name] is not None]:
-        raise click.UsageError(f"--{wrong[0].replace('_file', '')}: not with --quick")
     plan = plan_of(tape, replay_options, output, options)
     make_options = options_maker(plan)
     set_back_caches(plan, output.absolute().parent, make_options, say, f"{output.name}-")

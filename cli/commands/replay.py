@@ -18,11 +18,12 @@ from ...replay.observe.order import order_warnings
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..live_lines import LiveLines
-from ..metrics_page import MetricsPage, values_of
+from ..metrics_page import MetricsPage
 from ..option_sections import SectionedCommand
 from ..output import EXIT_LOST, complete_tape
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
+from ..shown_runs import values_of
 
 if TYPE_CHECKING:
     from ...capture.tools.following import Following

@@ -10,11 +10,13 @@ import click
 from ...analyze import SweepLevel
 from ...common.units import short_duration
 from ...experiments.sweep import new_sweep, run_sweep
+from ..metrics_page import MetricsPage
 from ..option_sections import SectionedCommand
 from ..output import complete_tape
 from ..param_types import Duration, Levels
 from ..replay_options import sweep_sections
 from ..replay_settings import first_ns, options_of, target_of
+from ..shown_runs import ShownLevels
 
 HEAD = " sessions  statements/s      p50      p95      p99   errors"
 
@@ -53,12 +55,21 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
     The result is throughput and latency against concurrency, as benchmark kits draw it for generated load: a table,
     and sweep.html and sweep.json in the output folder, which also has the run of each level.
     """
-    complete_tape(tape)
-    output: Path = options["output"]
-    new_sweep(output)
-    click.echo(HEAD)
     with ExitStack() as stack:
+        metrics = MetricsPage(options["metrics"], stack)
+        complete_tape(tape)
+        output: Path = options["output"]
+        new_sweep(output)
+        click.echo(HEAD)
         target = target_of(options, stack)
         replay_options = options_of(options, target, first_ns(tape))
-        run_sweep(tape, output, replay_options, max_concurrent_sessions, each, lambda level: click.echo(line(level)))
+        run_sweep(
+            tape,
+            output,
+            replay_options,
+            max_concurrent_sessions,
+            each,
+            lambda level: click.echo(line(level)),
+            ShownLevels(metrics),
+        )
     click.echo(f"chart: {output / 'sweep.html'}")

@@ -4,12 +4,13 @@
 import itertools
 from collections.abc import Iterator
 
+import pytest
 from prometheus_client import generate_latest
 from prometheus_client.openmetrics.exposition import generate_latest as generate_openmetrics
 from querytape.metrics.collector import BOUNDS, Sources, Value
 from querytape.native.bindings.meters import BOUNDS_NS, Meter
 
-from tests.helpers.scrapes import Scrape
+from tests.helpers.scrapes import Scrape, promtool
 
 METER = Meter(tuple(range(len(BOUNDS_NS))), 99, 2_500_000_000)
 
@@ -43,12 +44,13 @@ def test_both_formats_say_the_same() -> None:
         assert any(name == "querytape_build_info" for name, _ in found.values)
 
 
-def test_sources_side_by_side() -> None:
+def test_sources_side_by_side(request: pytest.FixtureRequest) -> None:
     """Each source has its labels; one that is put into a slot takes the place of what was there."""
     sources = Sources()
     sources.put(lambda: of_read(1), {"side": "a", "round": "1"}, "a")
     sources.put(lambda: of_read(2), {"side": "b", "round": "1"}, "b")
     sources.put(lambda: of_read(5), {"side": "a", "round": "2"}, "a")
+    promtool(request, generate_latest(sources.registry()).decode())
     found = Scrape(openmetrics(sources).decode())
     name = "querytape_replay_statements_total"
     assert {labels: value for (each, labels), value in found.values.items() if each == name} == {

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """`--metrics` of whole commands: where it can't be served nothing is sent; whoever asks holds nothing up."""
 
+import http.client
 import re
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+import threading
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 from querytape.servers.sandbox import Server
 
 from tests.helpers.command_line import run_here
-from tests.helpers.scrapes import scrape
+from tests.helpers.scrapes import Scrape, scrape
 from tests.helpers.tapes import MS, T0, make_tape
 
 pytestmark = pytest.mark.mariadb
@@ -38,7 +40,7 @@ def until(process: "subprocess.Popen[str]", words: str) -> None:
     raise AssertionError(process.communicate())
 
 
-@pytest.mark.parametrize("command", ["replay"])
+@pytest.mark.parametrize("command", ["replay", "sweep", "compare", "capture"])
 def test_a_port_in_use(command: str, mariadb: Server, tmp_path: Path) -> None:
     """One sentence and exit code 1, before anything is written or sent."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
@@ -56,7 +58,88 @@ def test_a_port_in_use(command: str, mariadb: Server, tmp_path: Path) -> None:
 
 def arguments_of(command: str, tape: Path, server: Server, output: Path) -> list[str]:
     """Return the words of a command that sends the tape to a server."""
-    return [command, str(tape), "--target", server.url(), "-o", str(output)]
+    if command == "capture":
+        log = output.with_name("slow.log")
+        log.write_bytes(slow_log(3))
+        return [command, "slowlog", str(log), "-o", str(output)]
+    targets = (
+        [f"--target={side}={server.url()}" for side in "ab"] if command == "compare" else ["--target", server.url()]
+    )
+    return [command, str(tape), *targets, "-o", str(output)]
+
+
+def slow_log(events: int) -> bytes:
+    """Return a slow log of so many statements in two sessions, with a line in it that is none."""
+    entries = [
+        f"# Time: 2026-11-20T12:00:{n % 60:02}.000000Z\n# User@Host: app[app] @ h [10.0.0.1]  Id: {8 + n % 2}\n"
+        f"# Query_time: 0.001000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 1\nSET timestamp=1795176000;\nSELECT {n};\n"
+        for n in range(events)
+    ]
+    return "".join(entries).encode()
+
+
+def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
+    """Ask again and again until nobody answers any more; return what came, and the thread that asks."""
+    found: list[Scrape] = []
+
+    def ask() -> None:
+        with suppress(OSError, http.client.HTTPException):
+            while True:
+                found.append(scrape(url))
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    return found, thread
+
+
+def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
+    """A comparison shows one run of each side, by side and round, the warm-up too; each ends with all of its events."""
+    events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(20)]
+    tape = make_tape(tmp_path / "t.tape", events)
+    words = arguments_of("compare", tape, mariadb, tmp_path / "c")
+    process, url = begun(*words, "--rounds", "2", "--warmup", "1", "--pause", "1s")
+    found, thread = scrapes_of(url)
+    assert process.communicate(timeout=300)
+    assert process.returncode == 0
+    thread.join()
+    name = "querytape_replay_statements_total"
+    most: dict[tuple[str, str], float] = {}
+    for each in found:
+        sides = []
+        for (metric, labels), value in each.values.items():
+            if metric == name and ("class", "read") in labels:
+                side, number = (dict(labels)[label] for label in ("side", "round"))
+                sides.append(side)
+                assert value >= most.get((side, number), 0)
+                most[side, number] = value
+        assert len(sides) == len(set(sides))
+    assert most == {(side, number): 20 for side in "ab" for number in ("warm-1", "1", "2")}
+    assert ("querytape_replay_lateness_seconds_count", frozenset({("side", "b"), ("round", "2")})) in found[-1].values
+
+
+def test_levels(mariadb: Server, tmp_path: Path) -> None:
+    """A sweep shows the level that goes on, by its sessions."""
+    events = [
+        {"session": s, "statement": f"SELECT {n}", "start_ns": T0 + n * MS} for s in range(1, 4) for n in range(50)
+    ]
+    words = arguments_of("sweep", make_tape(tmp_path / "t.tape", events), mariadb, tmp_path / "s")
+    process, url = begun(*words, "--sessions", "1,2", "--each", "2s")
+    found, thread = scrapes_of(url)
+    assert process.communicate(timeout=300)
+    assert process.returncode == 0
+    thread.join()
+    levels = [list(each.by("querytape_replay_open_sessions", "sessions")) for each in found]
+    assert {tuple(each) for each in levels} <= {(), ("1",), ("2",)}
+    assert ["1"] in levels
+    assert ["2"] in levels
+
+
+def test_not_with_quick(mariadb: Server, tmp_path: Path) -> None:
+    """--quick has runs of a second each: it says that there is no page."""
+    words = arguments_of("compare", tmp_path / "t.tape", mariadb, tmp_path / "c")
+    ended = run_here(*words, "--quick", "--metrics", ":0")
+    assert ended.code == 2
+    assert "--metrics: not with --quick" in ended.err
 
 
 def test_the_run_ends_though_somebody_asks(mariadb: Server, tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labels of the runs that are shown."""
+
+from contextlib import ExitStack
+from typing import cast
+
+import pytest
+from querytape.cli.metrics_page import MetricsPage
+from querytape.cli.shown_runs import ShownLevels, show_round
+from querytape.metrics.collector import Labels, Source
+from querytape.replay import LiveRun
+
+
+class Named:
+    """A run that has a name alone."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class Noting(MetricsPage):
+    """Notes what is put."""
+
+    def __init__(self) -> None:
+        super().__init__(None, ExitStack())
+        self.found: list[tuple[Labels | None, str]] = []
+
+    def put(self, source: Source, labels: Labels | None = None, slot: str = "") -> None:
+        """Note it."""
+        self.found.append((labels, slot))
+
+
+@pytest.mark.parametrize(
+    ("name", "side", "number"), [("a1.run", "a", "1"), ("b12.run", "b", "12"), ("warm-a3.run", "a", "warm-3")]
+)
+def test_rounds(name: str, side: str, number: str) -> None:
+    """Side and round come of the name of the run; each side has one place."""
+    page = Noting()
+    show_round(page, cast(LiveRun, Named(name)))
+    assert page.found == [({"side": side, "round": number}, side)]
+
+
+def test_levels() -> None:
+    """All levels have one place."""
+    page = Noting()
+    ShownLevels(page).running(cast(LiveRun, Named("16.run")))
+    assert page.found == [({"sessions": "16"}, "")]

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What captures say of themselves: of files, and of packets read live."""
+
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pymysql
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.live import LiveCapture
+from querytape.metrics.capture_values import DROPPED_BY, capture_values, coverage_value
+from querytape.metrics.collector import Sources
+from querytape.metrics.names import BY_NAME, CAPTURE
+from querytape.metrics.page import Page
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.live import may_capture, wait_until_it_listens
+from tests.helpers.scrapes import fetch, never_falls, promtool, scrape
+
+LIVE_ALONE = {
+    "querytape_capture_received_packets",
+    "querytape_capture_dropped_packets",
+    "querytape_capture_coverage_ratio",
+}
+
+
+def test_of_a_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """At the end it is what the tape has: events, sessions, problems, bytes."""
+    log = Path(__file__).parents[1] / "capture" / "sources" / "logs" / "mysql57_use_rule_and_restart.log"
+    lives: list[LiveCapture] = []
+    info = capture_source(SOURCES["slowlog"], [str(log)], tmp_path / "t.tape", Settings(running=lives.append))
+    sources = Sources()
+    sources.put(lambda: capture_values(lives[0]))
+    sources.put(lambda: [coverage_value(0.97)], slot="coverage")
+    with Page("127.0.0.1", 0, sources.registry()) as page:
+        last, plain = scrape(page.url), fetch(page.url)[1]
+    for name, value in {
+        "events_total": info["counts"]["events"],
+        "problems_total": info["counts"]["problems"],
+        "not_understood_bytes_total": info["not_understood_bytes"],
+        "read_bytes_total": log.stat().st_size,
+        "input_bytes": log.stat().st_size,
+        "last_event_timestamp_seconds": pytest.approx(info["last_ns"] / 1e9, abs=60),
+        "running": 0,
+        "coverage_ratio": 0.97,
+    }.items():
+        assert last.get(f"querytape_capture_{name}") == value
+    exported = {family.name for family in last.families}
+    assert {name.name for name in CAPTURE} - exported == LIVE_ALONE - {"querytape_capture_coverage_ratio"}
+    promtool(request, plain)
+
+
+@pytest.mark.mariadb
+def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """While packets of the loopback are read, events and packets grow; lost ones are told by who lost them."""
+    may_capture(request)
+    tape = tmp_path / "live.tape"
+    command = [
+        sys.executable,
+        "-m",
+        "querytape",
+        "capture",
+        "packets",
+        "--interface",
+        "lo",
+        "--port",
+        str(mariadb.port),
+    ]
+    process = subprocess.Popen(
+        [*command, "-o", str(tape), "--part-every", "1s", "--metrics", ":0"], stderr=subprocess.PIPE, text=True
+    )
+    assert process.stderr is not None
+    url = next(found[1] for line in process.stderr if (found := re.match(r"metrics: (\S+)$", line)))
+    wait_until_it_listens(process)
+    scrapes = []
+    for n in range(10):
+        talk(mariadb, f"SELECT {n}")
+        scrapes.append(scrape(url))
+    for _ in range(300):
+        scrapes.append(scrape(url))
+        if scrapes[-1].get("querytape_capture_events_total") >= 10 and scrapes[-1].get(
+            "querytape_capture_received_packets_total"
+        ):
+            break
+        talk(mariadb, "SELECT 1")
+    with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))):  # who hangs is no matter
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=120)[1]
+    assert process.returncode == 0, said
+    never_falls(scrapes)
+    last = scrapes[-1]
+    assert set(last.by("querytape_capture_dropped_packets_total", "by")) == set(DROPPED_BY)
+    assert last.get("querytape_capture_received_packets_total") > 0
+    assert last.get("querytape_capture_running") == 1
+    assert open_folder("tape", tape).info["counts"]["events"] >= last.get("querytape_capture_events_total") >= 10
+    assert ("querytape_capture_input_bytes", frozenset()) not in last.values
+
+
+def talk(server: Server, statement: str) -> None:
+    """Send a statement over TCP."""
+
+    with (
+        pymysql.connect(host="127.0.0.1", port=server.port, user="root", ssl_disabled=True) as connection,
+        connection.cursor() as cursor,
+    ):
+        cursor.execute(statement)
+
+
+def test_names() -> None:
+    """What is made here has a name."""
+    assert coverage_value(0.5).name in BY_NAME
