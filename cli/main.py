@@ -7,6 +7,7 @@ import click
 
 from ..common.errors import OptionError, QuerytapeError
 from ..common.signals import Ending, one_ending
+from ..common.streams import take_every_text
 from ..common.text import printable_lines
 from ..common.version import __version__
 from .lazy_group import LazyCommand, LazyGroup
@@ -107,6 +108,7 @@ def main() -> None:
     The first Ctrl-C, SIGTERM or SIGHUP ends it in order, with exit code 130.
     """
     status: int | None = None
+    take_every_text(sys.stdout, sys.stderr)
     try:
         with one_ending() as ending:
             status = exit_code(ending)

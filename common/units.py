@@ -13,10 +13,20 @@ if TYPE_CHECKING:
     from fractions import Fraction  # loaded where a duration or share is parsed
 
 NS_PER_SECOND = 1_000_000_000
-_DURATIONS = {"us": 1_000, "ms": 1_000_000, "s": NS_PER_SECOND, "m": 60 * NS_PER_SECOND, "h": 3600 * NS_PER_SECOND}
+MICRO = "µs"  # how microseconds are shown; streams.py has what stands for it where the sign is lacking
+_DURATIONS = {
+    MICRO: 1_000,
+    "us": 1_000,
+    "\u03bcs": 1_000,
+    "ms": 1_000_000,
+    "s": NS_PER_SECOND,
+    "m": 60 * NS_PER_SECOND,
+    "h": 3600 * NS_PER_SECOND,
+}
 _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 _BYTES_PER_MEGABYTE = 1_000_000
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|ms|s|m|h)?")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(us|µs|\u03bcs|ms|s|m|h)?")
+_MICROSECONDS = re.compile(rf"(\d ?){MICRO}\b")
 _SIZE = re.compile(r"(\d+)([kmg]?)(?:i?b)?")
 _RATE = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)(?:/([smh]))?")
 _ZONE = re.compile(r"([+-])(\d{2}):?(\d{2})")
@@ -24,26 +34,31 @@ _MAX_ZONE_HOURS = 15
 
 
 def duration(ns: float | None) -> str:
-    """Return a duration with three significant digits: `84.1us`, `1.23ms`, `12.0s`; a dash for None."""
+    """Return a duration with three significant digits: `84.1µs`, `1.23ms`, `12.0s`; a dash for None."""
     if ns is None:
         return "-"
     sign = "-" if ns < 0 else ""
     value = abs(ns)
-    for unit in ("s", "ms", "us"):
-        if value >= _DURATIONS[unit] or unit == "us":
+    for unit in ("s", "ms", MICRO):
+        if value >= _DURATIONS[unit] or unit == MICRO:
             scaled = value / _DURATIONS[unit]
             digits = 0 if scaled >= 100 else 1 if scaled >= 10 else 2
             return f"{sign}{scaled:,.{digits}f}{unit}"
-    raise AssertionError("us takes every duration")
+    raise AssertionError("µs takes every duration")
+
+
+def plain_micro(text: str) -> str:
+    """Return a sentence with microseconds as in `85us`: for JSON and tables, which programs read."""
+    return _MICROSECONDS.sub(r"\1us", text)
 
 
 def short_duration(ns: int | None) -> str:
-    """Return a duration in at most five characters: 85us, 1.2ms, 340ms, 12s, 3.4h; a dash for None."""
+    """Return a duration in at most five characters: 85µs, 1.2ms, 340ms, 12s, 3.4h; a dash for None."""
     if ns is None:
         return "-"
     value = max(ns, 0) / 1000
-    for unit, factor in (("us", 1000), ("ms", 1000), ("s", 3600)):
-        if value < 9.95 and unit != "us":
+    for unit, factor in ((MICRO, 1000), ("ms", 1000), ("s", 3600)):
+        if value < 9.95 and unit != MICRO:
             return f"{value:.1f}{unit}"
         if value < min(factor - 0.5, 999.5):
             return f"{value:.0f}{unit}"

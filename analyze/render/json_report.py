@@ -5,6 +5,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from ...common.units import plain_micro
 from ..answer.parts import parts_of, question
 from ..answer.to_do import to_do
 from ..answer.worth import answer_of
@@ -30,13 +31,13 @@ def as_dict(report: Report) -> dict[str, Any]:
             {"path": str(run.path), "target": run.info.get("target"), "partial": run.info.get("partial")}
             for run in (*report.a, *report.b)
         ],
-        "headline": answer._asdict() if answer else None,
+        "headline": _sentences(answer._asdict()) if answer else None,
         "query_cache": {letter: use._asdict() for letter, use in cache_use(report).items()},
         **(answer_dict(report) if answer else {"question": None, "parts": None, "to_do": None}),
         "verdicts": {word: report.count(word) for word in words} if report.compares else None,
         "margin": {"ratio": report.settings.margin.ratio, "ns": report.settings.margin.ns},
-        "trust": [finding._asdict() for finding in report.trust],
-        "over_time": [observation._asdict() for observation in report.over_time],
+        "trust": [_sentences(finding._asdict()) for finding in report.trust],
+        "over_time": [_sentences(observation._asdict()) for observation in report.over_time],
         "variables": report.variables,
         "query_plans": {digest: _plan(plan, report.settings.samples) for digest, plan in report.query_plans.items()},
         "bin_ns": report.bin_ns,
@@ -47,7 +48,9 @@ def as_dict(report: Report) -> dict[str, Any]:
 
 def answer_dict(report: Report) -> dict[str, Any]:
     """Return the question, the three parts of the answer, and what is to be done."""
-    tasks = [{**asdict(task), "events": task.events, "text": task.said()} for task in to_do(report)]
+    tasks = [
+        {**_sentences(asdict(task)), "events": task.events, "text": plain_micro(task.said())} for task in to_do(report)
+    ]
     return {"question": question(report), "parts": [asdict(part) for part in parts_of(report)], "to_do": tasks}
 
 
@@ -59,9 +62,15 @@ def servers_dict(servers: Servers) -> dict[str, Any]:
 
 def _digest(entry: Row, samples: bool) -> Row:
     shown = {key: value for key, value in entry.items() if key != "sample"}
+    shown.update(_sentences({key: shown[key] for key in ("why", "note") if key in shown}))
     if samples and entry.get("sample"):
         shown["sample"] = bytes(entry["sample"]).decode("utf-8", "backslashreplace")
     return shown
+
+
+def _sentences(values: dict[str, Any]) -> dict[str, Any]:
+    """Return values with the sentences among them as programs read them: `us`, whatever a terminal shows."""
+    return {key: plain_micro(value) if isinstance(value, str) else value for key, value in values.items()}
 
 
 def _samples_of(report: Report) -> Row:

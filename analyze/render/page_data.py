@@ -8,6 +8,7 @@ import sqlparse
 from markupsafe import Markup
 
 from ...common.text import printable, printable_lines
+from ...common.units import MICRO
 from ..database import Row
 from ..findings.plan_json import accesses
 from ..model import Report
@@ -41,6 +42,7 @@ def page_data(report: Report, charts: Sequence[Chart] = ()) -> Markup:
     drawn = _drawn(report)
     data = {
         "compares": report.compares,
+        "micro": MICRO,
         "charts": [chart._asdict() for chart in charts],
         "digests": [_digest(report, entry, number, drawn) for number, entry in enumerate(report.digests)],
     }

@@ -9,6 +9,7 @@ import duckdb
 
 from ...common.duck import open_database, plain_reason, write_table
 from ...common.errors import InputError
+from ...common.units import plain_micro
 from ..database import Row
 from ..model import Report
 
@@ -46,6 +47,7 @@ def flat_verdicts(report: Report) -> list[Row]:
 def _verdict(entry: Row) -> Row:
     """Return a digest as one flat row."""
     row = {name: entry[name] for name in DIGEST_COLUMNS}
+    row["why"] = plain_micro(row["why"])
     for letter in ("a", "b"):
         side = entry[letter] or {}
         row.update({f"{letter}_{name}": side.get(name) for name in SIDE_COLUMNS})

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from math import exp, log1p, sqrt
 from typing import Any
 
+from ...common.units import MICRO
 from .discoveries import discoveries
 from .exact import MIN_PAIRS, Exact, rounds_needed
 from .shifts import Shift, Shifts, Test
@@ -167,7 +168,7 @@ def _judge(case: Case, margin: Margin, conditions: Conditions, p: tuple[float, f
         if -margin.log < test.low and test.high < margin.log:
             return Verdict(SAME, "within the margin")
         if abs(_difference(pair, same.middle)) < margin.ns:
-            return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
+            return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     if conditions.disturbed and test is None:
         return Verdict(CANNOT_TELL, conditions.disturbed)
     if conditions.unseen and abs(whole.shared) > margin.log:
@@ -193,7 +194,7 @@ def _judge_few(case: Case, margin: Margin, conditions: Conditions, p: tuple[floa
     if exact.p_beyond <= SAME_P:
         return Verdict(SAME, f"within the margin, compared {exact.pairs} times")
     if level and exact.spread and abs(difference) + 2 * level * exact.spread < margin.ns:
-        return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} us")
+        return Verdict(SAME, f"differs by less than {margin.ns / 1000:g} {MICRO}")
     error = exact.spread / sqrt(exact.pairs)
     wanted = rounds_needed(conditions.rounds, exact.pairs, error, exact.shift, margin.log)
     return Verdict(CANNOT_TELL, f"{times_as_long(exact.ratio)}, compared {exact.pairs} times, is not certain: {wanted}")

@@ -3,7 +3,7 @@
 
 import click
 
-from ...common.units import short_count, short_duration
+from ...common.units import MICRO, short_count, short_duration
 from ...replay.calibrate import CalibrationLevel, calibrate
 from ...replay.last_calibration import cache_file
 from ..param_types import Levels
@@ -17,7 +17,7 @@ def level_line(level: CalibrationLevel) -> str:
         f"{level.sessions:>8,}",
         f"{level.pace:<9}",
         f"{level.queries_per_second:>11,.0f}",
-        f"{level.engine_cpu_ns / 1000:>7.1f} us",
+        f"{level.engine_cpu_ns / 1000:>7.1f} {MICRO}",
     ]
     for value in (level.late_p50_ns, level.late_p99_ns, level.probe_p99_ns) if level.pace != "none" else ():
         cells.append(f"{short_duration(value):>8}")

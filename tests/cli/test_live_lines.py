@@ -21,7 +21,7 @@ def test_line() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0)
     assert HEADER == "   time   open    q/s   read  write  other    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND) == (
-        "   0:12     48   1523   1100    300    123  1.2ms      3  400us   34%     0:23"
+        "   0:12     48   1523   1100    300    123  1.2ms      3  400µs   34%     0:23"
     )
     assert len(HEADER) == len(line(one, SECOND, 0.34, None))
 
@@ -31,7 +31,7 @@ def test_line_of_ordered_commits() -> None:
     one = Tick(12 * SECOND, 0, 48, 1523, 1100, 300, 123, 3, 1_200_000, 400_000, 0, 0, 210, 7)
     assert ORDER_HEADER == "   time   open    q/s  write  waits broken    p95  err/s   late  done      eta"
     assert line(one, SECOND, 0.34, 23 * SECOND, ordered=True) == (
-        "   0:12     48   1523    300    210      7  1.2ms      3  400us   34%     0:23"
+        "   0:12     48   1523    300    210      7  1.2ms      3  400µs   34%     0:23"
     )
     assert len(ORDER_HEADER) == len(line(one, SECOND, 0.34, None, ordered=True))
 

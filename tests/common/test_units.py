@@ -15,8 +15,8 @@ SECOND = 1_000_000_000
     ("ns", "text"),
     [
         (None, "-"),
-        (0, "0.00us"),
-        (84_120, "84.1us"),
+        (0, "0.00µs"),
+        (84_120, "84.1µs"),
         (1_230_000, "1.23ms"),
         (-1_230_000, "-1.23ms"),
         (12 * SECOND, "12.0s"),
@@ -32,7 +32,7 @@ def test_duration(ns: int | None, text: str) -> None:
     ("ns", "text"),
     [
         (None, "-"),
-        (85_000, "85us"),
+        (85_000, "85µs"),
         (1_240_000, "1.2ms"),
         (340_000_000, "340ms"),
         (12 * SECOND, "12s"),
@@ -83,6 +83,8 @@ def test_sizes_seconds_ratios_shares() -> None:
         (units.parse_duration, "500ms", SECOND // 2),
         (units.parse_duration, " 60 ".strip(), 60 * SECOND),
         (units.parse_duration, "0.1us", 100),
+        (units.parse_duration, "0.1µs", 100),
+        (units.parse_duration, "0.1\u03bcs", 100),
         (units.parse_duration, "1.5h", 5400 * SECOND),
         (units.parse_size, "256M", 256 << 20),
         (units.parse_size, "1GiB", 1 << 30),
@@ -168,3 +170,16 @@ def test_no_addresses(text: str) -> None:
     """What has no port, or one that can't be, is refused with the text."""
     with pytest.raises(ValueError, match="expected"):
         units.parse_address(text)
+
+
+@pytest.mark.parametrize(
+    ("shown", "read"),
+    [
+        ("50.0µs, 5 µs.", "50.0us, 5 us."),
+        ("took 250µs -> 120ms", "took 250us -> 120ms"),
+        ("select 5µsec from µs", "select 5µsec from µs"),
+    ],
+)
+def test_programs_read_microseconds_without_the_sign(shown: str, read: str) -> None:
+    """What follows a number is the unit; names keep the letter."""
+    assert units.plain_micro(shown) == read

@@ -16,8 +16,8 @@
   const duration = (ns) => {
     if (ns === null || ns === undefined) return "-";
     const value = Math.abs(ns), sign = ns < 0 ? "-" : "";
-    for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]])
-      if (value >= size || unit === "us") {
+    for (const [unit, size] of [["s", 1e9], ["ms", 1e6], [data.micro, 1e3]])
+      if (value >= size || unit === data.micro) {
         const scaled = value / size;
         return sign + scaled.toFixed(scaled >= 100 ? 0 : scaled >= 10 ? 1 : 2) + unit;
       }

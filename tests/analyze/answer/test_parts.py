@@ -56,7 +56,7 @@ def test_what_fails_on_both_and_nobody_knows_breaks_nothing(tmp_path: Path) -> N
 def test_words() -> None:
     """Singular and plural; what there is, is never 0 %."""
     part = Part(SLOW, 1, 1, 0.0004, None, lost_ns=5000)
-    assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00us lost"
+    assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00µs lost"
     known = replace(part, name=ELSE, digests=2, events=1234, time_share=0.5, explained=7, lost_ns=0)
     assert known.said() == (
         "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 of the events with a known reason"

@@ -72,7 +72,7 @@ def test_yes_and_cannot_tell(empty: Report) -> None:
     """By the share of the time in digests that can't be judged; a doubt comes before everything."""
     empty.digests = [entry("same", 60), entry("faster", 1), entry("unstable", 39)]
     assert answered(empty).sentence == (
-        "Yes: none of 3 digests is slower by more than 10% and 50.0us, none has new errors; 1 are the same, 1 faster,"
+        "Yes: none of 3 digests is slower by more than 10% and 50.0µs, none has new errors; 1 are the same, 1 faster,"
         " of 1 it can't be told (39 % of the time)."
     )
     empty.digests = [entry("same", 60), entry("faster", 1)]

@@ -2,10 +2,13 @@
 """The report as JSON: what its schema says."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
 from querytape.analyze import Report, as_json, build
+from querytape.analyze.model import Finding, Observation, Severity
+from querytape.analyze.render.json_report import as_dict
 
 
 def test_the_json_schema(small_report: Report, small_paths: tuple[Path, Path, Path], checkout: Path) -> None:
@@ -22,3 +25,21 @@ def test_the_headline_and_the_findings_are_named(small_report: Report) -> None:
     assert {frozenset(finding) for finding in shown["trust"]} == {frozenset({"severity", "text"})}
     assert {frozenset(observation) for observation in shown["over_time"]} <= {frozenset({"run", "text"})}
     assert [run["path"].rsplit("/", 1)[1] for run in shown["runs"]] == ["a.run", "b.run"]
+
+
+def test_sentences_have_microseconds_as_ever(report: Report) -> None:
+    """What a terminal and the page show as 50.0µs is 50.0us for programs: in each sentence; texts of statements stay."""
+    said = "differs by 50.0µs"
+    first, *others = report.digests
+    changed = replace(
+        report,
+        digests=[{**first, "why": said, "note": said, "text": "select 5µs"}, *others],
+        trust=[Finding(Severity.WARNING, said)],
+        over_time=[Observation("a", said)],
+    )
+    made = as_dict(changed)
+    read = "differs by 50.0us"
+    assert (made["digests"][0]["why"], made["digests"][0]["note"]) == (read, read)
+    assert (made["trust"][0]["text"], made["over_time"][0]["text"]) == (read, read)
+    assert made["digests"][0]["text"] == "select 5µs"
+    assert "µ" not in json.dumps({**made, "digests": []}, ensure_ascii=False)

@@ -52,9 +52,9 @@ def test_what_was_measured_is_shown() -> None:
         made.digests[0][side]["analyze"] = json.dumps(run)
     file = io.StringIO()
     show_plans(made, Console(file=file, width=200))
-    said = "50.0% of the time, cost 1.5 -> 300, took 250us -> 120ms, 10 -> 30,000 rows read"
+    said = "50.0% of the time, cost 1.5 -> 300, took 250µs -> 120ms, 10 -> 30,000 rows read"
     assert said in file.getvalue()
-    assert "took 250us -&gt; 120ms" in plans_page(made)
+    assert "took 250µs -&gt; 120ms" in plans_page(made)
     assert json.loads(plans_json(made))["digests"][0]["measured_ms"] == {"a": 0.25, "b": 120.0}
     del made.digests[0]["b"]["analyze"]
     assert "took" not in plans_page(made)

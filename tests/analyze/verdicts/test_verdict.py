@@ -160,7 +160,7 @@ def test_a_verdict_at_its_edges(cases: dict[str, Any], words: str) -> None:
         ({"shift": -0.8}, "takes 0.45 times as long"),
         ({"shift": 3.0}, "takes 20.1 times as long"),
         ({"shift": 0.0}, "within the margin"),
-        ({"shift": 0.0, "error": 0.2}, "differs by less than 50 us"),
+        ({"shift": 0.0, "error": 0.2}, "differs by less than 50 µs"),
         (
             {"shift": 0.09, "error": 0.2, "median_ns": 10**9},
             "takes 0.73 to 1.63 times as long, too wide to call; more rounds would hardly tell",
