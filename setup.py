@@ -84,6 +84,7 @@ setup(
             "setuptools>=77",
             "zstandard",
             "mutmut==3.8.1",
+            "grafana-foundation-sdk",
         ],
     },
     cffi_modules=["native/build_ffi.py:ffi"],
