@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A recorder that needs no privilege: it stands between clients and a server, and writes what passes as packets."""
 
+import select
 import socket
 import threading
 import time
@@ -11,6 +12,8 @@ from types import TracebackType
 from typing import Self
 
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, Segment, write_pcap
+
+PATIENCE_S = 30
 
 
 class Relay:
@@ -23,6 +26,8 @@ class Relay:
         self._segments: list[tuple[Dialogue, Segment]] = []
         self._stamps_us: list[int] = []
         self._threads: list[threading.Thread] = []
+        self._sources: set[socket.socket] = {self._listener}
+        self._in_hand = 0  # what was taken from a source and has not passed yet
         self.port = self._listener.getsockname()[1]
         self._start(self._accept)
 
@@ -32,20 +37,45 @@ class Relay:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with self._lock:
+            self._sources.discard(self._listener)
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         for thread in self._threads:
             thread.join(30)
 
     def write(self, path: Path) -> Path:
-        """Write what passed, in its order."""
+        """Write what passed, in its order, all that clients and servers had sent included."""
+        self._settle()
         return write_pcap(path, self._segments, stamps_us=self._stamps_us)
 
     @property
     def segments(self) -> list[tuple[Dialogue, Segment]]:
-        """What passed until now, in its order."""
+        """What passed until now, in its order, all that clients and servers had sent included."""
+        self._settle()
         with self._lock:
             return list(self._segments)
+
+    def _settle(self) -> None:
+        """Wait until nothing is left to be taken from a client or a server."""
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            with self._lock:
+                if self._in_hand == 0 and not select.select([*self._sources], [], [], 0)[0]:
+                    return
+            time.sleep(0.005)
+
+    @contextmanager
+    def _taking(self, source: socket.socket) -> Iterator[None]:
+        """Wait for a source. It counts as one that has something until what it had has passed."""
+        select.select([source], [], [])
+        with self._lock:
+            self._in_hand += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._in_hand -= 1
 
     def _start(self, run: Callable[..., None], *args: object) -> None:
         thread = threading.Thread(target=run, args=args, daemon=True)
@@ -55,15 +85,21 @@ class Relay:
     def _accept(self) -> None:
         while True:
             try:
-                client, (_, port) = self._listener.accept()
-            except OSError:
+                with self._taking(self._listener):
+                    client, (_, port) = self._listener.accept()
+                    self._connect(client, port)
+            except (OSError, ValueError):  # it was closed
                 return
-            server = socket.create_connection(("127.0.0.1", self._to))
-            dialogue = Dialogue(client_port=port)
-            with self._noting(dialogue):
-                dialogue.open()
-            self._start(self._pass_on, client, server, dialogue, CLIENT)
-            self._start(self._pass_on, server, client, dialogue, SERVER)
+
+    def _connect(self, client: socket.socket, port: int) -> None:
+        server = socket.create_connection(("127.0.0.1", self._to))
+        dialogue = Dialogue(client_port=port)
+        with self._noting(dialogue):
+            dialogue.open()
+        with self._lock:
+            self._sources |= {client, server}
+        self._start(self._pass_on, client, server, dialogue, CLIENT)
+        self._start(self._pass_on, server, client, dialogue, SERVER)
 
     @contextmanager
     def _noting(self, dialogue: Dialogue) -> Iterator[None]:
@@ -74,14 +110,17 @@ class Relay:
             self._stamps_us += [time.time_ns() // 1000] * (len(dialogue.segments) - before)
 
     def _pass_on(self, source: socket.socket, target: socket.socket, dialogue: Dialogue, way: int) -> None:
-        while data := self._take(source):
-            with self._noting(dialogue):
-                dialogue.say(way, data, mss=32000)
-            target.sendall(data)
-        with self._noting(dialogue):
-            dialogue.raw(way, b"", 0x11)
-        with suppress(OSError):
-            target.shutdown(socket.SHUT_WR)
+        data = b"-"
+        while data:
+            with self._taking(source):
+                data = self._take(source)
+                with self._noting(dialogue):
+                    dialogue.say(way, data, mss=32000) if data else dialogue.raw(way, b"", 0x11)
+                with suppress(OSError):
+                    target.sendall(data) if data else target.shutdown(socket.SHUT_WR)
+                if not data:
+                    with self._lock:
+                        self._sources.discard(source)
 
     @staticmethod
     def _take(source: socket.socket) -> bytes:
