@@ -70,6 +70,11 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
 
+    def as_printed(self, width: int) -> None:
+        """Show pages as they are laid out on paper whose text is that wide."""
+        self.resize(width, 1000)
+        self._ask("Emulation.setEmulatedMedia", media="print")
+
     def run(self, script: str) -> Any:
         """Return the value of an expression, awaited where it is a promise."""
         found = self._ask("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)

@@ -15,6 +15,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.simulated import digest_name
 from tests.helpers.tapes import make_tape
 
+A4_TEXT_PX = 718  # A4 without the margins that Chromium gives it; a scroll bar makes it narrower still
+
 PROBE = """
 (async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -162,3 +164,16 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
             found = chromium.run(PHONE)
             assert (found["wide"], found["cut"], found["outside"]) == (390, 0, 0)
             assert "p50 A" in found["label"]
+
+
+def test_on_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Printed on A4, no column of a table is cut off at the side."""
+    why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
+    digests = [{**entry, "why": why, "text": "select a_very_long_name_" * 9} for entry in report.digests]
+    file = tmp_path / "page.html"
+    file.write_text(as_html(replace(report, digests=digests)), encoding="utf-8")
+    with browser(tmp_path, request) as chromium:
+        chromium.as_printed(A4_TEXT_PX)
+        chromium.open(file.as_uri())
+        found = chromium.run(PHONE)
+        assert (found["cut"], found["outside"]) == (0, 0)
