@@ -204,7 +204,7 @@ def judge_run(path: Path, victim: Victim) -> list[str]:
     accounting = info["accounting"]
     if not accounting["balanced"] or accounting["tape_events"] != victim.events:
         wrong.append(f"the accounting: {accounting}")
-    ends_by_time = info["options"]["stop_after_ns"] is not None  # as a level of a sweep does
+    ends_by_time = info["parameters"]["stop_after_ns"] is not None  # as a level of a sweep does
     if accounting["not_sent"] and not info["partial"] and not ends_by_time:
         wrong.append(f"{accounting['not_sent']} not sent, and not partial")
     return wrong
