@@ -49,6 +49,8 @@ INSPECT = (
     "sizes",
     "tables",
 )
+# What a report of a fault has of it, next to some of those.
+FACTS = ("flags", "errors")
 # What its statements do: files of sql/workload, and those that make what they stand on.
 WORKLOAD = (
     "parsed",

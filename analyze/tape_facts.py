@@ -7,9 +7,9 @@ from typing import Any
 
 from ..common.version import __version__
 from ..schemas import CLASSES, COMMANDS, FLAGS, columns, open_folder
-from .database import Row, open_analysis
+from .database import FACTS, Row, open_analysis
 
-QUERIES = ("totals", "sizes", "arrivals", "commands", "classes", "flags", "errors")
+QUERIES = ("totals", "sizes", "arrivals", "commands", "classes", *FACTS)
 # A word of ours: of a source, a kind of problem or a warning. Longer ones are not.
 _WORD = re.compile(r"[a-z][a-z0-9_]{1,30}")
 _VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){1,3}")

@@ -6,7 +6,16 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.analyze.database import DETAILS, INSPECT, REPORT, VERDICTS, WORKLOAD, WORKLOAD_TABLES, open_analysis
+from querytape.analyze.database import (
+    DETAILS,
+    FACTS,
+    INSPECT,
+    REPORT,
+    VERDICTS,
+    WORKLOAD,
+    WORKLOAD_TABLES,
+    open_analysis,
+)
 from querytape.common.duck import sql_text
 
 from tests.helpers.runs import make_run
@@ -25,7 +34,9 @@ def head(text: str) -> str:
 
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
-    registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [f"inspect/{name}" for name in INSPECT]
+    registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [
+        f"inspect/{name}" for name in (*INSPECT, *FACTS)
+    ]
     registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
     assert (
         sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences", *LINT])
@@ -95,6 +106,8 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
     rows = shell(lines if name == "prelude" else [*variables, *lines], workplace)
     may_be_empty = (
         "matched",
+        "inspect/errors",
+        "inspect/flags",
         "report/results",
         "report/errors",
         "report/error_counts",
