@@ -16,7 +16,7 @@ def capture_values(live: LiveCapture) -> Iterator[Value]:
     yield _of("running", float(not stats.finished))
     yield _of("events", stats.events)
     yield _of("sessions", stats.sessions)
-    yield _of("problems", stats.problems + stats.lost)
+    yield _of("problems", stats.problems)
     yield _of("not_understood_bytes", stats.not_understood)
     yield _of("read_bytes", stats.bytes_read)
     if moment.total is not None:

@@ -103,7 +103,7 @@ CAPTURE = (
     Name("querytape_capture_running", GAUGE, "1 while the source is read, 0 after its last part."),
     Name("querytape_capture_events", COUNTER, "Events that were read."),
     Name("querytape_capture_sessions", COUNTER, "Sessions that were seen."),
-    Name("querytape_capture_problems", COUNTER, "Places that were not understood, those not kept included."),
+    Name("querytape_capture_problems", COUNTER, "Places that were not understood, and seconds with lost packets."),
     Name("querytape_capture_not_understood_bytes", COUNTER, "Bytes that no event was made of."),
     Name("querytape_capture_read_bytes", COUNTER, "Bytes that were read, as the files have them."),
     Name("querytape_capture_input_bytes", GAUGE, "Bytes that there are to read; absent where there is no end."),

@@ -19,10 +19,10 @@ DESCRIPTION_BYTES = 64 << 10
 class ReaderStats:
     """Counters of a reader, all since it was opened.
 
-    `bytes_read` is of the files as they are, `bytes_parsed` uncompressed. `lost`: problems that were found and not
-    kept. `largest`: bytes of the largest event's texts. `not_understood`: bytes that no event was
-    made of. `first_ns`, `last_ns`: nanoseconds since the epoch, None before
-    the first event. `file`: the number of the file that is being read. `finished`: the last part was taken.
+    `bytes_read` is of the files as they are, `bytes_parsed` uncompressed. `lost`: packets that a live capture dropped.
+    `largest`: bytes of the largest event's texts. `not_understood`: bytes that no event was made of. `first_ns`,
+    `last_ns`: nanoseconds since the epoch, None before the first event. `file`: the number of the file that is being
+    read. `finished`: the last part was taken.
     """
 
     bytes_read: int
