@@ -37,6 +37,9 @@ COMMANDS = {
     "fingerprint": LazyCommand(
         ".commands.fingerprint:fingerprint_command", "Show the digest and the normalised text of statements."
     ),
+    "completion": LazyCommand(
+        ".commands.completion:completion_command", "Print what makes a shell complete commands and options."
+    ),
     "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers."),
 }
 

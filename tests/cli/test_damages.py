@@ -30,6 +30,7 @@ MOST_S = 60
 TAPE_COMMANDS = (
     "inspect {tape}",
     "inspect {tape} --json",
+    "inspect {tape} --facts",
     "inspect {tape} --problems",
     "inspect {whole} --against {tape}",
     "sql {tape} -c FROM_events",
@@ -71,6 +72,7 @@ RUN_COMMANDS = (
 OTHERS = {
     "calibrate": "nothing; what it wrote is read by every replay: test_a_damaged_calibration",
     "capture": "logs and packets: tests/fuzz, tests/capture",
+    "completion": "nothing",
     "demo": "nothing",
     "fingerprint": "statements",
     "null-server": "nothing",

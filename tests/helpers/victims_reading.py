@@ -34,10 +34,12 @@ def reading(folder: Path, tape: Path, runs: tuple[Path, Path, Path]) -> dict[str
     return {
         "inspect": shows("inspect", str(tape)),
         "inspect-json": shows("inspect", str(tape), "--json"),
+        "inspect-facts": shows("inspect", str(tape), "--facts"),
         "inspect-against": shows("inspect", str(tape), "--against", small),
         "lint": shows("lint", str(tape), "--to", "mysql-8.4"),
         "sql": shows("sql", str(tape), "-c", "SELECT count(*) FROM event_texts", "-c", "FROM events LIMIT 20"),
         "sql-run": shows("sql", a, "-c", "FROM outcomes", "--format", "csv"),
+        "completion": shows("completion", "bash"),
         "fingerprint": shows("fingerprint", str(texts)),
         "export-said": shows("export", str(tape), "--format", "csv"),
         "report": shows("report", small, a, b),
