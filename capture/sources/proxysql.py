@@ -15,9 +15,10 @@ from ..source import Option, Settings, SourceKind, sniff_pattern
 from .duck_rows import START, number, open_json, text
 from .proxysql_sampling import log_settings, looks_sampled, sampling
 
-LINE = rb'^\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us")'
-# The length of the first record, less than 16 MiB, then what it is: a query, an execution, a prepare, or metadata.
-BINARY = re.compile(rb"[\s\S]{3}\0{5}[\0\x10-\x12]")
+# The statement of a first line may be longer than what is looked at.
+LINE = rb'^\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us"|[^\n]*"query"[^\n]*\Z)'
+# The length of the first record, less than 8 GiB, then what it is: a query, an execution, a prepare, or metadata.
+BINARY = re.compile(rb"[\s\S]{4}[\0\1]\0{3}[\0\x10-\x12]")
 # The protocol's types by the names that ProxySQL's JSON has for them.
 TYPES = {
     **{"DECIMAL": 0, "TINY": 1, "SHORT": 2, "LONG": 3, "FLOAT": 4, "DOUBLE": 5, "NULL": 6, "TIMESTAMP": 7},

@@ -108,6 +108,18 @@ def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path:
         assert tape_of(name, packed, tmp_path / f"{packing}.tape")[1] == rows, packing
 
 
+@pytest.mark.parametrize("name", KINDS)
+def test_the_first_statement_is_large(name: str, tmp_path: Path) -> None:
+    """17 MB before anything else: the kind of the file is known by its first bytes, and nothing is lost."""
+    kind, write, extra = KINDS[name]
+    statements = make_statements([17_000_000, 100], 2)
+    path = tmp_path / "large.log"
+    path.write_bytes(write(statements))
+    assert tape_of(name, path, tmp_path / "told.tape")[0] == statements
+    capture(path, tmp_path / "guessed.tape", kind if name == "csv" else None, Settings(extra=extra))
+    assert rows_of(tmp_path / "guessed.tape") == rows_of(tmp_path / "told.tape")
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("name", KINDS)
 def test_sizes_in_odd_orders(name: str, seed: int, tmp_path: Path) -> None:
