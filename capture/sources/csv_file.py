@@ -13,7 +13,7 @@ from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import plain_file, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
-from .duck_rows import START, open_query
+from .duck_rows import MEMORY_PER_ROW, START, open_query
 
 MIN_LINE = 2 << 20  # DuckDB's own bound
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
@@ -70,7 +70,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         source, longest = csv_table(names, folder)
         check_columns(source, columns.values())
         rows = f"(SELECT *, row_number() OVER () + 1 AS place FROM {source})"
-        return open_query(rows, values, stack.pop_all(), longest)
+        return open_query(rows, values, stack.pop_all(), MEMORY_PER_ROW * longest)
 
 
 def csv_table(names: Sequence[str], folder: Path) -> tuple[str, int]:

@@ -42,6 +42,7 @@ COLUMNS = {
 }
 SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
 MIN_MEMORY = 1 << 30
+MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes while it parses and sorts
 KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
 
@@ -83,20 +84,24 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
     # Not as a WHERE: DuckDB gathers what passes a filter, and a chunk of large rows would take it all its memory.
     passed = {name: f"CASE WHEN {where} THEN {values[name]} END" for name in ("when_ns", "stamp", "statement")}
 
-    def open_lines(longest: int) -> Reader:
+    def open_lines(memory: int) -> Reader:
         with ExitStack() as own:
             lines = Lines(plain)
             own.callback(lines.close)
-            return open_query(json_rows(keys), {**values, **passed}, own.pop_all(), longest, lines=lines.stream)
+            return open_query(json_rows(keys), {**values, **passed}, own.pop_all(), memory, lines=lines.stream)
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(temporary_folder()))
         try:
             plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
             try:
-                reader = open_lines(0)
+                reader = open_lines(MIN_MEMORY)
             except LargeRowsError:
-                reader = open_lines(max(map(unpack, plain)))
+                longest = max(map(unpack, plain))
+                try:
+                    reader = open_lines(MEMORY_PER_ROW * longest)
+                except LargeRowsError:  # several such rows were in hand at once
+                    reader = open_lines(MEMORY_PER_ROWS * longest)
         except NativeFault as error:
             raise InputError(str(error)) from error
         reader.resources.push(stack.pop_all())
@@ -104,19 +109,19 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
 
 
 def open_query(
-    source: str, values: Mapping[str, str], resources: ExitStack | None = None, longest: int = 0, **tables: Any
+    source: str, values: Mapping[str, str], resources: ExitStack | None = None, memory: int = MIN_MEMORY, **tables: Any
 ) -> Reader:
     """Return a reader of `source`, an SQL table expression; `values` has an SQL expression for columns of COLUMNS.
 
     Rows come in the order of their times, those without one as problems. `resources` are closed with the reader, or
-    where this raises. `longest`: bytes of the longest row, 0 = unknown. `tables`: Arrow streams by their names in
-    `source`. Raises InputError where DuckDB cannot read, LargeRowsError where memory is too short for it.
+    where this raises. `memory`: bytes that DuckDB may take, MIN_MEMORY at least. `tables`: Arrow streams by their names
+    in `source`. Raises InputError where DuckDB cannot read, LargeRowsError where memory is too short for it.
     """
     listed = ", ".join(f'CAST({values.get(name, "NULL")} AS {type_}) AS "{name}"' for name, type_ in COLUMNS.items())
-    memory = max(MIN_MEMORY, MEMORY_PER_ROW * longest) >> 20
+    mebibytes = max(MIN_MEMORY, memory) >> 20
     with resources or ExitStack() as stack:
         spill = stack.enter_context(temporary_folder())
-        con = stack.enter_context(open_database(Path(spill), f"{memory}MiB", large_arrow=True))
+        con = stack.enter_context(open_database(Path(spill), f"{mebibytes}MiB", large_arrow=True))
         try:
             for name, stream in tables.items():
                 con.register(name, stream)
@@ -124,7 +129,7 @@ def open_query(
             return open_rows(relation, stack)
         except duckdb.OutOfMemoryException as error:
             raise LargeRowsError(
-                f"a row is too large for {memory:,} MiB of memory: {str(error).splitlines()[0]}"
+                f"a row is too large for {mebibytes:,} MiB of memory: {str(error).splitlines()[0]}"
             ) from error
         except duckdb.Error as error:
             raise InputError(f"the input cannot be read: {str(error).splitlines()[0]}") from error

@@ -44,7 +44,11 @@ def main() -> None:
     rounds = 0
     while rounds == 0 or time.monotonic() < end:
         with tempfile.TemporaryDirectory(prefix="querytape-") as folder:
-            one_round(seed + rounds, Path(folder))
+            try:
+                one_round(seed + rounds, Path(folder))
+            except BaseException:
+                print(f"seed {seed + rounds}", file=sys.stderr)
+                raise
         rounds += 1
     print(f"{rounds} rounds from seed {seed}: every tape was the same")
 

@@ -28,12 +28,20 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_load_beside_one_side(servers: list[Server], tape: Path, tmp_path: Path) -> None:
-    """Four busy loops beside one of two equal servers make nothing slower or faster (`make neighbours` tries loads that change)."""
-    a = run_once(tape, servers[0], tmp_path / "a.run")
-    with busy_loops(4):
-        b = run_once(tape, servers[1], tmp_path / "b.run")
-    assert called(build(tape, [a], [b])) == {}
-    assert called(build(tape, [b], [a])) == {}
+    """Four busy loops beside one of two equal servers make nothing slower or faster (`make neighbours` tries loads that change).
+
+    One of a hundred verdicts may be false, and there are ten here: the same one is not false twice.
+    """
+
+    def falsely(name: str) -> set[tuple[str, str, str]]:
+        a = run_once(tape, servers[0], tmp_path / f"a{name}.run")
+        with busy_loops(4):
+            b = run_once(tape, servers[1], tmp_path / f"b{name}.run")
+        ways = {"ab": called(build(tape, [a], [b])), "ba": called(build(tape, [b], [a]))}
+        return {(way, *pair) for way, found in ways.items() for pair in found.items()}
+
+    if first := falsely("1"):
+        assert first & falsely("2") == set()
 
 
 def test_what_is_slower_by_itself_is_found(servers: list[Server], tape: Path, tmp_path: Path) -> None:
