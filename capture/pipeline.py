@@ -6,6 +6,7 @@ names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> 
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,10 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     """
     check_files(names, follow=settings.follow is not None)
     ordered = order_by_time([as_input(name) for name in names], kind.first_time)
-    reader = open_reader(kind, ordered, settings)
-    stop = Stop(reader)
     endless = settings.endless is not None or kind.live(settings)
     total = None if endless else total_bytes(ordered)
-    live = LiveCapture(reader, total)
+    reader = open_reader(kind, ordered, settings)
+    stop, live = Stop(reader), LiveCapture(reader, total)
     try:
         settings.running(live)
         told = tell_open_sessions(kind, reader, ordered, settings)
@@ -60,8 +60,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
                     con.execute("RESET threads")  # one while the parser had the others
                 return finish(con, path, info, warnings, totals)
     finally:
-        live.end()
-        reader.close()
+        with closing(reader):
+            live.end()
 
 
 def tell_open_sessions(kind: SourceKind, reader: Reader, ordered: Sequence[str], settings: Settings) -> "Told | None":
