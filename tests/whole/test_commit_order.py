@@ -12,14 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.capture.library import capture
 from querytape.replay import RunSummary, replay
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, recording
-from tests.helpers.relay import Relay
 from tests.helpers.whole import accounting, options, outcomes, query
 from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, differences
 
@@ -129,27 +127,30 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_locks_of_gaps(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+def test_locks_of_gaps(
+    kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
 
-    Where a machine is so busy that answers come later than another's commit, a tape may not tell; the next one does.
+    Where a machine is so busy that a server is stopped between a commit and its answer, a tape may not tell what came
+    first (1 in 30 next to four busy loops, docs/replay.md); the next recording does.
     """
+    may_capture(request)
     server = server_factory(kind)
-    found = []
+    found: list[tuple[int, int, set[int]]] = []
     for attempt in range(3):
-        QUEUES.create(server)
-        with Relay(server.port) as relay:
-            QUEUES.drive(relay.port, CLIENTS, ROUNDS, seed=attempt, think_s=0.004)
         tape = tmp_path / f"{attempt}.tape"
-        capture([relay.write(tape.with_suffix(".pcap"))], tape, "packets")
+        QUEUES.create(server)
+        with recording(server.port, tape):
+            QUEUES.drive(server.port, CLIENTS, ROUNDS, seed=attempt, think_s=0.004)
         original = QUEUES.contents(server)
         QUEUES.create(server)
         summary = run(server, tape, tmp_path / f"{attempt}.run", commit_order=True)
-        assert set(summary.errors) <= errors_of(tape)
-        found.append((differences(original, QUEUES.contents(server)), summary.info["accounting"]["order_broken"]))
-        if found[-1] == (0, 0):
-            break
-    assert found[-1] == (0, 0), found
+        rows, broken = differences(original, QUEUES.contents(server)), summary.info["accounting"]["order_broken"]
+        found.append((rows, broken, set(summary.errors) - errors_of(tape)))
+        if found[-1] == (0, 0, set()):
+            return
+    pytest.fail(f"rows that differ, broken waits and new errors of three recordings: {found}")
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
