@@ -15,11 +15,11 @@ import duckdb
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
-from ...native.bindings.inputs import Pipe, plain_file, unpack
+from ...native.bindings.inputs import Pipe, plain_file
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
 from ...native.bindings.reader import Reader
 from ...schemas import FLAGS
-from .duck_rows import MEMORY_PER_ROW, MIN_MEMORY, SECOND, START, json_rows, number, open_json, text
+from .duck_rows import SECOND, START, json_rows, number, open_json, text, too_large, with_memory
 
 AZURE_TEXT = 2048  # Azure cuts statements there
 
@@ -164,17 +164,23 @@ def write_texts(names: Sequence[str], log: Path, folder: Path) -> None:
     Entries of one time keep the order of their ids, which Cloud Logging numbers. Raises NativeFault, duckdb.Error.
     """
     plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
-    memory = max(MIN_MEMORY, MEMORY_PER_ROW * max(map(unpack, plain))) >> 20
+    with_memory(lambda memory: copy_texts(plain, log, folder, memory >> 20), plain)
+
+
+def copy_texts(plain: Sequence[str], log: Path, folder: Path, mebibytes: int) -> None:
+    """Do it for files with so much memory. Raises LargeRowsError where it is too little."""
     keys = ("timestamp", "insertId", "textPayload")
     order = f"{when('timestamp')} NULLS LAST, {text('insertId')}, place"
     lines = Lines(plain)
     try:
-        with open_database(folder / "spill", f"{memory}MiB", large_arrow=True) as con:
+        with open_database(folder / "spill", f"{mebibytes}MiB", large_arrow=True) as con:
             con.register("lines", lines.stream)
             con.execute(
                 f"COPY (SELECT rtrim({text('textPayload')}, chr(10)) FROM {json_rows(keys)}"
                 f" WHERE {text('textPayload')} IS NOT NULL ORDER BY {order}) TO {sql_text(log)}"
                 " (FORMAT csv, HEADER false, QUOTE '', ESCAPE '', DELIMITER '\x01')"
             )
+    except duckdb.OutOfMemoryException as error:
+        raise too_large(mebibytes, error) from error
     finally:
         lines.close()

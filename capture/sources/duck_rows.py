@@ -2,10 +2,10 @@
 """Read lines of JSON or CSV with DuckDB, and give the native reader of rows the columns that it takes."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import duckdb
 
@@ -42,9 +42,10 @@ COLUMNS = {
 }
 SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
 MIN_MEMORY = 1 << 30
-MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes while it parses and sorts
+MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
+Given = TypeVar("Given")
 
 
 class LargeRowsError(InputError):
@@ -94,18 +95,31 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
         folder = Path(stack.enter_context(temporary_folder()))
         try:
             plain = [plain_file(name, folder) if isinstance(name, Pipe) else name for name in names]
-            try:
-                reader = open_lines(MIN_MEMORY)
-            except LargeRowsError:
-                longest = max(map(unpack, plain))
-                try:
-                    reader = open_lines(MEMORY_PER_ROW * longest)
-                except LargeRowsError:  # several such rows were in hand at once
-                    reader = open_lines(MEMORY_PER_ROWS * longest)
+            reader = with_memory(open_lines, plain)
         except NativeFault as error:
             raise InputError(str(error)) from error
         reader.resources.push(stack.pop_all())
         return reader
+
+
+def too_large(mebibytes: int, error: duckdb.Error) -> "LargeRowsError":
+    """Return the error for rows that DuckDB has too little memory for."""
+    return LargeRowsError(f"a row is too large for {mebibytes:,} MiB of memory: {str(error).splitlines()[0]}")
+
+
+def with_memory(read: Callable[[int], Given], plain: Sequence[str]) -> Given:
+    """Return read(memory) with as little as these files need: MIN_MEMORY, or for one of their longest rows, or several.
+
+    `read` raises LargeRowsError where its bytes are too few, as this does where the last are.
+    """
+    try:
+        return read(MIN_MEMORY)
+    except LargeRowsError:
+        longest = max(map(unpack, plain))
+    try:
+        return read(MEMORY_PER_ROW * longest)
+    except LargeRowsError:  # several such rows were in hand at once
+        return read(MEMORY_PER_ROWS * longest)
 
 
 def open_query(
@@ -128,8 +142,6 @@ def open_query(
             relation = con.sql(f"SELECT {listed} FROM {source} ORDER BY when_ns NULLS LAST, place")
             return open_rows(relation, stack)
         except duckdb.OutOfMemoryException as error:
-            raise LargeRowsError(
-                f"a row is too large for {mebibytes:,} MiB of memory: {str(error).splitlines()[0]}"
-            ) from error
+            raise too_large(mebibytes, error) from error
         except duckdb.Error as error:
             raise InputError(f"the input cannot be read: {str(error).splitlines()[0]}") from error

@@ -185,3 +185,12 @@ def test_what_is_larger_than_the_bound_is_cut_and_said(name: str, piece: int, tm
         assert len(event["statement"]) in (len(whole), *range(4096, 8192 + 1))
     assert set(read.kinds) == {"too_large"}
     assert len(read.kinds) == 2
+
+
+@pytest.mark.parametrize("name", ["proxysql-json", "audit-json"])
+def test_several_rows_of_50_mb(name: str, tmp_path: Path) -> None:
+    """DuckDB has several such rows in hand at once: memory for copies of one is too little, and the tape is whole."""
+    statements = make_statements([53_000_000] * 3, 3)
+    path = tmp_path / "large.log"
+    path.write_bytes(KINDS[name][1](statements))
+    assert tape_of(name, path, tmp_path / "t.tape")[0] == statements

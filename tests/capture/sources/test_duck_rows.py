@@ -7,7 +7,19 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from querytape.capture.sources.duck_rows import COLUMNS, START, json_rows, number, open_query, text
+from querytape.capture.sources.duck_rows import (
+    COLUMNS,
+    MEMORY_PER_ROW,
+    MEMORY_PER_ROWS,
+    MIN_MEMORY,
+    START,
+    LargeRowsError,
+    json_rows,
+    number,
+    open_query,
+    text,
+    with_memory,
+)
 from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import Lines
 
@@ -85,3 +97,24 @@ def test_values_of_executions_in_rows(tmp_path: Path) -> None:
             assert found == [(40 + n, good[n]) if n in good else (None, None) for n in range(len(blocks))]
         else:
             assert found == [(40 + n, None) for n in range(len(blocks))]
+
+
+def test_memory_grows_with_the_longest_row(tmp_path: Path) -> None:
+    """As little as it needs: the least, then for one such row, then for several; the last refusal is the caller's."""
+    (tmp_path / "a").write_bytes(b"one\n" + b"x" * 999 + b"\n")
+    asked: list[int] = []
+
+    def read(memory: int) -> int:
+        asked.append(memory)
+        if memory != enough:
+            raise LargeRowsError(str(memory))
+        return memory
+
+    bounds = [MIN_MEMORY, MEMORY_PER_ROW * 1000, MEMORY_PER_ROWS * 1000]
+    for place, enough in enumerate(bounds):
+        asked.clear()
+        assert with_memory(read, [str(tmp_path / "a")]) == enough
+        assert asked == bounds[: place + 1]
+    enough = 0
+    with pytest.raises(LargeRowsError, match=str(bounds[-1])):
+        with_memory(read, [str(tmp_path / "a")])
