@@ -5,6 +5,7 @@ import importlib.util
 import json
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -69,3 +70,22 @@ def test_a_library_of_nobody_ends_it(make_wheel: ModuleType, tmp_path: Path) -> 
     (tmp_path / "own.so").write_bytes(b"")
     with pytest.raises(SystemExit, match="no Debian package has it"):
         make_wheel.package_of(tmp_path / "own.so")
+
+
+def test_the_wheel_is_written_smaller(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """The same names, contents and rights in the same order, in fewer bytes."""
+    wheel = tmp_path / "w.whl"
+    with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+        for name, mode in (("b.so", 0o755), ("a.py", 0o644)):
+            entry = zipfile.ZipInfo(name)
+            entry.external_attr, entry.compress_type = mode << 16, zipfile.ZIP_DEFLATED
+            archive.writestr(entry, b"".join(b"%d squared is %d\n" % (n, n * n) for n in range(5000)))
+    with zipfile.ZipFile(wheel) as archive:
+        before = [(entry.filename, entry.external_attr, entry.CRC) for entry in archive.infolist()]
+    size = wheel.stat().st_size
+    make_wheel.compress(wheel)
+    with zipfile.ZipFile(wheel) as archive:
+        assert [(entry.filename, entry.external_attr, entry.CRC) for entry in archive.infolist()] == before
+        assert archive.testzip() is None
+    assert wheel.stat().st_size < size
+    assert list(tmp_path.glob("w*")) == [wheel]
