@@ -213,8 +213,10 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     struct qt_packets *s = (struct qt_packets *)reader;
     struct qt_tcp_counts tcp;
     qt_tcp_count(s->tcp, &tcp); /* read while the parser may still count: each number by itself is right */
+    pthread_mutex_lock(&s->facts_lock);
     size_t len = strlen(s->server_version);
     qt_json_text(json, "server_version", len > 0 ? s->server_version : NULL, len);
+    pthread_mutex_unlock(&s->facts_lock);
     qt_json_text(json, "ports", s->ports, strlen(s->ports));
     qt_json_int(json, "connections", (int64_t)tcp.connections);
     describe_tls(s, json);
@@ -247,6 +249,8 @@ static void close_packets(struct qt_reader *reader)
     qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->insert_ids);
     qt_reader_release(reader);
+    if (s->has_facts_lock)
+        pthread_mutex_destroy(&s->facts_lock);
     free(s);
 }
 
@@ -270,7 +274,8 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
     }
     struct qt_decoder_sink sink = qt_packets_sink(s);
     struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, MAX_EVENT, NULL, NULL};
-    if (qt_reader_init(&s->reader, &kind) != 0 || (s->normalizer = qt_normalizer_new()) == NULL ||
+    s->has_facts_lock = pthread_mutex_init(&s->facts_lock, NULL) == 0;
+    if (qt_reader_init(&s->reader, &kind) != 0 || !s->has_facts_lock || (s->normalizer = qt_normalizer_new()) == NULL ||
         (tcp.keys = s->keys = qt_tls_log_new()) == NULL || (tcp.types = s->types = qt_known_types_new()) == NULL ||
         (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");

@@ -207,8 +207,10 @@ static int on_session(void *self, void *connection, const struct qt_decoded_sess
         version.len -= 6;
     }
     if (version.p != NULL && version.len < sizeof s->server_version) {
+        pthread_mutex_lock(&s->facts_lock);
         memcpy(s->server_version, version.p, version.len);
         s->server_version[version.len] = '\0';
+        pthread_mutex_unlock(&s->facts_lock);
     }
     if (owner->seq == 0 && w->collation >= 0)
         qt_session_mode_login(&owner->mode, w->collation, s->server_version);

@@ -36,6 +36,8 @@ struct qt_packets {
     int64_t looked_ns, keys_looked_ns;
     uint64_t renegotiated; /* TLS connections that were read up to keys that are not in the log */
     uint64_t frames[QT_FRAME_KINDS];
+    pthread_mutex_t facts_lock; /* of the server's version, which others ask for while it is read */
+    int has_facts_lock;
     char server_version[128];     /* of the last greeting */
     char ports[QT_MAX_PORTS * 6]; /* as text */
 };
