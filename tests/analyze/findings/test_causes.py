@@ -2,11 +2,19 @@
 """Which difference of the servers may explain which statement."""
 
 import json
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from querytape.analyze.findings.causes import OF_SQL_MODE, does, may_be_slower, reason_text, with_causes
+from querytape.analyze.findings.causes import (
+    OF_SQL_MODE,
+    differences_of,
+    does,
+    may_be_slower,
+    reason_text,
+    with_causes,
+)
 from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.schemas import Folder
 
@@ -52,6 +60,21 @@ def test_what_may_be_slower_has_its_cause_too() -> None:
         assert may_be_slower(made, made.digests[0]) == (not less)
     made.digests[0] |= beyond
     assert reason_text(with_causes(made).differences[0]) == "i: 1 statement that may be slower uses it"
+
+
+def test_a_lost_index_comes_before_the_buffer_that_sorts_instead() -> None:
+    """A statement sorts only since it has no index: that is its cause, though the buffer concerns others as well."""
+    rows = (
+        ServerDifference("setting", "sort_buffer_size", "s"),
+        ServerDifference("index", "o.k", "i", table="o"),
+        ServerDifference("index", "p.k", "other", table="p"),
+    )
+    keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
+    made = report(servers=Servers(rows), query_plans={"slow": {"a": {"json": keyed}, "b": {"json": SORTS}}})
+    made.digests[1] |= {"verdict": "cannot tell", "shift": {"ratio": 9.0}, "pair": {"lost_ns": 10**9}}
+    found = with_causes(made)
+    assert [each.text for each in found.differences] == ["i", "s", "other"]
+    assert [each.text for each in differences_of(replace(made, servers=found), "slow")] == ["i", "s"]
 
 
 def test_an_index_that_no_plan_uses_explains_nothing() -> None:
