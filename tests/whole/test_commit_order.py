@@ -132,12 +132,12 @@ def test_locks_of_gaps(
 ) -> None:
     """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
 
-    Where a machine is so busy that a server is stopped between a commit and its answer, a tape may not tell what came
-    first (1 in 30 next to four busy loops, docs/replay.md); the next recording does.
+    Next to four busy loops 1 of 30 recordings broke waits (docs/replay.md): another one is made. An error that the
+    original had not is never passed over.
     """
     may_capture(request)
     server = server_factory(kind)
-    found: list[tuple[int, int, set[int]]] = []
+    found: list[tuple[int, int]] = []
     for attempt in range(3):
         tape = tmp_path / f"{attempt}.tape"
         QUEUES.create(server)
@@ -146,11 +146,11 @@ def test_locks_of_gaps(
         original = QUEUES.contents(server)
         QUEUES.create(server)
         summary = run(server, tape, tmp_path / f"{attempt}.run", commit_order=True)
-        rows, broken = differences(original, QUEUES.contents(server)), summary.info["accounting"]["order_broken"]
-        found.append((rows, broken, set(summary.errors) - errors_of(tape)))
-        if found[-1] == (0, 0, set()):
+        assert set(summary.errors) <= errors_of(tape)
+        found.append((differences(original, QUEUES.contents(server)), summary.info["accounting"]["order_broken"]))
+        if found[-1] == (0, 0):
             return
-    pytest.fail(f"rows that differ, broken waits and new errors of three recordings: {found}")
+    pytest.fail(f"rows that differ and broken waits of three recordings: {found}")
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
