@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`querytape driver`: one of the drivers of a replay that another host leads."""
+
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...common.text import printable
+from ..driver_options import JOIN_KEY, Place
+from ..live_lines import LiveLines
+from ..option_sections import Section, SectionedCommand, option
+from ..replay_options import all_sections
+from ..replay_settings import first_ns, options_of, target_of
+
+JOIN = Section(
+    "The lead",
+    (
+        option(
+            "--join",
+            type=Place(),
+            required=True,
+            metavar="HOST:PORT",
+            help="Where the lead waits: `querytape replay --drivers join:N --listen`.",
+        ),
+        JOIN_KEY,
+    ),
+)
+
+
+@click.command(
+    "driver",
+    cls=SectionedCommand,
+    epilog="""\b
+Examples: on the host that leads
+  querytape replay big.set --drivers join:3 --listen 10.0.0.2:7000 \\
+      --join-key join.key --target mysql://app@10.0.0.7/shop -o big.run
+and on three hosts, each with a copy of the set and of join.key
+  querytape driver big.set --join 10.0.0.2:7000 --join-key join.key \\
+      --target mysql://app@10.0.0.7/shop -o part.run
+""",
+)
+@click.argument("tape", type=click.Path(path_type=Path))
+@JOIN.add
+@all_sections
+def driver_command(tape: Path, **options: Any) -> int:
+    """Replay a part of a set of tapes for a lead on another host.
+
+    The lead says which tapes of the set are this driver's, and when all begin. TAPE is the same set as the lead's, or
+    a copy. The options are the lead's: an option that differs is refused by its name. Login, option file and TLS
+    files are this host's own; neither passwords nor statements go over the connection to the lead.
+
+    The part is written to -o, sent to the lead, and removed when the lead has it. Where the lead is lost before the
+    first event, nothing is sent; after it the driver goes on to the end of its schedule and keeps its part. The exit
+    code is 1 where its part is not whole or was not delivered.
+    """
+    for name in ("follow", "metrics", "target_slowlog", "start_at", "host_metrics", "summaries"):
+        if options[name]:
+            raise click.UsageError(f"--{name.replace('_', '-')}: say it to the lead")
+    from ...replay.drivers.joined import replay_as_driver
+    from ...replay.drivers.secured import VARIABLE, read_key
+
+    key = read_key(options["join_key"])
+    if key is None:
+        raise click.UsageError(f"--join-key FILE, or {VARIABLE}: there is no join key")
+    with ExitStack() as stack:
+        replay_options = options_of(options, target_of(options, stack), first_ns(tape))
+        ended = replay_as_driver(tape, replay_options, options["join"], key, LiveLines())
+    sys.stderr.flush()
+    counts = ended.summary.info["accounting"]
+    click.echo(
+        f"driver {ended.number}: {counts['tape_events']:,} events = {counts['executed']:,} executed"
+        f" + {counts['filtered']:,} filtered + {counts['skipped']:,} skipped + {counts['not_sent']:,} not sent"
+    )
+    if ended.summary.info["partial"]:
+        click.echo(printable(f"  PARTIAL: {ended.summary.info['partial']}"))
+    if ended.kept is not None:
+        click.echo(printable(f"  NOT DELIVERED, kept in {ended.summary.path}: {ended.kept}"))
+    return 0 if ended.kept is None and ended.summary.complete else 1

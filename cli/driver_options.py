@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declares the options of a replay by several drivers: how many, from where, and what happens when one is lost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..common.units import NS_PER_SECOND
+from .option_sections import Section, option
+from .param_types import Duration
+
+if TYPE_CHECKING:
+    from ..replay.drivers.shares import Drivers
+
+KINDS = ("local", "join")
+MAX_DRIVERS = 99
+
+
+class Place(click.ParamType[tuple[str, int]]):
+    """HOST:PORT; an IPv6 address is in brackets."""
+
+    name = "host:port"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return host and port."""
+        if isinstance(value, tuple):
+            return value
+        host, colon, port = str(value).rpartition(":")
+        if not colon or not host or not port.isdigit() or int(port) > 65535:
+            self.fail(f"expected HOST:PORT, found {value!r}", param, ctx)
+        return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+class HowMany(click.ParamType[tuple[str, int]]):
+    """`local:N` or `join:N`."""
+
+    name = "kind:number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return the kind and the number."""
+        if isinstance(value, tuple):
+            return value
+        kind, _, number = str(value).partition(":")
+        if kind == "ray":
+            self.fail(
+                "ray: this release does not place drivers with Ray: start `querytape driver --join` on each host (as"
+                " a Kubernetes Job, by ssh, or by hand), and use join:N",
+                param,
+                ctx,
+            )
+        if kind not in KINDS or not number.isdigit() or not 1 <= int(number) <= MAX_DRIVERS:
+            self.fail(f"expected local:N or join:N, N from 1 to {MAX_DRIVERS}, found {value!r}", param, ctx)
+        return kind, int(number)
+
+
+JOIN_KEY = option(
+    "--join-key",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="File of the key that lead and drivers prove to each other. Default: QUERYTAPE_JOIN_KEY.",
+)
+DRIVERS = Section(
+    "Several drivers (docs/scaling.md)",
+    (
+        option(
+            "--drivers",
+            type=HowMany(),
+            metavar="KIND:N",
+            help="Replay a set by N processes on one clock: local:N starts them here; join:N waits for"
+            " `querytape driver` on other hosts.",
+        ),
+        option(
+            "--on-driver-lost",
+            type=click.Choice(["go-on", "stop"]),
+            default="go-on",
+            show_default=True,
+            help="What the other drivers do when one is lost.",
+        ),
+        option(
+            "--listen",
+            type=Place(),
+            metavar="HOST:PORT",
+            help="Wait for drivers here (join:N). Port 0: any, which is shown.",
+        ),
+        JOIN_KEY,
+        option(
+            "--gather",
+            type=Duration(),
+            default="120s",
+            show_default=True,
+            help="Wait this long for all drivers to join.",
+        ),
+    ),
+)
+
+
+def drivers_of(options: dict[str, Any]) -> "Drivers | None":
+    """Return what the command line says of drivers; None where there are none. Raises click.UsageError."""
+    how, listen = options["drivers"], options["listen"]
+    joined = how is not None and how[0] == "join"
+    if listen is not None and not joined:
+        raise click.UsageError("--listen: only with --drivers join:N")
+    if options["join_key"] is not None and not joined:
+        raise click.UsageError("--join-key: only with --drivers join:N")
+    if how is None:
+        return None
+    if joined and listen is None:
+        raise click.UsageError("--drivers join:N: say where drivers are waited for: --listen HOST:PORT")
+    for name in ("follow", "metrics"):
+        if options[name]:
+            raise click.UsageError(f"--{name}: not with --drivers")
+    from ..replay.drivers.shares import Drivers
+
+    gather_s = options["gather"] / NS_PER_SECOND
+    return Drivers(how[1], joined, listen or ("127.0.0.1", 0), options["join_key"], gather_s, options["on_driver_lost"])

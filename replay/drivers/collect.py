@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Puts parts that were not delivered into their run: the lead was lost, or a driver's link to it.
+
+Files alone: no server is asked, and no statement is read. A part is not changed; what is known of the run is written at
+the end, so what is killed in between can be done again.
+"""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from ...common.duck import plain_reason, sql_files, write_parquet
+from ...common.errors import FolderError, InputError, QuerytapeError
+from ...common.files import hold, is_held, remove_folder, write_json
+from ...schemas import Folder, open_folder
+from ...schemas.json_shapes import check_shape, read_json
+from ..observe.accounting import account, session_totals, summarise
+from ..storage import open_storage
+from ..summary import ENGINE_COUNTS, RunSummary, file_entries
+from .merge import PARTS
+from .totals import lateness_of, whole_ticks
+
+LATE = "put together afterwards, for the lead was lost in the run: the target's counters end there"
+
+
+def collect(run: Path, parts: Sequence[Path] = ()) -> RunSummary:
+    """Put parts into their run, those in the run's own folder included; return the run.
+
+    Raises InputError where the run is under way, is no run by several drivers, or a part is not one of it or not whole;
+    QuerytapeError where its files can't be read.
+    """
+    info = _read(run)
+    if "driver_run" not in info:
+        raise InputError(f"{run}: not a run by several drivers: there is nothing to collect")
+    if is_held(run):
+        raise InputError(f"{run}: the replay is under way: wait for its end")
+    given = {number: part for part in parts for number in [_number(part, info)]}
+    there = {_number(path, info): path for path in sorted((run / PARTS).glob("*")) if (path / "run.json").exists()}
+    wanted = _wanted(run, info, there | given)
+    try:
+        with hold(run), open_storage(run / "spill") as con:
+            return _put(run, info, {number: (there | given)[number] for number in wanted}, con)
+    except duckdb.Error as error:
+        raise QuerytapeError(f"{run}: the parts can't be put together: {plain_reason(error)}") from error
+    finally:
+        remove_folder(run / "spill")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    """Return run.json. Raises InputError."""
+    try:
+        info = read_json("run", path / "run.json")
+        check_shape("run", path / "run.json", {**info, "finished": False})
+    except FolderError as error:
+        raise InputError(f"{path}: not a run: {error}") from error
+    return info
+
+
+def _number(part: Path, info: dict[str, Any]) -> int:
+    """Return whose part it is. Raises InputError where it is not one of this run, or not whole."""
+    mine = _read(part)
+    about = mine.get("driver") or {}
+    if about.get("run") != info["driver_run"]:
+        raise InputError(f"{part}: not a part of this run")
+    if not mine.get("finished"):
+        raise InputError(f"{part}: its driver is not at its end, or was killed")
+    return int(about["number"])
+
+
+def _wanted(run: Path, info: dict[str, Any], there: Mapping[int, Path]) -> list[int]:
+    """Return the drivers whose parts are put in. Raises InputError where there is none, or one is missing."""
+    if "accounting" in info:  # all others are in it
+        lost = [entry["number"] for entry in info["drivers"] if entry["lost"]]
+        if found := [number for number in lost if number in there]:
+            return found
+        named = ", ".join(f"driver {number}" for number in lost)
+        raise InputError(f"{run}: " + (f"name the part of {named}" if lost else "all parts are in it already"))
+    missing = [entry for entry in info["drivers"] if entry["number"] not in there]
+    if missing:
+        named = ", ".join(f"driver {entry['number']} ({entry['host']})" for entry in missing)
+        raise InputError(f"{run}: its lead was lost, so all parts are needed; missing: {named}")
+    return [entry["number"] for entry in info["drivers"]]
+
+
+def _put(run: Path, info: dict[str, Any], parts: Mapping[int, Path], con: duckdb.DuckDBPyConnection) -> RunSummary:
+    told = {number: _read(part) for number, part in parts.items()}
+    whole = "accounting" not in info
+    for number, part in parts.items():
+        for old in () if whole else (run / "outcomes").glob(f"part-d{number:02d}-*.parquet"):
+            old.unlink()
+        for file in sorted((part / "outcomes").glob("part-*.parquet")):
+            shutil.copy2(file, run / "outcomes" / f"part-d{number:02d}-{file.name.removeprefix('part-')}")
+    _put_sessions(run, list(parts.values()), con)
+    if whole and (ticks := [file for part in parts.values() if (file := part / "ticks.parquet").exists()]):
+        write_parquet(con, whole_ticks(ticks), run / "ticks.parquet")
+        remove_folder(run / "ticks")
+    for entry in info["drivers"]:
+        if entry["number"] in parts:
+            entry.update(lost=None, sent_unknown=0, partial=told[entry["number"]]["partial"])
+    if whole:
+        info.update(_of_all(list(told.values())))
+    tape = open_folder("tape", Path(info["tape"]["path"]))
+    _account(run, info, tape, list(told.values()), con)
+    write_json(run / "run.json", info)
+    remove_folder(run / PARTS)
+    totals = summarise(con, open_folder("run", run))
+    return RunSummary(run, info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
+
+
+def _put_sessions(run: Path, parts: list[Path], con: duckdb.DuckDBPyConnection) -> None:
+    files = [file for part in parts if (file := part / "sessions.parquet").exists()]
+    if not files:
+        return
+    query = f"FROM read_parquet({sql_files(files)})"
+    if (own := run / "sessions.parquet").exists():
+        source = f"read_parquet({sql_files([own])})"
+        query = f"{query} UNION ALL (FROM {source} ANTI JOIN ({query}) USING (session, clone))"
+    write_parquet(con, f"FROM ({query}) ORDER BY session, clone", own)
+
+
+def _of_all(told: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return what run.json says of a run whose lead said nothing at its end."""
+    used = [one["generator"] for one in told]
+    sums = {name: sum(int(one[name]) for one in used) for name in ("cpu_ns", "engine_cpu_ns", "threads_peak")}
+    highest = {name: max(int(one[name]) for one in used) for name in ("cores", "rss_peak_bytes")}
+    return {
+        "finished": True,
+        "started_ns": min((one["started_ns"] for one in told if one["started_ns"]), default=None),
+        "lateness": lateness_of(told),
+        "generator": {**sums, **highest, "warnings": [LATE]},
+        "drain": {name: max(int(one["drain"][name]) for one in told) for name in ("waited_ns", "cut")},
+        "clock_pairs": [],
+        "speed_changes": [],
+        "variables_changed": None,
+        "summaries": [],
+        "query_plans": 0,
+        "problems_afterwards": [],
+    }
+
+
+def _account(
+    run: Path, info: dict[str, Any], tape: Folder, told: list[dict[str, Any]], con: duckdb.DuckDBPyConnection
+) -> None:
+    """Close the accounting again, over all files that are there now."""
+    before = info.get("accounting") or {}
+    counts = {name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in told) for name in ENGINE_COUNTS}
+    given = info["parameters"]
+    folder = Folder("run", run, {**info, "finished": False})
+    info["accounting"] = account(con, tape, folder, counts, given["amplify"] * given["loop"])
+    info["accounting"]["sent_unknown"] = sum(entry.get("sent_unknown") or 0 for entry in info["drivers"])
+    info["elapsed_ns"] = summarise(con, folder)["end_ns"]
+    info["sessions"] = session_totals(con, folder)
+    info["partial"] = (
+        "; ".join(
+            f"driver {entry['number']} {'was lost' if entry['lost'] else 'ended early'}: {why}"
+            for entry in info["drivers"]
+            if (why := entry["lost"] or entry["partial"])
+        )
+        or None
+    )
+    info["files"] = file_entries(folder, con)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Brings the files of a driver's part to the lead: outcomes as soon as each file is whole, the rest at the end.
+
+A driver on the lead's machine writes into the lead's folder: nothing is sent.
+"""
+
+import re
+import threading
+from pathlib import Path
+
+from ...common.errors import InputError
+from ...common.files import publish
+from .channel import Channel, ChannelClosed, Message
+
+PIECE_BYTES = 1 << 20
+EVERY_S = 1.0
+_NAME = re.compile(r"(outcomes/part-[a-z0-9-]{1,40}|sessions|ticks)\.parquet", re.ASCII)
+
+
+class Sender:
+    """The driver's side: sends what is new of a part, from a thread of its own."""
+
+    def __init__(self, channel: Channel, part: Path) -> None:
+        self._channel, self._part = channel, part
+        self._sent: set[str] = set()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
+
+    def start(self) -> None:
+        """Send each file of outcomes once it is there."""
+        self._thread.start()
+
+    def finish(self) -> None:
+        """Send what is left. Raises ChannelClosed."""
+        self._end.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        self.send_new()
+        for name in ("sessions.parquet", "ticks.parquet"):
+            if (self._part / name).exists():
+                self._send(name)
+
+    def _run(self) -> None:
+        while not self._end.wait(EVERY_S):
+            try:
+                self.send_new()
+            except (ChannelClosed, OSError):
+                return
+
+    def send_new(self) -> None:
+        """Send the files of outcomes that were not sent. Raises ChannelClosed."""
+        for path in sorted((self._part / "outcomes").glob("part-*.parquet")):
+            name = f"outcomes/{path.name}"
+            if _NAME.fullmatch(name) and name not in self._sent:
+                self._send(name)
+                self._sent.add(name)
+
+    def _send(self, name: str) -> None:
+        with (self._part / name).open("rb") as file:
+            size = (self._part / name).stat().st_size
+            at = 0
+            while True:
+                body = file.read(PIECE_BYTES)
+                self._channel.send("file", body, name=name, at=at, size=size)
+                at += len(body)
+                if at >= size or not body:
+                    return
+
+
+class Receiver:
+    """The lead's side: writes what comes into the driver's part; a file is there when it is whole."""
+
+    def __init__(self, part: Path) -> None:
+        self._part = part
+
+    def take(self, message: Message) -> None:
+        """Take one piece. Raises InputError where it is not the next of a file of a run."""
+        name, at, size = str(message.values["name"]), int(message.values["at"]), int(message.values["size"])
+        if not _NAME.fullmatch(name):
+            raise InputError(f"{name[:80]!r} is not the name of a run's file")
+        final = self._part / name
+        partial = final.with_name(final.name + ".partial")
+        (self._part / "outcomes").mkdir(parents=True, exist_ok=True)
+        there = partial.stat().st_size if at and partial.exists() else 0
+        if at != there:
+            raise InputError(f"{name}: a piece at byte {at:,} came, expected {there:,}")
+        with partial.open("ab" if at else "wb") as file:
+            file.write(message.body)
+        if at + len(message.body) >= size:
+            with publish(final) as temporary:
+                partial.replace(temporary)

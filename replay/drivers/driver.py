@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The driver's side: replays its tapes as any replay, and tells the lead; who leads says when zero is.
+
+Where the lead is lost before zero, nothing is sent. After it the driver goes on to the end of its schedule and keeps
+its part.
+"""
+
+import os
+import queue
+import signal
+import threading
+import time
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from ...common.errors import InputError, NativeFault, QuerytapeError, RefusedError, TargetError
+from ...native.bindings.engine import Engine, State
+from ...schemas import Folder
+from ..checks.preflight import Finding
+from ..observe.ticks import Tick
+from ..options import ReplayOptions
+from ..pipeline import replay
+from ..plan.make_plan import NothingToSend
+from ..plan.rules import Plan
+from ..summary import RunSummary
+from ..together import Together
+from ..watcher import Watcher
+from .channel import Channel, ChannelClosed, Message
+from .delivery import Sender
+
+READY_EVERY_S = 0.005
+SILENT_LOCAL_S, SILENT_S = 60.0, 10.0
+# Errors by the name that they travel under.
+ERRORS: dict[str, type[QuerytapeError]] = {
+    "idle": NothingToSend,
+    "refused": RefusedError,
+    "input": InputError,
+    "target": TargetError,
+    "other": QuerytapeError,
+}
+# Of run.json what the lead puts together; it has the rest itself.
+TOLD = (
+    "started_ns",
+    "partial",
+    "accounting",
+    "lateness",
+    "generator",
+    "drain",
+    "sessions",
+    "state",
+    "speed_changes",
+    "problems_afterwards",
+)
+
+
+class Driver(Watcher, Together):
+    """One driver of a run; `replay` tells it how far it is, and asks it what all agree on."""
+
+    holds = True
+
+    def __init__(
+        self,
+        channel: Channel,
+        silent_s: float = SILENT_LOCAL_S,
+        shown: Watcher | None = None,
+        about: dict[str, Any] | None = None,
+    ) -> None:
+        """`silent_s`: a lead that says nothing for so long is lost: it asks for the time twice a second.
+
+        `shown`: is told as well. `about`: which run this is a part of, and its number.
+        """
+        self._about = about or {}
+        self._shown = shown or Watcher()
+        self._channel, self._silent_s = channel, silent_s
+        self._spans: queue.Queue[Message | None] = queue.Queue()
+        self._goes: queue.Queue[Message | None] = queue.Queue()
+        self._opens: queue.Queue[Message | None] = queue.Queue()
+        self._dismissed = threading.Event()
+        self._begun = self._ended = False
+        self.lead_lost: str | None = None
+        self.merged = False
+
+    def listen(self) -> None:
+        """Answer the lead from a thread of its own, from now on."""
+        threading.Thread(target=self._listen, name="lead", daemon=True).start()
+
+    def _listen(self) -> None:
+        try:
+            while (message := self._channel.receive(self._silent_s)) is not None:
+                self._take(message)
+                if self._dismissed.is_set():
+                    return
+            self.lead_lost = f"nothing was heard of it for {self._silent_s:g} s"
+            self._channel.close()
+        except ChannelClosed as error:
+            self.lead_lost = str(error)
+        for waiting in (self._spans, self._opens, self._goes):
+            waiting.put(None)
+        self._dismissed.set()
+        if not self._begun:
+            self._stop()
+
+    def _take(self, message: Message) -> None:
+        if message.kind == "clock":
+            self._tell("clock", sent=message.values["sent"], there=message.at_ns)
+        elif message.kind == "span":
+            self._spans.put(message)
+        elif message.kind == "open":
+            self._opens.put(message)
+        elif message.kind == "go":
+            self._goes.put(message)
+        elif message.kind == "stop":
+            self._stop()
+        elif message.kind == "bye":
+            self.merged = bool(message.values.get("merged"))
+            self._dismissed.set()
+
+    def _stop(self) -> None:
+        """Do what the first or second SIGTERM does: before the run it unwinds, in it the run is stopped."""
+        if not self._ended:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def _tell(self, kind: str, **values: Any) -> None:
+        """Tell the lead, where there is one."""
+        with suppress(ChannelClosed):
+            self._channel.send(kind, **values)
+
+    # ---- what all agree on ----
+
+    def about(self) -> dict[str, Any]:
+        """Return what run.json says of the run that this is a part of."""
+        return {"driver": self._about}
+
+    def span(self, first_ns: int, last_ns: int) -> tuple[int, int]:
+        """Return what all drivers send together. Raises QuerytapeError where the lead is lost."""
+        self._tell("span", first=first_ns, last=last_ns)
+        message = self._wait_for(self._spans)
+        return int(message.values["first"]), int(message.values["last"])
+
+    def _wait_for(self, waiting: "queue.Queue[Message | None]") -> Message:
+        message = waiting.get()
+        if message is None:
+            raise QuerytapeError(f"the lead is lost before anything was sent: {self.lead_lost}")
+        return message
+
+    def started(self, engine: Engine) -> None:
+        """Wait for zero in a thread of its own, while the replay looks after itself."""
+        threading.Thread(target=self._begin, args=(engine,), name="go", daemon=True).start()
+
+    def _begin(self, engine: Engine) -> None:
+        with suppress(ValueError):  # the run has ended, and the engine is freed
+            while (state := engine.peek().state) in (State.NEW, State.OPENING):
+                time.sleep(READY_EVERY_S)
+            if state is not State.READY:
+                return
+            self._tell("ready", opened=engine.peek().sessions_open)
+            message = self._goes.get()
+            if message is None:
+                return
+            self._begun = True
+            try:
+                engine.go(int(message.values["zero"]))
+            except NativeFault as error:
+                self._tell("late", text=str(error))
+                self._stop()
+                return
+            self._tell("going")
+
+    # ---- what the lead is told ----
+
+    def planning(self, events: int) -> None:
+        """Tell how far the plan is."""
+        self._tell("planning", events=events)
+        self._shown.planning(events)
+
+    def finding(self, finding: Finding) -> None:
+        """Tell what the pre-flight found."""
+        self._tell("finding", severity=finding.severity, text=finding.text)
+        self._shown.finding(finding)
+
+    def planned(self, plan: Plan) -> None:
+        """Tell what will be sent; no session is opened before all have planned. Raises QuerytapeError."""
+        reasons = [[status, reason, n] for (status, reason), n in plan.reasons.items()]
+        told = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
+        values = {name: getattr(plan, name) for name in told}
+        self._tell("planned", reasons=reasons, notes=plan.order_notes, **values)
+        self._shown.planned(plan)
+        self._wait_for(self._opens)
+
+    def opening(self, opened: int, plan: Plan) -> None:
+        """Tell how many sessions are open."""
+        self._tell("opening", opened=opened)
+        self._shown.opening(opened, plan)
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Tell what happened in the last second."""
+        self._tell("tick", **asdict(tick))
+        self._shown.tick(tick, done, plan)
+
+    def stopping(self, times: int) -> None:
+        """Show that the run is stopped, by the lead or here."""
+        self._shown.stopping(times)
+
+    def failed(self, error: QuerytapeError) -> None:
+        """Tell why it does not replay."""
+        kind = next(name for name, each in ERRORS.items() if isinstance(error, each))
+        self._tell("failed", error=kind, text=str(error))
+
+    # ---- the run ----
+
+    def run(self, tape: Folder, options: ReplayOptions, delivers: bool) -> RunSummary:
+        """Replay these tapes and tell how it ended. `delivers`: send the files as well. Raises QuerytapeError."""
+        sender = Sender(self._channel, options.output) if delivers else None
+        try:
+            if sender is not None:
+                sender.start()
+            summary = replay(tape, options, self, together=self)
+        except QuerytapeError as error:
+            self.failed(error)
+            raise
+        self._ended = True
+        with suppress(ChannelClosed):
+            if sender is not None:
+                sender.finish()
+            self._channel.send("ended", info=told(summary))
+            self._dismissed.wait()  # it is set as well where the lead is lost
+        return summary
+
+
+def told(summary: RunSummary) -> dict[str, Any]:
+    """Return what the lead is told of a run that has ended."""
+    return {name: summary.info.get(name) for name in TOLD} | {"now_ns": summary.info.get("elapsed_ns")}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver that was started by hand or by a Job, on any host: it joins a lead and replays what it is given."""
+
+import os
+import socket
+from dataclasses import dataclass
+
+from ...common.errors import FolderError, InputError, QuerytapeError
+from ...common.files import remove_folder
+from ...schemas import Folder, tape_id
+from ..checks.preflight import Finding
+from ..options import ReplayOptions
+from ..pipeline import opened
+from ..summary import RunSummary
+from ..watcher import Watcher
+from .agreement import prints_of
+from .channel import Channel
+from .driver import SILENT_S, Driver
+from .secured import join
+from .shares import part_of, part_options
+
+WELCOME_S = 10.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a driver ended. `kept`: why its part stays here; None = the lead has put it into its run."""
+
+    number: int
+    summary: RunSummary
+    kept: str | None
+
+
+def replay_as_driver(
+    tape: Folder | str | os.PathLike[str],
+    options: ReplayOptions,
+    address: tuple[str, int],
+    key: bytes,
+    watcher: Watcher | None = None,
+) -> Ended:
+    """Join the lead at `address`, replay into `options.output`, deliver it.
+
+    Raises QuerytapeError where the lead is not reached, refuses, or is lost before anything was sent.
+    """
+    try:
+        whole = opened(tape)
+    except FolderError as error:
+        raise InputError(str(error)) from error
+    channel = join(
+        address,
+        key,
+        host=socket.gethostname(),
+        pid=os.getpid(),
+        cores=len(os.sched_getaffinity(0)),
+        tape=tape_id(whole.info),
+        prints=prints_of(options, key),
+    )
+    number, count, names, run = _welcomed(channel, address)
+    shown = watcher or Watcher()
+    shown.finding(
+        Finding("info", f"joined {address[0]}:{address[1]} as driver {number} of {count}: {', '.join(names)}")
+    )
+    driver = Driver(channel, SILENT_S, shown, {"run": run, "number": number, "tapes": names})
+    driver.listen()
+    summary = driver.run(part_of(whole, names), part_options(options, count, output=options.output), delivers=True)
+    if driver.merged:
+        remove_folder(options.output)
+        return Ended(number, summary, None)
+    return Ended(number, summary, driver.lead_lost or "the lead did not put it into its run")
+
+
+def _welcomed(channel: Channel, address: tuple[str, int]) -> tuple[int, int, list[str], str]:
+    """Return this driver's number, how many there are, its tapes, the run. Raises QuerytapeError: it is refused."""
+    where = f"{address[0]}:{address[1]}"
+    message = channel.receive(WELCOME_S)
+    if message is None or message.kind != "welcome":
+        channel.close()
+        why = "nothing came" if message is None else str(message.values.get("text") or message.kind)[:500]
+        raise QuerytapeError(f"{where}: the lead refuses this driver: {why}")
+    values = message.values
+    return int(values["number"]), int(values["count"]), [str(name) for name in values["names"]], str(values["run"])

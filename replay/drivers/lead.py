@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lead's side: gathers the drivers, lets them begin at one moment, adds up what they say, makes one run of it."""
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+from ...common.errors import FolderError, InputError, QuerytapeError, RefusedError
+from ...common.signals import stop_on_signals
+from ...schemas import Folder, tape_id
+from ...servers.accounts import log_in_as
+from ...servers.facts import Facts, gather
+from ..checks.preflight import Finding, check_tape, check_together
+from ..observe.query_cache import cache_counters
+from ..observe.sampler import Sampler
+from ..observe.speed_control import SpeedFile
+from ..observe.ticks import TickLog, process_cpu_ns
+from ..options import ReplayOptions
+from ..pipeline import common_collations, keep_facts, open_hosts, opened, read_target_facts, refuse
+from ..plan.rules import Plan
+from ..run import DriversEnd, EndedRun
+from ..run_folder import RunFolder, first_info, new_run
+from ..storage import open_storage
+from ..summary import RunSummary, finish
+from ..watcher import Watcher
+from .agreement import prints_of
+from .driver import ERRORS
+from .listener import Listener
+from .local import Order, start_driver
+from .lost import write_untold
+from .member import Member
+from .merge import PARTS, merge, part_path
+from .secured import lead_key
+from .shares import Drivers, deal, part_of, part_options, refuse_what_needs_all
+from .totals import Ticks, whole_plan, whole_stats
+
+LOOK_S = 0.1
+AHEAD_NS, AHEAD_A_SESSION_NS = 1_500_000_000, 60_000  # so far ahead zero lies when GO is told
+GOING_SHARE = 0.7  # of that time all have to have said that they go
+LEAVE_S = 10.0
+
+
+class Lead:
+    """One run by several drivers. `replay` is called once."""
+
+    def __init__(self, tape: Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher) -> None:
+        self.tape, self.options, self.drivers, self.watcher = tape, options, drivers, watcher
+        self.news = threading.Condition()
+        names = deal(tape, drivers.count)
+        self.members = [
+            Member(number, mine, part_path(options.output, number), self.news) for number, mine in enumerate(names, 1)
+        ]
+        self.span = (0, 0)
+        self.zero_ns = self.zero_real_ns = 0
+        self.stops = self._stops_told = 0
+        self._cpu_before = process_cpu_ns()
+        self._found: set[str] = set()
+        self._merged = self._running = False
+        self._run_id = secrets.token_hex(8)
+
+    def replay(self, folder: RunFolder, facts: Facts, read_target: Facts | None) -> RunSummary:
+        """Replay by all drivers into the run's folder. Raises QuerytapeError; nothing is sent where it does."""
+        (folder.path / PARTS).mkdir(mode=0o700)
+        with self._gathered():
+            self._agree()
+            plan = whole_plan(self.tape, self.options.rules(), folder.spill, self.members)
+            findings = check_together(plan, self.options.target, facts)
+            for finding in findings:
+                self._find(finding)
+            refuse(findings)
+            if self.options.schema_facts:
+                keep_facts(plan, self.options, folder)
+            self.watcher.planned(plan)
+            self._open(plan)
+            sampler = Sampler(folder.path, self.options.target, self.options.sample_ns, open_hosts(self.options, facts))
+            info = first_info(plan, self.options, facts, read_target)
+            reads = read_target or facts
+            if "query_cache_type" in reads.variables:
+                counters = cache_counters(self.options.reads_to or self.options.target, self.options.connect_timeout_s)
+                info["query_cache"] = {"before": counters, "after": None}
+            with stop_on_signals(self._stop):
+                self._go(plan)
+                self._running = True
+                info |= {"driver_run": self._run_id, "drivers": [member.as_json() for member in self.members]}
+                folder.write(info)
+                ticks = TickLog(folder.ticks)
+                self._watch(plan, ticks, sampler)
+                return self._finish(plan, folder, info, ticks, sampler, common_collations(facts, read_target))
+
+    # ---- before zero ----
+
+    @contextmanager
+    def _gathered(self) -> Iterator[None]:
+        """Start or wait for all drivers; whatever ends the block, none is left that could send."""
+        try:
+            if self.drivers.joined:
+                self._listen()
+            else:
+                self._start_local()
+                self._wait("start", lambda member: bool(member.hello), self.drivers.gather_s)
+            yield
+        except BaseException as error:
+            for member in self.members:
+                member.tell("stop")
+            if not self._running and (sent := self._sent_all_the_same()):
+                text = f"{error}; {sent:,} events were sent all the same, before the driver was stopped"
+                raise QuerytapeError(text) from error
+            raise
+        finally:
+            for member in self.members:
+                member.dismiss(LEAVE_S, self._merged)
+
+    def _sent_all_the_same(self) -> int:
+        """Return how much drivers sent that were told when zero is, but not in time that it is not."""
+        told = [member for member in self.members if member.going]
+        with self.news:
+            self.news.wait_for(lambda: all(member.over for member in told), LEAVE_S if told else 0)
+        return sum(int(member.info["accounting"]["executed"]) for member in told if member.info is not None)
+
+    def _start_local(self) -> None:
+        options = self.options
+        for member in self.members:
+            mine = part_options(options, len(self.members), output=member.part)
+            about = {"run": self._run_id, "number": member.number, "tapes": member.names}
+            channel, process = start_driver(Order(self.tape.path, tuple(member.names), mine, about))
+            member.connect(channel, process)
+
+    def _listen(self) -> None:
+        """Wait for drivers from elsewhere."""
+        key = lead_key(self.drivers.join_key)
+        prints = prints_of(self.options, key)
+        with Listener(
+            self.drivers.listen, key, self.members, tape_id(self.tape.info), prints, self._run_id
+        ) as listener:
+            self._find(Finding("info", f"waiting for {len(self.members):,} drivers at {listener.address}"))
+
+            def joined(member: Member) -> bool:
+                while listener.refused:
+                    self.watcher.finding(Finding("warning", listener.refused.popleft()))
+                return bool(member.hello)
+
+            self._wait("join", joined, self.drivers.gather_s)
+
+    def _wait(self, what: str, done: Callable[[Member], Any], seconds: float | None = None) -> None:
+        """Wait until it is so of every driver. Raises QuerytapeError where one is lost, or the time is up."""
+        until = None if seconds is None else time.monotonic() + seconds
+        told = time.monotonic()
+        with self.news:
+            while not all(member.idle or done(member) for member in self.members):
+                self._tell_findings()
+                self._check()
+                if until is not None and time.monotonic() > until:
+                    missing = ", ".join(member.name for member in self.members if not done(member))
+                    raise QuerytapeError(f"{missing}: did not {what} within {seconds:g} s; nothing was sent")
+                if time.monotonic() - told > 1:
+                    told = time.monotonic()
+                    if what == "plan":
+                        self.watcher.planning(sum(member.planning for member in self.members))
+                self.news.wait(LOOK_S)
+            self._tell_findings()
+            self._check()
+
+    def _check(self) -> None:
+        """Raise what keeps a driver from going on, before anything is sent."""
+        for member in self.members:
+            if member.failed is not None and not (member.idle and self._some_send()):
+                kind = ERRORS.get(str(member.failed["error"]), QuerytapeError)
+                text = str(member.failed["text"])
+                raise kind(text if kind is RefusedError else f"{member.name}: {text}")
+            if member.lost is not None:
+                raise QuerytapeError(f"{member.name} is lost before anything was sent: {member.lost}")
+            if member.late is not None:
+                raise QuerytapeError(f"{member.name} was told too late when to begin; nothing was sent: {member.late}")
+        if self.stops:
+            raise KeyboardInterrupt
+
+    def _some_send(self) -> bool:
+        return not all(member.idle for member in self.members)
+
+    @property
+    def active(self) -> list[Member]:
+        """The drivers that have something to send."""
+        return [member for member in self.members if not member.idle]
+
+    def _tell_findings(self) -> None:
+        for member in self.members:
+            while member.findings:
+                finding = member.findings.popleft()
+                self._find(Finding(finding["severity"], str(finding["text"])))
+
+    def _find(self, finding: Finding) -> None:
+        """Pass a finding on, once: all drivers look at the same target."""
+        if finding.severity != "refuse" and finding.text not in self._found:
+            self._found.add(finding.text)
+            self.watcher.finding(finding)
+
+    def _agree(self) -> None:
+        """Let all have the first and last moment of what any of them sends, and plan with it."""
+        self._wait("plan", lambda member: member.span is not None)
+        spans = [member.span for member in self.members if member.span is not None]
+        self.span = min(first for first, _ in spans), max(last for _, last in spans)
+        for member in self.members:
+            member.tell("span", first=self.span[0], last=self.span[1])
+        self._wait("plan", lambda member: member.planned is not None)
+
+    def _open(self, plan: Plan) -> None:
+        """Let all open their sessions, and wait until they hold."""
+        for member in self.members:
+            member.tell("open")
+        told = time.monotonic()
+        with self.news:
+            while not all(member.ready for member in self.active):
+                self._check()
+                if time.monotonic() - told > 1:
+                    told = time.monotonic()
+                    self.watcher.opening(sum(member.opened for member in self.members), plan)
+                self.news.wait(LOOK_S)
+
+    def _go(self, plan: Plan) -> None:
+        """Tell every driver when zero is, on its own clock. Raises QuerytapeError where one can't keep it."""
+        for member in self.active:
+            member.measure()
+        now, real = time.monotonic_ns(), time.time_ns()
+        ahead = AHEAD_NS + AHEAD_A_SESSION_NS * plan.peak_sessions
+        at = self.options.start_at_ns
+        self.zero_ns = now + max(ahead, 0 if at is None else at - real)
+        self.zero_real_ns = real + self.zero_ns - now
+        for member in self.active:
+            assert member.at_zero is not None
+            member.tell("go", zero=self.zero_ns + member.at_zero.offset_ns)
+        self._wait("begin", lambda member: member.going, ahead * GOING_SHARE / 1e9)
+
+    # ---- from zero on ----
+
+    def _stop(self) -> None:
+        """Ctrl-C: the drivers are told by who watches."""
+        self.stops += 1
+
+    def _watch(self, plan: Plan, log: TickLog, sampler: Sampler) -> None:
+        """Add up what the drivers say, once a second, until all have ended or are lost."""
+        ticks = Ticks(log, self.members, self.zero_ns)
+        lost: set[int] = set()
+        sampler.start()
+        due = self.zero_ns
+        try:
+            while not all(member.over for member in self.members):
+                with self.news:
+                    self.news.wait(LOOK_S)
+                self._tell_stops()
+                self._see_lost(lost)
+                if time.monotonic_ns() >= due:
+                    due += 1_000_000_000
+                    self._tick(ticks, plan)
+            self._see_lost(lost)
+            self._tick(ticks, plan)
+        finally:
+            sampler.stop()
+
+    def _tick(self, ticks: Ticks, plan: Plan) -> None:
+        with self.news:
+            tick = ticks.take()
+        self.watcher.tick(tick, ticks.done, plan)
+
+    def _tell_stops(self) -> None:
+        while self._stops_told < min(self.stops, 2):
+            self._stops_told += 1
+            self.watcher.stopping(self._stops_told)
+            for member in self.members:
+                member.tell("stop")
+
+    def _see_lost(self, seen: set[int]) -> None:
+        for member in self.members:
+            if member.lost is None or member.number in seen:
+                continue
+            seen.add(member.number)
+            self.watcher.finding(Finding("warning", f"{member.name} is lost: {member.lost}"))
+            if self.drivers.on_lost == "stop":
+                self.stops = max(self.stops, 1)
+
+    # ---- the end ----
+
+    def _finish(
+        self,
+        plan: Plan,
+        folder: RunFolder,
+        info: dict[str, Any],
+        ticks: TickLog,
+        sampler: Sampler,
+        collations: dict[int, str],
+    ) -> RunSummary:
+        """Make one run of all parts, and sum it up."""
+        now_ns = time.monotonic_ns() - self.zero_ns
+        unknown = sum(self._complete(member, plan, collations) for member in self.members if member.info is None)
+        info["drivers"] = [member.as_json() for member in self.members]
+        with open_storage(folder.spill) as con:
+            merge(folder.path, self.members, con)
+            self._merged = True
+            ticks.gather(con)
+            sampler.flush(con)
+        ended = EndedRun(
+            plan,
+            self.options,
+            folder,
+            info,
+            whole_stats(self.members, self.zero_real_ns, now_ns),
+            ticks,
+            SpeedFile(folder.path, self.options.pace),
+            sampler,
+            self.stops,
+            False,
+            plan.planned,
+            sum(self._used("threads_peak")),
+            sum(self._used("cpu_ns")) + process_cpu_ns() - self._cpu_before,
+            None,
+            None,
+            DriversEnd(self._partial(unknown), unknown, self._cores(), self._warnings()),
+        )
+        return finish(ended)
+
+    def _complete(self, member: Member, plan: Plan, collations: dict[int, str]) -> int:
+        until = None if member.died_ns is None else member.died_ns - self.zero_ns
+        tape = part_of(self.tape, member.names)
+        member.unknown = write_untold(tape, plan.rules, self.span, member.part, collations, until)
+        return member.unknown
+
+    def _used(self, what: str) -> Iterator[int]:
+        for member in self.members:
+            if member.info is not None:
+                yield int(member.info["generator"][what])
+
+    def _cores(self) -> int:
+        """Return the cores of all hosts, each counted once."""
+        return sum({str(member.hello["host"]): int(member.hello["cores"]) for member in self.members}.values())
+
+    def _warnings(self) -> list[str]:
+        return [
+            f"{member.name}: {text}"
+            for member in self.members
+            if member.info is not None
+            for text in member.info["generator"].get("warnings") or ()
+        ]
+
+    def _partial(self, unknown: int) -> str | None:
+        """Return why not all was sent, where it is a driver's own matter."""
+        lost = [
+            f"{member.name} was lost: {member.lost or member.failed}" for member in self.active if member.info is None
+        ]
+        if lost:
+            about = f"; of {unknown:,} events nobody knows whether they were sent" if unknown else ""
+            return "; ".join(lost) + about
+        if self.stops:
+            return None
+        own = [f"{member.name}: {text}" for member in self.members if (text := (member.info or {}).get("partial"))]
+        return "; ".join(own) or None
+
+
+def replay_by_drivers(
+    tape: str | PathLike[str] | Folder, options: ReplayOptions, drivers: Drivers, watcher: Watcher | None = None
+) -> RunSummary:
+    """Replay a set of tapes by several drivers into one new run folder, and return the run.
+
+    In the main thread, Ctrl-C once lets all drivers stop sending and end as partial; twice ends them now.
+    Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight of any driver),
+    QuerytapeError where a driver is lost before anything was sent.
+    """
+    try:
+        whole = opened(tape)
+    except FolderError as error:
+        raise InputError(str(error)) from error
+    refuse_what_needs_all(options, drivers.count)
+    refuse(check_tape(whole.info, options.permissions()))
+    with new_run(options.output) as folder:
+        with closing(options.target.connect(options.connect_timeout_s)) as con:
+            options = replace(options, target=options.target.settled(con))
+            facts = gather(con)
+        read_target = read_target_facts(options)
+        for account in options.overrides.accounts.values():
+            log_in_as(options.target, account)
+        return Lead(whole, options, drivers, watcher or Watcher()).replay(folder, facts, read_target)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits for drivers from other hosts: each that proves to know the join key and has the same tape and options is taken.
+
+Who is not taken is told why, as far as it has proved who it is, and changes nothing.
+"""
+
+import socket
+import threading
+from collections import deque
+from collections.abc import Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, Self
+
+from ...common.errors import InputError, QuerytapeError
+from ...common.text import printable
+from .agreement import differing
+from .channel import Channel, ChannelClosed
+from .member import Member
+from .secured import admit, server_context
+
+MAX_WAITING = 64  # connections that have proved nothing yet
+
+
+class Listener:
+    """Fills the members with drivers that join, inside its block. `refused`: sentences about who was not taken.
+
+    `run`: what tells the run from others.
+    """
+
+    def __init__(
+        self,
+        address: tuple[str, int],
+        key: bytes,
+        members: Sequence[Member],
+        tape_id: str,
+        prints: dict[str, str],
+        run: str,
+    ) -> None:
+        self._run = run
+        self._key, self._members, self._tape_id, self._prints = key, members, tape_id, prints
+        self._context, self._certificate = server_context()
+        self._unproved = threading.Semaphore(MAX_WAITING)
+        self._taken = 0
+        self._lock = threading.Lock()
+        self.refused: deque[str] = deque(maxlen=MAX_WAITING)
+        try:
+            family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+            self._socket = socket.create_server(address, family=family)
+        except OSError as error:
+            raise InputError(f"--listen {address[0]}:{address[1]}: {error.strerror or error}") from error
+        host, port = self._socket.getsockname()[:2]
+        self.address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._accept, name="listener", daemon=True).start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._socket.accept()
+            except OSError:
+                return
+            if not self._unproved.acquire(blocking=False):
+                sock.close()
+                continue
+            threading.Thread(target=self._admit, args=(sock,), name="join", daemon=True).start()
+
+    def _admit(self, sock: socket.socket) -> None:
+        try:
+            channel, hello = admit(sock, self._context, self._certificate, self._key)
+            self._take(channel, hello)
+        except (QuerytapeError, ValueError, TypeError) as error:
+            self.refused.append(printable(str(error), 300))
+        finally:
+            self._unproved.release()
+
+    def _take(self, channel: Channel, hello: dict[str, Any]) -> None:
+        """Make it the next driver. Raises QuerytapeError where it is not to be one; it is told."""
+        host = str(hello.get("host"))[:80]
+        why = self._objection(hello)
+        with self._lock:
+            member = self._members[self._taken] if why is None and self._taken < len(self._members) else None
+            self._taken += member is not None
+        if member is None:
+            why = why or f"all {len(self._members):,} drivers are there already"
+            with suppress(ChannelClosed):
+                channel.send("refused", text=why)
+            channel.close()
+            raise QuerytapeError(f"{host}: a driver is refused: {why}")
+        with suppress(ChannelClosed):
+            channel.send("welcome", number=member.number, count=len(self._members), names=member.names, run=self._run)
+        with member.news:
+            member.hello = {"host": host, "pid": hello.get("pid"), "cores": int(hello.get("cores") or 1)}
+            member.news.notify_all()
+        member.connect(channel)
+
+    def _objection(self, hello: dict[str, Any]) -> str | None:
+        if hello.get("tape") != self._tape_id:
+            return "its tape is another one than the lead's"
+        prints = hello.get("prints")
+        if other := differing(self._prints, prints if isinstance(prints, dict) else {}):
+            return f"its options are others than the lead's: {', '.join(other)} (names as in run.json's parameters)"
+        return None

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a driver that the lead started: `python -m querytape.replay.drivers.local_process DESCRIPTOR`."""
+
+import os
+import socket
+import sys
+
+from ...common.errors import QuerytapeError
+from ...common.leaving import leave_at_once, search_less
+from ...common.signals import one_ending
+from ...schemas import open_folder
+from .channel import Channel
+from .driver import Driver
+from .local import take_order
+from .shares import part_of
+
+
+def main() -> None:
+    """Take the order, replay, tell the lead; its exit code is 0 where the part was replayed."""
+    status = 1
+    channel = Channel(socket.socket(fileno=int(sys.argv[1])))
+    try:
+        with one_ending():
+            order = take_order(channel)
+            driver = Driver(channel, about=order.about)
+            driver.listen()
+            channel.send("hello", host=socket.gethostname(), pid=os.getpid(), cores=len(os.sched_getaffinity(0)))
+            try:
+                part = part_of(open_folder("tape", order.tape), order.names)
+            except QuerytapeError as error:
+                driver.failed(error)
+                raise
+            driver.run(part, order.options, delivers=False)
+            status = 0
+    except (KeyboardInterrupt, QuerytapeError):
+        pass  # the lead knows, or is not there any more
+    sys.exit(status)
+
+
+if __name__ == "__main__":
+    search_less()
+    leave_at_once(main)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lead knows of one driver: a thread takes what it says; where it says nothing any more it is lost."""
+
+import subprocess
+import threading
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import QuerytapeError
+from .channel import Channel, ChannelClosed, Message
+from .clock import Offset, RoundTrip, clock_json, offset_of
+from .delivery import Receiver
+
+BEAT_S = 0.5  # how often each driver is asked for its time
+SILENT_S = 2.5  # a driver on another host that says nothing for so long is lost: noticed within 3 s
+SILENT_LOCAL_S = 30.0  # of one on this machine the socket can't be cut: that it died is known at once
+END_S = 1.0  # a process whose socket has ended is given so long to be gone
+TRIPS = 64
+
+
+class Member:
+    """One driver. `news` is notified of each message; what is public is read with it held, or when all has ended.
+
+    `names`: its tapes. `part`: where its files are, or come. `lost`: why nothing is heard of it any more.
+    `died_ns`: when its process was known to have ended, None where it may go on.
+    """
+
+    def __init__(self, number: int, names: list[str], part: Path, news: threading.Condition) -> None:
+        self.number, self.names, self.part, self.news = number, names, part, news
+        self.process: subprocess.Popen[bytes] | None = None
+        self.hello: dict[str, Any] = {}
+        self.span: tuple[int, int] | None = None
+        self.planned: dict[str, Any] | None = None
+        self.planning = self.opened = self.unknown = 0
+        self.ready = self.going = False
+        self.late: str | None = None
+        self.failed: dict[str, Any] | None = None
+        self.lost: str | None = None
+        self.died_ns: int | None = None
+        self.info: dict[str, Any] | None = None
+        self.findings: deque[dict[str, Any]] = deque()
+        self.ticks: deque[dict[str, Any]] = deque()
+        self.at_zero: Offset | None = None
+        self._trips: deque[RoundTrip] = deque(maxlen=TRIPS)
+        self._receiver = Receiver(part)
+        self._channel: Channel | None = None
+        self._dismissed = False
+        self._heard_ns = 0
+
+    @property
+    def name(self) -> str:
+        """How it is called in sentences."""
+        where = "" if self.process is not None else f" ({self.hello.get('host', 'unknown host')})"
+        return f"driver {self.number}{where}"
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing more comes of it."""
+        return self.info is not None or self.lost is not None or self.failed is not None
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing of its tapes is to be sent."""
+        return self.failed is not None and self.failed["error"] == "idle"
+
+    def connect(self, channel: Channel, process: subprocess.Popen[bytes] | None = None) -> None:
+        """Take what it says from now on, in a thread of its own."""
+        self._channel, self.process = channel, process
+        self._heard_ns = time.monotonic_ns()
+        threading.Thread(target=self._listen, args=(channel,), name=f"driver {self.number}", daemon=True).start()
+        threading.Thread(target=self._beats, name=f"beat {self.number}", daemon=True).start()
+
+    def tell(self, kind: str, body: bytes = b"", **values: Any) -> None:
+        """Send it a message; one that does not take it is lost."""
+        if self._channel is None or self.lost is not None:
+            return
+        try:
+            self._channel.send(kind, body, **values)
+        except ChannelClosed as error:
+            self.lose(str(error))
+
+    def lose(self, why: str) -> None:
+        """Note that nothing is heard of it any more; one that has told all is not lost."""
+        with self.news:
+            if self.over:
+                return
+            self.lost = why if self.process is None else self._bury(self.process, why)
+            self.news.notify_all()
+        if self._channel is not None:
+            self._channel.close()
+
+    def _bury(self, process: subprocess.Popen[bytes], why: str) -> str:
+        """End a driver on this machine where it has not ended, so that nothing more is sent; note when it had."""
+        try:
+            code = process.wait(END_S)
+            found = f"its process ended ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            found = f"{why}; its process was ended"
+        self.died_ns = time.monotonic_ns()
+        return found
+
+    # ---- its clock ----
+
+    def _beats(self) -> None:
+        """Ask for its time again and again, and lose it where it was silent for too long."""
+        silent = SILENT_S if self.process is None else SILENT_LOCAL_S
+        while self.lost is None and not self._dismissed:  # one that has ended waits until it is dismissed
+            if not self.over and time.monotonic_ns() - self._heard_ns > silent * 1e9:
+                self.lose(f"nothing was heard of it for {silent:g} s")
+            else:
+                self.tell("clock", sent=time.monotonic_ns())
+            time.sleep(BEAT_S)
+
+    def measure(self) -> Offset:
+        """Return its clock's offset by TRIPS round trips made now, and keep it as that at zero.
+
+        Raises QuerytapeError where it is lost.
+        """
+        self._trips.clear()
+        for made in range(TRIPS):
+            self.tell("clock", sent=time.monotonic_ns())
+            with self.news:
+                self.news.wait_for(lambda made=made: self.over or len(self._trips) > made, 5)  # type: ignore[misc]
+                if len(self._trips) <= made:
+                    raise QuerytapeError(f"{self.name} does not answer: {self.lost or 'nothing came for 5 s'}")
+        with self.news:
+            self.at_zero = offset_of(tuple(self._trips))
+            self._trips.clear()
+        return self.at_zero
+
+    def clock(self) -> dict[str, Any]:
+        """Return what run.json says of its clock: measured at zero, and by the newest round trips since."""
+        if self.at_zero is None:
+            return {}
+        with self.news:
+            return clock_json(self.at_zero, offset_of(tuple(self._trips)) if self._trips else self.at_zero)
+
+    # ---- what it says ----
+
+    def _listen(self, channel: Channel) -> None:
+        try:
+            while (message := channel.receive()) is not None:
+                self._heard_ns = message.at_ns
+                if message.kind == "file":
+                    self._receiver.take(message)
+                    continue
+                with self.news:
+                    self._take(message)
+                    self.news.notify_all()
+        except ChannelClosed as error:
+            self.lose(str(error))
+        except (QuerytapeError, KeyError, TypeError, ValueError, OSError) as error:
+            self.lose(f"what it said is not understood: {error}")
+
+    def _take(self, message: Message) -> None:
+        values = message.values
+        if message.kind == "clock":
+            self._trips.append(RoundTrip(int(values["sent"]), int(values["there"]), message.at_ns))
+        elif message.kind == "hello":
+            self.hello = values
+        elif message.kind == "span":
+            self.span = int(values["first"]), int(values["last"])
+        elif message.kind == "finding":
+            self.findings.append(values)
+        elif message.kind == "tick":
+            self.ticks.append(values)
+        elif message.kind in ("planned", "failed", "info"):
+            setattr(self, message.kind, values)
+        elif message.kind == "ended":
+            self.info = values["info"]
+        elif message.kind == "planning":
+            self.planning = int(values["events"])
+        elif message.kind == "opening":
+            self.opened = int(values["opened"])
+        elif message.kind in ("ready", "going"):
+            setattr(self, message.kind, True)
+        elif message.kind == "late":
+            self.late = str(values["text"])
+
+    def dismiss(self, seconds: float, merged: bool) -> None:
+        """Let it go; a process of ours that stays is ended. `merged`: its part is in the run."""
+        self._dismissed = True
+        self.tell("bye", merged=merged)
+        if self.process is not None:
+            try:
+                self.process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        if self._channel is not None:
+            self._channel.close()
+
+    def as_json(self) -> dict[str, Any]:
+        """Return what run.json says of who it is and how it ended."""
+        planned = self.planned or {}
+        return {
+            "number": self.number,
+            "host": str(self.hello.get("host")),
+            "pid": self.hello.get("pid"),
+            "tapes": self.names,
+            "events": planned.get("events"),
+            "planned": 0 if self.idle else planned.get("planned"),
+            "lost": self.lost,
+            "sent_unknown": self.unknown,
+            "partial": (self.info or {}).get("partial"),
+            **self.clock(),
+        }

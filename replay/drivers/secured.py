@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A connection between hosts that both sides have proved to know the join key on: TLS 1.3, and HMAC bound to it.
+
+The lead's certificate is made for the run and says nothing. Who knows the key proves it over both sides' random numbers
+and the certificate that it sees: who stands between shows another certificate, and both proofs fail. The key itself is
+never sent. A key is 32 random bytes or more, so trying keys offline is hopeless.
+"""
+
+import base64
+import hashlib
+import hmac
+import os
+import secrets
+import socket
+import ssl
+import stat
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from ...common.errors import InputError, QuerytapeError
+from ...common.version import __version__
+from .channel import Channel, ChannelClosed, Message
+
+PROTOCOL = 1
+VARIABLE = "QUERYTAPE_JOIN_KEY"
+KEY_BYTES = 32
+HANDSHAKE_S = 10.0
+MOST_UNPROVED = 0  # bytes behind a message of somebody who has proved nothing
+
+
+def make_key(path: Path) -> bytes:
+    """Write a new key into a file that its owner alone can read; return it. Raises InputError."""
+    text = base64.urlsafe_b64encode(secrets.token_bytes(KEY_BYTES))
+    try:
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(text + b"\n")
+    except OSError as error:
+        raise InputError(f"{path}: the join key cannot be written: {error.strerror}") from error
+    return text
+
+
+def read_key(path: Path | None) -> bytes | None:
+    """Return the key of a file, or of QUERYTAPE_JOIN_KEY; None where there is neither. Raises InputError."""
+    if path is None:
+        text = os.environ.get(VARIABLE, "").strip().encode()
+        return _checked(text, VARIABLE) if text else None
+    try:
+        mode = path.stat().st_mode
+        text = path.read_bytes().strip()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: the join key cannot be read: {error.strerror}") from error
+    if stat.S_IMODE(mode) & 0o077:
+        raise InputError(f"{path}: others can read this join key: chmod 600 {path}")
+    return _checked(text, str(path))
+
+
+def lead_key(path: Path | None) -> bytes:
+    """Return the key of a lead: of its file, which is made where it is not there. Raises InputError."""
+    key = read_key(path)
+    if key is None and path is None:
+        raise InputError(f"--join-key FILE, or {VARIABLE}: drivers that join prove with it that they are yours")
+    return key if key is not None else make_key(path)  # type: ignore[arg-type]
+
+
+def _checked(text: bytes, where: str) -> bytes:
+    if len(text) < KEY_BYTES:
+        raise InputError(f"{where}: a join key has {KEY_BYTES} random characters or more, found {len(text)}")
+    return text
+
+
+def server_context() -> tuple[ssl.SSLContext, bytes]:
+    """Return a lead's TLS with a certificate made for it, and the certificate (DER)."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    private = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "querytape")])
+    now = datetime.now(UTC)
+    builder = x509.CertificateBuilder(name, name, private.public_key(), x509.random_serial_number())
+    builder = builder.not_valid_before(now - timedelta(days=1)).not_valid_after(now + timedelta(days=365))
+    certificate = builder.sign(private, hashes.SHA256())
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    coding, der = serialization.Encoding.PEM, certificate.public_bytes(serialization.Encoding.DER)
+    kept = private.private_bytes(coding, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    with tempfile.NamedTemporaryFile(prefix="querytape-") as file:  # 0600, and gone at once
+        file.write(kept + certificate.public_bytes(coding))
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context, der
+
+
+def client_context() -> ssl.SSLContext:
+    """Return a driver's TLS: the certificate is not verified by itself, but by the lead's proof."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def proof(key: bytes, role: str, mine: str, other: str, certificate: bytes) -> str:
+    """Return what only who knows the key can say, in this connection, in this role."""
+    text = "\0".join(["querytape", str(PROTOCOL), role, mine, other, hashlib.sha256(certificate).hexdigest()])
+    return hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+
+
+def admit(
+    sock: socket.socket, context: ssl.SSLContext, certificate: bytes, key: bytes
+) -> tuple[Channel, dict[str, Any]]:
+    """Return the channel to a driver that has proved to know the key, and what it says of itself.
+
+    Raises QuerytapeError with who is refused, and why; the connection is closed.
+    """
+    sock.settimeout(HANDSHAKE_S)
+    who = sock.getpeername()[0]
+    try:
+        channel = Channel(context.wrap_socket(sock, server_side=True))
+    except (OSError, ssl.SSLError) as error:
+        sock.close()
+        raise QuerytapeError(f"{who}: no TLS: {getattr(error, 'reason', None) or error}") from error
+    try:
+        nonce = secrets.token_hex(16)
+        channel.send("lead", protocol=PROTOCOL, version=__version__, nonce=nonce)
+        hello = _next(channel, "driver")
+        version, other = str(hello.values.get("version"))[:40], str(hello.values.get("nonce"))[:80]
+        if hello.values.get("protocol") != PROTOCOL or version != __version__:
+            channel.send("refused", reason="version")
+            raise QuerytapeError(f"{who}: a driver of querytape {version} is refused: this is {__version__}")
+        said = str(hello.values.get("proof"))
+        if not hmac.compare_digest(said.encode(), proof(key, "driver", other, nonce, certificate).encode()):
+            channel.send("refused", reason="key")
+            raise QuerytapeError(f"{who}: a driver with another join key is refused")
+        channel.send("admitted", proof=proof(key, "lead", nonce, other, certificate))
+        return channel, dict(_next(channel, "hello").values)
+    except QuerytapeError as error:
+        channel.close()
+        raise error if not isinstance(error, ChannelClosed) else QuerytapeError(f"{who}: {error}") from error
+
+
+def join(address: tuple[str, int], key: bytes, **hello: Any) -> Channel:
+    """Return the channel to the lead. Raises QuerytapeError where it is not reached, or is not who has the key."""
+    where = f"{address[0]}:{address[1]}"
+    try:
+        sock = client_context().wrap_socket(socket.create_connection(address, HANDSHAKE_S))
+    except OSError as error:
+        reason = getattr(error, "reason", None) or error.strerror or error
+        raise QuerytapeError(f"{where}: the lead is not reached: {reason}") from error
+    certificate = sock.getpeercert(binary_form=True) or b""
+    channel = Channel(sock)
+    try:
+        lead = _next(channel, "lead")
+        if lead.values.get("protocol") != PROTOCOL or lead.values.get("version") != __version__:
+            channel.send("driver", protocol=PROTOCOL, version=__version__, nonce="", proof="")
+            raise QuerytapeError(
+                f"{where}: the lead is querytape {str(lead.values.get('version'))[:40]}, this is {__version__}: install"
+                " the same on all hosts"
+            )
+        nonce, other = secrets.token_hex(16), str(lead.values.get("nonce"))[:80]
+        mine = proof(key, "driver", nonce, other, certificate)
+        channel.send("driver", protocol=PROTOCOL, version=__version__, nonce=nonce, proof=mine)
+        said = str(_next(channel, "admitted").values.get("proof"))
+        if not hmac.compare_digest(said.encode(), proof(key, "lead", other, nonce, certificate).encode()):
+            raise QuerytapeError(f"{where}: who answers does not know the join key: it is not the lead")
+        channel.send("hello", **hello)
+    except QuerytapeError as error:
+        channel.close()
+        raise error if not isinstance(error, ChannelClosed) else QuerytapeError(f"{where}: {error}") from error
+    return channel
+
+
+def _next(channel: Channel, kind: str) -> Message:
+    """Return the next message of the beginning. Raises QuerytapeError."""
+    message = channel.receive(HANDSHAKE_S, MOST_UNPROVED)
+    if message is None:
+        raise ChannelClosed(f"nothing came for {HANDSHAKE_S:g} s")
+    if message.kind == "refused" and message.values.get("reason") == "key":
+        raise ChannelClosed("the lead has another join key, or somebody stands between")
+    if message.kind != kind:
+        raise ChannelClosed(f"expected {kind}, found {message.kind[:40]}")
+    return message

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Gives the tapes of a set to drivers, by their events; refuses what several drivers can't do."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from ...common.errors import InputError
+from ...schemas import Folder
+from ...schemas.tape_set import TapeSet
+from ..options import ReplayOptions
+
+OnLost = Literal["go-on", "stop"]
+
+
+@dataclass(frozen=True)
+class Drivers:
+    """What `--drivers` asks for: `count` of them, started here or `joined` from elsewhere.
+
+    `listen`: where they are waited for; `join_key`: a file with the key, None = in the environment. `gather_s`: how
+    long. `on_lost`: what happens when one is lost.
+    """
+
+    count: int
+    joined: bool = False
+    listen: tuple[str, int] = ("127.0.0.1", 0)
+    join_key: Path | None = None
+    gather_s: float = 120.0
+    on_lost: OnLost = "go-on"
+
+
+def tapes_of(tape: Folder) -> list[Folder]:
+    """Return the tapes of a set, or the one tape."""
+    return [member.tape for member in tape.members] if isinstance(tape, TapeSet) else [tape]
+
+
+def deal(tape: Folder, drivers: int) -> list[list[str]]:
+    """Return the names of each driver's tapes: the largest first, each to who has the least.
+
+    Raises InputError where there are fewer tapes than drivers: a session is never split.
+    """
+    tapes = tapes_of(tape)
+    if len(tapes) < drivers:
+        kind = f"a set of {len(tapes):,}" if isinstance(tape, TapeSet) else "one tape"
+        raise InputError(
+            f"{tape.path}: {kind}, and {drivers:,} drivers: each needs a tape of its own; make a set first:"
+            f" querytape tape deal {tape.path} {drivers} -o {tape.path.stem}.set"
+        )
+    loads, names = [0] * drivers, [[] for _ in range(drivers)]  # type: ignore[var-annotated]
+    for each in sorted(tapes, key=lambda one: (-int(one.info["counts"]["events"]), one.path.name)):
+        least = loads.index(min(loads))
+        loads[least] += int(each.info["counts"]["events"])
+        names[least].append(each.path.name)
+    return [sorted(mine) for mine in names]
+
+
+def part_of(tape: Folder, names: Sequence[str]) -> Folder:
+    """Return these tapes of a set as a set of their own, with the sessions' numbers and the name of the whole.
+
+    Raises InputError where one is missing.
+    """
+    if not isinstance(tape, TapeSet):
+        return tape
+    kept = [number for number, member in enumerate(tape.members) if member.tape.path.name in names]
+    if len(kept) != len(names):
+        raise InputError(
+            f"{tape.path}: expected the tapes {', '.join(names)} in it, which the lead gave to this driver"
+        )
+    members = tuple(tape.members[number] for number in kept)
+    counts = dict(tape.info["counts"])
+    for what in ("events", "sessions"):
+        counts[what] = sum(int(member.tape.info["counts"][what]) for member in members)
+    entries = tuple(tape.entries[number] for number in kept)
+    return replace(tape, members=members, entries=entries, info={**tape.info, "counts": counts})
+
+
+def refuse_what_needs_all(options: ReplayOptions, count: int) -> None:
+    """Raise InputError for what several drivers can't do, for each knows its own sessions alone."""
+    if count == 1:
+        return
+    selection = options.selection
+    wrong = {
+        "--order commit": options.commit_order,
+        "--max-concurrent-sessions": options.max_concurrent_sessions > 0,
+        "--max-sessions": selection.max_sessions is not None,
+        "--max-errors": options.failures.max_errors is not None,
+        "--max-idle": options.pace.max_idle_ns is not None,
+        "--allow-statement kill": "kill" in options.allow_statements,
+    }
+    if found := [name for name, given in wrong.items() if given]:
+        raise InputError(
+            f"{', '.join(found)}: not with several drivers: each knows its own sessions alone, and this needs all;"
+            " leave it out, or replay with one driver"
+        )
+
+
+def part_options(options: ReplayOptions, count: int, **own: Any) -> ReplayOptions:
+    """Return the options of one driver of `count`: what is done once is the lead's, connects are shared out."""
+    return replace(
+        options,
+        connect_rate=max(options.connect_rate // count, 1),
+        start_at_ns=None,
+        sample_ns=0,
+        summaries=False,
+        query_plans=False,
+        schema_facts=False,
+        host_metrics=None,
+        **own,
+    )

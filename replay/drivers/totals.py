@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adds up what several drivers say: ticks while they run, their plans, and the counters of their ends."""
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from ...common.duck import sql_files
+from ...native.bindings.engine import LATENESS, EndedBy, EngineStats, State
+from ...schemas import Folder, columns
+from ..observe.ticks import Tick, TickLog
+from ..plan.rules import Plan, Rules
+from .member import Member
+
+SUMMED = ("done", "reads", "writes", "others", "errors", "cpu_ns", "order_waits", "order_broken")
+LATEST = ("sessions_open", "queued_bytes")
+HIGHEST = ("p95_ns", "late_p99_ns")
+PLANNED = ("planned", "sessions", "peak_sessions", "ids_unknown", "now_uncertain")
+
+
+def whole_plan(tape: Folder, rules: Rules, spill: Path, members: Sequence[Member]) -> Plan:
+    """Return what all have planned, as far as it is counted; at once are at most as many sessions as all say."""
+    plan = Plan(tape, rules, spill, events=int(tape.info["counts"]["events"]))
+    reasons: Counter[tuple[str, str]] = Counter()
+    for planned in (member.planned for member in members if member.planned is not None):
+        for name in PLANNED:
+            setattr(plan, name, getattr(plan, name) + int(planned[name]))
+        plan.last_due_ns = max(plan.last_due_ns, int(planned["last_due_ns"] or 0))
+        reasons.update({(str(status), str(reason)): int(n) for status, reason, n in planned["reasons"]})
+        plan.order_notes += [note for note in planned["notes"] if note not in plan.order_notes]
+    plan.reasons = reasons
+    return plan
+
+
+class Ticks:
+    """One tick a second of all drivers: what they have said since the last one, by the lead's clocks."""
+
+    def __init__(self, log: TickLog, members: Sequence[Member], zero_ns: int) -> None:
+        self._log, self._members, self._zero_ns = log, members, zero_ns
+        self._latest: dict[int, dict[str, Any]] = {}
+        self.done = 0
+
+    def take(self) -> Tick:
+        """Return what happened since the last call, and keep it; quantiles are the highest of any driver.
+
+        The caller holds the members' news.
+        """
+        now, real = time.monotonic_ns(), time.time_ns()
+        said = []
+        for member in self._members:
+            while member.ticks:
+                said.append(member.ticks.popleft())
+                self._latest[member.number] = said[-1]
+            if member.over:
+                self._latest.pop(member.number, None)
+        values: dict[str, Any] = {name: sum(int(tick[name]) for tick in said) for name in SUMMED}
+        values |= {name: sum(int(tick[name]) for tick in self._latest.values()) for name in LATEST}
+        for name in HIGHEST:
+            values[name] = max((tick[name] for tick in said if tick[name] is not None), default=None)
+        self._log.clock_pairs.append((now, real))
+        self.done += values["done"]
+        return self._log.add(Tick(at_ns=now - self._zero_ns, real_ns=real, **values))
+
+
+def lateness_of(infos: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return run.json's `lateness` of several drivers: that of the one that has the highest."""
+    said = [info["lateness"] for info in infos]
+    return {name: max((one[name] for one in said if one.get(name) is not None), default=None) for name in LATENESS}
+
+
+def whole_ticks(files: Sequence[Path]) -> str:
+    """Return a query of the ticks of several drivers' files, second by second, as `Ticks` makes them."""
+    how = dict.fromkeys((*SUMMED, *LATEST), "sum") | dict.fromkeys(("at_ns", "real_ns", *HIGHEST), "max")
+    listed = ", ".join(f'{how[name]}("{name}")::{kind} AS "{name}"' for name, kind in columns("run", "ticks"))
+    return f"SELECT {listed} FROM read_parquet({sql_files(files)}) GROUP BY at_ns // 1000000000 ORDER BY 1"
+
+
+def whole_stats(members: Sequence[Member], zero_real_ns: int, now_ns: int) -> EngineStats:
+    """Return the engines' counters together; quantiles are those of the driver that has the highest."""
+    infos = [member.info for member in members if member.info is not None]
+    values: dict[str, Any] = {field.name: 0 for field in fields(EngineStats)}
+    for info in infos:
+        for name, n in info["accounting"].items():
+            if name in values:
+                values[name] += n
+        values["engine_cpu_ns"] += info["generator"]["engine_cpu_ns"]
+        values["drain_timeout"] += info["drain"]["cut"]
+    values |= dict.fromkeys(HIGHEST) | lateness_of(infos)
+    values |= {"zero_real_ns": zero_real_ns, "now_ns": now_ns, "state": State.DONE, "ended_by": EndedBy.NOTHING}
+    return EngineStats(**values)

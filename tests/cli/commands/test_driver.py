@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The `driver` command."""
+
+import socket
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from querytape.cli.commands.driver import driver_command
+from querytape.common.errors import QuerytapeError
+from querytape.replay.drivers.secured import VARIABLE, make_key
+
+from tests.helpers.tapes import make_tape
+
+GIVEN = ["--target", "mysql://a@127.0.0.1/x", "-o", "part.run"]
+
+
+def test_help_has_an_example() -> None:
+    """Help fits 80 columns and shows both hosts' commands."""
+    found = CliRunner().invoke(driver_command, ["--help"], terminal_width=80)
+    assert "querytape replay big.set --drivers join:3 --listen" in found.output
+    assert "querytape driver big.set --join" in found.output
+    assert max(len(line) for line in found.output.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Missing option '--join'"),
+        (["--join", "7000"], "expected HOST:PORT"),
+        (["--join", "h:1"], f"--join-key FILE, or {VARIABLE}: there is no join key"),
+        (["--join", "h:1", "--join-key", "/nowhere/key"], "there is no join key"),
+        (["--join", "h:1", "--follow"], "--follow: say it to the lead"),
+        (["--join", "h:1", "--metrics", ":1"], "--metrics: say it to the lead"),
+        (["--join", "h:1", "--start-at", "2026-11-20 12:00"], "--start-at: say it to the lead"),
+    ],
+)
+def test_what_makes_no_sense(words: list[str], message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit code 2, and a sentence."""
+    monkeypatch.delenv(VARIABLE, raising=False)
+    found = CliRunner().invoke(driver_command, ["t.set", *GIVEN, *words])
+    assert found.exit_code == 2
+    assert message in " ".join(found.output.split())
+
+
+def test_no_lead_is_there(tmp_path: Path) -> None:
+    """The address is named, and nothing is made."""
+    tape = make_tape(tmp_path / "t.tape", [{}])
+    make_key(tmp_path / "k")
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    words = [str(tape), *GIVEN[:2], "-o", str(tmp_path / "p.run"), "--join", f"127.0.0.1:{port}"]
+    found = CliRunner().invoke(driver_command, [*words, "--join-key", str(tmp_path / "k")])
+    assert isinstance(found.exception, QuerytapeError)
+    assert f"127.0.0.1:{port}: the lead is not reached" in str(found.exception)
+    assert not (tmp_path / "p.run").exists()

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts on a bridge, each a network namespace whose monotonic clock began at another time; a replay by drivers on them.
+
+`unshare --net python -m tests.helpers.hosts FOLDER [cut]` starts a MariaDB, a lead and three drivers, each on its host,
+and writes FOLDER/said.json. With `cut` the link of the first driver goes down in the middle.
+"""
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from querytape.servers.sandbox import Server, start_server
+
+from tests.helpers.primes import prime_set, written
+from tests.helpers.tapes import MS
+
+EPOCHS_S = (10_000, 2_000_000, 30_000_000)  # how far ahead of the lead's each driver's clock is
+PATIENCE_S = 90
+PASSWORD = "known-to-each-host"
+
+
+def possible() -> bool:
+    """Tell whether this account may make such hosts."""
+    probe = "ip link set lo up && ip link add qt0 type bridge && ip link add qt1 type veth peer name qt2"
+    command = ["unshare", "--net", "--time", "--monotonic", "1000", "sh", "-c", probe]
+    try:
+        return subprocess.run(command, capture_output=True, timeout=30).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def ip(*words: str, inside: str | None = None) -> None:
+    """Set up a network; `inside`: of another process."""
+    enter = ["nsenter", f"--net=/proc/{inside}/ns/net"] if inside else []
+    subprocess.run([*enter, "ip", *words], check=True, timeout=PATIENCE_S)
+
+
+def start_on_host(number: int, command: Sequence[object]) -> "subprocess.Popen[str]":
+    """Run a command on a host of its own, 10.77.0.(10 + number), whose link here is `port<number>`."""
+    shell = 'echo $$; read go; exec "$@"'
+    namespaces = ["unshare", "--net", "--time", "--monotonic", str(EPOCHS_S[number])]
+    process = subprocess.Popen(
+        [*namespaces, "sh", "-c", shell, "sh", *map(str, command)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    pid = process.stdout.readline().strip()
+    ip("link", "add", f"port{number}", "type", "veth", "peer", "name", "eth0", "netns", pid)
+    ip("addr", "add", f"10.77.0.{10 + number}/24", "dev", "eth0", inside=pid)
+    ip("link", "set", "lo", "up", inside=pid)
+    ip("link", "set", "eth0", "up", inside=pid)
+    ip("link", "set", f"port{number}", "master", "bridge0", "up")
+    process.stdin.write("go\n")
+    process.stdin.flush()
+    return process
+
+
+def first_of_each(server: Server, tapes: Path) -> list[float]:
+    """Return when each tape's first statement came, by the server's general log (seconds since 1970)."""
+    import duckdb
+
+    driver_of = {}
+    with duckdb.connect() as con:
+        for name in ("01", "02", "03"):
+            for (session,) in con.execute(f"SELECT session FROM '{tapes}/{name}.tape/sessions.parquet'").fetchall():
+                driver_of[int(session)] = name
+    first: dict[str, float] = {}
+    logged = server.execute(
+        "SELECT convert(argument USING utf8), unix_timestamp(event_time) FROM mysql.general_log"
+        " WHERE argument LIKE 'INSERT INTO log%, 1)'"
+    )
+    for text, at in logged:
+        name = driver_of[int(text.split(",")[-2])]
+        first[name] = min(first.get(name, float("inf")), float(at))
+    return sorted(first.values())
+
+
+def replay_on_hosts(server: Server, folder: Path, cut: bool) -> dict[str, Any]:
+    """Replay by three drivers on three hosts; return what everybody said and did."""
+    tapes = prime_set(folder, 3, 100 * MS if cut else 20 * MS)
+    logins, key, run = folder / "my.cnf", folder / "join.key", folder / "a.run"
+    logins.write_text(f"[client]\nuser=app\npassword={PASSWORD}\n")
+    target = ["--target", f"mysql://10.77.0.1:{server.port}/shop", "--defaults-file", logins]
+    given = [*target, "--allow-writes", "--target-is-disposable", "--partial-ok", "--join-key", key]
+    program = [sys.executable, "-m", "querytape"]
+    how = ["--drivers", "join:3", "--listen", "10.77.0.1:7000", "-o", run]
+    lead = subprocess.Popen(
+        [*map(str, [*program, "replay", tapes, *how, *given])],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert lead.stderr is not None
+    lines: list[tuple[float, str]] = []
+
+    def read() -> None:
+        assert lead.stderr is not None
+        for line in lead.stderr:
+            lines.append((time.monotonic(), line))
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    wait_for(lines, "waiting for")
+    drivers = []
+    for number in range(3):
+        words = ["driver", tapes, "--join", "10.77.0.1:7000", "-o", folder / f"part{number}.run", *given]
+        drivers.append(start_on_host(number, [*program, *words]))
+    cut_at = noticed_at = 0.0
+    if cut:
+        wait_for(lines, "0:02 ")
+        ip("link", "set", "port0", "down")
+        cut_at = time.monotonic()
+        noticed_at = wait_for(lines, "is lost")
+    assert lead.stdout is not None
+    out = lead.stdout.read()
+    lead.wait(PATIENCE_S)
+    reader.join(PATIENCE_S)
+    return {
+        "code": lead.returncode,
+        "said": out + "".join(line for _, line in lines),
+        "info": json.loads((run / "run.json").read_text()) if (run / "run.json").exists() else None,
+        "noticed_s": noticed_at - cut_at,
+        "first": first_of_each(server, tapes),
+        "written": written(server),
+        "driver_codes": [driver.wait(PATIENCE_S) for driver in drivers],
+    }
+
+
+def wait_for(lines: list[tuple[float, str]], text: str) -> float:
+    """Return when a line with this text came. Raises AssertionError after PATIENCE_S."""
+    until = time.monotonic() + PATIENCE_S
+    while not (found := [at for at, line in lines if text in line]):
+        assert time.monotonic() < until, "".join(line for _, line in lines)
+        time.sleep(0.01)
+    return found[0]
+
+
+def main(folder: Path, cut: bool) -> None:
+    """Make the bridge and the server, replay, write what came of it."""
+    ip("link", "set", "lo", "up")
+    ip("link", "add", "bridge0", "type", "bridge")
+    ip("addr", "add", "10.77.0.1/24", "dev", "bridge0")
+    ip("link", "set", "bridge0", "up")
+    config = {"bind_address": "0.0.0.0", "general_log": "ON", "log_output": "TABLE", "skip_name_resolve": "ON"}
+    with start_server("mariadb", config=config) as server:
+        server.execute("CREATE DATABASE shop")
+        server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+        server.execute(f"CREATE USER app@'%' IDENTIFIED BY '{PASSWORD}'")
+        server.execute("GRANT ALL ON *.* TO app@'%'")
+        said = replay_on_hosts(server, folder, cut)
+    (folder / "said.json").write_text(json.dumps(said))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), "cut" in sys.argv[2:])

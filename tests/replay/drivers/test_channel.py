@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Messages arrive whole and in order, from several threads; what is none, or ends, is told."""
+
+import socket
+import struct
+import threading
+
+import pytest
+from querytape.replay.drivers.channel import MAX_JSON, Channel, ChannelClosed
+
+
+def pair() -> tuple[Channel, Channel]:
+    """Return both ends of a connection."""
+    one, other = socket.socketpair()
+    return Channel(one), Channel(other)
+
+
+def test_messages_arrive_as_they_were_sent() -> None:
+    """Values, bytes, and an empty message; in their order."""
+    one, other = pair()
+    one.send("a", b"\0\xff" * 70_000, n=1, text="\u00fc", none=None)
+    one.send("b")
+    first, second = other.receive(5), other.receive(5)
+    assert first is not None
+    assert second is not None
+    assert (first.kind, first.values, first.body) == ("a", {"n": 1, "text": "\u00fc", "none": None}, b"\0\xff" * 70_000)
+    assert (second.kind, second.values, second.body) == ("b", {}, b"")
+    assert first.at_ns <= second.at_ns
+    assert other.receive(0) is None
+
+
+def test_several_threads_send() -> None:
+    """No message is torn by another, however large both are."""
+    one, other = pair()
+
+    def send(n: int) -> None:
+        for _ in range(10):
+            one.send("x", bytes([n]) * 100_000, n=n)
+
+    senders = [threading.Thread(target=send, args=(n,)) for n in range(4)]
+    for sender in senders:
+        sender.start()
+    for _ in range(40):
+        message = other.receive(30)
+        assert message is not None
+        assert message.body == bytes([message.values["n"]]) * 100_000
+    for sender in senders:
+        sender.join()
+
+
+def test_the_other_side_ends() -> None:
+    """Who receives is told, also behind half a message; who sends, too."""
+    raw, other_socket = socket.socketpair()
+    other = Channel(other_socket)
+    raw.sendall(struct.pack(">II", 20, 0) + b'{"kind"')
+    raw.close()
+    with pytest.raises(ChannelClosed, match="has ended"):
+        other.receive(5)
+    with pytest.raises(ChannelClosed, match="has ended"):
+        other.send("a")
+    assert other.closed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        struct.pack(">II", MAX_JSON + 1, 0),
+        struct.pack(">II", 2, 1 << 30),
+        struct.pack(">II", 2, 0) + b"[]",
+        struct.pack(">II", 2, 0) + b"{}",
+        struct.pack(">II", 3, 0) + b"\xff\xff\xff",
+        struct.pack(">II", 200_000, 0) + b"[" * 200_000,
+        b"GET / HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_what_is_no_message(data: bytes) -> None:
+    """Lengths that nobody sends, JSON that is none, or has no kind: the connection is ended."""
+    raw, other_socket = socket.socketpair()
+    other = Channel(other_socket)
+    raw.sendall(data)
+    with pytest.raises(ChannelClosed, match="is no message"):
+        other.receive(5)
+    assert other.closed
+
+
+def test_a_message_that_is_too_large_is_not_sent() -> None:
+    """Nothing of it reaches the other side."""
+    one, other = pair()
+    with pytest.raises(ChannelClosed, match="too large"):
+        one.send("a", text="x" * MAX_JSON)
+    one.send("b")
+    message = other.receive(5)
+    assert message is not None
+    assert message.kind == "b"
+
+
+def test_who_takes_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A side that reads nothing any more does not hold the other one up for long."""
+    monkeypatch.setattr("querytape.replay.drivers.channel.SEND_S", 0.2)
+    one, _other = pair()
+    with pytest.raises(ChannelClosed, match="took nothing"):
+        one.send("a", b"x" * 10_000_000)
+
+
+def test_closing_wakes_who_receives() -> None:
+    """A thread that waits for a message is told that its own side ended the connection."""
+    one, _other = pair()
+    told: list[str] = []
+
+    def receive() -> None:
+        with pytest.raises(ChannelClosed):
+            one.receive()
+        told.append("told")
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    one.close()
+    thread.join(10)
+    assert told == ["told"]

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A part's files arrive as they are, and nothing else can be written."""
+
+import socket
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.drivers.channel import Channel, ChannelClosed, Message
+from querytape.replay.drivers.delivery import PIECE_BYTES, Receiver, Sender
+
+
+def piece(name: str, at: int, size: int, body: bytes) -> Message:
+    """Return a message with a piece of a file."""
+    return Message("file", {"name": name, "at": at, "size": size}, body, 0)
+
+
+def test_a_part_arrives(tmp_path: Path) -> None:
+    """Each file once, also large and empty ones; what is not of a run, or not whole, stays where it is."""
+    part, there = tmp_path / "part", tmp_path / "there"
+    (part / "outcomes").mkdir(parents=True)
+    files = {
+        "outcomes/part-run-00000.parquet": b"a" * (2 * PIECE_BYTES + 5),
+        "outcomes/part-run-00001.parquet": b"",
+        "sessions.parquet": b"s",
+        "ticks.parquet": b"t" * PIECE_BYTES,
+    }
+    for name, text in files.items():
+        (part / name).write_bytes(text)
+    (part / "outcomes" / "part-run-00002.parquet.tmp").write_bytes(b"not whole")
+    (part / "run.json").write_text("{}")
+    one, other = map(Channel, socket.socketpair())
+    receiver = Receiver(there)
+    names: list[str] = []
+
+    def receive() -> None:
+        with suppress(ChannelClosed):
+            while (message := other.receive(20)) is not None:
+                receiver.take(message)
+                names.append(message.values["name"])
+
+    thread = threading.Thread(target=receive)
+    thread.start()
+    sender = Sender(one, part)
+    sender.send_new()
+    sender.finish()
+    one.close()
+    thread.join(30)
+    assert {str(path.relative_to(there)): path.read_bytes() for path in there.rglob("*") if path.is_file()} == files
+    assert len(names) == 6
+
+
+@pytest.mark.parametrize(
+    "name", ["../a.parquet", "run.json", "/etc/x.parquet", "outcomes/../x.parquet", "outcomes/part-A.parquet", ""]
+)
+def test_no_other_file_is_written(name: str, tmp_path: Path) -> None:
+    """A driver that is not what it should be can't write elsewhere."""
+    with pytest.raises(InputError, match="is not the name of a run's file"):
+        Receiver(tmp_path).take(piece(name, 0, 1, b"x"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_pieces_come_in_their_order(tmp_path: Path) -> None:
+    """A piece that is not the next is no part of the file; a file that is begun again is the new one."""
+    receiver = Receiver(tmp_path)
+    receiver.take(piece("ticks.parquet", 0, 4, b"ab"))
+    assert not (tmp_path / "ticks.parquet").exists()
+    with pytest.raises(InputError, match="a piece at byte 3 came, expected 2"):
+        receiver.take(piece("ticks.parquet", 3, 4, b"d"))
+    receiver.take(piece("ticks.parquet", 0, 2, b"xy"))
+    assert (tmp_path / "ticks.parquet").read_bytes() == b"xy"

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers that join a lead over the network: who is taken, what passes on the way, and what a cut link does."""
+
+import json
+import re
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.drivers.channel import Channel
+from querytape.replay.drivers.collect import collect
+from querytape.replay.drivers.secured import client_context
+from querytape.schemas import open_folder
+from querytape.servers.sandbox import Server
+
+from tests.helpers.link import Link
+from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.tapes import MS
+from tests.helpers.whole import outcomes, query
+
+pytestmark = pytest.mark.mariadb
+BOUND_S = 90
+PASSWORD = "a-secret-of-the-target"
+
+
+@pytest.fixture
+def shop(mariadb_factory: Any) -> Server:
+    """A MariaDB with an empty table for what the sessions note, and an account with a password."""
+    server: Server = mariadb_factory()
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    server.execute(f"CREATE USER app@'%' IDENTIFIED BY '{PASSWORD}'")
+    server.execute("GRANT ALL ON *.* TO app@'%'")
+    return server
+
+
+class Program:
+    """A lead or a driver as a user starts it."""
+
+    def __init__(self, *words: object) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "querytape", *map(str, words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line)
+
+    def saw(self, pattern: str) -> re.Match[str]:
+        """Wait until it has said something on stderr; return what fits."""
+        until = time.monotonic() + BOUND_S
+        while not (found := re.search(pattern, "".join(self.lines))):
+            assert time.monotonic() < until, "".join(self.lines)
+            assert self.process.poll() is None or self._thread.is_alive(), "".join(self.lines)
+            time.sleep(0.02)
+        return found
+
+    def end(self) -> tuple[int, str]:
+        """Wait for its end; return its exit code and all that it said."""
+        out = self.process.stdout.read() if self.process.stdout is not None else ""
+        code = self.process.wait(BOUND_S)
+        self._thread.join(BOUND_S)
+        return code, out + "".join(self.lines)
+
+
+class Bench:
+    """A set, a key, a lead that waits, and drivers that may join it."""
+
+    def __init__(self, shop: Server, folder: Path, stack: ExitStack, tapes: int = 3, gap_ns: int = 20 * MS) -> None:
+        self.shop, self.folder, self._stack = shop, folder, stack
+        self.tapes = prime_set(folder, tapes, gap_ns)
+        self.key = folder / "join.key"
+        self.run = folder / "a.run"
+        self.logins = folder / "my.cnf"
+        self.logins.write_text(f"[client]\nuser=app\npassword={PASSWORD}\n")
+
+    def _given(self) -> list[object]:
+        target = f"mysql://127.0.0.1:{self.shop.port}/shop"
+        safe = ["--allow-writes", "--target-is-disposable", "--partial-ok"]
+        return ["--target", target, "--defaults-file", self.logins, *safe]
+
+    def _program(self, *words: object) -> Program:
+        program = Program(*words)
+        self._stack.callback(program.process.kill)
+        return program
+
+    def lead(self, *more: object, count: int = 3) -> tuple[Program, int]:
+        """Start the lead; return it and its port."""
+        how = ["--drivers", f"join:{count}", "--listen", "127.0.0.1:0", "--join-key", self.key]
+        lead = self._program("replay", self.tapes, *how, "-o", self.run, *self._given(), *more)
+        return lead, int(lead.saw(r"drivers at 127\.0\.0\.1:(\d+)")[1])
+
+    def driver(
+        self, number: int, port: int, *more: object, key: Path | None = None, tapes: Path | None = None
+    ) -> Program:
+        """Start a driver that joins."""
+        how = ["--join", f"127.0.0.1:{port}", "--join-key", key or self.key, "-o", self.folder / f"part-{number}.run"]
+        return self._program("driver", tapes or self.tapes, *how, *self._given(), *more)
+
+    def balanced(self) -> dict[str, Any]:
+        """Return the accounting of the run, which balances."""
+        counts: dict[str, Any] = json.loads((self.run / "run.json").read_text())["accounting"]
+        assert counts["balanced"]
+        assert counts["tape_events"] == EVENTS == len(outcomes(self.run))
+        return counts
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """Whatever was started is ended."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """They give the numbers of one; on the wire are neither passwords nor statements nor the key, in no argument either."""
+    bench = Bench(shop, tmp_path, stack)
+    lead, port = bench.lead()
+    link = stack.enter_context(Link(port))
+    drivers = [bench.driver(number, link.port) for number in (1, 2, 3)]
+    ends = [driver.end() for driver in drivers]
+    code, said = lead.end()
+    assert (code, [end for end, _ in ends]) == (0, [0, 0, 0]), said + str(ends)
+    assert written(shop) == WRITTEN
+    assert bench.balanced()["executed"] == EVENTS
+    key = bench.key.read_bytes().strip()
+    assert bench.key.stat().st_mode & 0o077 == 0
+    for secret in (PASSWORD.encode(), b"INSERT", b"SELECT", b"shop", key, b'"kind"', b"driver"):
+        assert secret not in link.passed
+    assert len(link.passed) > 10_000
+    info = json.loads((bench.run / "run.json").read_text())
+    for driver in info["drivers"]:
+        assert abs(driver["offset_ns"]) <= driver["bound_ns"]  # one machine: the clocks are one
+    assert not list(tmp_path.glob("part-*.run"))  # delivered, so they are gone
+
+
+def test_who_is_not_taken(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """Another key, other options, another tape, one too many, noise: each is told why; the run is not disturbed."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    lead, port = bench.lead(count=2)
+    other = tmp_path / "other.key"
+    other.write_text(secrets.token_urlsafe(32))
+    other.chmod(0o600)
+    code, said = bench.driver(7, port, key=other).end()
+    assert code == 1
+    assert "the lead has another join key" in said
+    lead.saw("a driver with another join key is refused")
+    code, said = bench.driver(7, port, "--speed", "2").end()
+    assert code == 1
+    assert "its options are others than the lead's: speed" in said
+    (tmp_path / "elsewhere").mkdir()
+    code, said = bench.driver(7, port, tapes=prime_set(tmp_path / "elsewhere", 2, 7 * MS)).end()
+    assert code == 1
+    assert "its tape is another one" in said
+    with socket.create_connection(("127.0.0.1", port)) as noise:
+        noise.sendall(b"GET / HTTP/1.0\r\n\r\n")
+        lead.saw("no TLS")
+    channel = Channel(client_context().wrap_socket(socket.create_connection(("127.0.0.1", port))))
+    channel.send("driver", protocol=1, version="0.0.1", nonce="", proof="")
+    lead.saw("a driver of querytape 0.0.1 is refused")
+    channel.close()
+    assert not list(tmp_path.glob("part-7.run"))
+    assert written(shop) == {}
+    drivers = [bench.driver(number, port) for number in (1, 2)]
+    assert [driver.end()[0] for driver in drivers] == [0, 0]
+    assert lead.end()[0] == 0
+    assert written(shop) == WRITTEN
+    other.chmod(0o644)
+    code, said = bench.driver(7, port, key=other).end()
+    assert code == 1
+    assert "others can read this join key" in said
+
+
+def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """It is noticed within seconds; the driver goes on and keeps its part; what is unknown is said first, with code 5."""
+    bench = Bench(shop, tmp_path, stack, 3, 150 * MS)
+    lead, port = bench.lead()
+    link = stack.enter_context(Link(port))
+    cut, *others = [bench.driver(1, link.port), bench.driver(2, port), bench.driver(3, port)]
+    lead.saw(r"0:02 ")
+    link.cut()
+    at = time.monotonic()
+    lead.saw("is lost: nothing was heard of it for 2.5 s")
+    noticed = time.monotonic() - at
+    code, said = lead.end()
+    assert code == 5, said
+    summary = said[said.index("SENT OR NOT IS UNKNOWN") :]
+    assert "PARTIAL: driver" in summary
+    counts = bench.balanced()
+    untold = counts["reasons"]["not_sent"]["driver_lost"]
+    assert counts["sent_unknown"] == untold > 0
+    assert counts["executed"] == EVENTS - untold
+    code, said_there = cut.end()
+    assert code == 1
+    assert "NOT DELIVERED, kept in" in said_there
+    assert written(shop) == WRITTEN  # it went on to the end of its schedule
+    part = json.loads((tmp_path / "part-1.run" / "run.json").read_text())
+    assert part["accounting"]["balanced"]
+    assert part["partial"] is None
+    assert [driver.end()[0] for driver in others] == [0, 0]
+    collected = collect(bench.run, [tmp_path / "part-1.run"])  # what it did is known now
+    assert collected.complete
+    counts = bench.balanced()
+    assert (counts["executed"], counts["not_sent"], counts["sent_unknown"]) == (EVENTS, 0, 0)
+    assert open_folder("run", bench.run).files("sessions")
+    assert query(f"SELECT count(*), sum(executed) FROM '{bench.run}/sessions.parquet'") == [(len(WRITTEN), EVENTS)]
+    with pytest.raises(InputError, match="all parts are in it already"):
+        collect(bench.run, [tmp_path / "part-1.run"])
+    assert noticed < 30  # 3 s where the machine has time; what is stated is in the sentence
+
+
+def test_too_few_come(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """After --gather the lead gives up; who had joined is let go, and nothing was sent."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    lead, port = bench.lead("--gather", "5s", count=2)
+    there = bench.driver(1, port)
+    code, said = lead.end()
+    assert code == 1
+    assert re.search(r"driver 2 .*did not join within 5 s; nothing was sent", said)
+    code, said = there.end()
+    assert code != 0
+    assert written(shop) == {}
+    assert not bench.run.exists()
+    assert not (tmp_path / "part-1.run").exists()
+
+
+def test_the_lead_is_killed_before_zero(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
+    """Drivers that wait for others send nothing, and end."""
+    bench = Bench(shop, tmp_path, stack, 2)
+    lead, port = bench.lead(count=2)
+    there = bench.driver(1, port)
+    there.saw("planning|joined")
+    lead.process.send_signal(signal.SIGKILL)
+    assert there.end()[0] != 0
+    assert written(shop) == {}
+    assert not (tmp_path / "part-1.run").exists()

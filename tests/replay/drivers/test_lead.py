@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A set of tapes replayed by several drivers of one machine: the numbers of one, also where a driver is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.capture.tools.deal import deal
+from querytape.common.errors import InputError, QuerytapeError, RefusedError, TargetError
+from querytape.replay import Tick, Watcher, replay
+from querytape.replay.drivers.lead import replay_by_drivers
+from querytape.replay.drivers.shares import Drivers
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Plan
+from querytape.replay.plan.selection import Selection
+from querytape.servers.sandbox import Server
+
+from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.tapes import MS, make_tape
+from tests.helpers.whole import accounting, options, outcomes, query
+
+pytestmark = pytest.mark.mariadb
+BOUND_S = 90  # nothing here may take longer, however busy the machine is
+
+
+@pytest.fixture
+def shop(mariadb: Server) -> Server:
+    """A MariaDB with an empty table for what the sessions note."""
+    mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")
+    mariadb.execute("DROP TABLE IF EXISTS shop.log")
+    mariadb.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    return mariadb
+
+
+class At(Watcher):
+    """Does something once, when so many seconds of the run are over."""
+
+    def __init__(self, after_s: float, act: Callable[[], None]) -> None:
+        self._after_ns, self._act, self._done = int(after_s * 1e9), act, False
+        self.said: list[str] = []
+
+    def finding(self, finding: Any) -> None:
+        """Keep what is said."""
+        self.said.append(finding.text)
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Act, once."""
+        if not self._done and tick.at_ns >= self._after_ns:
+            self._done = True
+            self._act()
+
+
+def children() -> list[int]:
+    """Return the processes of the drivers that this process has started."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            pid, parent = int(path.parent.name), int(path.read_text().rpartition(")")[2].split()[1])
+            words = (path.parent / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if parent == os.getpid() and b"querytape.replay.drivers.local_process" in words:
+            found.append(pid)
+    return sorted(found)
+
+
+def documented() -> list[str]:
+    """Return the keys of a driver that docs/format.md tells of."""
+    page = (Path(__file__).parents[3] / "docs" / "format.md").read_text(encoding="utf-8")
+    rows = page.split("### A run by several drivers")[1].split("\n### ")[0].splitlines()
+    cells = [row.split("|")[1] for row in rows if row.startswith("| ") and "key of drivers" not in row]
+    return [key.strip() for cell in cells for key in cell.split(",")]
+
+
+def balanced(run: Path) -> dict[str, Any]:
+    """Return the accounting of a run, which balances."""
+    counts: dict[str, Any] = json.loads((run / "run.json").read_text())["accounting"]
+    assert counts["balanced"]
+    assert counts["tape_events"] == EVENTS == len(outcomes(run))
+    return counts
+
+
+def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path) -> None:
+    """Each session sends what its prime says, once, on a connection of its own; commands read the run as any other."""
+    tapes = prime_set(tmp_path, 3, stagger_ns=30 * MS)  # no two tapes begin or end at one moment
+    found = []
+    for count in (1, 3):
+        shop.execute("TRUNCATE shop.log")
+        run = tmp_path / f"{count}.run"
+        summary = replay_by_drivers(tapes, options(shop, run, partial_ok=True), Drivers(count))
+        assert summary.complete
+        assert written(shop) == WRITTEN
+        assert shop.execute("SELECT count(DISTINCT conn), count(DISTINCT session) FROM shop.log") == (
+            (len(WRITTEN), len(WRITTEN)),
+        )
+        found.append((accounting(summary), outcomes(run, "session, seq, clone, status, reason, errno, due_ns")))
+        drivers = summary.info["drivers"]
+        assert [driver["number"] for driver in drivers] == list(range(1, count + 1))
+        for driver in drivers:  # one machine, one clock: the bound is true
+            assert abs(driver["offset_ns"]) <= driver["bound_ns"]
+            assert driver["lost"] is None
+            assert list(driver) == documented()
+        assert sum(driver["planned"] for driver in drivers) == EVENTS
+        assert query(f"SELECT sum(done) FROM '{run}/ticks.parquet'") == [(EVENTS,)]
+        assert query(f"SELECT count(*), sum(executed) FROM '{run}/sessions.parquet'") == [(len(WRITTEN), EVENTS)]
+        assert not (run / "drivers").exists()
+    assert found[0] == found[1]
+    alone = replay(tapes, options(shop, tmp_path / "alone.run", partial_ok=True))
+    assert (accounting(alone), outcomes(alone.path, "session, seq, clone, status, reason, errno, due_ns")) == found[0]
+    for command in (["report", str(tapes), str(tmp_path / "3.run"), str(tmp_path / "alone.run")],):
+        done = subprocess.run(
+            [sys.executable, "-m", "querytape", *command], capture_output=True, text=True, timeout=BOUND_S
+        )
+        assert done.returncode == 0, done.stderr
+        assert str(EVENTS) in done.stdout
+
+
+@pytest.mark.parametrize("on_lost", ["go-on", "stop"])
+def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
+    """It is noticed; the others go on, or stop; what it had not told is not_sent, and how much is unknown is said."""
+    tapes = prime_set(tmp_path, 3, 100 * MS)
+    killed: list[float] = []
+
+    def kill() -> None:
+        killed.append(time.monotonic())
+        os.kill(children()[0], signal.SIGKILL)
+
+    watcher = At(2, kill)
+    noticed: list[float] = []
+    watcher.finding = lambda finding: noticed.append(time.monotonic()) if "lost" in finding.text else None  # type: ignore[method-assign]
+    run = tmp_path / "a.run"
+    begun = time.monotonic()
+    summary = replay_by_drivers(tapes, options(shop, run, partial_ok=True), Drivers(3, on_lost=on_lost), watcher)
+    assert time.monotonic() - begun < BOUND_S
+    assert killed
+    assert len(noticed) == 1
+    counts = balanced(run)
+    lost = [driver for driver in summary.info["drivers"] if driver["lost"]]
+    assert len(lost) == 1
+    assert "signal 9" in lost[0]["lost"]
+    untold = counts["reasons"]["not_sent"]["driver_lost"]
+    assert 0 < counts["sent_unknown"] < untold <= lost[0]["planned"]
+    assert not summary.complete
+    assert "nobody knows" in summary.info["partial"]
+    there = sum(written(shop).values())
+    executed = query(f"SELECT count(*) FROM '{run}/outcomes/*.parquet' WHERE status = 'executed' AND seq % 2 = 1")[0][0]
+    assert executed <= there <= executed + counts["sent_unknown"]  # what the server has is inside what is said
+    if on_lost == "go-on":
+        assert counts["executed"] + untold == EVENTS
+    else:
+        assert counts["reasons"]["not_sent"]["stopped"] > 0
+    assert children() == []
+
+
+def test_a_run_that_lost_a_driver_is_resumed(shop: Server, tmp_path: Path) -> None:
+    """What has no outcome is sent; with it the events of all sessions are executed, and a tape's check reads the run."""
+    tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
+    given = options(shop, run, partial_ok=True)
+    first = replay_by_drivers(tapes, given, Drivers(3), At(2, lambda: os.kill(children()[0], signal.SIGKILL)))
+    assert not first.complete
+    again = options(shop, tmp_path / "b.run", partial_ok=True, selection=Selection(resume=run))
+    second = replay_by_drivers(tapes, again, Drivers(2))
+    assert second.complete
+    executed = first.info["accounting"]["executed"] + second.info["accounting"]["executed"]
+    assert executed == EVENTS
+    assert second.info["accounting"]["reasons"]["filtered"] == {"filter:resumed": first.info["accounting"]["executed"]}
+    assert set(written(shop)) == set(WRITTEN)
+    assert all(written(shop)[session] >= n for session, n in WRITTEN.items())
+
+
+def test_one_is_killed_before_anything_is_sent(shop: Server, tmp_path: Path) -> None:
+    """There is no run, nothing was sent, and no driver is left."""
+    tapes = prime_set(tmp_path, 3)
+
+    class Early(Watcher):
+        def planned(self, plan: Plan) -> None:
+            os.kill(children()[1], signal.SIGKILL)
+
+    with pytest.raises(QuerytapeError, match="driver 2 is lost before anything was sent"):
+        replay_by_drivers(tapes, options(shop, tmp_path / "a.run", partial_ok=True), Drivers(3), Early())
+    assert not (tmp_path / "a.run").exists()
+    assert written(shop) == {}
+    assert children() == []
+
+
+def test_what_several_cannot_do_is_refused(shop: Server, tmp_path: Path) -> None:
+    """Fewer tapes than drivers, the order of commits, what needs all sessions: a sentence, before anything is made."""
+    tapes = prime_set(tmp_path, 2)
+    given = options(shop, tmp_path / "a.run", partial_ok=True)
+    with pytest.raises(InputError, match=r"a set of 2, and 3 drivers.*tape deal"):
+        replay_by_drivers(tapes, given, Drivers(3))
+    with pytest.raises(InputError, match=r"one tape, and 2 drivers"):
+        replay_by_drivers(tmp_path / "primes.tape", given, Drivers(2))
+    ordered = options(shop, tmp_path / "a.run", partial_ok=True, commit_order=True, pace=Pace(max_idle_ns=1))
+    with pytest.raises(InputError, match=r"--order commit, --max-idle: not with several drivers"):
+        replay_by_drivers(tapes, ordered, Drivers(2))
+    refused = options(shop, tmp_path / "a.run", partial_ok=True, target_is_disposable=False)
+    with pytest.raises(RefusedError, match="target-is-disposable"):
+        replay_by_drivers(tapes, refused, Drivers(2))
+    gone = options(shop, tmp_path / "a.run", partial_ok=True)
+    object.__setattr__(gone.target, "port", 1)
+    with pytest.raises(TargetError):
+        replay_by_drivers(tapes, gone, Drivers(2))
+    assert not (tmp_path / "a.run").exists()
+    assert children() == []
+
+
+def test_a_driver_has_nothing_to_send(shop: Server, tmp_path: Path) -> None:
+    """Its events have their outcomes all the same; where none has anything to send, that is the sentence."""
+    tapes = prime_set(tmp_path, 3)
+    few = query(f"SELECT session FROM '{tapes}/02.tape/sessions.parquet' ORDER BY session")[0][0]
+    given = options(shop, tmp_path / "a.run", partial_ok=True, selection=Selection(sessions=(few,)))
+    summary = replay_by_drivers(tapes, given, Drivers(3))
+    assert summary.complete
+    counts = balanced(tmp_path / "a.run")
+    assert (counts["executed"], counts["filtered"]) == (2 * WRITTEN[few], EVENTS - 2 * WRITTEN[few])
+    assert [driver["planned"] > 0 for driver in summary.info["drivers"]] == [False, True, False]
+    assert written(shop) == {few: WRITTEN[few]}
+    nothing = options(shop, tmp_path / "b.run", partial_ok=True, selection=Selection(sessions=(999,)))
+    with pytest.raises(InputError, match="nothing is left to send"):
+        replay_by_drivers(tapes, nothing, Drivers(3))
+    assert not (tmp_path / "b.run").exists()
+
+
+def command(tapes: Path, shop: Server, run: Path, *more: str) -> list[str]:
+    """Return the command of a replay by three drivers."""
+    given = ["--target", shop.url("shop"), "--allow-writes", "--target-is-disposable", "--partial-ok", "-o", str(run)]
+    return [sys.executable, "-m", "querytape", "replay", str(tapes), "--drivers", "local:3", *given, *more]
+
+
+def wait_for(ready: Callable[[], bool]) -> None:
+    """Wait until it is so. Fails after BOUND_S."""
+    until = time.monotonic() + BOUND_S
+    while not ready():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_ctrl_c_stops_all(shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C on the lead lets all drivers stop; the run is partial, and balances."""
+    tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
+    lead = subprocess.Popen(command(tapes, shop, run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: sum(written(shop).values()) > 20)
+    lead.send_signal(signal.SIGINT)
+    out, _ = lead.communicate(timeout=BOUND_S)
+    assert lead.returncode == 1
+    assert "PARTIAL: stopped by the user" in out
+    counts = balanced(run)
+    assert counts["reasons"]["not_sent"] == {"stopped": EVENTS - counts["executed"]}
+    assert counts["sent_unknown"] == 0
+
+
+def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
+    """Statements that hang are cut on all drivers; the run balances, and no process is left."""
+    events = [{"session": s, "statement": f"SELECT SLEEP(300) /* {s} */", "db": "shop"} for s in (1, 2, 3)]
+    make_tape(tmp_path / "slow.tape", events)
+    deal(tmp_path / "slow.tape", 3, tmp_path / "slow.set")
+    words = command(tmp_path / "slow.set", shop, tmp_path / "a.run")
+    lead = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    sleeping = "SELECT count(*) FROM information_schema.processlist WHERE info LIKE 'SELECT SLEEP(300)%'"
+    wait_for(lambda: shop.execute(sleeping) == ((3,),))
+    lead.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    lead.send_signal(signal.SIGINT)
+    out, said = lead.communicate(timeout=BOUND_S)
+    assert lead.returncode == 1
+    assert "stopping now" in said
+    assert "PARTIAL: stopped by the user" in out
+    counts = json.loads((tmp_path / "a.run" / "run.json").read_text())["accounting"]
+    assert counts["balanced"]
+    assert counts["tape_events"] == 3
+
+
+def test_first_statements_come_at_one_moment(
+    mariadb_factory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By the server's own general log the drivers' first statements come together; how far apart is shown."""
+    server = mariadb_factory({"general_log": "ON", "log_output": "TABLE"})
+    server.execute("CREATE DATABASE shop")
+    server.execute("CREATE TABLE shop.log (id INT AUTO_INCREMENT PRIMARY KEY, conn BIGINT, session INT, seq INT)")
+    tapes = prime_set(tmp_path, 3)
+    summary = replay_by_drivers(tapes, options(server, tmp_path / "a.run", partial_ok=True), Drivers(3))
+    driver_of = {
+        int(session): name
+        for name in ("01", "02", "03")
+        for (session,) in query(f"SELECT session FROM '{tapes}/{name}.tape/sessions.parquet'")
+    }
+    first: dict[str, float] = {}
+    logged = server.execute(
+        "SELECT convert(argument USING utf8), unix_timestamp(event_time) FROM mysql.general_log"
+        " WHERE argument LIKE 'INSERT INTO log%, 1)'"
+    )
+    for text, at in logged:
+        name = driver_of[int(text.split(",")[-2])]
+        first[name] = min(first.get(name, float("inf")), float(at))
+    apart = max(first.values()) - min(first.values())
+    with capsys.disabled():
+        print(f"\nfirst statements of 3 drivers: {apart * 1e3:.2f} ms apart by the server's log")
+    assert len(first) == 3
+    assert query(f"SELECT min(sent_ns) FROM '{summary.path}/outcomes/*.parquet'")[0][0] >= 0
+    assert apart < 1.0  # without a common start they are as far apart as processes take to start

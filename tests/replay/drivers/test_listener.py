@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who joins is taken once, in turn; who is one too many, or has another tape, is told and changes nothing."""
+
+import threading
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import InputError, QuerytapeError
+from querytape.replay.drivers.channel import Channel
+from querytape.replay.drivers.listener import Listener
+from querytape.replay.drivers.member import Member
+from querytape.replay.drivers.secured import join
+
+KEY = b"0123456789abcdef0123456789abcdef"
+PRINTS = {"speed": "ab", "pace": "cd"}
+
+
+def members(folder: Path, count: int) -> list[Member]:
+    """Return drivers that are not there yet."""
+    news = threading.Condition()
+    return [Member(number, [f"{number:02d}.tape"], folder, news) for number in range(1, count + 1)]
+
+
+def joining(listener: Listener, tape: str = "t", prints: object = PRINTS) -> Channel:
+    """Return the connection of a driver that says so of itself."""
+    host, _, port = listener.address.rpartition(":")
+    return join((host, int(port)), KEY, host="h", pid=7, cores=2, tape=tape, prints=prints)
+
+
+def answer(channel: Channel) -> dict[str, object]:
+    """Return what a driver is answered."""
+    message = channel.receive(20)
+    assert message is not None
+    return {"kind": message.kind, **message.values}
+
+
+def test_drivers_are_taken_in_turn(tmp_path: Path) -> None:
+    """Each gets a number and tapes of its own; a third of two is refused."""
+    wanted = members(tmp_path, 2)
+    with Listener(("127.0.0.1", 0), KEY, wanted, "t", PRINTS, "r") as listener:
+        there = [joining(listener) for _ in range(2)]
+        welcomes = [answer(channel) for channel in there]
+        assert sorted(str(welcome["names"]) for welcome in welcomes) == ["['01.tape']", "['02.tape']"]
+        assert {welcome["kind"] for welcome in welcomes} == {"welcome"}
+        assert {welcome["count"] for welcome in welcomes} == {2}
+        assert answer(joining(listener)) == {"kind": "refused", "text": "all 2 drivers are there already"}
+        with wanted[0].news:
+            assert wanted[0].news.wait_for(lambda: bool(wanted[0].hello and wanted[1].hello), 20)
+        assert wanted[1].hello == {"host": "h", "pid": 7, "cores": 2}
+    for channel in there:
+        channel.close()
+
+
+@pytest.mark.parametrize(
+    ("tape", "prints", "why"),
+    [
+        ("other", PRINTS, "its tape is another one"),
+        ("t", {"speed": "xx", "pace": "cd"}, "its options are others than the lead's: speed "),
+        ("t", {"speed": "ab", "pace": "cd", "new": "x"}, "its options are others than the lead's: new "),
+        ("t", None, "its options are others than the lead's: pace, speed "),
+    ],
+)
+def test_who_is_refused(tape: str, prints: object, why: str, tmp_path: Path) -> None:
+    """It is told why, the lead as well, and its place stays free."""
+    wanted = members(tmp_path, 1)
+    with Listener(("127.0.0.1", 0), KEY, wanted, "t", PRINTS, "r") as listener:
+        assert why in str(answer(joining(listener, tape, prints))["text"])
+        channel = joining(listener)
+        assert answer(channel)["kind"] == "welcome"
+        assert why in listener.refused[0]
+        channel.close()
+
+
+def test_an_address_in_use(tmp_path: Path) -> None:
+    """It is a sentence; after the block nobody is waited for."""
+    with Listener(("127.0.0.1", 0), KEY, members(tmp_path, 1), "t", PRINTS, "r") as listener:
+        port = int(listener.address.rpartition(":")[2])
+        with pytest.raises(InputError, match=f"--listen 127.0.0.1:{port}: .*in use"):
+            Listener(("127.0.0.1", port), KEY, [], "t", PRINTS, "r")
+    with pytest.raises(QuerytapeError):
+        joining(listener)

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A driver on this machine gets its order through a socket that nobody else has: no password is an argument."""
+
+import socket
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from querytape.replay.drivers.channel import Channel
+from querytape.replay.drivers.local import Order, start_driver, take_order
+from querytape.replay.options import ReplayOptions
+from querytape.servers.target import parse_target
+
+TARGET = replace(parse_target("mysql://app@127.0.0.1:1/shop", environ={}), password="hidden-from-others")
+
+
+def test_the_order_is_not_an_argument(tmp_path: Path) -> None:
+    """Neither arguments nor environment of the process have the password; it runs in a session of its own."""
+    order = Order(tmp_path / "no.set", ("01.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
+    channel, process = start_driver(order)
+    try:
+        for name in ("cmdline", "environ"):
+            assert b"hidden-from-others" not in Path(f"/proc/{process.pid}/{name}").read_bytes()
+        fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+        assert int(fields[3]) == process.pid  # Ctrl-C at the terminal is the lead's alone
+    finally:
+        channel.close()
+        process.kill()
+        process.wait()
+
+
+def test_an_order_arrives_as_it_was_given() -> None:
+    """Options, names and path; whoever has another first message gets nothing."""
+    order = Order(
+        Path("a.set"), ("01.tape", "02.tape"), ReplayOptions(TARGET, Path("x.run"), init=("SET @a = 1",)), {"n": 1}
+    )
+    import pickle
+
+    one, other = map(Channel, socket.socketpair())
+    one.send("order", pickle.dumps(order))
+    assert take_order(other) == order
+    one.send("span")
+    with pytest.raises(SystemExit):
+        take_order(other)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program of a driver on this machine: it tells what keeps it from its order, and ends with its lead."""
+
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.drivers.channel import Channel, Message
+from querytape.replay.drivers.local import Order, start_driver
+from querytape.replay.options import ReplayOptions
+from querytape.servers.target import parse_target
+
+from tests.helpers.primes import prime_set
+
+TARGET = parse_target("mysql://app@127.0.0.1:1/shop", environ={})
+PATIENCE_S = 60
+
+
+def messages(channel: Channel, last: str) -> list[Message]:
+    """Return what it says, up to a message of this kind."""
+    found: list[Message] = []
+    while not found or found[-1].kind != last:
+        message = channel.receive(PATIENCE_S)
+        assert message is not None
+        found.append(message)
+    return found
+
+
+def test_what_fails_is_told(tmp_path: Path) -> None:
+    """A target that is not reached: the lead hears the sentence, and the process ends."""
+    order = Order(prime_set(tmp_path, 2), ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run", partial_ok=True), {})
+    channel, process = start_driver(order)
+    said: dict[str, Any] = {message.kind: message.values for message in messages(channel, "failed")}
+    assert said["hello"]["host"] == socket.gethostname()
+    assert said["hello"]["pid"] == process.pid
+    assert said["failed"]["error"] == "target"
+    assert "127.0.0.1:1" in said["failed"]["text"]
+    assert process.wait(PATIENCE_S) == 1
+    assert not (tmp_path / "x.run").exists()
+
+
+def test_a_tape_that_is_not_there(tmp_path: Path) -> None:
+    """Also what fails before the replay is told."""
+    order = Order(tmp_path / "no.set", ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
+    channel, process = start_driver(order)
+    failed = messages(channel, "failed")[-1].values
+    assert "no such tape" in failed["text"]
+    assert process.wait(PATIENCE_S) == 1
+
+
+def test_it_ends_with_its_lead(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One whose lead ended before it said anything is not left behind."""
+    monkeypatch.setattr("pickle.dumps", lambda order: b"no order")
+    order = Order(tmp_path / "no.set", ("02.tape",), ReplayOptions(TARGET, tmp_path / "x.run"), {})
+    channel, process = start_driver(order)
+    channel.close()
+    assert process.wait(PATIENCE_S) != 0

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lost driver had not told has an outcome each, and those that may have been sent are counted."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.replay.drivers.lost import REASON, write_untold
+from querytape.replay.plan.amplify import Amplification
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Rules
+from querytape.schemas import open_folder
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import MS, T0, make_tape
+
+EVENTS = [
+    {"session": session, "start_ns": T0 + number * 10 * MS, "statement": "SELECT 1"}
+    for number in range(10)
+    for session in (1, 2)
+] + [{"session": 2, "start_ns": T0 + 200 * MS, "statement": "DELETE FROM t", "class": "write"}]
+SPAN = (T0 - 100 * MS, T0 + 1000 * MS)  # another driver's first event was earlier
+
+
+def lost_part(tmp_path: Path, told: int) -> Path:
+    """Return the part of a driver that had told so many outcomes of session 1; one file more was not whole."""
+    tape = make_tape(tmp_path / "t.tape", EVENTS)
+    part = tmp_path / "part"
+    if told:
+        make_run(part, tape, [{"session": 1, "seq": seq} for seq in range(1, told + 1)])
+        (part / "outcomes" / "part-00000.parquet").rename(part / "outcomes" / "part-run-00000.parquet")
+        (part / "outcomes" / "part-plan-00000.parquet").write_bytes(b"of a plan that is made again")
+        (part / "outcomes" / "part-run-00001.parquet").write_bytes(b"PAR1 not whole")
+    return part
+
+
+def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
+    """Return how many outcomes have each status and reason; no event has two."""
+    source = f"read_parquet('{part}/outcomes/part-*.parquet', union_by_name = true)"
+    with duckdb.connect() as con:
+        assert (
+            con.execute(f"SELECT session, seq, clone FROM {source} GROUP BY ALL HAVING count(*) > 1").fetchall() == []
+        )
+        found = con.execute(f"SELECT status, reason, count(*) FROM {source} GROUP BY ALL").fetchall()
+    return {(status, reason): n for status, reason, n in found}
+
+
+@pytest.mark.parametrize("told", [0, 4])
+def test_each_event_has_an_outcome(told: int, tmp_path: Path) -> None:
+    """Told, filtered, or lost; nobody knows of any of the lost ones where the driver may have gone on."""
+    part = lost_part(tmp_path, told)
+    tape = open_folder("tape", tmp_path / "t.tape")
+    unknown = write_untold(tape, Rules(), SPAN, part, {}, None)
+    assert unknown == 20 - told
+    expected = {("not_sent", REASON): 20 - told, ("filtered", "write"): 1}
+    assert outcomes(part) == expected | ({("executed", None): told} if told else {})
+
+
+def test_what_was_due_after_its_death_was_not_sent(tmp_path: Path) -> None:
+    """Zero is that of all drivers: this one's first event is due 100 ms later. Without a schedule nobody knows."""
+    part = lost_part(tmp_path, 4)
+    tape = open_folder("tape", tmp_path / "t.tape")
+    assert (
+        write_untold(tape, Rules(), SPAN, part, {}, 100 * MS + 45 * MS) == 1 + 5
+    )  # session 1: seq 5; session 2: 1 to 5
+    for pace in (Pace("think"), Pace("none")):
+        again = tmp_path / pace.kind
+        again.mkdir()
+        other = lost_part(again, 0)
+        assert write_untold(open_folder("tape", again / "t.tape"), Rules(pace), SPAN, other, {}, 1) == 20
+
+
+def test_copies_are_counted(tmp_path: Path) -> None:
+    """Each round of --loop is as long as what all drivers send together."""
+    part = lost_part(tmp_path, 0)
+    tape = open_folder("tape", tmp_path / "t.tape")
+    rules = Rules(amplification=Amplification(1, 0, 2))
+    assert write_untold(tape, rules, SPAN, part, {}, 1100 * MS + 15 * MS) == 20
+    (tmp_path / "again").mkdir()
+    part = lost_part(tmp_path / "again", 0)
+    again = open_folder("tape", tmp_path / "again" / "t.tape")
+    assert write_untold(again, rules, SPAN, part, {}, 1200 * MS + 15 * MS) == 20 + 4
+
+
+def test_nothing_was_to_be_sent(tmp_path: Path) -> None:
+    """Writes alone, of which none is allowed: all are filtered, and nothing is unknown."""
+    make_tape(tmp_path / "t.tape", [{"statement": "DELETE FROM t", "class": "write"}])
+    part = tmp_path / "part"
+    assert write_untold(open_folder("tape", tmp_path / "t.tape"), Rules(), SPAN, part, {}, None) == 0
+    assert outcomes(part) == {("filtered", "write"): 1}

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lead knows a driver's clock, and that it is lost: by its end, its silence, or what it says."""
+
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import QuerytapeError
+from querytape.replay.drivers import member as members
+from querytape.replay.drivers.channel import Channel, ChannelClosed
+from querytape.replay.drivers.member import TRIPS, Member
+
+AHEAD = 10**15
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Silence is short here."""
+    monkeypatch.setattr(members, "BEAT_S", 0.05)
+    monkeypatch.setattr(members, "SILENT_S", 0.6)
+
+
+def joined(tmp_path: Path) -> tuple[Member, Channel]:
+    """Return a driver as its lead knows it, and its end of the connection."""
+    ours, theirs = socket.socketpair()
+    member = Member(3, ["03.tape"], tmp_path, threading.Condition())
+    member.connect(Channel(ours))
+    return member, Channel(theirs)
+
+
+def answer(channel: Channel, silent: threading.Event) -> threading.Thread:
+    """Answer the lead's questions for the time, by a clock that is ahead, until told to be silent."""
+
+    def run() -> None:
+        try:
+            while (message := channel.receive(20)) is not None:
+                if message.kind == "clock" and not silent.is_set():
+                    channel.send("clock", sent=message.values["sent"], there=time.monotonic_ns() + AHEAD)
+        except ChannelClosed:
+            return
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def wait_for_loss(member: Member) -> str:
+    """Return why it is lost."""
+    with member.news:
+        assert member.news.wait_for(lambda: member.lost is not None, 20)
+    assert member.lost is not None
+    return member.lost
+
+
+def test_its_clock_and_its_silence(tmp_path: Path) -> None:
+    """The offset is within its bound; a driver that says nothing any more is lost, though its connection stays."""
+    member, there = joined(tmp_path)
+    silent = threading.Event()
+    answer(there, silent)
+    offset = member.measure()
+    assert abs(offset.offset_ns - AHEAD) <= offset.bound_ns
+    assert TRIPS == 64
+    time.sleep(0.3)
+    said = member.as_json()
+    assert said["number"] == 3
+    assert abs(said["end_offset_ns"] - AHEAD) <= said["end_bound_ns"]
+    assert not member.over
+    silent.set()
+    assert wait_for_loss(member) == "nothing was heard of it for 0.6 s"
+    assert member.died_ns is None  # it may go on
+    with pytest.raises(QuerytapeError, match=r"driver 3 \(unknown host\) does not answer: nothing was heard"):
+        member.measure()
+
+
+def test_what_it_says_is_kept(tmp_path: Path) -> None:
+    """In its order, until it has ended; what comes of its connection then is no loss."""
+    member, there = joined(tmp_path)
+    there.send("hello", host="h", cores=2)
+    there.send("span", first=1, last=2)
+    there.send("planned", planned=5, events=7)
+    there.send("tick", done=1)
+    there.send("tick", done=2)
+    there.send("ready")
+    there.send("going")
+    there.send("late", text="too late")
+    there.send("ended", info={"partial": "why"})
+    with member.news:
+        assert member.news.wait_for(lambda: member.over, 20)
+    there.close()
+    time.sleep(0.2)
+    assert member.lost is None
+    assert (member.span, member.ready, member.going, member.late) == ((1, 2), True, True, "too late")
+    assert [tick["done"] for tick in member.ticks] == [1, 2]
+    assert member.name == "driver 3 (h)"
+    said = member.as_json()
+    assert (said["host"], said["tapes"], said["planned"], said["events"], said["partial"]) == (
+        "h",
+        ["03.tape"],
+        5,
+        7,
+        "why",
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [("span", {"first": "x", "last": 1}), ("file", {"name": "../x", "at": 0, "size": 1}), ("clock", {})],
+)
+def test_what_is_not_understood_loses_it(kind: str, values: dict[str, Any], tmp_path: Path) -> None:
+    """One that says what no driver says is not listened to any more."""
+    member, there = joined(tmp_path)
+    there.send(kind, **values)
+    assert "what it said is not understood" in wait_for_loss(member)
+
+
+def test_a_process_that_ends(tmp_path: Path) -> None:
+    """Of a driver on this machine it is known when it was dead, and by what."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=[theirs.fileno()])
+    theirs.close()
+    member = Member(1, ["01.tape"], tmp_path, threading.Condition())
+    member.connect(Channel(ours), process)
+    before = time.monotonic_ns()
+    process.kill()
+    assert wait_for_loss(member) == "its process ended (signal 9)"
+    assert member.died_ns is not None
+    assert before < member.died_ns < time.monotonic_ns()
+    member.dismiss(1, merged=False)
+    assert member.name == "driver 1"
+
+
+def test_a_process_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing more is sent by a driver on this machine that is given up."""
+    monkeypatch.setattr(members, "SILENT_LOCAL_S", 0.6)
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(100)"], pass_fds=[theirs.fileno()])
+    theirs.close()
+    member = Member(1, ["01.tape"], tmp_path, threading.Condition())
+    member.connect(Channel(ours), process)
+    assert wait_for_loss(member) == "nothing was heard of it for 0.6 s; its process was ended"
+    assert process.poll() == -9
+    assert member.died_ns is not None

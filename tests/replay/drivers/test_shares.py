@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every tape of a set is one driver's, and a part is read as a tape."""
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.common.errors import InputError
+from querytape.replay.drivers.shares import deal, part_of, part_options, refuse_what_needs_all, tapes_of
+from querytape.replay.options import Failures, ReplayOptions
+from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.selection import Selection
+from querytape.schemas import open_folder, tape_id
+from querytape.servers.target import parse_target
+
+from tests.helpers.primes import EVENTS, PRIMES, prime_set
+
+OPTIONS = ReplayOptions(parse_target("mysql://root@127.0.0.1:1/shop", environ={}), Path("x.run"))
+
+
+def test_each_tape_is_one_drivers(tmp_path: Path) -> None:
+    """The shares have about the same events; a driver without a tape is refused."""
+    whole = open_folder("tape", prime_set(tmp_path, 7))
+    shares = deal(whole, 3)
+    assert sorted(name for mine in shares for name in mine) == [tape.path.name for tape in tapes_of(whole)]
+    events = [int(part_of(whole, mine).info["counts"]["events"]) for mine in shares]
+    assert sum(events) == EVENTS
+    assert max(events) <= 1.5 * min(events)
+    with pytest.raises(InputError, match=r"a set of 7, and 8 drivers: .*querytape tape deal .* 8 -o primes.set"):
+        deal(whole, 8)
+    alone = open_folder("tape", tmp_path / "primes.tape")
+    assert deal(alone, 1) == [["primes.tape"]]
+    with pytest.raises(InputError, match="one tape, and 2 drivers"):
+        deal(alone, 2)
+
+
+def test_a_part_is_a_tape(tmp_path: Path) -> None:
+    """It has the sessions of its tapes, with their numbers, and goes by the name of the whole."""
+    whole = open_folder("tape", prime_set(tmp_path, 5))
+    seen: list[int] = []
+    for mine in deal(whole, 2):
+        part = part_of(whole, mine)
+        assert tape_id(part.info) == tape_id(whole.info)
+        with duckdb.connect() as con:
+            sessions = [row[0] for row in con.execute(f"SELECT session FROM {part.source('sessions')}").fetchall()]
+            events = con.execute(f"SELECT count(*) FROM {part.source('events')}").fetchall()[0][0]
+        assert (events, len(sessions)) == (part.info["counts"]["events"], part.info["counts"]["sessions"])
+        assert events == 2 * sum(PRIMES[session - 1] for session in sessions)
+        seen += sessions
+    assert sorted(seen) == list(range(1, len(PRIMES) + 1))
+    with pytest.raises(InputError, match=r"expected the tapes 01\.tape, 99\.tape"):
+        part_of(whole, ["01.tape", "99.tape"])
+    alone = open_folder("tape", tmp_path / "primes.tape")
+    assert part_of(alone, ["called otherwise there.tape"]) is alone
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("--order commit", {"commit_order": True}),
+        ("--max-concurrent-sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
+        ("--max-sessions", {"selection": Selection(max_sessions=3)}),
+        ("--max-errors", {"failures": Failures(max_errors=0)}),
+        ("--max-idle", {"pace": Pace(max_idle_ns=0)}),
+        ("--allow-statement kill", {"allow_statements": frozenset({"kill"})}),
+    ],
+)
+def test_what_needs_all_sessions_is_refused(name: str, given: dict[str, object]) -> None:
+    """Of several drivers; one of them has all."""
+    options = ReplayOptions(OPTIONS.target, OPTIONS.output, **given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"^{name}: not with several drivers"):
+        refuse_what_needs_all(options, 2)
+    refuse_what_needs_all(options, 1)
+    refuse_what_needs_all(OPTIONS, 9)
+
+
+def test_what_is_done_once_is_the_leads() -> None:
+    """Connects are shared out; nobody but the lead looks at the target's counters and plans."""
+    mine = part_options(OPTIONS, 4, output=Path("part"))
+    assert (mine.connect_rate, mine.sample_ns, mine.query_plans, mine.schema_facts) == (125, 0, False, False)
+    assert (mine.output, mine.target) == (Path("part"), OPTIONS.target)
+    assert part_options(OPTIONS, 1000).connect_rate == 1

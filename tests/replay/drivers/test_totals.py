@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sums are those of all drivers; a quantile is that of the one that has the highest."""
+
+import threading
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from querytape.native.bindings.engine import EndedBy, State
+from querytape.replay.drivers.member import Member
+from querytape.replay.drivers.totals import Ticks, whole_plan, whole_stats
+from querytape.replay.observe.ticks import Tick, TickLog
+from querytape.replay.plan.rules import Rules
+from querytape.schemas import open_folder
+
+from tests.helpers.tapes import make_tape
+
+
+def members(tmp_path: Path, count: int) -> list[Member]:
+    """Return drivers that said nothing yet."""
+    return [Member(number, [], tmp_path, threading.Condition()) for number in range(1, count + 1)]
+
+
+def tick(**values: Any) -> dict[str, Any]:
+    """Return a tick as a driver tells it."""
+    base = Tick(0, 0, 0, 0, 0, 0, 0, 0, None, None, 0, 0)
+    return asdict(base) | values
+
+
+def test_ticks_are_added(tmp_path: Path) -> None:
+    """What came since the last one counts once; a driver that is silent for a second still has its sessions open."""
+    one, two = members(tmp_path, 2)
+    log = TickLog(tmp_path / "ticks")
+    ticks = Ticks(log, [one, two], time.monotonic_ns() - 5_000_000_000)
+    one.ticks += [tick(done=1, sessions_open=9, reads=1), tick(done=2, sessions_open=5, p95_ns=7)]
+    two.ticks.append(tick(done=10, sessions_open=3, p95_ns=4, late_p99_ns=8, errors=2))
+    first = ticks.take()
+    assert (first.done, first.sessions_open, first.reads, first.errors) == (13, 8, 1, 2)
+    assert (first.p95_ns, first.late_p99_ns) == (7, 8)
+    assert 5_000_000_000 <= first.at_ns < 60_000_000_000
+    two.ticks.append(tick(done=1, sessions_open=2))
+    second = ticks.take()
+    assert (second.done, second.sessions_open, second.p95_ns) == (1, 7, None)
+    one.lost = "it was"
+    assert (ticks.take().sessions_open, ticks.done) == (2, 14)
+    assert len(log.clock_pairs) == 3
+
+
+def planned(**values: Any) -> dict[str, Any]:
+    """Return what a driver tells of its plan."""
+    names = ("events", "planned", "sessions", "peak_sessions", "last_due_ns", "ids_unknown", "now_uncertain")
+    return dict.fromkeys(names, 0) | {"reasons": [], "notes": []} | values
+
+
+def test_plans_are_added(tmp_path: Path) -> None:
+    """A driver that has nothing to send has no plan."""
+    one, two, idle = members(tmp_path, 3)
+    one.planned = planned(planned=5, sessions=2, peak_sessions=2, last_due_ns=70, reasons=[["filtered", "write", 3]])
+    two.planned = planned(planned=7, sessions=1, peak_sessions=1, last_due_ns=50, reasons=[["filtered", "write", 1]])
+    idle.failed = {"error": "idle", "text": "nothing"}
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", [{}, {}, {}]))
+    plan = whole_plan(tape, Rules(), tmp_path, [one, two, idle])
+    assert (plan.events, plan.planned, plan.sessions, plan.peak_sessions, plan.last_due_ns) == (3, 12, 3, 3, 70)
+    assert plan.reasons == {("filtered", "write"): 4}
+
+
+def told(executed: int, p99: int | None) -> dict[str, Any]:
+    """Return what a driver tells at its end."""
+    return {
+        "accounting": {"executed": executed, "not_sent": 1, "timeouts": 2, "balanced": True},
+        "generator": {"engine_cpu_ns": 10},
+        "drain": {"cut": 1},
+        "lateness": {"tool_p99_ns": p99},
+    }
+
+
+def test_ends_are_added(tmp_path: Path) -> None:
+    """A lost driver told nothing at its end."""
+    one, two, _lost = every = members(tmp_path, 3)
+    one.info, two.info = told(5, 30), told(6, None)
+    stats = whole_stats(every, 77, 88)
+    assert (stats.executed, stats.timeouts, stats.engine_cpu_ns, stats.drain_timeout) == (11, 4, 20, 2)
+    assert (stats.tool_p99_ns, stats.probe_p99_ns) == (30, None)
+    assert (stats.zero_real_ns, stats.now_ns, stats.state, stats.ended_by) == (77, 88, State.DONE, EndedBy.NOTHING)

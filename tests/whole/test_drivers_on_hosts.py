@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drivers on hosts with clocks of their own: one zero all the same, bounds that are true, and a link that goes down."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import skip_loudly
+from tests.helpers.hosts import EPOCHS_S, possible
+from tests.helpers.primes import EVENTS, WRITTEN
+
+pytestmark = pytest.mark.mariadb
+
+
+def on_hosts(request: pytest.FixtureRequest, checkout: Path, folder: Path, *how: str) -> dict[str, Any]:
+    """Replay by three drivers on three hosts; return what came of it."""
+    if not possible():
+        skip_loudly(
+            request, "drivers on hosts of their own: network and time namespaces need root (unshare, ip, nsenter)"
+        )
+    command = ["unshare", "--net", sys.executable, "-m", "tests.helpers.hosts", str(folder), *how]
+    subprocess.run(command, check=True, cwd=checkout, timeout=300)
+    said: dict[str, Any] = json.loads((folder / "said.json").read_text())
+    return said
+
+
+def test_clocks_of_their_own(
+    request: pytest.FixtureRequest, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Clocks are months apart: offsets are known within their bounds, and the first statements come together."""
+    said = on_hosts(request, checkout, tmp_path)
+    assert said["code"] == 0, said["said"]
+    assert said["driver_codes"] == [0, 0, 0]
+    assert {int(session): n for session, n in said["written"].items()} == WRITTEN
+    assert said["info"]["accounting"]["balanced"]
+    assert said["info"]["accounting"]["executed"] == EVENTS
+    drivers = said["info"]["drivers"]
+    errors = []
+    for driver in drivers:
+        true = min(EPOCHS_S, key=lambda epoch: abs(epoch * 10**9 - driver["offset_ns"])) * 10**9
+        errors.append(abs(driver["offset_ns"] - true))
+        assert errors[-1] <= driver["bound_ns"]
+        assert abs(driver["end_offset_ns"] - true) <= driver["end_bound_ns"]
+        assert abs(driver["drift_ppb"]) <= driver["drift_bound_ppb"]  # namespaces of one machine do not drift
+    assert len({driver["offset_ns"] // 10**12 for driver in drivers}) == 3
+    apart = said["first"][-1] - said["first"][0]
+    bounds = ", ".join(
+        f"{error / 1e3:.1f} of at most {driver['bound_ns'] / 1e3:.1f}"
+        for error, driver in zip(errors, drivers, strict=True)
+    )
+    with capsys.disabled():
+        print(
+            f"\nclocks of 3 hosts were wrong by (us) {bounds}; first statements {apart * 1e3:.2f} ms apart by the server's log"
+        )
+    assert len(said["first"]) == 3
+    assert apart < 1.0  # a clock taken for another's would be off by hours
+
+
+def test_a_link_goes_down(
+    request: pytest.FixtureRequest, checkout: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A host without a link is noticed; the others end as planned; the accounting balances and says what is unknown."""
+    said = on_hosts(request, checkout, tmp_path, "cut")
+    assert said["code"] == 5, said["said"]
+    assert "nothing was heard of it for 2.5 s" in said["said"]
+    counts = said["info"]["accounting"]
+    assert counts["balanced"]
+    assert counts["sent_unknown"] == counts["reasons"]["not_sent"]["driver_lost"] > 0
+    assert sorted(code == 0 for code in said["driver_codes"]) == [False, True, True]
+    with capsys.disabled():
+        print(f"\na link that went down was noticed after {said['noticed_s']:.2f} s")
