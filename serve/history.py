@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Says what became slower or faster over many nights, and since which: from the report.json of each night.
+
+What is followed is a ratio: B's time over A's in the same night, so that what a machine does to both sides of a night
+is no change. Of a digest it is the median over its events (pair.ratio of the report), of the whole it is the time of
+all digests that both sides answered.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..analyze.findings.variables import different_variables
+from ..common.errors import FolderError
+from ..common.text import printable
+from ..experiments.nightly import NIGHT_FILE, nights
+from .change_points import LEVEL, change_points
+from .shelf import read_text, section, stamp_of
+
+REPORT_FILE = "report.json"
+MAX_REPORT, MAX_NIGHT_FILE = 256 << 20, 1 << 16
+MAX_NIGHTS = 120  # the newest
+LEAST_NIGHTS = 10  # with fewer no change is more than chance, however large
+MAX_DIGESTS = 500  # those that took the most time in the newest night
+MARGIN = 0.1  # a smaller difference is none, as in a report
+MAX_SHOWN = 100  # changes
+MAX_SAID = 8  # settings that changed with a night
+MAX_TEXT = 2_000
+MAX_NUMBER = 1e18
+
+
+@dataclass
+class Night:
+    """One night: its folder's name, what its report says, or why that is not known."""
+
+    name: str
+    problem: str | None = None
+    complete: bool = False
+    exit_code: int | None = None
+    headline: str = ""
+    slower: int = 0
+    broken: int = 0
+    whole: float | None = None
+    versions: tuple[str, str] = ("", "")
+    tape: str = ""
+    variables: dict[str, Any] = field(default_factory=dict)  # of B's server
+    digests: dict[str, tuple[float, float, str]] = field(default_factory=dict)  # ratio, A's time in ns, text
+
+
+@dataclass(frozen=True)
+class Change:
+    """A new level: of a digest, or of the whole (digest None). `at`: the first night of it; ratios are medians."""
+
+    digest: str | None
+    text: str
+    at: str
+    before: float
+    after: float
+    p: float
+    until: str | None  # the first night of the level that came after it
+    stake: float  # what it is worth: the difference in ns of a night
+    with_it: tuple[str, ...]
+
+    @property
+    def slower(self) -> bool:
+        """Whether it is worse than before."""
+        return self.after > self.before
+
+
+def night_files(folder: Path) -> Iterator[Path]:
+    """Yield the files that the history is made of."""
+    for night in nights(folder)[-MAX_NIGHTS:]:
+        yield night / REPORT_FILE
+        yield night / NIGHT_FILE
+
+
+def stamp(folder: Path) -> tuple[int, ...]:
+    """Return what changes when the history does."""
+    return stamp_of(*night_files(folder))
+
+
+def history(folder: Path) -> dict[str, Any]:
+    """Return the nights of a folder and their changes as plain values, newest night last."""
+    found = [read_night(night) for night in nights(folder)[-MAX_NIGHTS:]]
+    known = [night for night in found if night.problem is None and night.whole is not None]
+    changes = [*_changes(known, None), *(each for digest in heaviest(known) for each in _changes(known, digest))]
+    of_digests = sorted((each for each in changes if each.digest), key=lambda each: -abs(each.stake))
+    return {
+        "nights": [_plain(night) for night in found],
+        "whole": [{**asdict(each), "slower": each.slower} for each in changes if each.digest is None],
+        "digests": [{**asdict(each), "slower": each.slower} for each in of_digests[:MAX_SHOWN]],
+        "more": max(len(of_digests) - MAX_SHOWN, 0),
+        "followed": len(heaviest(known)),
+        "known": len(known),
+        "least": LEAST_NIGHTS,
+        "level": LEVEL,
+        "series": {
+            each.digest: [
+                (night.name, night.digests[each.digest][0]) for night in known if each.digest in night.digests
+            ]
+            for each in of_digests[:MAX_SHOWN]
+            if each.digest
+        },
+    }
+
+
+def _plain(night: Night) -> dict[str, Any]:
+    return {name: value for name, value in asdict(night).items() if name not in ("digests", "variables")}
+
+
+def heaviest(known: Sequence[Night]) -> list[str]:
+    """Return the digests of the newest night that took the most time in A."""
+    if not known:
+        return []
+    newest = known[-1].digests
+    return sorted(newest, key=lambda digest: (-newest[digest][1], digest))[:MAX_DIGESTS]
+
+
+def _changes(known: Sequence[Night], digest: str | None) -> Iterator[Change]:
+    """Yield the changes of one series that are beyond the margin."""
+    there = [night for night in known if digest is None or digest in night.digests]
+    ratios = [_ratio(night, digest) for night in there]
+    points = change_points([math.log(ratio) for ratio in ratios])
+    edges = [0, *(point.at for point in points), len(there)]
+    for place, point in enumerate(points, 1):
+        before = float(np.median(ratios[edges[place - 1] : edges[place]]))
+        after = float(np.median(ratios[edges[place] : edges[place + 1]]))
+        if max(after / before, before / after) < 1 + MARGIN:
+            continue
+        newest = there[-1].digests
+        a_ns = sum(entry[1] for entry in newest.values()) if digest is None else newest[digest][1]
+        yield Change(
+            digest,
+            "" if digest is None else newest[digest][2],
+            there[point.at].name,
+            before,
+            after,
+            point.p,
+            there[edges[place + 1]].name if edges[place + 1] < len(there) else None,
+            (after - before) * a_ns,
+            tuple(_with(there[point.at - 1], there[point.at])),
+        )
+
+
+def _ratio(night: Night, digest: str | None) -> float:
+    if digest is not None:
+        return night.digests[digest][0]
+    assert night.whole is not None
+    return night.whole
+
+
+def _with(before: Night, after: Night) -> Iterator[str]:
+    """Yield what else is other in a night than in the one before it."""
+    for letter, old, new in zip("AB", before.versions, after.versions, strict=True):
+        if old != new:
+            yield f"{letter}: {old or 'unknown'}, then {new or 'unknown'}"
+    if before.tape != after.tape:
+        yield "another tape"
+    rows = different_variables(before.variables, after.variables)
+    for row in rows[:MAX_SAID]:
+        yield printable(f"{row['name']} of B: {row['a']}, then {row['b']}", 160)
+    if len(rows) > MAX_SAID:
+        yield f"{len(rows) - MAX_SAID} more settings of B"
+
+
+def read_night(folder: Path) -> Night:
+    """Return what is known of a night; a report that can't be read is a sentence."""
+    night = Night(folder.name)
+    try:
+        if folder.is_symlink():
+            raise FolderError("a symbolic link: links are not followed here")
+        if (folder / NIGHT_FILE).exists():
+            night.complete = True
+            code = _number(_json(folder / NIGHT_FILE, MAX_NIGHT_FILE).get("exit_code"))
+            night.exit_code = None if code is None else int(code)
+        if not (folder / REPORT_FILE).exists():
+            raise FolderError("it has no report.json" if night.complete else "it did not come to its end")
+        _fill(night, _json(folder / REPORT_FILE, MAX_REPORT))
+    except FolderError as error:
+        night.problem = printable(str(error).replace(f"{folder.parent}/", ""), 300)
+    return night
+
+
+def _json(path: Path, most: int) -> dict[str, Any]:
+    try:
+        values = json.loads(read_text(path, most))
+        if not isinstance(values, dict):
+            raise ValueError("no object")
+    except (ValueError, RecursionError) as error:
+        raise FolderError(f"{path.name}: not what compare --nightly writes") from error
+    return values
+
+
+def _fill(night: Night, report: dict[str, Any]) -> None:
+    """Take what a report says; what is not as it should be is left out."""
+    night.headline = printable(str(section(report, "headline").get("sentence") or ""), 600)
+    verdicts = section(report, "verdicts")
+    night.slower, night.broken = (int(_number(verdicts.get(word)) or 0) for word in ("slower", "errors changed"))
+    night.tape = str(section(report, "tape").get("path") or "")
+    runs = list(_objects(report.get("runs")))
+    if runs:
+        first, last = section(runs[0], "target"), section(runs[-1], "target")
+        night.versions = printable(str(first.get("version") or ""), 80), printable(str(last.get("version") or ""), 80)
+        night.variables = section(last, "variables")
+    sums = [0.0, 0.0]
+    for entry in _objects(report.get("digests")):
+        ratio = _number(section(entry, "pair").get("ratio"))
+        a_ns, b_ns = (_number(section(entry, side).get("total_ns")) for side in ("a", "b"))
+        if ratio is None or a_ns is None or b_ns is None or ratio <= 0 or min(a_ns, b_ns) < 0:
+            continue
+        sums = [sums[0] + a_ns, sums[1] + b_ns]
+        text = printable(str(entry.get("text") or ""), MAX_TEXT)
+        night.digests[printable(str(entry.get("digest")), 64)] = ratio, a_ns, text
+    night.whole = sums[1] / sums[0] if min(sums) > 0 else None
+
+
+def _objects(values: Any) -> Iterable[dict[str, Any]]:
+    return (value for value in values if isinstance(value, dict)) if isinstance(values, list) else ()
+
+
+def _number(value: Any) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and math.isfinite(value) and abs(value) < MAX_NUMBER else None

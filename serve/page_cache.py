@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps pages that were made, in memory and bounded; makes one at a time, each in a process of its own (maker.py)."""
+
+import asyncio
+import json
+import sys
+import time
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+
+from ..common.errors import FolderError
+from .orders import Order
+
+PROGRAM = (sys.executable, "-P", "-m", "querytape.serve.maker")
+MAX_WAITING = 32  # pages that are asked for and not made yet
+MAX_PAGE = 256 << 20
+END_S = 5.0  # for a process to go by itself
+
+
+@dataclass(frozen=True)
+class Made:
+    """A page, or the sentence why there is none."""
+
+    page: bytes
+    problem: str | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return len(self.page) + 1000
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`memory`: DuckDB's, for one page. `cache_bytes`: of all kept pages. `page_s`: how long a page may take."""
+
+    memory: str = "1500MB"
+    cache_bytes: int = 256 << 20
+    page_s: float = 900.0
+
+
+class PageCache:
+    """Pages by their order. Belongs to one event loop."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._kept: OrderedDict[Order, Made] = OrderedDict()
+        self._bytes = 0
+        self._making: dict[Order, tuple[float, asyncio.Task[Made]]] = {}
+        self._one = asyncio.Semaphore(1)
+
+    async def get(self, order: Order, wait_s: float) -> Made | float:
+        """Return a page; where it is not made within `wait_s`, how long it has been asked for, in seconds.
+
+        Raises FolderError where too many pages are waited for.
+        """
+        if (made := self._kept.get(order)) is not None:
+            self._kept.move_to_end(order)
+            return made
+        if order not in self._making:
+            if len(self._making) >= MAX_WAITING:
+                raise FolderError("too many pages are being made: try again in a moment")
+            self._making[order] = time.monotonic(), asyncio.create_task(self._make(order))
+        since, task = self._making[order]
+        done, _ = await asyncio.wait({task}, timeout=wait_s)
+        return task.result() if done else time.monotonic() - since
+
+    async def close(self) -> None:
+        """End what is being made."""
+        tasks = [task for _, task in self._making.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _make(self, order: Order) -> Made:
+        try:
+            async with self._one:
+                made = await run_maker(order, self._limits)
+            self._keep(order, made)
+            return made
+        finally:
+            self._making.pop(order, None)
+
+    def _keep(self, order: Order, made: Made) -> None:
+        if made.size > self._limits.cache_bytes:
+            return
+        self._kept[order] = made
+        self._bytes += made.size
+        while self._bytes > self._limits.cache_bytes:
+            _, gone = self._kept.popitem(last=False)
+            self._bytes -= gone.size
+
+
+async def run_maker(order: Order, limits: Limits) -> Made:
+    """Return what a process makes of an order; one that fails or takes too long is a sentence."""
+    process = await asyncio.create_subprocess_exec(
+        *PROGRAM,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+        start_new_session=True,
+        limit=1 << 20,
+    )
+    try:
+        async with asyncio.timeout(limits.page_s):
+            return await _talk(process, order, limits.memory)
+    except TimeoutError:
+        return Made(b"", f"it took more than {limits.page_s:,.0f} s to make this page, and was ended")
+    finally:
+        await _end(process)
+
+
+async def _talk(process: asyncio.subprocess.Process, order: Order, memory: str) -> Made:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError):
+        process.stdin.write(json.dumps({"order": order.as_json(), "memory": memory}).encode() + b"\n")
+        await process.stdin.drain()
+    head = await process.stdout.readline()
+    pieces, size = [], 0
+    while piece := await process.stdout.read(1 << 20):
+        pieces.append(piece)
+        size += len(piece)
+        if size > MAX_PAGE:
+            return Made(b"", f"this page has more than {MAX_PAGE >> 20} MiB")
+    await process.wait()  # before anybody sends it a signal: it has to be reaped by whoever watches it
+    try:
+        problem = json.loads(head)["problem"]
+    except ValueError:
+        return Made(b"", f"the page can't be made: its process ended with {process.returncode}; the data are damaged")
+    return Made(b"".join(pieces), problem)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End a process: it removes what it began and goes when its input ends; one that does not is killed."""
+    if process.returncode is not None:
+        return
+    assert process.stdin is not None
+    process.stdin.close()
+    with suppress(TimeoutError):
+        await asyncio.wait_for(_until_gone(process), END_S)
+        return
+    with suppress(ProcessLookupError):
+        process.kill()
+    await _until_gone(process)
+
+
+async def _until_gone(process: asyncio.subprocess.Process) -> None:
+    """Wait for the end of a process; asyncio sees it only when all that was written has been read."""
+    assert process.stdout is not None
+    while await process.stdout.read(1 << 20):
+        pass
+    await process.wait()

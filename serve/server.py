@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listens at an address until a signal ends it: uvicorn with the application, and bounds for everything."""
+
+import ipaddress
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from ..common.errors import InputError
+from ..common.signals import stop_on_signals
+from ..common.units import address_text
+from .access import Access, new_token, read_token
+from .app import application
+from .own_pages import Site
+from .page_cache import Limits, PageCache
+from .shelf import Shelf
+from .watched import Watched
+
+CONNECTIONS, IDLE_S, LEAVE_S = 64, 20, 3
+MAX_HEAD = 16 << 10
+LOCAL_NAMES = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `querytape serve` was given. `names`: by which browsers call it, besides the address."""
+
+    address: tuple[str, int]
+    token_file: Path | None = None
+    names: tuple[str, ...] = ()
+    token_to_read: bool = False
+    certificate: Path | None = None
+    key: Path | None = None
+    limits: Limits = field(default_factory=Limits)
+
+
+def run_server(folder: Path, options: Options, say: Callable[[str], None]) -> None:
+    """Serve a folder until a signal ends it. Raises InputError and FolderError where that can't begin.
+
+    `say` gets the lines for whoever started it: where it is, and the token.
+    """
+    shelf = Shelf(folder)
+    token = new_token() if options.token_file is None else read_token(options.token_file)
+    with bound(*options.address) as listening:
+        host, port = listening.getsockname()[:2]
+        local = ipaddress.ip_address(host.partition("%")[0]).is_loopback
+        access = Access(token, reads_need_token=not local or options.token_to_read)
+        names = names_of(host, options)
+        site = Site(shelf, access, PageCache(options.limits), Watched())
+        for line in greeting(shelf, access, host, port, options):
+            say(line)
+        config = uvicorn.Config(
+            application(site, names),
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="on",
+            log_level="error",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=CONNECTIONS,
+            timeout_keep_alive=IDLE_S,
+            timeout_graceful_shutdown=LEAVE_S,
+            h11_max_incomplete_event_size=MAX_HEAD,
+            ssl_certfile=options.certificate,
+            ssl_keyfile=options.key,
+        )
+        until_asked(uvicorn.Server(config), listening)
+
+
+def until_asked(server: uvicorn.Server, listening: socket.socket) -> None:
+    """Run until a signal asks for the end, then raise KeyboardInterrupt as every command does."""
+    asked = False
+
+    def stop() -> None:
+        nonlocal asked
+        asked = server.should_exit = True
+
+    with stop_on_signals(stop):  # uvicorn has handlers of its own for two of them, and passes those on at its end
+        server.run([listening])
+    if asked:
+        raise KeyboardInterrupt
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there. Raises InputError with the reason."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, kind, protocol, _, address = found[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listening.bind(address)
+            listening.listen(CONNECTIONS)  # who comes as soon as the address is told waits a moment
+        except OSError:
+            listening.close()
+            raise
+        return listening
+    except (OSError, UnicodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InputError(f"--address {address_text(host, port)}: {reason}; port 0 takes a free one") from error
+
+
+def names_of(host: str, options: Options) -> list[str]:
+    """Return the names by which browsers may call it. Raises InputError where none is known."""
+    address = ipaddress.ip_address(host.partition("%")[0])
+    if address.is_loopback:
+        return named(*LOCAL_NAMES, host, *options.names)
+    if address.is_unspecified and not options.names:
+        raise InputError(
+            f"--address {host} is every address of this machine: say with --name by which name or address browsers"
+            " call it; any other is refused"
+        )
+    given = () if address.is_unspecified else (host, options.address[0])
+    return named(*given, *options.names)
+
+
+def named(*names: str) -> list[str]:
+    """Return names as requests have them: an IPv6 address in brackets."""
+    return sorted({f"[{name}]" if ":" in name and not name.startswith("[") else name for name in names})
+
+
+def greeting(shelf: Shelf, access: Access, host: str, port: int, options: Options) -> list[str]:
+    """Return what is said at the start: where it is, and the token where it was made here."""
+    scheme = "https" if options.certificate else "http"
+    name = options.names[0] if options.names else host
+    lines = [f"{shelf.root}: {scheme}://{address_text(name, port)}/"]
+    if options.token_file is None:
+        lines.append(f"token: {access.token}")
+    if access.reads_need_token:
+        lines.append("the token is needed to read the pages, and to pause, stop or change the speed of a replay")
+    else:
+        lines.append("who has an account on this machine can read the pages (--token-to-read: only with the token);")
+        lines.append("the token is needed to pause, stop or change the speed of a replay")
+    if not ipaddress.ip_address(host.partition("%")[0]).is_loopback and options.certificate is None:
+        lines.append("WARNING: without --certificate who can listen on the network reads pages and token")
+    return lines

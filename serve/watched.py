@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Remembers the runs that somebody looks at, and asks something of them: to pause, go on, change the speed, stop."""
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from ..common.errors import InputError
+from ..common.text import printable
+from ..replay.observe.speed_control import PAUSE, request_speed
+from ..replay.observe.stop_request import request_stop
+from .live import TickReader, state_of
+from .shelf import section
+
+MAX_READERS = 16
+
+
+class Watched:
+    """The runs that somebody looks at: what was read of each, and its speed before a pause. At most MAX_READERS."""
+
+    def __init__(self) -> None:
+        self._readers: OrderedDict[Path, TickReader] = OrderedDict()
+        self.before: dict[Path, str] = {}
+
+    def reader(self, run: Path) -> TickReader:
+        """Return the reader of a run."""
+        reader = self._readers.setdefault(run, TickReader(run))
+        self._readers.move_to_end(run)
+        while len(self._readers) > MAX_READERS:
+            gone, _ = self._readers.popitem(last=False)
+            self.before.pop(gone, None)
+        return reader
+
+
+def ask_of(watched: Watched, run: Path, info: dict[str, Any], act: str, factor: str) -> str:
+    """Ask something of a run, and return what was asked. Raises InputError where that makes no sense."""
+    state = state_of(run, info, watched.reader(run).read())
+    if not state.under_way:
+        raise InputError("the replay has ended")
+    if act == "stop":
+        times = request_stop(run)
+        return "stopping: nothing more is sent, answers are awaited" if times == 1 else "stopping: connections are cut"
+    if act == "pause":
+        if state.word != "paused":
+            watched.before[run] = state.speed
+        request_speed(run, PAUSE)
+        return "paused"
+    if act == "resume":
+        factor = watched.before.pop(run, "") or str(section(info, "parameters").get("speed") or "1")
+    elif act != "speed":
+        raise InputError("do: expected pause, resume, speed or stop")
+    request_speed(run, factor[:40])
+    return f"speed {printable(factor, 40)}"

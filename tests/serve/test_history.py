@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many nights: what became slower since which, and what else came with that night."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.serve.history import LEAST_NIGHTS, history, read_night, stamp
+
+from .conftest import MARKUP, write_night
+
+RUNS = [{"target": {"version": version, "variables": {"sort_buffer_size": "1"}}} for version in ("10.6", "11.4")]
+
+
+def runs(version: str, size: str, port: str = "1") -> list[dict[str, Any]]:
+    """Return what a report says of its runs: B has this version and settings."""
+    return [RUNS[0], {"target": {"version": version, "variables": {"sort_buffer_size": size, "port": port}}}]
+
+
+def nights(folder: Path, ratios: list[float], **more: Any) -> Path:
+    """Write a night for each ratio."""
+    for number, ratio in enumerate(ratios):
+        write_night(folder / f"2026-11-{number + 1:02d}T0200", ratio, **more)
+    return folder
+
+
+@pytest.mark.parametrize("factor", [1.5, 0.5])
+def test_the_night_is_named(tmp_path: Path, factor: float) -> None:
+    """Of a digest and of the whole; what else is other in that night stands beside it, but no port."""
+    for number in range(14):
+        late = number >= 9
+        write_night(
+            tmp_path / f"2026-11-{number + 1:02d}T0200",
+            (1 + number % 3 / 100) * (factor if late else 1),
+            runs=runs("11.8" if late else "11.4", "2" if late else "1", str(number)),
+        )
+    told = history(tmp_path)
+    for change in (*told["whole"], *told["digests"]):
+        assert change["at"] == "2026-11-10T0200"
+        assert change["slower"] is (factor > 1)
+        assert change["after"] / change["before"] == pytest.approx(factor, rel=0.03)
+        assert change["with_it"] == ("B: 11.4, then 11.8", "sort_buffer_size of B: 1, then 2")
+    assert (len(told["whole"]), len(told["digests"]), told["known"]) == (1, 1, 14)
+    assert len(told["series"]["ab"]) == 14
+    assert (told["digests"][0]["stake"] > 0) is (factor > 1)
+
+
+def test_a_level_that_is_over_says_until_when(tmp_path: Path) -> None:
+    """The first night of the next."""
+    ratios = [1 + number % 4 / 200 + (1.0 if 8 <= number < 16 else 0) for number in range(24)]
+    told = history(nights(tmp_path, ratios))
+    assert [(change["at"], change["until"]) for change in sorted(told["digests"], key=lambda each: each["at"])] == [
+        ("2026-11-09T0200", "2026-11-17T0200"),
+        ("2026-11-17T0200", None),
+    ]
+
+
+@pytest.mark.parametrize("ratios", [[1.0] * 20, [1 + n % 5 / 100 for n in range(20)], [1.0] * 10 + [1.08] * 10])
+def test_nothing_changed(tmp_path: Path, ratios: list[float]) -> None:
+    """Equal nights, noise, and a difference of less than 10 %."""
+    told = history(nights(tmp_path, ratios))
+    assert (told["whole"], told["digests"]) == ([], [])
+
+
+def test_few_nights_tell_nothing(tmp_path: Path) -> None:
+    """However large the difference."""
+    told = history(nights(tmp_path, [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 6)))
+    assert (told["whole"], told["digests"], told["known"]) == ([], [], LEAST_NIGHTS - 1)
+    told = history(nights(tmp_path / "more", [1.0] * 5 + [9.0] * (LEAST_NIGHTS - 5)))
+    assert len(told["whole"]) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        *(
+            "",
+            "[]",
+            "{",
+            "null",
+            "{}",
+            '{"digests": 1}',
+            '{"digests": [1, null, {}]}',
+            '{"runs": [{}], "digests": [{}]}',
+        ),
+        *('{"headline": 1, "verdicts": [], "tape": "x"}', '{"verdicts": {"slower": "<b>"}}', "[" * 5000),
+        '{"digests": [{"digest": [], "pair": {"ratio": 1e999}, "a": {"total_ns": -1}, "b": {"total_ns": true}}]}',
+        '{"digests": [{"pair": {"ratio": -1}, "a": {"total_ns": 1}, "b": {"total_ns": 1}}]}',
+    ],
+)
+def test_a_report_may_say_anything(tmp_path: Path, said: str) -> None:
+    """A night without figures, or a sentence; the others are told."""
+    nights(tmp_path, [1.0] * 3)
+    (tmp_path / "2026-11-02T0200" / "report.json").write_text(said)
+    (tmp_path / "2026-11-02T0200" / "night.json").write_text(said)
+    told = history(tmp_path)
+    assert (len(told["nights"]), told["known"]) == (3, 2)
+    json.dumps(told, allow_nan=False)
+
+
+def test_what_is_known_of_a_night(tmp_path: Path) -> None:
+    """Its gate, its verdicts, its sentence; one that did not come to its end; a link is not followed."""
+    nights(tmp_path, [1.5, 1.0, 1.0])
+    night = read_night(tmp_path / "2026-11-01T0200")
+    assert (night.complete, night.exit_code, night.slower, night.whole) == (True, 3, 1, 1.5)
+    assert night.digests == {"ab": (1.5, 1e9, f"select {MARKUP}")}
+    (tmp_path / "2026-11-02T0200" / "report.json").unlink()
+    assert read_night(tmp_path / "2026-11-02T0200").problem == "it has no report.json"
+    (tmp_path / "2026-11-02T0200" / "night.json").unlink()
+    assert read_night(tmp_path / "2026-11-02T0200").problem == "it did not come to its end"
+    before = stamp(tmp_path)
+    (tmp_path / "2026-11-03T0200" / "report.json").rename(tmp_path / "moved.json")
+    (tmp_path / "2026-11-03T0200" / "report.json").symlink_to(tmp_path / "moved.json")
+    assert "symbolic link" in str(read_night(tmp_path / "2026-11-03T0200").problem)
+    assert stamp(tmp_path) != before

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of a nightly folder."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from querytape.analyze.render.chart_specs import Chart
+from querytape.serve.night_views import moment, ratio_chart, whole_series
+
+from tests.helpers.served import Served
+
+from .conftest import MARKUP
+
+
+def test_the_page_names_the_night(site: Served) -> None:
+    """Since when, by how much, with links to the night's report; every night; texts are escaped."""
+    text = site.made("/nights/nights").text
+    assert "All statements together became slower" in re.sub(r"\s+", " ", text)
+    assert 'since <a href="/comparison/nights/2026-11-09T0200">2026-11-09T0200</a>' in text
+    assert text.count('href="/comparison/nights/2026-11-0') >= 9
+    assert MARKUP not in text
+    assert "&lt;b&gt;slower" in text
+    assert "secret" not in text
+    data = json.loads(re.findall(r'id="data">(.*?)</script>', text, re.S)[0])
+    assert [chart["name"] for chart in data["charts"]] == ["whole", "ab"]
+    assert site.ask("/comparison/nights/2026-11-09T0200").status == 422
+
+
+@pytest.mark.parametrize("changed", [[], [3], [2, 4]])
+def test_a_chart_has_a_level_for_each_part(changed: list[int]) -> None:
+    """Points of all nights, a rule at each change, medians between; Vega-Lite takes it."""
+    names = [f"2026-11-{day:02d}T0200" for day in range(1, 7)]
+    changes: list[dict[str, Any]] = [{"at": names[at], "slower": True} for at in changed]
+    spec = ratio_chart([(name, 1.0 + number) for number, name in enumerate(names)], changes)
+    rules, levels, points = (layer["data"]["values"] for layer in spec["layer"])
+    assert [rule["night"] for rule in rules] == [names[at] for at in changed]
+    assert len(points) == len(levels) == 6
+    assert len({level["part"] for level in levels}) == len(changed) + 1
+    import vl_convert
+
+    assert "<svg" in vl_convert.vegalite_to_svg(json.dumps(Chart("x", "x", spec).spec))
+
+
+def test_small_things() -> None:
+    """The time in a night's name; nights without a ratio are no points."""
+    assert moment("2026-11-22T0215-2") == "2026-11-22T02:15:00Z"
+    told = {"nights": [{"name": "a", "whole": 1.5}, {"name": "b", "whole": None}]}
+    assert whole_series(told) == [("a", 1.5)]

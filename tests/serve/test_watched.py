@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of a run under way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.errors import InputError
+from querytape.common.files import hold
+from querytape.replay.observe.speed_control import requested_speed
+from querytape.replay.observe.stop_request import stops_asked
+from querytape.serve.watched import MAX_READERS, Watched, ask_of
+
+from .conftest import write_ticks
+
+
+def make(run: Path, **more: Any) -> dict[str, Any]:
+    """Write a run.json of a run that has begun."""
+    info = {"format_version": 1, "finished": False, "parameters": {"pace": "schedule", "speed": "2"}, **more}
+    (run / "run.json").write_text(json.dumps(info))
+    write_ticks(run, 0, 0, 3)
+    return info
+
+
+def test_a_pause_ends_at_the_speed_before(tmp_path: Path) -> None:
+    """That it was given last, or its own; a second pause changes nothing about that."""
+    info, watched = make(tmp_path), Watched()
+    with hold(tmp_path):
+        for acts, speed in (
+            (("pause",), 0),
+            (("resume",), 2),
+            (("speed 1/2", "pause", "pause"), 0),
+            (("resume",), 0.5),
+            (("pause", "speed 3"), 3),
+        ):
+            for act in acts:
+                ask_of(watched, tmp_path, info, *(f"{act} ".split(" ")[:2]))
+            assert requested_speed(tmp_path) == speed
+        ask_of(watched, tmp_path, info, "pause", "")
+        ask_of(Watched(), tmp_path, info, "resume", "")  # a server that began meanwhile knows none
+        assert requested_speed(tmp_path) == 2
+
+
+def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
+    """As Ctrl-C: first answers are awaited, then connections are cut."""
+    info = make(tmp_path)
+    with hold(tmp_path):
+        assert "answers are awaited" in ask_of(Watched(), tmp_path, info, "stop", "")
+        assert stops_asked(tmp_path) == 1
+        assert "connections are cut" in ask_of(Watched(), tmp_path, info, "stop", "")
+    assert stops_asked(tmp_path) == 2
+
+
+@pytest.mark.parametrize(
+    ("act", "factor", "more", "held", "sentence"),
+    [
+        ("speed", "max", {}, True, "expected a factor"),
+        ("speed", "", {}, True, "expected a number"),
+        ("speed", "0", {}, True, "expected more than 0"),
+        ("speed", "-1", {}, True, "expected more than 0"),
+        ("speed", "1" * 100, {}, True, "at most nine digits"),
+        ("speed", "../../x", {}, True, "expected a number"),
+        ("explode", "", {}, True, "expected pause, resume, speed or stop"),
+        ("pause", "", {"parameters": {"pace": "none"}}, True, "nothing is due"),
+        ("stop", "", {"finished": True}, True, "has ended"),
+        ("pause", "", {}, False, "has ended"),
+    ],
+)
+def test_what_makes_no_sense(
+    tmp_path: Path, act: str, factor: str, more: dict[str, Any], held: bool, sentence: str
+) -> None:
+    """A sentence, and nothing is written."""
+    info = make(tmp_path, **more)
+    before = sorted(tmp_path.rglob("*"))
+    if held:
+        with hold(tmp_path), pytest.raises(InputError, match=sentence):
+            ask_of(Watched(), tmp_path, info, act, factor)
+    else:
+        with pytest.raises(InputError, match=sentence):
+            ask_of(Watched(), tmp_path, info, act, factor)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_few_runs_are_remembered() -> None:
+    """The one that was asked for longest ago is forgotten."""
+    watched = Watched()
+    first = watched.reader(Path("0"))
+    watched.before[Path("0")] = "1"
+    assert watched.reader(Path("0")) is first
+    for n in range(1, MAX_READERS + 1):
+        watched.reader(Path(str(n)))
+    assert watched.reader(Path("0")) is not first
+    assert watched.before == {}
