@@ -117,7 +117,7 @@ def gather_problems(con: duckdb.DuckDBPyConnection, path: Path) -> int:
     parts = sorted(folder.glob("part-*.parquet"))
     source = f"read_parquet({sql_files(parts)})" if parts else "(SELECT NULL AS file WHERE false)"
     names = select_list("tape", "problems", _names("problems") if parts else set())
-    count = _write(con, f'SELECT {names} FROM {source} ORDER BY file, "offset"', path, "problems")
+    count = _write(con, f'SELECT {names} FROM {source} ORDER BY file, "offset", line, kind, detail', path, "problems")
     shutil.rmtree(folder, ignore_errors=True)
     return count
 

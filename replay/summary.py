@@ -27,6 +27,7 @@ from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
 from .observe.restored import count_restored
 from .observe.saturation import warnings
+from .observe.stop_request import forget_stop
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
 from .plan.windows import BASE_MEMORY, raise_memory
@@ -92,6 +93,7 @@ def finish(run: EndedRun) -> RunSummary:
     finally:  # whatever ended it: what only the replay needed goes
         run.folder.clean()
         run.speed.clean()
+        forget_stop(run.folder.path)
 
 
 def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
@@ -127,8 +129,11 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         query_cache=run.info.get("query_cache"),
         problems_afterwards=[],
     )
+    if run.drivers is not None:
+        run.info["accounting"]["sent_unknown"] = run.drivers.sent_unknown
+        run.info["generator"]["cores"] = run.drivers.cores
     run.info["files"] = file_entries(folder, con)
-    run.info["generator"]["warnings"] = order_warnings(run.info) + warnings(run.info, last_calibration())
+    run.info["generator"]["warnings"] = run_warnings(run)
     run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
     run.info["query_cache"] = _try(run, "query_cache", _query_cache)
@@ -137,6 +142,13 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     run.info["files"] = file_entries(folder, con)
     run.folder.write(run.info)
     return RunSummary(run.folder.path, run.info, totals["late_p50_ns"], totals["late_p99_ns"], totals["errors"])
+
+
+def run_warnings(run: EndedRun) -> list[str]:
+    """Return warnings about the run's times; each driver has looked at its own machine."""
+    if run.drivers is not None:
+        return order_warnings(run.info) + run.drivers.warnings
+    return order_warnings(run.info) + warnings(run.info, last_calibration())
 
 
 def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
@@ -167,6 +179,8 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
     at_s = max(run.stats.now_ns, 0) / 1e9
     not_sent = f"{plural(accounting['not_sent'], 'event')} not sent"
     cut = run.stats.drain_timeout
+    if run.drivers is not None and run.drivers.partial is not None:
+        return run.drivers.partial
     if run.stops:
         return f"stopped by the user after {at_s:.1f} s: {not_sent}"
     if run.stats.ended_by:
@@ -246,7 +260,7 @@ def _first_error(run: EndedRun) -> str:
     with open_storage(run.folder.spill) as con:
         rows = con.execute(
             f"SELECT errno, error FROM {run.folder.open().source('sessions')}"
-            " WHERE errno <> 0 ORDER BY connect_ns LIMIT 1"
+            " WHERE errno <> 0 ORDER BY connect_ns, session LIMIT 1"
         ).fetchall()
     return " ".join(str(part) for part in rows[0]) if rows else "unknown"
 

@@ -61,4 +61,4 @@ SELECT session, first_seq,
     min(first_seq) OVER (PARTITION BY session, link) AS chain,
     min(start_ns) OVER (PARTITION BY session, link) AS start_ns
 FROM ordered
-WHERE opens
+WHERE opens AND (end_seq IS NULL OR ended_by_itself OR end_seq > first_seq) -- not what ends before it has an event

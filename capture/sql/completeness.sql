@@ -29,6 +29,6 @@ SELECT
     readers,
     mean_gap_ns,
     (SELECT max(gap_ns) FROM gaps) AS longest_gap_ns,
-    (SELECT arg_max(from_ns, gap_ns) FROM gaps) AS longest_gap_from_ns,
+    (SELECT arg_max(from_ns, (gap_ns, -from_ns)) FROM gaps) AS longest_gap_from_ns,
     (SELECT count(*) FROM gaps, totals AS t WHERE gap_ns > 30000000000 AND gap_ns > 200 * t.mean_gap_ns) AS gaps
 FROM totals

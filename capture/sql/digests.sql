@@ -3,8 +3,8 @@
 -- Input: view events (a tape's events). The normalised text is added natively, from the sample.
 SELECT
     digest,
-    arg_min(class, (file, "offset")) AS class,
-    arg_min(statement, (file, "offset")) AS sample,
+    arg_min(class, (file, "offset", session, seq)) AS class,
+    arg_min(statement, (file, "offset", session, seq)) AS sample,
     count(*) AS events,
     sum(duration_ns) AS duration_ns,
     min(start_ns) AS first_ns,

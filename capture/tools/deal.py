@@ -138,7 +138,7 @@ def _write_tables(
     """Write what follows from one tape's events, and its JSON. What was not understood is on the first tape."""
     info = {**start_info([folder]), "parts": parts}
     con.execute(f"CREATE OR REPLACE TEMP VIEW events AS FROM {Folder('tape', path, info).source('events')}")
-    order = 'ORDER BY file, "offset"'
+    order = 'ORDER BY file, "offset", line, kind, detail'
     queries = {
         "sessions": f"SELECT s.* FROM tape_sessions s SEMI JOIN (FROM dealt WHERE share = {share}) d USING (session)"
         " ORDER BY first_ns, session",

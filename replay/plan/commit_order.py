@@ -107,7 +107,7 @@ def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog)
     """Fill digest_tables (digest, table_no, asks, adds) and return how many places there are: three for each table."""
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), normalized"
-        f" FROM {plan.tape.source('digests')}"
+        f" FROM {plan.tape.source('digests')} ORDER BY digest"
     ).fetchall()
     numbers: dict[str, int] = {}
     rows: list[tuple[str, int, bool, bool]] = []

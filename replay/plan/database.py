@@ -215,8 +215,11 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
 
 
 def view_threads(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
-    """Make view threads: the connection id of each session that has one, and when it began."""
-    threads = f"SELECT session, thread_id, first_ns FROM {plan.tape.source('sessions')} WHERE thread_id IS NOT NULL"
+    """Make view threads: the connection id of each session and when it began. Of two at one moment: the last."""
+    threads = (
+        f"SELECT max(session) AS session, thread_id, first_ns FROM {plan.tape.source('sessions')}"
+        " WHERE thread_id IS NOT NULL GROUP BY thread_id, first_ns"
+    )
     con.execute(f"CREATE OR REPLACE TEMP VIEW threads AS {threads}")
 
 

@@ -33,8 +33,8 @@ CREATE OR REPLACE TEMP MACRO times_apart(a, b) AS greatest(TRY_CAST(a AS DOUBLE)
     / greatest(least(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)), 1);
 
 WITH objects AS (
-    SELECT run, kind, lower(db) AS db, lower(tbl) AS tbl, lower(name) AS name, any_value(facts) AS facts, any_value(db) AS shown_db,
-        any_value(tbl) AS shown_tbl, any_value(name) AS shown_name
+    SELECT run, kind, lower(db) AS db, lower(tbl) AS tbl, lower(name) AS name, arg_min(facts, (db, tbl, name)) AS facts,
+        min(db) AS shown_db, min(tbl) AS shown_tbl, min(name) AS shown_name
     FROM schema_fact WHERE kind NOT IN ('problem', 'charset')
     GROUP BY ALL
 ),

@@ -40,7 +40,8 @@ WITH placed AS (
         FROM workload_events
         WHERE digest IN (SELECT digest FROM loops UNION SELECT partner FROM loops WHERE partner IS NOT NULL)
     ) AS e
-    ASOF JOIN loops AS l ON e.session = l.session AND e.seq >= l.first_seq
+    ASOF JOIN (FROM loops QUALIFY row_number() OVER (PARTITION BY session, first_seq ORDER BY last_seq DESC, partner) = 1) AS l
+        ON e.session = l.session AND e.seq >= l.first_seq
     WHERE e.seq <= l.last_seq AND (e.digest = l.digest OR e.digest = l.partner)
     GROUP BY l.session, l.first_seq
 )

@@ -6,13 +6,13 @@
 -- By hand, with what `querytape inspect` makes before it:
 --   CREATE TABLE workload_digests AS SELECT 7 AS id, 'd' AS digest, 'update t' AS normalized;
 --   CREATE TABLE tx_facts AS SELECT 1 AS tx, 5 AS signature;
---   CREATE TABLE workload_keys AS FROM (VALUES ('t', 'id', '5', 1, 1, 7, 1, 9, 1, 0), ('t', 'id', '5', 2, 2, 7, 2, 12, 8, 7000000)) AS v(tbl, name, value, session, tx, digest, start_ns, held_ns, duration_ns, lock_ns);
+--   CREATE TABLE workload_keys AS FROM (VALUES ('t', 'id', '5', 1, 1, 1, 7, 1, 9, 1, 0), ('t', 'id', '5', 2, 1, 2, 7, 2, 12, 8, 7000000)) AS v(tbl, name, value, session, seq, tx, digest, start_ns, held_ns, duration_ns, lock_ns);
 --   .read analyze/sql/workload/waits.sql
 WITH touched AS (
     SELECT tbl, session, tx, digest, start_ns, duration_ns, lock_ns, lag(session) OVER by_time AS other_session,
         lag(tx) OVER by_time AS other_tx, lag(digest) OVER by_time AS other_digest, lag(held_ns) OVER by_time AS held_ns
     FROM workload_keys
-    WINDOW by_time AS (PARTITION BY tbl, name, value ORDER BY start_ns, session)
+    WINDOW by_time AS (PARTITION BY tbl, name, value ORDER BY start_ns, session, seq)
 )
 SELECT d.digest, any_value(d.normalized) AS normalized, printf('%016x', a.signature) AS signature, o.digest AS held_by,
     any_value(o.normalized) AS held_by_normalized, printf('%016x', b.signature) AS held_by_signature, t.tbl AS table_name,

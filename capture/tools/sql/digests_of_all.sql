@@ -16,3 +16,4 @@ SELECT d.* EXCLUDE (tape) REPLACE (
     t.events AS events, t.duration_ns AS duration_ns, t.first_ns AS first_ns, t.last_ns AS last_ns)
 FROM all_digests d
 JOIN together t ON d.digest = t.digest AND d.tape = t.tape
+ORDER BY t.events DESC, d.digest

@@ -3,12 +3,16 @@
 -- EXPLAIN takes, and only samples that are whole and have at most a MiB.
 -- Inputs: views run_outcomes, tape_events, tape_digests; parameter $1 = how many.
 -- By hand: create the views FROM the Parquet files of run and tape, put a number for $1, then .read samples.sql
-WITH sums AS (
-    SELECT e.digest, any_value(e.db) AS db, sum(coalesce(o.done_ns - o.sent_ns, 0)) AS took_ns
+WITH by_schema AS (
+    SELECT e.digest, e.db, sum(coalesce(o.done_ns - o.sent_ns, 0)) AS took_ns
     FROM run_outcomes AS o
     JOIN tape_events AS e USING (session, seq)
     WHERE o.status = 'executed' AND e.class IN ('read', 'write')
-    GROUP BY e.digest
+    GROUP BY e.digest, e.db
+), sums AS ( -- the schema in which it took the most time
+    SELECT digest, arg_max(db, (took_ns, db)) AS db, sum(took_ns) AS took_ns
+    FROM by_schema
+    GROUP BY digest
 )
 SELECT s.digest, s.db, d.sample
 FROM sums AS s

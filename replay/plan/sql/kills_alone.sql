@@ -16,11 +16,12 @@ WITH kills AS (
     SELECT k.session, k.seq, k.start_ns, k.ends_session, t.session AS victim
     FROM kills k
     ASOF JOIN threads t ON k.thread = t.thread_id AND k.start_ns >= t.first_ns
-), running AS (
+), running AS ( -- of those that began at one moment (a log of whole seconds): the last
     SELECT session, tape_ns AS start_ns, tape_ns + coalesce(duration_ns, 0) AS end_ns, errno, filtered,
         coalesce(filtered, exclusion_reason(command, class, actions, flags, db, stmt)) AS reason
     FROM tape_selected
     WHERE executes(command) AND session IN (SELECT victim FROM meant)
+    QUALIFY row_number() OVER (PARTITION BY session, tape_ns ORDER BY seq DESC) = 1
 )
 SELECT m.session, m.seq, 'kill_alone' AS reason
 FROM meant m

@@ -100,17 +100,31 @@ def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int,
     """Each event's waits and numbers, for every kind of log, without and with statements of which nothing is known."""
     seed = CASES.index((source, precision_ns, durations)) * 10 + int(rare * 20)
     events = busy(seed, durations, rare)
+    places, rows = ordered(tmp_path, events, source, precision_ns)
+    check_one(GOLDEN, f"{source} {precision_ns} {rare}", [places, *told(events, rows)])
+
+
+def ordered(
+    folder: Path, events: list[dict[str, Any]], source: str, precision_ns: int
+) -> tuple[str, dict[tuple[int, int], str]]:
+    """Return how many places there are, and the waits of (session, seq)."""
+    folder.mkdir(exist_ok=True)
     plan = planned(
-        tmp_path, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
+        folder, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
         catalog=CATALOG, precision_ns=precision_ns, source=source,
     )  # fmt: skip
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
+    return f"{plan.order_tables} places; {plan.order_notes}", rows
+
+
+def told(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list[str]:
+    """Return a line for each event: its session, its times, its text, what it waits for."""
     places: dict[int, int] = {}
-    found = [f"{plan.order_tables} places; {plan.order_notes}"]
+    found = []
     for given in events:
         seq = places[given["session"]] = places.get(given["session"], 0) + 1
         at = (given["start_ns"] - T0) // MS
         end = "" if given["duration_ns"] is None else f"-{at + given['duration_ns'] // MS}"
         text = rows.get((given["session"], seq), "not sent")
         found.append(f"{given['session']} {at}{end} {given['statement']}{' !' if given['errno'] else ''}: {text or ''}")
-    check_one(GOLDEN, f"{source} {precision_ns} {rare}", found)
+    return found

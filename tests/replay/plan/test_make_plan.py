@@ -196,8 +196,8 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
     """The first planned event is at zero, the others at their exact distance, with numbers for the engine."""
     events = [
         {"statement": "INSERT", "class": "write", "start_ns": T0},
-        {"statement": b"SELECT '\xff\x00'", "start_ns": T0 + 500, "db": "shop", "session": 2},
-        {"statement": "BEGIN", "class": "transaction", "start_ns": T0 + 1503, "session": 2},
+        {"statement": b"SELECT '\xff\x00'", "start_ns": T0 + 500, "db": "shop", "session": 2, "digest": "00" * 8},
+        {"statement": "BEGIN", "class": "transaction", "start_ns": T0 + 1503, "session": 2, "digest": "ff" * 8},
         {"command": "quit", "start_ns": T0 + 2500, "session": 2},
     ]
     plan = planned(tmp_path, events, Rules(Pace(speed=Fraction(3, 2))))
@@ -220,6 +220,7 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
             None,
             None,
             None,
+            "00" * 8,
         ),
         (
             2,
@@ -239,8 +240,9 @@ def test_due_times_and_codes(tmp_path: Path) -> None:
             None,
             None,
             None,
+            "ff" * 8,
         ),
-        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, 0, None, None, None, None, None, None, None, None, None),
+        (2, 3, 1333, 0, COMMANDS["quit"], -1, 0, 0, *[None] * 10),
     ]
     assert (plan.zero_ns, plan.last_due_ns) == (T0 + 500, 1333)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The transactions of a tape, and where an interrupted run continues."""
 
+import random
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,33 @@ def test_transactions_of_a_tape(tmp_path: Path) -> None:
         (1, 7, 9, 9, False),
         (2, 1, OPEN_END, None, True),
     ]
+
+
+ANY = {
+    "BEGIN": "transaction",
+    "COMMIT": "transaction",
+    "COMMIT AND CHAIN": "transaction",
+    "ROLLBACK": "transaction",
+    "SET autocommit = 0": "session",
+    "SET autocommit = 1": "session",
+    "LOCK TABLES t WRITE": "session",
+    "UNLOCK TABLES": "session",
+    "CREATE TABLE u (i INT)": "ddl",
+    "SELECT 1": "read",
+}
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_has_an_event_and_no_event_has_two(seed: int, tmp_path: Path) -> None:
+    """Whatever follows what: also where the next transaction begins behind an end and a BEGIN ends it at once."""
+    rng = random.Random(seed)
+    texts = rng.choices(list(ANY), weights=[3, 3, 1, 1, 1, 1, 1, 1, 1, 3], k=300)
+    found = transactions(tmp_path, [{"statement": text, "class": ANY[text]} for text in texts])
+    assert len(found) > 20
+    last = 0
+    for _, first_seq, last_seq, _, _ in found:
+        assert last < first_seq <= last_seq
+        last = last_seq
 
 
 def test_without_autocommit(tmp_path: Path) -> None:

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No tape depends on an order of rows that nobody promised, on the number of threads or on the optimizer."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.capture import Settings, capture
+from querytape.capture.tools.deal import deal
+from querytape.capture.tools.derive import derive
+from querytape.capture.tools.export import FORMATS, export
+from querytape.capture.tools.gather import gather
+from querytape.capture.tools.pseudonymize import pseudonymize
+from querytape.common.duck import sql_text
+from querytape.schemas.event_filter import EventFilter
+
+from tests.helpers.any_order import VARIANTS, answering, shuffle_files
+from tests.helpers.tapes import SECOND, T0, make_tape
+
+TESTS = Path(__file__).parents[1]
+SAMPLES = json.loads((TESTS / "samples" / "samples.json").read_text(encoding="utf-8"))
+PORTS = tuple(sample["port"] for sample in SAMPLES.values())
+INPUTS = sorted(
+    path
+    for folder in ("samples", "capture/sources/logs")
+    for path in (TESTS / folder).iterdir()
+    if path.suffix != ".json"
+)
+
+
+def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """Return the rows of each Parquet file below a folder, in their order; of parts of events, sorted."""
+    with duckdb.connect() as con:
+        found = {
+            str(file.relative_to(folder)): con.execute(f"FROM read_parquet({sql_text(file)})").fetchall()
+            for file in sorted(folder.rglob("*.parquet"))
+        }
+    return {name: sorted(rows, key=repr) if "events" in name else rows for name, rows in found.items()}
+
+
+@pytest.mark.parametrize("log", INPUTS, ids=lambda path: path.name)
+def test_captures(log: Path, tmp_path: Path) -> None:
+    """Each log and each file of packets gives the same tape."""
+    settings = Settings(extra={"port": PORTS} if log.suffix == ".pcap" else {})
+    capture(log, tmp_path / "usual.tape", options=settings)
+    for variant in VARIANTS:
+        with answering(variant):
+            capture(log, tmp_path / f"{variant}.tape", options=settings)
+        assert tables(tmp_path / f"{variant}.tape") == tables(tmp_path / "usual.tape")
+
+
+def whole_seconds(path: Path, seed: int) -> Path:
+    """Write a tape of whole seconds: many events at one moment, several with one place in their file."""
+    events = [
+        {
+            "session": 1 + (number * seed) % 7,
+            "start_ns": T0 + number // 40 * SECOND,
+            "duration_ns": number % 3 * SECOND,
+            "statement": f"SELECT {number} FROM t{number % 4}",
+            "digest": f"{number % 4:016x}",
+            "user": f"u{number % 3}",
+            "db": f"d{number % 2}",
+            "offset": number // 5,
+        }
+        for number in range(400)
+    ]  # fmt: skip
+    return make_tape(path, events, 3, precision_ns=SECOND)
+
+
+def dealt(tapes: list[Path], out: Path) -> None:
+    """Deal one tape into three."""
+    deal(tapes[0], 3, out)
+
+
+def merged(tapes: list[Path], out: Path) -> None:
+    """Merge both tapes."""
+    derive(tapes, out, EventFilter())
+
+
+def filtered(tapes: list[Path], out: Path) -> None:
+    """Keep what one user sent."""
+    derive(tapes[:1], out, EventFilter(users=("u1",)))
+
+
+def pseudonymized(tapes: list[Path], out: Path) -> None:
+    """Replace what may name somebody."""
+    pseudonymize(tapes[0], out, b"k" * 16, accounts=True)
+
+
+def gathered(tapes: list[Path], out: Path) -> None:
+    """Make a set of merged tapes."""
+    out.mkdir()
+    for number, tape in enumerate(tapes):
+        derive([tape], out / f"{number}.tape", EventFilter())
+    gather(out)
+
+
+def exported(tapes: list[Path], out: Path) -> None:
+    """Write the tape in each format, and read each file's lines as one row."""
+    out.mkdir()
+    for name in FORMATS:
+        if name != "parquet":
+            with (out / f"{name}.txt").open("wb") as file:
+                export(tapes[0], name, file, out)
+
+
+@pytest.mark.parametrize(
+    "tool", [dealt, merged, filtered, pseudonymized, gathered, exported], ids=lambda tool: tool.__name__
+)
+def test_tools(tool: Callable[[list[Path], Path], None], tmp_path: Path) -> None:
+    """Each tool makes the same of a tape, in whatever order the rows of its files are."""
+    tapes = [whole_seconds(tmp_path / f"{seed}.tape", seed) for seed in (1, 3)]
+    tool(tapes, tmp_path / "usual")
+    texts = {file.name: file.read_bytes() for file in (tmp_path / "usual").glob("*.txt")}
+    for variant in VARIANTS:
+        for tape in tapes:
+            shuffle_files(tape, variant)
+        out = tmp_path / f"out-{variant}"
+        with answering(variant):
+            tool(tapes, out)
+        assert tables(out) == tables(tmp_path / "usual")
+        assert {file.name: file.read_bytes() for file in out.glob("*.txt")} == texts

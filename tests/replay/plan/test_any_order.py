@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No plan depends on an order of rows that nobody promised, on the number of threads or on the optimizer."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.replay.plan.make_plan import make_plan
+from querytape.replay.plan.rules import Rules
+from querytape.schemas import open_folder
+
+from tests.helpers.any_order import VARIANTS, answering, shuffle_files
+from tests.helpers.planning import fed
+from tests.helpers.tapes import SECOND, make_tape
+
+from .test_commit_order_golden import CASES, CATALOG, busy
+from .test_commit_order_ties import coarse
+from .test_golden import RULES, answer, belong, tape_and_runs, tape_events
+
+
+@pytest.fixture(scope="module")
+def seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tape of whole seconds, where much begins at one moment."""
+    events = [row | {"start_ns": row["start_ns"] // SECOND * SECOND} for row in tape_events()]
+    return tape_and_runs(tmp_path_factory.mktemp("any_order"), events, precision_ns=SECOND)
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is sent, when, on which connection, and what is not: the same for each rule."""
+    monkeypatch.chdir(seconds.parent)
+    found = []
+    for number, variant in enumerate((None, *VARIANTS)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        if variant is None:
+            found.append(answer(name, seconds, folder))
+            continue
+        shuffle_files(seconds, variant)
+        belong(seconds)
+        with answering(variant):
+            found.append(answer(name, seconds, folder))
+    assert [number for number, each in enumerate(found) if each != found[0]] == []
+
+
+@pytest.mark.parametrize("rare", [0.0, 0.15])
+@pytest.mark.parametrize(("source", "precision_ns", "durations"), CASES)
+def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
+    """The order of commits of times of 4 ms, where many are equal: each event waits for the same."""
+    events = coarse(busy(7, durations, rare))
+    tape = make_tape(tmp_path / "t.tape", events, 2, precision_ns=precision_ns, source=source)
+    usual = waits(tape, tmp_path / "usual")
+    assert len(usual) > 100
+    for variant in VARIANTS:
+        shuffle_files(tape, variant)
+        with answering(variant):
+            assert waits(tape, tmp_path / str(variant)) == usual
+
+
+def waits(tape: Path, folder: Path) -> list[tuple[Any, ...]]:
+    """Return what each event waits for and which commit it is."""
+    for name in ("spill", "outcomes"):
+        (folder / name).mkdir(parents=True)
+    rules = Rules(allow_writes=True, commit_order=True)
+    plan = make_plan(
+        open_folder("tape", tape), rules, folder / "spill", folder / "outcomes", max_rows=40, catalog=CATALOG
+    )
+    return [(plan.order_tables, plan.order_notes), *fed(plan, "session", "seq", "waits")]
