@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of docs/ci.md are what the pipelines' own schemas and linters take, and name what is there."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+BIN = Path(sys.executable).parent
+PAGE = CHECKOUT / "docs" / "ci.md"
+
+
+def example(file: str) -> str:
+    """Return the example that stands behind a file's name."""
+    text = PAGE.read_text(encoding="utf-8").partition(f"`{file}`:\n\n")[2]
+    lines = re.match(r"(?:    .*\n|\n)+", text)
+    assert lines is not None, file
+    return "".join(line.removeprefix("    ") for line in lines[0].splitlines(keepends=True))
+
+
+def said(*words: object) -> str:
+    """Run a linter of the environment; return what it says where it finds something."""
+    done = subprocess.run([str(BIN / str(words[0])), *map(str, words[1:])], capture_output=True, text=True, timeout=120)
+    return "" if done.returncode == 0 else done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "schema"),
+    [(".github/workflows/replay.yml", "vendor.github-workflows"), (".gitlab-ci.yml", "vendor.gitlab-ci")],
+)
+def test_the_examples_fit_their_schema(file: str, schema: str, tmp_path: Path) -> None:
+    """What is copied from the page is accepted; a word that the schema does not know is refused."""
+    path = tmp_path / "copied.yml"
+    more = ["--data-transform", "gitlab-ci"] if "gitlab" in schema else []
+    path.write_text(example(file), encoding="utf-8")
+    assert said("check-jsonschema", "--builtin-schema", schema, *more, path) == ""
+    path.write_text(example(file).replace("services:", "servises:"), encoding="utf-8")
+    assert "servises" in said("check-jsonschema", "--builtin-schema", schema, *more, path)
+
+
+def test_the_workflow_is_safe(tmp_path: Path) -> None:
+    """zizmor finds nothing in what is copied; it finds a title of a pull request that is written into a script."""
+    path = tmp_path / ".github" / "workflows" / "replay.yml"
+    path.parent.mkdir(parents=True)
+    # Whose the action is and its hash are the reader's: the page says to pin it.
+    text = example(".github/workflows/replay.yml").replace(
+        "OWNER/querytape@v0.1.0", f"me/querytape@{'1' * 40} # v0.1.0"
+    )
+    path.write_text(text, encoding="utf-8")
+    assert said("zizmor", "--offline", "--no-progress", path) == ""
+    path.write_text(
+        text.replace("cat migrations/*.sql", "echo ${{ github.event.pull_request.title }}"), encoding="utf-8"
+    )
+    assert "template-injection" in said("zizmor", "--offline", "--no-progress", path)
+
+
+def test_inputs_and_variables_are_there() -> None:
+    """Each input of the example is one of action.yml's; each variable of GitLab's example is one that a script reads."""
+    action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
+    inputs = set(re.findall(r"^  ([a-z-]+):$", action.partition("\noutputs:")[0], re.M))
+    workflow = example(".github/workflows/replay.yml").partition("OWNER/querytape")[2]
+    used = set(re.findall(r"^          ([a-z-]+):", workflow, re.M))
+    assert used
+    assert used <= inputs
+    rows = PAGE.read_text(encoding="utf-8").partition("| input | is |")[2].partition("| output | is |")[0]
+    assert set(re.findall(r"`([a-z-]+)`", "".join(re.findall(r"^\| (.*?) \|", rows, re.M)))) == inputs
+    scripts = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "scripts").glob("ci-*"))
+    variables = set(re.findall(r"\bQT_[A-Z_]+", PAGE.read_text(encoding="utf-8")))
+    assert [name for name in sorted(variables) if name not in scripts] == []
+
+
+def test_no_input_is_written_into_a_script() -> None:
+    """action.yml hands inputs to its steps through the environment, nowhere into the shell's text."""
+    action = (CHECKOUT / "action.yml").read_text(encoding="utf-8")
+    runs = re.findall(r"^      run: (?:\|\n((?:        .*\n)+)|(.*))", action, re.M)
+    assert len(runs) == 3
+    assert not [text for both in runs for text in both if "${{" in text]

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that the pages show exist: each option, each choice and each value is one that the command takes."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import pytest
+from querytape.cli.commands.replay import replay_command
+from querytape.cli.main import group
+from querytape.common.errors import QuerytapeError
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+AT_THE_TOP = ("README.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = sorted(
+    [
+        *(CHECKOUT / name for name in AT_THE_TOP),
+        *(page for page in (CHECKOUT / "docs").rglob("*.md") if page.stem != "cli"),
+    ]
+)
+# What a page writes for "something": in its place stands a value that any option takes.
+LEFT_OUT = {"...", "…"}
+ENDS_A_COMMAND = {"|", "||", "&&", ";", ">", ">>", "2>", "<", "&", "2>&1"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A command that a page shows; `whole`: in a block, so that what it requires has to be there."""
+
+    line: int
+    words: tuple[str, ...]
+    whole: bool
+
+
+def lines_of(page: str) -> Iterator[tuple[int, str, bool]]:
+    """Yield (number, text, whether in a block) of what may be a command: a block's lines, joined where they go on, and code in text."""
+    fenced, block, block_at, text, text_at = False, "", 0, "", 0
+    for number, line in enumerate([*page.splitlines(), ""], 1):
+        fence = line.startswith("```")
+        in_block = not fence and (fenced or line.startswith("    "))
+        fenced ^= fence
+        if in_block:
+            block_at = block_at or number
+            block += line.rstrip("\\") + " "
+            if not line.endswith("\\"):
+                yield block_at, block, True
+                block, block_at = "", 0
+        if in_block or fence or not line.strip() or line.startswith("|"):
+            for code in re.findall(r"`([^`]+)`", text if not line.startswith("|") else f"{text} {line}"):
+                yield text_at or number, code, False
+            text, text_at = "", 0
+        else:
+            text_at = text_at or number
+            text += line + " "
+
+
+def commands(page: str) -> Iterator[Shown]:
+    """Yield every command of ours on a page."""
+    for number, text, whole in lines_of(page):
+        for found in re.finditer(r"(?:^|(?<=[\s/(]))querytape (?=[a-z-])", text):
+            before = text[: found.start()].rstrip()
+            if whole and before and not re.search(r"(\$|\||&&|\bsudo|\bnice|;|=|/|\*|time|-n \d+)$", before):
+                continue
+            yield Shown(number, tuple(words_of(text[found.end() :])), whole)
+
+
+def words_of(text: str) -> Iterator[str]:
+    """Yield the words of a command up to its end: a pipe, a redirection, a comment, or the end of what it stands in."""
+    reader = shlex.shlex(text.replace("<(", '"<("'), posix=True, punctuation_chars=";|&<>)")
+    reader.whitespace_split = True
+    try:
+        for word in reader:
+            if word in ENDS_A_COMMAND or word == ")":
+                return
+            yield word
+    except ValueError:  # a quote that is closed further on in the text
+        return
+
+
+def top() -> click.Context:
+    """Return the context of `querytape` itself, as it is run: a command keeps the names of the first help option that it was asked for."""
+    return click.Context(group, info_name="querytape", **group.context_settings)
+
+
+def found_command(words: list[str]) -> tuple[click.Command, click.Context, list[str]]:
+    """Return the command that words begin with, its context, and the words behind its name."""
+    command: click.Command = group
+    context = top()
+    while isinstance(command, click.Group) and words and not words[0].startswith("-"):
+        below = command.get_command(context, words[0])
+        if below is None and words[0].partition(".")[0].lower() != words[0]:  # a file: `capture FILE` looks what it is
+            below = command.get_command(context, "slowlog") if command.name == "capture" else None
+        if below is None:
+            raise click.UsageError(f"no command {words[0]}", context)
+        command, words = below, words[1:]
+        context = click.Context(command, info_name=command.name, parent=context)
+    return command, context, words
+
+
+def faults(shown: Shown) -> Iterator[str]:
+    """Yield what is wrong with a command: unknown names, options without value, values that an option does not take."""
+    try:
+        command, context, words = found_command(list(shown.words))
+        known = [word for word in words if word not in LEFT_OUT]
+        behind = known[known.index("--") + 1 :] if "--" in known else []
+        known = known[: known.index("--")] if "--" in known else known
+        yield from unfit(command, context, known, shown.whole and not set(words) & LEFT_OUT)
+        yield from unfit(replay_command, click.Context(replay_command, info_name="replay", parent=top()), behind, False)
+    except click.ClickException as error:
+        yield error.format_message()
+
+
+def unfit(command: click.Command, context: click.Context, words: list[str], whole: bool) -> Iterator[str]:
+    """Yield what of a command's words is not as it takes them."""
+    if "--help" in words or isinstance(command, click.Group):
+        return
+    try:
+        given, _, order = command.make_parser(context).parse_args(list(words))
+    except click.BadOptionUsage:  # a sentence may name an option without its value
+        if whole:
+            raise
+        return
+    for param in order:
+        value = given[param.name or ""]
+        if (
+            isinstance(param, click.Option)
+            and not param.is_flag
+            and not isinstance(param.type, (click.Path, click.File))
+        ):
+            for each in value if isinstance(value, list) else [value]:
+                try:
+                    param.type.convert(each, param, context)
+                except (click.ClickException, QuerytapeError) as error:
+                    yield f"{param.opts[0]} {each}: {error}"
+    if whole:
+        yield from (f"lacks {param.opts[0]}" for param in command.params if param.required and param not in order)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(CHECKOUT).as_posix())
+def test_commands_exist_as_they_are_shown(page: Path) -> None:
+    """Each command of a page has the options, choices and values that its page gives it."""
+    wrong = []
+    for shown in commands(page.read_text(encoding="utf-8")):
+        wrong += [f"{page.name}:{shown.line}: querytape {' '.join(shown.words)}: {fault}" for fault in faults(shown)]
+    assert wrong == []
+
+
+def test_most_commands_are_on_a_page() -> None:
+    """The pages show nearly all commands, and over a hundred of them: else the search for them is broken."""
+    shown = [each for page in PAGES for each in commands(page.read_text(encoding="utf-8"))]
+    assert len(shown) > 120
+    assert len({each.words[0] for each in shown if each.words}) >= len(group.list_commands(top())) - 2
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("    querytape replai t.tape --target mysql://a@b/ -o a.run", "no command replai"),
+        ("    querytape replay t.tape --targets mysql://a@b/ -o a.run", "No such option"),
+        ("    querytape replay t.tape --target mysql://a@b/", "lacks -o"),
+        ("    querytape replay t.tape --target mysql://a@b/ -o a.run --pace quick", "--pace quick"),
+        ("    querytape replay t.tape --target mysql://a@b/ -o a.run --speed", "requires an argument"),
+        ("    sudo querytape capture slowlogs a -o t.tape", "no command slowlogs"),
+        ("    querytape compare t.tape --target a=x --target b=y -o c.compare -- --allow-write", "No such option"),
+        ("text with `querytape tape cut a.tape --late 5m` in it", "No such option"),
+        ("text with `querytape tape cut\na.tape --late 5m`\nin it", "No such option"),
+        ("| `querytape tape cut a.tape --late 5m` | in a table |", "No such option"),
+        ("    querytape report a.tape | querytape inspect --nothing", "No such option"),
+        ("```\nquerytape lint t.tape \\\n    --two mysql-8.4\n```", "No such option"),
+    ],
+)
+def test_a_wrong_command_is_found(line: str, fault: str) -> None:
+    """Wrong names, options, choices and missing values are each found, in blocks and in text."""
+    assert fault.lower() in "\n".join(each for shown in commands(line) for each in faults(shown)).lower()

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The site: the pages build without a warning, and all that they lead to inside the site is there."""
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+DOCS = CHECKOUT / "docs"
+ELSEWHERE = re.compile(r"[a-z]+:|//")
+
+
+class Places(HTMLParser):
+    """Collects a page's ids, and where its links, pictures and scripts lead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.leads: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Take what a tag names and what it leads to."""
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.add(value)
+            elif name in ("href", "src") and value:
+                self.leads.add(value)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built as `make site` builds it: a warning is an error."""
+    out = tmp_path_factory.mktemp("site")
+    (make,) = re.findall(
+        r"^site:.*\n\t@\$\(bin\)/python (.*) docs build/site$", (CHECKOUT / "Makefile").read_text(), re.M
+    )
+    command = [sys.executable, *make.split(), "-d", str(out / "doctrees"), "docs", str(out / "html")]
+    built = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=300)
+    assert built.returncode == 0, built.stderr
+    return out / "html"
+
+
+def test_links_inside_the_site_lead_somewhere(site: Path) -> None:
+    """Each link, picture and script that isn't another site's is there, and so is each place on a page."""
+    pages = {page: Places() for page in site.rglob("*.html")}
+    for page, places in pages.items():
+        places.feed(page.read_text(encoding="utf-8"))
+    broken, followed = [], 0
+    for page, places in pages.items():
+        for lead in places.leads:
+            if ELSEWHERE.match(lead):
+                continue
+            name, _, part = lead.partition("#")
+            target = (page.parent / unquote(name).partition("?")[0]).resolve() if name else page
+            followed += 1
+            if not target.is_file() or (part and target in pages and unquote(part) not in pages[target].ids):
+                broken.append(f"{page.relative_to(site)}: {lead}")
+    assert broken == []
+    assert followed > 500
+
+
+def test_every_page_is_in_the_site(site: Path) -> None:
+    """Each Markdown file of docs/ is a page of the site; the index that GitHub shows is part of its first one."""
+    pages = {path.relative_to(DOCS).with_suffix(".html") for path in DOCS.rglob("*.md")} - {Path("README.html")}
+    assert {page for page in pages if not (site / page).is_file()} == set()
+    assert "The pages, in the order in which you need them" in (site / "index.html").read_text(encoding="utf-8")
+
+
+def test_pages_lead_to_pages(site: Path) -> None:
+    """No link hands out a page's source as a file: what is Markdown is read in the site."""
+    assert [path.name for path in (site / "_downloads").rglob("*.md")] == []
+
+
+def test_the_site_stands_alone(site: Path) -> None:
+    """A page loads nothing from another site: no script, font, style or picture."""
+    loads = re.compile(r'<(?:script|img|source|iframe)[^>]* src="(?:https?:)?//|<link[^>]* href="(?:https?:)?//')
+    assert [page.name for page in site.rglob("*.html") if loads.search(page.read_text(encoding="utf-8"))] == []
