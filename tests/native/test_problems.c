@@ -53,7 +53,7 @@ static void so_many_of_each_kind_are_kept(void)
 
 static void all_kinds_are_counted(void)
 {
-    static char names[QT_PROBLEM_KINDS + 4][8];
+    static char names[QT_PROBLEM_KINDS + 4][16]; /* a letter and any int */
     struct qt_problems p;
     CHECK_INT(qt_problems_init(&p), 0);
     for (int i = 0; i < QT_PROBLEM_KINDS + 4; i++) {
