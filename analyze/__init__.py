@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .render.sweep_page import sweep_page
     from .render.tables import write_tables
     from .render.tape_json import tape_difference_json, tape_summary_json
+    from .render.tape_page import tape_page
     from .render.tape_terminal import show_tape_difference, show_tape_summary
     from .render.terminal import show_report
     from .sweep import SweepLevel, measure_level
@@ -73,6 +74,7 @@ else:
             "summarise_tape": ".tape_summary:summarise_tape",
             "sweep_page": ".render.sweep_page:sweep_page",
             "tape_difference_json": ".render.tape_json:tape_difference_json",
+            "tape_page": ".render.tape_page:tape_page",
             "tape_summary_json": ".render.tape_json:tape_summary_json",
             "write_charts": ".render.chart_specs:write_charts",
             "write_tables": ".render.tables:write_tables",
@@ -117,6 +119,7 @@ __all__ = [
     "sweep_page",
     "tape_difference_json",
     "tape_facts",
+    "tape_page",
     "tape_summary_json",
     "write_charts",
     "write_tables",

@@ -49,6 +49,8 @@ INSPECT = (
     "sizes",
     "tables",
 )
+# What its page draws: also files of sql/inspect.
+PICTURES = ("over_time", "heat", "think_times")
 # What a report of a fault has of it, next to some of those.
 FACTS = ("flags", "errors")
 # What its statements do: files of sql/workload, and those that make what they stand on.

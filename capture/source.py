@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from ..servers.open_sessions import OpenSessions
+    from ..servers.target import Target
 
 TapeWarning = dict[str, str]  # kind (short and stable) and text, as in tape.json
 
@@ -126,6 +127,6 @@ class SourceKind:
     options: tuple[Option, ...] = ()
     live: Callable[[Settings], bool] = field(default=lambda settings: False)
     look_for_holes: "Callable[[duckdb.DuckDBPyConnection, Mapping[str, Any]], list[TapeWarning]] | None" = None
-    ask: Callable[[str, bool], dict[str, Any] | None] = field(default=lambda url, ask_password: None)
+    ask: "Callable[[Target], dict[str, Any] | None]" = field(default=lambda target: None)
     follows: bool = False
     time_is_up: Callable[[Settings], Callable[[], bool]] = field(default=lambda settings: lambda: False)

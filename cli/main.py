@@ -18,6 +18,9 @@ COMMANDS = {
     "lint": LazyCommand(".commands.lint:lint_command", "Find what another version refuses or does differently."),
     "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server."),
     "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency."),
+    "serve": LazyCommand(
+        ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as pages."
+    ),
     "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay."),
     "calibrate": LazyCommand(".commands.calibrate:calibrate_command", "Measure what this machine can replay at most."),
     "null-server": LazyCommand(
@@ -30,6 +33,10 @@ COMMANDS = {
     "try": LazyCommand(".commands.try_ddl:try_command", "Try an index, or other DDL, on copies of a server's data."),
     "plans": LazyCommand(
         ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape."
+    ),
+    "collect": LazyCommand(".commands.collect:collect_command", "Put parts of drivers into their run."),
+    "driver": LazyCommand(
+        ".commands.driver:driver_command", "Replay a part of a set of tapes for a lead on another host."
     ),
     "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB)."),
     "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, deal, pseudonymize and check tapes."),

@@ -15,6 +15,7 @@ from .option_sections import Section, Sectioned, option
 from .param_types import Duration, Moment, Share, Size, Speed
 from .server_options import FILE
 from .target_options import FOLDER, TARGET, TARGET_SLOWLOG
+from .watchers import LIVE
 
 PACE = Section(
     "Pace",
@@ -298,6 +299,7 @@ OBSERVATION = Section(
             help="Record the output of pt-mysql-summary, pt-summary and pt-config-diff, where installed.",
         ),
         METRICS,
+        LIVE,
         option(
             "--timer-probes",
             type=click.IntRange(0, 64),

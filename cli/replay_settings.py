@@ -36,6 +36,8 @@ def parse_replay_options(words: Sequence[str]) -> dict[str, Any]:
         raise click.UsageError("--follow: only with `querytape replay`: what is compared has to be the same each time")
     if params["metrics"] is not None:
         raise click.UsageError("--metrics: before the --, as an option of the command itself")
+    if not params["live"]:
+        raise click.UsageError("--no-live: before the --, as an option of the command itself")
     return params
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Declares the options that say how to log in to a server, once for all commands: password, option file, TLS."""
+"""Declares the options that say how to log in to a server, once for all commands: password, option file, TLS, keys."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,6 +25,17 @@ CLEARTEXT = option(
     is_flag=True,
     help="Send the password itself where the server asks for it (mysql_clear_password, dialog), over TLS only.",
 )
+GET_KEY = option(
+    "--get-server-public-key",
+    is_flag=True,
+    help="Without TLS: encrypt the password with the RSA key that the server itself names. On loopback this is so.",
+)
+KEY_FILE = option(
+    "--server-public-key-path",
+    type=FILE,
+    metavar="FILE",
+    help="Without TLS: encrypt the password with this RSA key, the server's public_key.pem.",
+)
 OPTION_FILE = (
     option(
         "--defaults-file",
@@ -46,8 +57,16 @@ TLS = (
     option("--ssl-cert", type=FILE, help="Client certificate."),
     option("--ssl-key", type=FILE, help="Client private key."),
     CLEARTEXT,
+    GET_KEY,
+    KEY_FILE,
 )
 LOGIN = (ASK_PASSWORD, *OPTION_FILE)
+
+
+def take_login(options: dict[str, Any]) -> dict[str, Any]:
+    """Take what login_options gave a command out of its options, and return it for server_of."""
+    names = [words[0].removeprefix("--").replace("-", "_") for words, _ in (*LOGIN, *TLS)]
+    return {name: options.pop(name) for name in names}
 
 
 def login_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,5 +96,7 @@ def server_of(url: str, options: dict[str, Any], what: str = "--target") -> "Tar
         tls=Tls(mode.upper(), files.get("ca"), files.get("cert"), files.get("key")) if mode else None,
         compress=options.get("compress", False),
         cleartext_password=options["allow_cleartext_password"],
+        get_server_public_key=options["get_server_public_key"],
+        server_public_key=options["server_public_key_path"],
         what=what,
     )

@@ -30,7 +30,25 @@ class ShownLevels(Watcher):
 
 
 def show_round(metrics: MetricsPage, live: LiveRun) -> None:
-    """Show a run of a comparison in place of the one of its side before: `a2.run` is side a, round 2."""
-    name = live.name.removesuffix(".run")
-    warm, _, place = name.rpartition("-")
-    metrics.put(lambda: values_of(live), {"side": place[:1], "round": f"{warm}-" * bool(warm) + place[1:]}, place[:1])
+    """Show a run of a comparison in place of the one of its side before."""
+    side, number = round_of(live.name)
+    metrics.put(lambda: values_of(live), {"side": side, "round": number}, side)
+
+
+def round_of(name: str) -> tuple[str, str]:
+    """Return side and round of a comparison's run by its folder's name: `a2.run` is a, 2; `warm-a1.run` a, warm-1."""
+    warm, _, place = name.removesuffix(".run").rpartition("-")
+    return place[:1], f"{warm}-" * bool(warm) + place[1:]
+
+
+def round_heading(name: str, rounds: int, warmups: int) -> str:
+    """Return which round and side of a comparison a run is, as a heading."""
+    side, number = round_of(name)
+    warm = number.startswith("warm-")
+    which = f"warm-up {number.removeprefix('warm-')} of {warmups}" if warm else f"round {number} of {rounds}"
+    return f"{which}, side {side}"
+
+
+def quick_heading(name: str) -> str:
+    """Return what a run of `compare --quick` is, as a heading."""
+    return f"each statement once, side {round_of(name)[0]}"

@@ -9,12 +9,14 @@ import signal
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 RETRY_S = 0.02
+LOOK_S = 0.05
 IMPORTING = "<frozen importlib."
 
 
@@ -53,6 +55,21 @@ def held() -> Iterator[None]:
             signal.signal(number, handler)
     for each in heard:
         before[signal.Signals(each)](each, None)
+
+
+def wait_for(event: threading.Event, seconds: float) -> bool:
+    """Wait until an event is set, or so many seconds; return whether it is set.
+
+    For the main thread, where a signal may unwind the wait: what Event.wait holds then is left neither locked nor
+    unlocked, and a RuntimeError comes of it.
+    """
+    until = time.monotonic() + seconds
+    while not event.is_set():
+        left = until - time.monotonic()
+        if left <= 0:
+            return False
+        time.sleep(min(left, LOOK_S))
+    return True
 
 
 class Ending:

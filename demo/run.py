@@ -4,22 +4,25 @@
 It runs commands of the command line and shows each, so that they can be repeated on other servers.
 """
 
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import textwrap
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from ..common.errors import QuerytapeError
+from ..common.errors import QuerytapeError, TargetError
 from ..common.signals import unwind_on_signals
 from ..servers.data_folder import copy_data
+from ..servers.programs import find_program, missing_sentence
 from ..servers.sandbox import Server, private_folder, start_server
+from ..servers.target import PASSWORD_VARIABLES
 from .shop import create_shop
 from .workload import drive
 
@@ -48,15 +51,14 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
     """Run the whole demo and return its folder: log, tape, two runs, report.html. No server is left at the end.
 
     `show` prints one text, flushed; `seconds` is the length of the workload; `keep` the folder (None: a temporary one).
+    Raises TargetError, with the line that installs one, where this machine has no MariaDB.
     """
-    folder = (keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))).absolute()
-    folder.mkdir(parents=True, exist_ok=True)
+    needs_mariadb()
+    folder = keep or Path(tempfile.mkdtemp(prefix="querytape-demo-"))
     began = time.monotonic()
-    with unwind_on_signals(), ExitStack() as stack:
-        servers = private_folder("qt-demo-")
-        stack.callback(shutil.rmtree, servers, ignore_errors=True)
-        demo = _Demo(show, servers, folder)
-        data = demo.record(seconds)
+    with _demo(show, folder) as demo:
+        folder = demo.folder
+        data = demo.record(seconds, demo.servers / "before")
         demo.capture()
         demo.replay(data, "copy", PRODUCTION)
         demo.replay(data, "candidate", CANDIDATE)
@@ -67,6 +69,36 @@ def run_demo(show: Show, seconds: float = 20, keep: Path | None = None) -> Path:
     return folder
 
 
+def record_demo(show: Show, seconds: float, folder: Path) -> None:
+    """Do the demo's first step alone: its slow log, and `data`, the data folder of before the traffic, for other steps.
+
+    Raises QuerytapeError where `data` is there already: it may be somebody's; TargetError as run_demo does.
+    """
+    needs_mariadb()
+    if (folder / "data").exists():
+        raise QuerytapeError(f"{folder / 'data'} exists already: name another folder")
+    with _demo(show, folder) as demo:
+        demo.record(seconds, demo.folder / "data")
+        demo.say(f"The log: {demo.folder / 'slow.log'}. The data of before: {demo.folder / 'data'}")
+
+
+def needs_mariadb() -> None:
+    """Raise TargetError, with the line that installs one, where this machine has no MariaDB."""
+    if find_program("mariadb") is None:
+        raise TargetError(f"{missing_sentence('mariadb')}\nThen run `querytape demo` again.")
+
+
+@contextmanager
+def _demo(show: Show, folder: Path) -> "Iterator[_Demo]":
+    """Make the folders of a demo; its servers' folder is gone afterwards."""
+    folder = folder.absolute()
+    folder.mkdir(parents=True, exist_ok=True)
+    with unwind_on_signals(), ExitStack() as stack:
+        servers = private_folder("qt-demo-")
+        stack.callback(shutil.rmtree, servers, ignore_errors=True)
+        yield _Demo(show, servers, folder)
+
+
 @dataclass(frozen=True)
 class _Demo:
     """The steps of the demo; `servers` is the folder of its private servers, `folder` that of its results."""
@@ -75,8 +107,8 @@ class _Demo:
     servers: Path
     folder: Path
 
-    def record(self, seconds: float) -> Path:
-        """Drive the workload on production, keep its slow log; return a copy of its data from before."""
+    def record(self, seconds: float, data: Path) -> Path:
+        """Drive the workload on production, keep its slow log; copy its data from before to `data`, and return that."""
         self.title(1, "Production")
         with start_server("mariadb", self.servers / "production", PRODUCTION) as production:
             self.say(f"A private MariaDB {production.version} on port {production.port}, with a small shop on it ...")
@@ -85,7 +117,6 @@ class _Demo:
             connection.commit()
             connection.close()
             production.stop()
-            data = self.servers / "before"
             copy_data(production.datadir, data)
             production.start()
             self.say(
@@ -163,8 +194,12 @@ class _Demo:
 
 
 def run_to_its_end(words: list[str], folder: Path) -> int:
-    """Run a program in a folder and return its exit code; who is interrupted meanwhile asks it to end, and waits."""
-    with subprocess.Popen(words, cwd=folder) as child:
+    """Run a program in a folder and return its exit code; who is interrupted meanwhile asks it to end, and waits.
+
+    Passwords of the caller's own servers stay out of its environment: those of the demo have none.
+    """
+    environ = {name: value for name, value in os.environ.items() if name not in PASSWORD_VARIABLES}
+    with subprocess.Popen(words, cwd=folder, env=environ) as child:
         try:
             return child.wait()
         except BaseException:

@@ -21,6 +21,7 @@ from ..capture.server_log import (
     settle_recorded,
 )
 from ..common.errors import QuerytapeError
+from ..common.signals import wait_for
 from ..common.temporary import temporary_folder
 from ..servers.facts import gather
 from ..servers.target import Target
@@ -91,5 +92,5 @@ def _record(target: Target, plan: LoggingPlan, options: RecordOptions, work: Pat
 
 
 def _await(begun: threading.Event, thread: threading.Thread) -> None:
-    if not begun.wait(BEGINS_WITHIN_S) and thread.is_alive():
+    if not wait_for(begun, BEGINS_WITHIN_S) and thread.is_alive():
         raise QuerytapeError("the target's slow log could not be switched on within 30 s")

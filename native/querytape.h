@@ -27,7 +27,8 @@ enum qt_code {
     QT_ENOMEM = 4,
     QT_ECONNECT = 5, /* the server could not be reached or refused us */
     QT_ESTATE = 6,   /* called at the wrong time */
-    QT_EAGAIN = 7    /* inside a reader: nothing more for now */
+    QT_EAGAIN = 7,   /* inside a reader: nothing more for now */
+    QT_EACCES = 8    /* this process lacks the right to do it */
 };
 
 struct qt_error {

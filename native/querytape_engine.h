@@ -36,6 +36,7 @@ struct qt_account {
 struct qt_address {
     const char *host, *socket, *user, *password;
     int32_t port;
+    int32_t asks_for_key;
 };
 
 struct qt_engine_options {
@@ -65,7 +66,10 @@ struct qt_engine_options {
     const char *plugins;                     /* folder of plugins for the login; NULL = where the library looks */
     int64_t max_row_bytes;                   /* a larger row of an answer loses its connection; 0 = 1 GiB */
     int32_t cleartext;                       /* 1 = a password may be sent as it is, where TLS is on */
-    int64_t zero_at_ns;           /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */
+    const char *public_key; /* file with the RSA key that a password is encrypted with where TLS is off; or NULL */
+    int32_t asks_for_key;   /* 1 = without such a file the server itself may name the key */
+    int64_t zero_at_ns;     /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */
+    int32_t holds;          /* 1 = when all is ready it waits for qt_engine_go, which says when zero is */
     int64_t statement_timeout_ns; /* then the statement is killed on the target; 0 = never */
     int64_t max_errors;           /* stop at more failed statements than these; negative = never */
     int32_t on_lost;              /* enum qt_on_lost */
@@ -155,12 +159,21 @@ struct qt_engine_meters {
     uint64_t error_count[QT_METER_ERRORS], errors_elsewhere;
 };
 
+/* What one digest has cost so far: what was answered and read as an outcome. */
+struct qt_digest_time {
+    uint64_t digest; /* its 16 hex digits as a number */
+    uint64_t count;
+    int64_t sum_ns, max_ns; /* service time */
+    int64_t unsure_ns; /* 0; or, with thousands of digests, how much more it may be: it was out of memory for a while */
+};
+
 enum qt_engine_state {
     QT_ENGINE_NEW = 0,
     QT_ENGINE_OPENING = 1, /* connecting the sessions that are due at the start */
-    QT_ENGINE_RUNNING = 2,
-    QT_ENGINE_DRAINING = 3,
-    QT_ENGINE_DONE = 4 /* every outcome is in the outcome stream or was pulled */
+    QT_ENGINE_READY = 2,   /* all is ready; with options.holds it waits for qt_engine_go */
+    QT_ENGINE_RUNNING = 3,
+    QT_ENGINE_DRAINING = 4,
+    QT_ENGINE_DONE = 5 /* every outcome is in the outcome stream or was pulled */
 };
 
 /* Copies the options (texts too). */
@@ -182,6 +195,9 @@ int qt_engine_sessions(struct qt_engine *, struct ArrowArrayStream *in, struct q
 /* Starts the engine's threads; returns at once. The run's zero comes when the sessions due at the start are connected
  * and the first events are fed (or the plan has ended). */
 int qt_engine_start(struct qt_engine *, struct qt_error *);
+/* With options.holds, at QT_ENGINE_READY: the run's zero is at zero_ns of CLOCK_MONOTONIC. Once; a zero that cannot be
+ * kept any more, for it is past or all sessions can't be woken until then, is refused: QT_ESTATE. Any thread. */
+int qt_engine_go(struct qt_engine *, int64_t zero_ns, struct qt_error *);
 /* Takes planned events, sorted by due_ns, then session, seq; blocks while the budget is full; may be called again
  * with the next stream. Returns early, with QT_OK, after qt_engine_stop. Columns, in this order:
  *   session BIGINT, seq BIGINT
@@ -201,10 +217,12 @@ int qt_engine_start(struct qt_engine *, struct qt_error *);
  *   insert_ids VARCHAR "offset:id,...": SET insert_id before each of these statements of its text; NULL = not
  *   waits VARCHAR      NULL, or "3:17 5:2;3:18": not before the first 17 commits on table 3 and 2 on table 5; itself
  *                      commit 18 on table 3
- * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U. */
+ *   digest VARCHAR     16 hex digits, of which qt_engine_slowest tells; NULL = none
+ * DuckDB gives them so with arrow_large_buffer_size=true: formats l l l l i i l l i U l Z Z l l U U U. */
 int qt_engine_feed(struct qt_engine *, struct ArrowArrayStream *in, struct qt_error *);
 int qt_engine_feed_end(struct qt_engine *, struct qt_error *);
-/* From now on due times come `factor` times as fast as the plan has them (1 = as planned). Any thread. */
+/* From now on due times come `factor` times as fast as the plan has them (1 = as planned); 0: nothing more is sent
+ * until another factor comes, and nothing becomes late by that. Any thread. */
 int qt_engine_set_speed(struct qt_engine *, double factor, struct qt_error *);
 /* A stream of outcomes that ends after slice_ns (or at the end of the run). Columns: outcomes of schemas/run.sql. */
 int qt_engine_outcomes(struct qt_engine *, int64_t slice_ns, struct ArrowArrayStream *out, struct qt_error *);
@@ -214,6 +232,12 @@ void qt_engine_stats(struct qt_engine *, struct qt_engine_stats *out);
 /* The same for others than who makes ticks: the quantiles since the previous call are -1, and that call stays. */
 void qt_engine_peek(struct qt_engine *, struct qt_engine_stats *out);
 void qt_engine_meters(struct qt_engine *, struct qt_engine_meters *out); /* any thread */
+/* How many of the events fed are due by now; -1 where they have no time of their own (QT_PACE_THINK, QT_PACE_NONE). Of
+ * a long run to within a 2048th of its length. Any thread. */
+int64_t qt_engine_due(struct qt_engine *);
+/* The digests with the most service time, the most first; `most` of them fit into `out`. Returns how many there are.
+ * Any thread. */
+int32_t qt_engine_slowest(struct qt_engine *, struct qt_digest_time *out, int32_t most);
 /* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets. Any thread; signal-safe. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
 void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */

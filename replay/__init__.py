@@ -2,7 +2,7 @@
 """Replays a tape against a target: tape -> plan -> native engine -> run.
 
 Imports go one way: plan, storage <- options <- checks, observe, run_folder, engine_options, watcher <- run <- summary
-<- pipeline, calibrate.
+<- pipeline, calibrate <- drivers.
 """
 
 from typing import TYPE_CHECKING

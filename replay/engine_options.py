@@ -50,6 +50,8 @@ def engine_options(
         tls_cert=target.tls.cert,
         tls_key=target.tls.key,
         cleartext=target.tls.cleartext_password,
+        public_key=target.tls.server_public_key,
+        asks_for_key=target.asks_for_key,
         plugins=login_plugins(),
         compress=target.compress,
         max_row_bytes=max_row_bytes,
@@ -106,7 +108,7 @@ def permitted(options: ReplayOptions) -> dict[str, Any]:
 def _address(target: Target | None) -> Address | None:
     if target is None:
         return None
-    return Address(target.address, target.socket, target.port, target.user, target.password)
+    return Address(target.address, target.socket, target.port, target.user, target.password, target.asks_for_key)
 
 
 def _monotonic(real_ns: int | None) -> int:

@@ -12,7 +12,7 @@ import duckdb
 from ..common.duck import plain_reason
 from ..common.errors import FolderError, InputError, RefusedError
 from ..common.signals import stop_on_signals
-from ..schemas import open_folder
+from ..schemas import Folder, open_folder
 from ..servers.accounts import log_in_as
 from ..servers.facts import Facts, gather
 from .checks.machine import is_local, measure
@@ -30,18 +30,21 @@ from .run import Replay
 from .run_folder import RunFolder, first_info, new_run
 from .storage import open_storage
 from .summary import RunSummary, finish
+from .together import ALONE, Together
 from .watcher import Watcher
 
 
 def replay(
-    tape_path: str | PathLike[str],
+    tape_path: str | PathLike[str] | Folder,
     options: ReplayOptions,
     watcher: Watcher | None = None,
     growing: Growing | None = None,
+    together: Together = ALONE,
 ) -> RunSummary:
     """Replay a tape against a target into a new run folder and return the run.
 
     `growing`: the tape is under way, and is replayed as it grows, until its capture ends or the run is stopped.
+    `together`: it is one of several replays of parts of one tape, which begin at one moment.
     In the main thread, Ctrl-C (or SIGTERM) once stops sending and ends the run as partial; twice ends it now.
     Raises InputError (tape, options), TargetError (can't be reached), RefusedError (the pre-flight).
     """
@@ -49,7 +52,7 @@ def replay(
     try:
         if growing is not None:
             check_follow(options)
-        tape = open_folder("tape", Path(tape_path)) if growing is None else first_piece(growing)
+        tape = first_piece(growing) if growing is not None else opened(tape_path)
     except FolderError as error:
         raise InputError(str(error)) from error
     rules = options.rules()
@@ -64,11 +67,11 @@ def replay(
             log_in_as(options.target, account)
         known = common_collations(facts, read_target)
         try:
-            tell = watcher.planning
-            plan = make_plan(tape, rules, folder.spill, folder.outcomes, None, tell, catalog, known, keep_planner=True)
+            tell, into = watcher.planning, folder.outcomes
+            plan = make_plan(tape, rules, folder.spill, into, None, tell, catalog, known, None, True, together.span)
         except duckdb.Error as error:
-            raise InputError(f"{tape_path}: the tape can't be read: {plain_reason(error)}") from error
-        findings = check(plan, options.target, facts, measure(), options.permissions())
+            raise InputError(f"{tape.path}: the tape can't be read: {plain_reason(error)}") from error
+        findings = check(plan, options.target, facts, measure(), options.permissions(), not together.holds)
         if options.reads_to is not None and read_target is not None:
             findings += check_read_target(plan, options.reads_to, read_target, facts)
         for finding in findings:
@@ -79,7 +82,7 @@ def replay(
             keep_facts(plan, options, folder)
         watcher.planned(plan)
         if growing is None:
-            return run_plan(plan, options, folder, facts, watcher, read_target, hosts)
+            return run_plan(plan, options, folder, facts, watcher, read_target, hosts, None, together)
         pieces = Pieces(growing, plan, folder.outcomes, known)
         options = late_start(options, plan, growing)
         return run_plan(plan, options, folder, facts, watcher, read_target, hosts, pieces)
@@ -94,17 +97,24 @@ def run_plan(
     read_target: Facts | None = None,
     hosts: Sequence[Host] = (),
     pieces: Pieces | None = None,
+    together: Together = ALONE,
 ) -> RunSummary:
     """Run a checked plan into its folder. `facts`: of the target; `hosts`: its machine and this one, where seen."""
-    info = first_info(plan, options, facts, read_target)
+    info = first_info(plan, options, facts, read_target) | together.about()
     reads = read_target or facts  # the server whose query cache may answer
     if "query_cache_type" in reads.variables:
         counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
         info["query_cache"] = {"before": counters, "after": None}
-    running = Replay(plan, options, folder, info, watcher, hosts, pieces, facts.library | reads.library)
+    library = facts.library | reads.library
+    running = Replay(plan, options, folder, info, watcher, hosts, pieces, library, together)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished
         folder.write(info)
         return finish(running.run())
+
+
+def opened(tape: str | PathLike[str] | Folder) -> Folder:
+    """Return a tape opened, where it is not. Raises FolderError."""
+    return tape if isinstance(tape, Folder) else open_folder("tape", Path(tape))
 
 
 def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:

@@ -8,9 +8,9 @@ main     counters once a second, Ctrl-C
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +28,14 @@ from .observe.host import Host
 from .observe.live import LiveRun
 from .observe.sampler import Sampler
 from .observe.speed_control import SpeedFile
+from .observe.stop_request import stops_asked
 from .observe.ticks import TickLog, process_cpu_ns
 from .options import ReplayOptions
 from .plan.database import feed_streams, session_stream, take_planner
 from .plan.rules import Plan
 from .run_folder import RunFolder
 from .storage import open_storage
+from .together import ALONE, Together
 from .watcher import Watcher
 
 TICK_S = 1.0
@@ -44,7 +46,8 @@ class EndedRun:
     """A run whose outcomes are written and whose run.json (`info`) is not complete yet.
 
     `stops`: how often the user stopped it; `timed_out`: it reached `stop_after_ns`; `rows_written`: outcomes of sent
-    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads.
+    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads. Of a run by
+    several drivers `drivers` is what they came to.
     """
 
     plan: Plan
@@ -62,6 +65,30 @@ class EndedRun:
     cpu_ns: int
     feeder_error: BaseException | None
     growing: Growing | None = None
+    drivers: "DriversEnd | None" = None
+
+
+@dataclass(frozen=True)
+class DriversEnd:
+    """What several drivers came to.
+
+    `partial`: why not all was sent, or None; `sent_unknown`: events of lost drivers of which nobody knows whether they
+    were sent; `warnings`: what the drivers warned of; `cores`: of all hosts.
+    """
+
+    partial: str | None
+    sent_unknown: int
+    cores: int
+    warnings: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def told_of_the_end(watcher: Watcher) -> Iterator[None]:
+    """Tell the watcher that the run is over, however the block ends."""
+    try:
+        yield
+    finally:
+        watcher.ended()
 
 
 class Replay:
@@ -77,6 +104,7 @@ class Replay:
         hosts: Sequence[Host] = (),
         pieces: Pieces | None = None,
         library: LibraryFunctions | None = None,
+        together: Together = ALONE,
     ) -> None:
         self.plan = plan
         self.pieces = pieces
@@ -88,11 +116,14 @@ class Replay:
         bound = row_bound(plan.peak_sessions, whole(says))
         follows = None if pieces is None else rest_ns(plan)
         connections = whole(str(info["target"]["variables"].get("max_connections", "")))
-        self.engine = Engine(engine_options(options, plan.order_tables, bound, follows, connections, library))
+        settings = engine_options(options, plan.order_tables, bound, follows, connections, library)
+        self.together = together
+        self.engine = Engine(replace(settings, holds=together.holds))
         self.ticks = TickLog(folder.ticks)
         self.speed = SpeedFile(folder.path, options.pace)
         self.sampler = Sampler(folder.path, options.target, options.sample_ns, hosts)
-        self.live = LiveRun(folder.path.name, self.engine, plan, self.sampler.newest)
+        newest, until = self.sampler.newest, options.stop_after_ns
+        self.live = LiveRun(folder.path.name, self.engine, plan, newest, options.target.name, until)
         self.stops = 0
         self._started = self._ended = False
         self.timed_out = False
@@ -104,7 +135,7 @@ class Replay:
 
     def run(self) -> EndedRun:
         """Send and write everything. Raises QuerytapeError where the outcomes can't be written."""
-        with closing(self.engine), self.live:
+        with closing(self.engine), self.live, told_of_the_end(self.watcher):
             self.watcher.running(self.live)
             planner, storage = take_planner(self.plan), open_storage(self.folder.spill)
             self.engine.sessions(session_stream(planner, self.plan))
@@ -115,6 +146,7 @@ class Replay:
             with stop_on_signals(self.stop):
                 self.engine.start()
                 self._started = True
+                self.together.started(self.engine)
                 if self.stops:
                     self.engine.stop(min(self.stops, 2))
                 for worker in workers:
@@ -227,7 +259,10 @@ class Replay:
                     return stats
 
     def _tick(self, stats: EngineStats) -> None:
+        self.live.counters = stats
         self.threads_peak = max(self.threads_peak, sum(1 for _ in Path("/proc/self/task").iterdir()))
+        for _ in range(stops_asked(self.folder.path) - self.stops):
+            self.stop()
         if stats.zero_real_ns == 0:
             self.watcher.opening(stats.sessions_open, self.plan)
             return

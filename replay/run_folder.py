@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..common.files import new_folder, remove_folder, write_json
+from ..common.files import hold, new_folder, remove_folder, write_json
 from ..common.signals import held
 from ..common.version import __version__
 from ..schemas import FORMAT_VERSION, Folder, open_folder, tape_id
@@ -42,7 +42,7 @@ class RunFolder:
 
 @contextmanager
 def new_run(path: Path) -> Iterator[RunFolder]:
-    """Make an empty run folder; where the block fails before run.json is written, the folder is removed.
+    """Make an empty run folder, held while the block lives; where that fails before run.json, the folder is removed.
 
     Raises InputError where something of that name is there.
     """
@@ -51,7 +51,8 @@ def new_run(path: Path) -> Iterator[RunFolder]:
         with held():  # a signal finds it made or not made
             new_folder(path, folder.outcomes.name, folder.spill.name)
             made = True
-        yield folder
+        with hold(path):
+            yield folder
     finally:
         if made and not (path / "run.json").exists():
             with held():

@@ -28,5 +28,8 @@ class Watcher:
     def tick(self, tick: Tick, done: int, plan: Plan) -> None:
         """Take what happened in the last second; `done` is events so far."""
 
+    def ended(self) -> None:
+        """Take that the run is over, or failed: nothing more comes of it, and it is not summed up yet."""
+
     def stopping(self, times: int) -> None:
         """Take that Ctrl-C was pressed for the first or second time."""

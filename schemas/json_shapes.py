@@ -148,6 +148,7 @@ SHAPES: dict[str, dict[str, Any]] = {
                 ("injected", "order_waits", "order_broken", "order_wait_ns", "overload_waits", "overload_drops"),
                 "number?",
             ),
+            "sent_unknown": "count?",
         },
         "lateness": {"?": True, "*": "number?"},
         "generator": {"?": True, "warnings": ["text"], "cpu_ns": "number?", "cores": "number?"},
@@ -163,6 +164,19 @@ SHAPES: dict[str, dict[str, Any]] = {
         "follow": FOLLOWED,
         "state": {"?": True, "restored": "count", "failed": {"*": "count"}, "not_sent": {"*": "count"}},
         "plan": {"?": True},
+        "drivers": [
+            {
+                "number": "count",
+                "host": "text",
+                "tapes": ["text"],
+                "events": "count?",
+                "planned": "count?",
+                "lost": "text?",
+                "partial": "text?",
+                "offset_ns": "int?",
+                "bound_ns": "count?",
+            }
+        ],
     },
     "plans": {
         "format_version": "int",

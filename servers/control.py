@@ -13,10 +13,14 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.err import OperationalError
 
+from .public_keys import KEY_REFUSED
+
 MALFORMED, LOST = 2027, 2013  # CR_MALFORMED_PACKET, CR_SERVER_LOST
 MAX_ANSWER_BYTES = 64 << 20
 ANSWER_S = 60.0
-CLEAR_PLUGINS = frozenset({b"mysql_clear_password", b"dialog"})
+AUTHENTICATION = 2061  # CR_AUTH_PLUGIN_ERR
+# The password itself, or a hash of before MySQL 4.1 that stands for it and is computed back in no time.
+CLEAR_PLUGINS = frozenset({b"mysql_clear_password", b"dialog", b"mysql_old_password"})
 # What a driver raises for bytes that are no protocol.
 CONFUSED = (
     LookupError,
@@ -41,18 +45,53 @@ class ControlConnection(Base):
     """A connection whose login takes `timeout_s` at most, and each answer `answer_s` and MAX_ANSWER_BYTES.
 
     `streams`: results may be of any size and last, as long as each packet comes in time. `cleartext`: a password may be
-    sent as it is where the connection is encrypted.
+    sent as it is where the connection is encrypted. Where it is not, a password is encrypted with `public_key`, or with
+    what the server names where it `asks_for_key`, or not sent. `tls`: None = never; without `tls_required` only where
+    the server has it.
     """
 
     def __init__(
-        self, timeout_s: float, answer_s: float, *, streams: bool = False, cleartext: bool = False, **options: Any
+        self,
+        timeout_s: float,
+        answer_s: float,
+        *,
+        streams: bool = False,
+        cleartext: bool = False,
+        asks_for_key: bool = False,
+        public_key: bytes | None = None,
+        tls: ssl.SSLContext | None = None,
+        tls_required: bool = True,
+        **options: Any,
     ) -> None:
         self._patience_s = answer_s
         self._streams = streams
         self._cleartext = cleartext
+        self._asks_for_key = asks_for_key
+        self._pinned = self._public_key = public_key
+        self._tls = tls
         self._until = time.monotonic() + timeout_s
         self._room = MAX_ANSWER_BYTES
-        super().__init__(**options, connect_timeout=max(timeout_s, 1), read_timeout=answer_s, write_timeout=answer_s)
+        super().__init__(
+            **options,
+            # PyMySQL takes TLS where the server has it, as long as it is given no context and not told to do without.
+            ssl=tls if tls_required else None,
+            ssl_disabled=tls is None,
+            connect_timeout=max(timeout_s, 1),
+            read_timeout=answer_s,
+            write_timeout=answer_s,
+        )
+
+    @property
+    def server_public_key(self) -> bytes | None:
+        """The key to encrypt the password with; PyMySQL asks the server where it is None, and tells what came."""
+        if self._pinned is None and not self._asks_for_key and self.password:
+            raise OperationalError(AUTHENTICATION, KEY_REFUSED)
+        return self._public_key
+
+    @server_public_key.setter
+    def server_public_key(self, key: bytes | None) -> None:
+        if self._pinned is None:
+            self._public_key = key
 
     def answer_within(self, answer_s: float) -> None:
         """From now on an answer may take so long."""
@@ -66,13 +105,9 @@ class ControlConnection(Base):
             raise self._malformed(error) from error
 
     def _create_ssl_ctx(self, sslp: Any) -> ssl.SSLContext:
-        """Return the context; where nothing is asked of it, without reading this machine's certificates for nothing."""
-        if sslp:
-            return super()._create_ssl_ctx(sslp)  # type: ignore[misc, no-any-return]
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
+        """Return our context, for TLS where the server has it, too."""
+        assert self._tls is not None
+        return self._tls
 
     def _execute_command(self, command: int, sql: Any) -> None:
         self._renew()
@@ -129,11 +164,9 @@ class ControlConnection(Base):
         return OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({type(error).__name__})")
 
 
-def connect(
-    *, timeout_s: float, answer_s: float = ANSWER_S, streams: bool = False, cleartext: bool = False, **options: Any
-) -> ControlConnection:
-    """Open a connection; `options` are PyMySQL's. Raises pymysql.Error, OSError, RuntimeError."""
+def connect(*, timeout_s: float, answer_s: float = ANSWER_S, **options: Any) -> ControlConnection:
+    """Open a connection; `options` are those of ControlConnection. Raises pymysql.Error, OSError, RuntimeError."""
     try:
-        return ControlConnection(timeout_s, answer_s, streams=streams, cleartext=cleartext, **options)
+        return ControlConnection(timeout_s, answer_s, **options)
     except CONFUSED as error:
         raise pymysql.err.OperationalError(MALFORMED, f"the answer is not the MySQL protocol ({error})") from error

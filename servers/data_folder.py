@@ -22,6 +22,7 @@ from .programs import server_account
 ACCOUNT = "querytape"
 # What a backup says of itself while it cannot be run on.
 UNPREPARED = re.compile(r"backup_type\s*=\s*(full-backuped|incremental|log-applied)")
+# `log-applied` is XtraBackup's --apply-log-only, and all that mariadb-backup says of a backup that it has prepared.
 CHECKPOINTS = ("xtrabackup_checkpoints", "mariadb_backup_checkpoints")
 # MySQL's own tablespace, names of files in it, and what stands before those in the manual that it holds.
 DICTIONARY = "mysql.ibd"
@@ -48,15 +49,16 @@ def check_data(data: Path, option: str = "--sandbox-data") -> None:
         raise InputError(
             f"{option} {data}: expected the data folder of a stopped server, with its `mysql` and `ibdata1`"
         )
+    of_mariadb = _is_of_mariadb(data)
     for name in CHECKPOINTS:
-        tool = "mariadb-backup" if name.startswith("mariadb") else "xtrabackup"
+        tool = "mariadb-backup" if of_mariadb or name.startswith("mariadb") else "xtrabackup"
         said = UNPREPARED.search(_text(data / name))
         if said is not None and said[1] == "incremental":
             raise InputError(
                 f"{option} {data}: an incremental backup, which has changes only: apply it to the full one"
                 f" ({tool} --prepare --incremental-dir) and give that"
             )
-        if said is not None:
+        if said is not None and not (said[1] == "log-applied" and of_mariadb):
             raise InputError(f"{option} {data}: a backup that is not prepared: run {tool} --prepare on it first")
     pid = _holder(data / "ibdata1")
     if pid is not None:
@@ -79,6 +81,11 @@ def check_data(data: Path, option: str = "--sandbox-data") -> None:
             f"{option} {data}: its data dictionary names {printable(tablespace)}, which is on this machine: the copy"
             " would write to it; move that table or tablespace into the data folder, or copy on another machine"
         )
+
+
+def _is_of_mariadb(data: Path) -> bool:
+    """Whether a backup was made by mariadb-backup, which names the server's version."""
+    return any("MariaDB" in _text(data / name) for name in ("xtrabackup_info", "mariadb_backup_info"))
 
 
 def copy_data(source: Path, target: Path) -> None:

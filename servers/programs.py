@@ -21,6 +21,16 @@ SYSTEM_FOLDERS = (
     "/usr/local/sbin",
     "/usr/local/bin",
 )
+# What installs MariaDB's programs, and whether a service comes along.
+INSTALLERS = {
+    "apt-get": (
+        "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core",
+        "no service, nothing that starts by itself",
+    ),
+    "dnf": ("dnf install mariadb-server", "a service that nobody starts"),
+    "zypper": ("zypper install mariadb", "a service that nobody starts"),
+    "pacman": ("pacman -S mariadb", "a service that nobody starts"),
+}
 LOADER = "usr/lib64/ld-linux-x86-64.so.2"  # of a Debian package that was only unpacked
 
 
@@ -88,8 +98,16 @@ def missing_sentence(kind: str) -> str:
     if kind in ("mariadb-11.8", "mysql-9"):
         return f"no {kind} server on this machine: scripts/fetch-debian-server unpacks one from a mirror"
     if kind.startswith("mariadb"):
-        return f"no {kind} server on this machine: apt-get install mariadb-server (make setup does it)"
+        return f"no {kind} server on this machine: {install_line()}"
     return f"no {kind} server on this machine: scripts/fetch-mysql fetches one where Maven (mvn) can be had"
+
+
+def install_line() -> str:
+    """Return the line that installs MariaDB's programs with this machine's packages, and what it starts."""
+    found = next((name for name in INSTALLERS if shutil.which(name, path=search_path())), "apt-get")
+    words, starts = INSTALLERS[found]
+    user = "" if os.geteuid() == 0 else "sudo "
+    return f"{user}{words} installs its programs ({starts})"
 
 
 @cache

@@ -21,6 +21,7 @@ from ..common.errors import InputError, TargetError
 from ..common.text import printable
 from .control import ANSWER_S, ControlConnection, connect
 from .option_files import read_options
+from .public_keys import is_this_machine, keys_of, read_public_key
 from .tls import Tls, is_encrypted
 
 DEFAULT_PORT = 3306
@@ -49,6 +50,12 @@ class Target:
         where = self.socket if self.socket else f"{self.host}:{self.port}"
         return f"{self.user}@{where}" + (f"/{self.db}" if self.db else "")
 
+    @property
+    def asks_for_key(self) -> bool:
+        """Whether a server without TLS may name the key that the password is encrypted with; see public_keys.py."""
+        tls = self.tls
+        return tls.server_public_key is None and (tls.get_server_public_key or is_this_machine(self.address))
+
     def connect(self, timeout_s: int = 10, streams: bool = False, answer_s: float = ANSWER_S) -> "ControlConnection":
         """Open a control connection. Raises TargetError with what the server or the network said.
 
@@ -67,7 +74,10 @@ class Target:
                 answer_s=answer_s,
                 streams=streams,
                 cleartext=self.tls.cleartext_password,
-                ssl=self.tls.context() if self.socket is None or self.tls.required else None,
+                asks_for_key=self.asks_for_key,
+                public_key=read_public_key(self.tls.server_public_key) if self.tls.server_public_key else None,
+                tls=self.tls.context() if self.socket is None or self.tls.required else None,
+                tls_required=self.tls.required,
             )
             if self.tls.required and not is_encrypted(con):
                 con.close()
@@ -113,6 +123,8 @@ def parse_target(
     tls: Tls | None = None,
     compress: bool = False,
     cleartext_password: bool = False,
+    get_server_public_key: bool = False,
+    server_public_key: Path | str | None = None,
     what: str = "--target",
 ) -> Target:
     """Return the target of a URL; what it leaves open comes from the option file, then the environment.
@@ -122,6 +134,7 @@ def parse_target(
     """
     options = read_options(defaults_file, defaults_group) if defaults_file else {}
     parts = {**options, **_url_parts(url, what)}
+    asks, key = keys_of(options)
     path = parts.get("socket")
     host = None if path else parts.get("host")
     if not host and not path:
@@ -139,7 +152,12 @@ def parse_target(
         socket=path,
         db=parts.get("database") or None,
         password=password,
-        tls=replace(tls or Tls.of(options), cleartext_password=cleartext_password),
+        tls=replace(
+            tls or Tls.of(options),
+            cleartext_password=cleartext_password,
+            get_server_public_key=get_server_public_key or asks,
+            server_public_key=str(server_public_key or "") or key,
+        ),
         compress=compress or "compress" in options,
     )
 

@@ -9,6 +9,7 @@ from typing import Any
 from pymysql.connections import Connection
 
 from ..common.errors import InputError, OptionError
+from .public_keys import read_public_key
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
 CODES = {"DISABLED": 0, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}  # enum qt_tls
@@ -19,6 +20,8 @@ class Tls:
     """How a connection is encrypted. The default is not at all: encryption would be measured with the server.
 
     `cleartext_password`: a server that asks for the password itself gets it, where the connection is encrypted.
+    Without TLS a password may be encrypted with the key in the file `server_public_key`, or, where there is none and
+    with `get_server_public_key`, with the one that the server names.
     """
 
     mode: str = "DISABLED"
@@ -26,10 +29,14 @@ class Tls:
     cert: str | None = None
     key: str | None = None
     cleartext_password: bool = False
+    get_server_public_key: bool = False
+    server_public_key: str | None = None
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise OptionError(f"--ssl-mode: expected one of {', '.join(MODES)}, found {self.mode!r}")
+        if self.server_public_key is not None:
+            read_public_key(self.server_public_key)
         if self.mode.startswith("VERIFY") and not self.ca:
             raise OptionError(f"--ssl-mode {self.mode}: expected --ssl-ca, the certificate authority to verify by")
 

@@ -11,11 +11,15 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-PAGES = sorted([*(CHECKOUT / name for name in AT_THE_TOP), *(CHECKOUT / "docs").glob("*.md")])
+AT_THE_TOP = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CODE_OF_CONDUCT.md")
+PAGES = sorted([*(CHECKOUT / name for name in AT_THE_TOP), *(CHECKOUT / "docs").rglob("*.md")])
 NAMES = [path.relative_to(CHECKOUT).as_posix() for path in PAGES]
 # Folders that a page names by path; what begins with another word is a path on the reader's machine.
-FOLDERS = sorted(path.name for path in CHECKOUT.iterdir() if path.is_dir() and not path.name.startswith("."))
+FOLDERS = sorted(
+    path.name
+    for path in CHECKOUT.iterdir()
+    if path.is_dir() and not path.name.startswith(".") and path.name not in ("build", "dist")
+)
 MADE = {"bench/out", "build", "dist"}  # by make, never committed
 OLD_WORDS = (
     r"canar(y|ies)|conductor|stand-ins?|portraits?|(the|its|their|whose) books|nullserver|redacted tapes?|tape redact"
@@ -92,15 +96,35 @@ def test_no_old_words(name: str) -> None:
     assert [(number, line) for number, line in lines if re.search(rf"\b({OLD_WORDS})\b", line, re.I)] == []
 
 
+def test_what_make_is_asked_for_exists() -> None:
+    """Every `make TARGET` of a page is one of the Makefile, each target has one recipe, and make says so without a warning."""
+    listed = subprocess.run(["make", "-n", "help"], cwd=CHECKOUT, capture_output=True, text=True, check=True)
+    assert listed.stderr == ""
+    targets = set(re.findall(r"^([a-z-]+):", (CHECKOUT / "Makefile").read_text(encoding="utf-8"), re.M))
+    named = {
+        (page.name, target)
+        for page in PAGES
+        for target in re.findall(r"(?:`|^    (?:\$ )?)make ([a-z-]+)", page.read_text(encoding="utf-8"), re.M)
+    }
+    assert len(named) > 20
+    assert {(page, target) for page, target in named if target not in targets} == set()
+
+
 def test_readme_is_short() -> None:
     """The first page shows before it explains, and ends."""
     assert (CHECKOUT / "README.md").read_text(encoding="utf-8").count("\n") <= LINES_OF_README
 
 
 def test_every_page_is_in_the_index() -> None:
-    """docs/README.md leads to every page."""
-    index = set(links((CHECKOUT / "docs" / "README.md").read_text(encoding="utf-8")))
-    assert {path.name for path in (CHECKOUT / "docs").glob("*.md")} - index == {"README.md"}
+    """docs/README.md leads to every page but those that only include others for the site, and so does the site's own menu."""
+    docs = CHECKOUT / "docs"
+    pages = {path.relative_to(docs).as_posix() for path in docs.rglob("*.md")}
+    index = set(links((docs / "README.md").read_text(encoding="utf-8")))
+    made_for_the_site = {"README.md", "index.md", *(page for page in pages if page.startswith("project/"))}
+    assert pages - index == made_for_the_site
+    trees = re.findall(r"^```\{toctree\}\n(.*?)^```", (docs / "index.md").read_text(encoding="utf-8"), re.M | re.S)
+    menu = {f"{line}.md" for tree in trees for line in tree.splitlines() if line and not line.startswith(":")}
+    assert menu == pages - {"README.md", "index.md"}
 
 
 def test_the_architecture_names_every_folder() -> None:

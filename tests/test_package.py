@@ -2,6 +2,7 @@
 """What ships: the wheel and the source archive, built from a folder of another name and tried outside it."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from querytape.servers.programs import find_program, missing_sentence
+
+from .conftest import skip_loudly
 
 IGNORED = shutil.ignore_patterns(
     ".git",
@@ -102,11 +106,14 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     """The parts, their SQL and the extension; no setup.py, no tests, no benches, no C."""
     with zipfile.ZipFile(built.wheel) as archive:
         names = archive.namelist()
-    assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info"}
+    assert {name.split("/")[0] for name in names} == {"querytape", "querytape-0.1.0.dist-info", "querytape-0.1.0.data"}
+    assert {name.rpartition("/")[0] for name in names if ".data/" in name} == {
+        "querytape-0.1.0.data/data/share/man/man1"
+    }
     parts = {name.split("/")[1] for name in names if name.count("/") > 1 and not name.startswith("querytape-")}
     assert parts == {
         *("analyze", "capture", "cli", "common", "demo", "experiments", "metrics"),
-        *("native", "replay", "schemas", "servers"),
+        *("native", "replay", "schemas", "serve", "servers"),
     }
     assert "querytape/native/_querytape.abi3.so" in names
     assert "querytape/schemas/tape.sql" in names
@@ -116,7 +123,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
 
 def test_the_wheel_has_every_data_file(built: Built, checkout: Path) -> None:
     """An SQL file or template that is not in the wheel is found here and not by a user."""
-    parts = ("schemas", "capture", "replay", "analyze")
+    parts = ("schemas", "capture", "replay", "analyze", "serve")
     wanted = {
         f"querytape/{path.relative_to(checkout)}"
         for part in parts
@@ -144,6 +151,65 @@ def test_the_command_works_outside_the_checkout(installed: Path, tmp_path: Path)
     assert run(installed, tmp_path, "querytape", "--version").strip().endswith("0.1.0")
     assert "capture" in run(installed, tmp_path, "querytape", "--help")
     assert "0.1.0" in run(installed, tmp_path, "python", "-m", "querytape", "--version")
+
+
+def test_man_pages_are_installed(installed: Path, checkout: Path) -> None:
+    """Where man looks for the pages of a program: share/man next to its bin. Every page is there."""
+    pages = {page.name for page in (checkout / "docs" / "man").iterdir()}
+    assert {page.name for page in (installed / "share" / "man" / "man1").glob("*.1")} == pages
+
+
+def test_the_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """Capture, two replays and the report, from an environment that has only the wheel, where a MariaDB is found."""
+    if find_program("mariadb") is None:
+        skip_loudly(request, missing_sentence("mariadb"))
+    said = run(installed, tmp_path, "querytape", "demo", "--seconds", "2", "--keep", str(tmp_path / "shop"))
+    assert said.rstrip().endswith(str(tmp_path / "shop" / "report.html"))
+    assert (tmp_path / "shop" / "report.html").stat().st_size > 100_000
+
+
+def test_the_demo_says_what_installs_a_server(installed: Path, tmp_path: Path) -> None:
+    """Without one it says so before it begins, with the line to type; no folder is made, nothing is shown as begun."""
+    program = (
+        "import sys\nimport querytape.servers.programs as programs\nfrom querytape.__main__ import main\n"
+        "programs.SYSTEM_FOLDERS = ()\nsys.argv = ['querytape', 'demo', '--keep', 'shop']\nmain()\n"
+    )
+    done = subprocess.run(
+        [str(installed / "bin" / "python"), "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PATH": str(tmp_path), "HOME": str(tmp_path), "QT_SERVERS": str(tmp_path / "none")},
+        timeout=120,
+    )
+    assert done.returncode == 1, done.stderr
+    assert done.stdout == ""
+    assert re.fullmatch(
+        r"querytape: no mariadb server on this machine: (sudo )?apt-get install --no-install-recommends "
+        r"mariadb-server-core mariadb-client-core installs its programs \(.*\)\nThen run `querytape demo` again\.\n",
+        done.stderr,
+    ), done.stderr
+    assert not (tmp_path / "shop").exists()
+
+
+def test_the_action_installs_it(built: Built, installed: Path, checkout: Path, tmp_path: Path) -> None:
+    """scripts/ci-install, the first step of action.yml: what is named goes into an environment on the job's PATH, or nothing does."""
+    script, paths = checkout / "scripts" / "ci-install", tmp_path / "path"
+    job = {**clean_environment(), "GITHUB_PATH": str(paths), "RUNNER_TEMP": str(tmp_path / "a runner")}
+    given = {"QT_INSTALL": f"\n--no-cache-dir\r\n{built.wheel}\n"}
+    done = subprocess.run([script], cwd=tmp_path, env=job | given, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip().endswith("0.1.0")
+    (folder,) = paths.read_text().splitlines()
+    assert folder.startswith(str(tmp_path / "a runner"))
+    assert subprocess.run([Path(folder) / "querytape", "--help"], capture_output=True).returncode == 0
+    given = {"QT_INSTALL": "no", "PATH": f"{installed / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run([script], cwd=tmp_path, env=job | given, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip().endswith("0.1.0")
+    given = {"QT_INSTALL": "--no-index\nquerytape==9.9.9; touch pwned"}
+    done = subprocess.run([script], cwd=tmp_path, env=job | given, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert not list(tmp_path.rglob("pwned"))
 
 
 def test_what_is_imported_is_the_wheel(installed: Path, tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ REASONS = {
     "kill_target_unknown": "KILLs of unknown connections",
     "stopped": "the run was stopped",
     "drain_timeout": "no answer before the end of --drain",
+    "driver_lost": "their driver was lost",
     "tape_unread": "the tape could not be read that far",
 }
 # Causes of lateness.sql: whom or what an event had to wait for.

@@ -178,10 +178,10 @@ def _heat_maps(report: Report) -> Iterator[Chart]:
             if row["run"] == letter
         ]
         if rows:
-            yield Chart(f"heat-{letter}", f"Service times of {letter.upper()} over time, ms", _heat_map(rows))
+            yield Chart(f"heat-{letter}", f"Service times of {letter.upper()} over time, ms", heat_map(rows))
 
 
-def _heat_map(rows: list[Spec]) -> Spec:
+def heat_map(rows: list[Spec]) -> Spec:
     """Return a chart of rows {x, x2 (s), y, y2 (ms), n}: a rectangle each."""
     return {
         "width": WIDTH,
@@ -238,7 +238,8 @@ def write_charts(report: Report, folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700)
         for name, title, spec in report_charts(report):
-            whole = json.dumps({**spec, "title": title, "background": "white"})
+            lines = title.replace("; ", ";\n").splitlines()  # a line is cut where it is wider than its chart
+            whole = json.dumps({**spec, "title": lines, "background": "white"})
             with publish(folder / f"{file_name(name)}.svg") as temporary:
                 temporary.write_text(vl_convert.vegalite_to_svg(whole), encoding="utf-8")
             with publish(folder / f"{file_name(name)}.png") as temporary:

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 from ..tape_summary import TapeDifference, TapeSummary
-from .workload_terminal import without_values
+from .workload_sections import without_values
 
 CUT = ("digests", "accounts")  # the longest lists
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Load the HTML templates: texts from outside are escaped and made printable, a missing value is an error."""
 
+import re
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
@@ -9,11 +10,17 @@ from markupsafe import Markup
 from ...common.text import printable
 from ...common.units import count, duration, percent, ratio
 
+_SCRIPT = re.compile(r"<script>(.*?)</script>", re.S)
 
-def page_template(name: str) -> Template:
-    """Return a template of the folder `templates`, with the filters that pages use."""
+
+def page_template(name: str, package: str = __package__) -> Template:
+    """Return a template of a package's folder `templates`, with the filters that pages use."""
+    return _environment(package).get_template(name)
+
+
+def _environment(package: str) -> Environment:
     environment = Environment(
-        loader=PackageLoader(__package__),
+        loader=PackageLoader(package),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -21,12 +28,19 @@ def page_template(name: str) -> Template:
     )
     environment.filters.update(duration=duration, count=count, ratio=ratio, printable=printable)
     environment.globals.update(percent=percent)
-    return environment.get_template(name)
+    return environment
 
 
-def asset(name: str) -> Markup:
+def asset(name: str, package: str = __package__) -> Markup:
     """Return a script or style sheet of the folder `templates`, to stand in a page as it is."""
-    return Markup((files(__package__) / "templates" / name).read_text(encoding="utf-8"))
+    return Markup((files(package) / "templates" / name).read_text(encoding="utf-8"))
+
+
+def template_scripts(name: str, **assets: Markup) -> list[str]:
+    """Return the scripts that a template has, as they stand in its page: none of them depends on a page's data."""
+    text = (files(__package__) / "templates" / name).read_text(encoding="utf-8")
+    environment = _environment(__package__)
+    return [environment.from_string(f"{script}.").render(assets)[:-1] for script in _SCRIPT.findall(text)]
 
 
 def script_json(text: str) -> Markup:

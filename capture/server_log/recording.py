@@ -17,7 +17,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError, TargetError
-from ...common.signals import stop_on_signals
+from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
 from ...servers.facts import gather
 from ...servers.target import Target
@@ -189,7 +189,7 @@ def wait(
     sizes: list[int] = []
     first = table_bytes(con, plan.method) if plan.log_file is None else 0
     while (elapsed := time.monotonic() - began) < options.duration_s:
-        if options.enough.wait(min(1.0, options.duration_s - elapsed)):
+        if wait_for(options.enough, min(1.0, options.duration_s - elapsed)):
             return "that is enough"
         each_second(time.monotonic() - began)
         sizes.append(_size(con, plan) - first)

@@ -8,7 +8,8 @@ from typing import Any
 
 import duckdb
 
-from ...common.errors import InputError, OptionError
+from ...common.errors import InputError, NativeFault, OptionError
+from ...native.bindings.errors import NO_PERMISSION
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
 from ...schemas.codes import FLAGS
@@ -21,6 +22,14 @@ MAGIC = (
     b"\x0a\x0d\x0d\x0a",
 )
 
+RIGHTS = """The right is CAP_NET_RAW, and there are four ways to it:
+  a pipe       sudo tcpdump -i {interface} -s 0 -U -w - '{filter}' | querytape capture packets -{ports} -o x.tape
+  sudo         sudo querytape capture packets {live} -o x.tape
+               root's rights go once the interface is open
+  a unit       AmbientCapabilities=CAP_NET_RAW: docs/systemd/querytape-packets.service
+  a container  podman run --network host --cap-add NET_RAW --user 0 -v "$PWD":/data IMAGE \\
+                   capture packets {live} -o x.tape"""
+
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of capture files, or of the interface that the settings name."""
@@ -30,16 +39,29 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         raise InputError("give either capture files or --interface NAME (any, eth0, lo, ...)")
     if any(not 0 < port < 65536 for port in ports):
         raise OptionError(f"--port: expected numbers from 1 to 65535, found {ports}")
-    return open_packets(
-        names,
-        ports,
-        interface,
-        extra.get("user"),
-        extra.get("max_memory") or 256 << 20,
-        (settings.endless or Endless()).part_every_ns / 1e9,
-        keylog=extra.get("keylog"),
-        keylog_grows=bool(interface) or not all(Path(name).is_file() for name in names),
-    )
+    try:
+        return open_packets(
+            names,
+            ports,
+            interface,
+            extra.get("user"),
+            extra.get("max_memory") or 256 << 20,
+            (settings.endless or Endless()).part_every_ns / 1e9,
+            keylog=extra.get("keylog"),
+            keylog_grows=bool(interface) or not all(Path(name).is_file() for name in names),
+        )
+    except NativeFault as fault:
+        if fault.code != NO_PERMISSION:
+            raise
+        raise NativeFault(fault.code, f"{fault}. {four_ways(str(interface), ports)}") from fault
+
+
+def four_ways(interface: str, ports: Sequence[int]) -> str:
+    """Return how to listen on an interface where this process may not: the right is CAP_NET_RAW."""
+    live = " ".join(["--interface", interface, *(f"--port {port}" for port in ports if port != DEFAULT_PORT)])
+    tcp = " or ".join(f"tcp port {port}" for port in ports)
+    given = "".join(f" --port {port}" for port in ports if port != DEFAULT_PORT)
+    return RIGHTS.format(interface=interface, filter=tcp, live=live, ports=given)
 
 
 def ports_of(settings: Settings) -> list[int]:

@@ -10,7 +10,7 @@ from ...native.bindings.inputs import heads
 from ...native.bindings.parsers import Follow, open_proxysql
 from ...native.bindings.reader import Reader
 from ...servers.proxysql_admin import describe_proxysql
-from ...servers.target import parse_target
+from ...servers.target import Target
 from ..source import Option, Settings, SourceKind, sniff_pattern
 from .duck_rows import START, number, open_json, text
 from .proxysql_sampling import log_settings, looks_sampled, sampling
@@ -107,9 +107,9 @@ def open_log(names: Sequence[str], follow: Follow | None = None) -> Reader:
     return open_proxysql(names, follow=follow)
 
 
-def ask(url: str, ask_password: bool) -> dict[str, Any] | None:
-    """Return what ProxySQL's admin port says of its log; None where the URL is another server's."""
-    return describe_proxysql(parse_target(url, ask_password=ask_password, what="--source"))
+def ask(target: Target) -> dict[str, Any] | None:
+    """Return what ProxySQL's admin port says of its log; None where it is another server."""
+    return describe_proxysql(target)
 
 
 KIND = SourceKind(

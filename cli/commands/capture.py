@@ -14,7 +14,7 @@ from ..metrics_page import METRICS, MetricsPage, show_capture
 from ..output import EXIT_LOST, lost_sentence, say_tape, show_problems
 from ..param_types import Duration, Size, TimeZone
 from ..progress import CaptureProgress
-from ..server_options import ASK_PASSWORD
+from ..server_options import LOGIN, TLS, server_of, take_login
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
@@ -120,7 +120,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
             metavar="URL",
             help="Server that the traffic was recorded on: its identity, variables and binary log position are kept.",
         ),
-        click.Option(list(ASK_PASSWORD[0]), **ASK_PASSWORD[1]),
+        *(click.Option(list(names), **settings) for names, settings in (*LOGIN, *TLS)),
         click.Option(
             ["--problems", "show"], is_flag=True, help="Show each place of the input that was not understood."
         ),
@@ -173,7 +173,6 @@ def run_capture(
     files: tuple[str, ...],
     output: Path,
     source: str | None,
-    ask_password: bool,
     show: bool,
     strict: bool,
     log_timezone: int | None = None,
@@ -185,10 +184,8 @@ def run_capture(
 
     looked_at = click.get_current_context().meta.get(LOOKED_AT)
     names = [looked_at if name == looked_at else name for name in files]
-    server = kind.ask(source, ask_password) if source else None
-    open_sessions = None
-    if source and server is None:
-        server, open_sessions = describe_source(source, ask_password)
+    login = take_login(extra)
+    server, open_sessions = describe_source(kind, source, login) if source else (None, None)
     endless = endless_of(kind, extra)
     with ExitStack() as stack:
         page = MetricsPage(metrics, stack)
@@ -230,12 +227,17 @@ def command_of(kind: "SourceKind") -> click.Command:
     )
 
 
-def describe_source(url: str, ask_password: bool) -> "tuple[dict[str, Any], OpenSessions]":
+def describe_source(
+    kind: "SourceKind", url: str, login: dict[str, Any]
+) -> "tuple[dict[str, Any], OpenSessions | None]":
     """Return what a server says of itself, for tape.json, and its open sessions. Raises TargetError."""
     from ...servers.source import describe_with_sessions
-    from ...servers.target import parse_target
 
-    described, sessions = describe_with_sessions(parse_target(url, ask_password=ask_password, what="--source"))
+    target = server_of(url, login, what="--source")
+    own = kind.ask(target)
+    if own is not None:
+        return own, None
+    described, sessions = describe_with_sessions(target)
     if not described.get("identity"):
         raise RefusedError(f"--source {url}: the server did not tell its identity; leave out --source")
     return described, sessions

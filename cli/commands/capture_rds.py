@@ -13,7 +13,7 @@ from ...common.signals import unwind_on_signals
 from ..output import EXIT_LOST, lost_sentence, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
-from ..server_options import ASK_PASSWORD
+from ..server_options import login_options, server_of
 
 NOT_AS_BEFORE = 1  # the exit code where the parameter group is not as it was
 
@@ -78,7 +78,7 @@ Exit codes: 0 success, 1 error or the parameter group is not as it was,
     metavar="URL",
     help="The instance as a MySQL server: its identity, variables and binary log position are kept on the tape.",
 )
-@click.option(*ASK_PASSWORD[0], **ASK_PASSWORD[1])
+@login_options
 def rds_command(instance: str, **options: Any) -> int:
     """Capture the slow log, or the audit log, of an instance of Amazon RDS or Aurora.
 
@@ -126,9 +126,9 @@ def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]
     """Capture, and say what is on the tape and what became of the parameter group; return the exit code."""
     server = None
     if options["source"]:
-        from ...servers.source import describe_server
+        from ...servers.source import describe_target
 
-        server = describe_server(options["source"], ask_password=options["ask_password"])
+        server = describe_target(server_of(options["source"], options, what="--source"))
     with unwind_on_signals(), CaptureProgress() as progress:
         recorded = record_rds(cloud, plan, limits, options["output"], server, progress.update)
     say_tape(options["output"], recorded.info)

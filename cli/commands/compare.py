@@ -3,6 +3,7 @@
 
 from contextlib import ExitStack, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,12 @@ from ...experiments.query_cache import KEPT, MODES, query_cache
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
-from ..live_lines import LiveLines
 from ..metrics_page import METRICS, MetricsPage
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, output_options, settings_of
-from ..shown_runs import show_round
+from ..shown_runs import quick_heading, round_heading, show_round
+from ..watchers import LIVE, run_watcher
 
 WITHIN_NS, EACH_NS = 300_000_000_000, 10_000_000_000
 NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add", "metrics")
@@ -119,6 +120,7 @@ had no time for all reads.
     "--each", type=Duration(), help="Longest time of a statement of --quick; then it is killed.  [default: 10s]"
 )
 @click.option(*METRICS[0], **METRICS[1])
+@click.option(*LIVE[0], **LIVE[1])
 @output_options
 def compare_command(
     tape: Path | None,
@@ -194,7 +196,18 @@ def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, op
     complete_tape(plan.tape)
     make_options = options_maker(plan)
     page: MetricsPage = options["page"]
-    run_comparison(plan, output, make_options, say, lambda: LiveLines(lambda live: show_round(page, live)))
+    run_comparison(
+        plan,
+        output,
+        make_options,
+        say,
+        lambda: run_watcher(
+            options["live"],
+            lambda live: show_round(page, live),
+            heading=lambda name: round_heading(name, plan.rounds, plan.warmup),
+            one_of_many=True,
+        ),
+    )
     runs = complete_rounds(output)
     options["html"] = options["html"] or output / "report.html"
     report = build(plan.tape, runs["a"], runs["b"], settings)
@@ -220,7 +233,9 @@ def compare_samples(
             kept = output.with_name(f"{output.name}-{side}.{KEPT}")
             stack.enter_context(query_cache(each.target, plan.query_cache, kept, say))
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
-        result = compare_quickly(plan, output, sides, QuickOptions(within_ns / 1e9, each_ns, settings), say, LiveLines)
+        quick = QuickOptions(within_ns / 1e9, each_ns, settings)
+        watcher = partial(run_watcher, options["live"], heading=quick_heading, one_of_many=True)
+        result = compare_quickly(plan, output, sides, quick, say, watcher)
         report = build(result.tape, result.runs["a"], result.runs["b"], settings)
         explain_changes(report, replace(plan, tape=result.tape), output, lambda side, path: nullcontext(sides[side]))
     quiet = any(str(options[name]) == "-" for name in ("json_file", "markdown"))

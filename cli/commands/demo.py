@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ...demo.run import Style, run_demo
+from ...demo.run import Style, record_demo, run_demo
 
 
 @click.command(
@@ -14,6 +14,7 @@ from ...demo.run import Style, run_demo
 Examples:
   querytape demo
   querytape demo --seconds 5 --keep /tmp/shop
+  querytape demo --record-only --keep shop
 """,
 )
 @click.option(
@@ -28,13 +29,23 @@ Examples:
     type=click.Path(path_type=Path),
     help="Folder for tape, runs and report. Default: a temporary folder, removed at the end.",
 )
-def demo_command(seconds: float, keep: Path | None) -> None:
+@click.option(
+    "--record-only",
+    is_flag=True,
+    help="Keep the slow log and the data of before (data), and end there; needs --keep.",
+)
+def demo_command(seconds: float, keep: Path | None, record_only: bool) -> None:
     """Show capture, replay and report on private servers.
 
     Records the traffic of a small shop, replays it against a copy and against a badly tuned server, and compares the
     two runs. Starts private MariaDB servers in a temporary folder and stops them; changes nothing else on this machine.
     """
-    run_demo(show, seconds, keep)
+    if not record_only:
+        run_demo(show, seconds, keep)
+    elif keep is None:
+        raise click.UsageError("--record-only: say with --keep where the log and the data go")
+    else:
+        record_demo(show, seconds, keep)
 
 
 def show(text: str, style: Style) -> None:

@@ -15,6 +15,7 @@ from ...analyze import (
     summarise_tape,
     tape_difference_json,
     tape_facts,
+    tape_page,
     tape_summary_json,
 )
 from ...analyze.workload.indexes import index_report
@@ -22,6 +23,7 @@ from ...common.errors import OptionError
 from ...schemas import open_folder
 from ..libraries import library_lines
 from ..output import console, readable_tape, show_problems
+from ..report_options import FILE, write
 from ..server_options import login_options, server_of
 
 
@@ -30,6 +32,7 @@ from ..server_options import login_options, server_of
     epilog="""\b
 Examples:
   querytape inspect shop.tape
+  querytape inspect shop.tape --html shop.html
   querytape inspect shop.tape --problems
   querytape inspect november.tape --against october.tape
   querytape inspect shop.tape --source mysql://app@prod/
@@ -40,6 +43,12 @@ Examples:
 @click.argument("tape", type=click.Path(path_type=Path))
 @click.option("--against", type=click.Path(path_type=Path), help="Show what changed since this older tape.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
+@click.option(
+    "--html",
+    type=FILE,
+    metavar="FILE",
+    help="Write the workload as one HTML file, too: arrivals, concurrency, durations and think times as charts.",
+)
 @click.option(
     "--facts",
     is_flag=True,
@@ -58,6 +67,7 @@ def inspect_command(
     tape: Path,
     against: Path | None,
     as_json: bool,
+    html: Path | None,
     facts: bool,
     problems: bool,
     top: int,
@@ -73,7 +83,9 @@ def inspect_command(
     """
     if source is not None and (problems or against is not None):
         raise OptionError("--source goes with neither --problems nor --against")
-    if facts and (problems or samples or against is not None or source is not None):
+    if html is not None and (problems or against is not None):
+        raise OptionError("--html goes with neither --problems nor --against")
+    if facts and (problems or samples or against is not None or source is not None or html is not None):
         raise OptionError("--facts goes with no other option")
     tape = readable_tape(tape)
     if facts:
@@ -91,13 +103,16 @@ def inspect_command(
             show_tape_difference(changed, console(), top)
         return
     use = None if source is None else _asked(source, login)
-    summary = summarise_tape(tape)
+    summary = summarise_tape(tape, pictures=html is not None)
     if use is not None:
         summary.indexes = index_report(summary.answers, summary.workload, use)
     if as_json:
         click.echo(tape_summary_json(summary, max(top, 100), samples), nl=False)
     else:
         show_tape_summary(summary, console(), top, samples)
+    if html is not None:
+        write(html, tape_page(summary, samples))
+        click.echo(f"\nHTML page: {html.absolute()}", err=as_json)
 
 
 def _asked(source: str, login: dict[str, Any]) -> dict[str, Any]:

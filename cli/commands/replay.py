@@ -17,18 +17,20 @@ from ...replay.growing import follow_lines
 from ...replay.observe.order import order_warnings
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
-from ..live_lines import LiveLines
+from ..driver_options import DRIVERS, drivers_of
 from ..metrics_page import MetricsPage
 from ..option_sections import SectionedCommand
 from ..output import EXIT_LOST, complete_tape
 from ..replay_options import all_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..shown_runs import values_of
+from ..watchers import run_watcher
 
 if TYPE_CHECKING:
     from ...capture.tools.following import Following
 
 MAX_SLOWLOG_BYTES = 8 << 30
+EXIT_UNKNOWN = 5
 
 
 @click.command(
@@ -51,6 +53,8 @@ Examples:
       -o now.run
   querytape replay shop.tape --target mysql://app@10.0.0.7/shop -o a.run \\
       --metrics :9464       then: curl http://127.0.0.1:9464/metrics
+  querytape replay big.set --drivers local:3 \\
+      --target mysql://app@10.0.0.7/shop -o big.run
 
 \b
 Columns of the line that is shown each second:
@@ -66,6 +70,12 @@ Under --order commit, in place of read and other:
   broken  those that were sent before their turn (--order-bound)
 
 \b
+On a terminal a view is drawn in place of the lines (--no-live: lines), with
+  now     the last second; to its right the last minute, a character a second
+  queue   events read from the tape that wait, and their memory
+  slowest digests by the time that the target has spent on them so far
+
+\b
 Names for --allow-statement:
   shutdown, kill, set_global, accounts, replication, load_data, into_file,
   plugins, flush, table_maintenance, instance, set_session_unsafe, lock_tables
@@ -73,6 +83,7 @@ Names for --allow-statement:
 )
 @click.argument("tapes", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="TAPE...")
 @all_sections
+@DRIVERS.add
 def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     """Replay a tape against a server.
 
@@ -84,21 +95,32 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
     Only reads are sent unless --allow-writes is given. A check of the target comes first, and its warnings are shown
     before anything is sent. Ctrl-C stops sending, waits for answers and keeps the run as partial; a second Ctrl-C ends
     it at once. `querytape speed RUN 2` changes the speed during the run. The exit code is 1 if the replay was refused,
-    is partial, or has unaccounted events, and 4 if ids that --insert-id original asks for were not known or not set, or
-    if waits of --order commit were broken: the final data may differ then.
+    is partial, or has unaccounted events, 4 if ids that --insert-id original asks for were not known or not set, or
+    if waits of --order commit were broken: the final data may differ then. --drivers replays a set of tapes by several
+    processes, here or on other hosts; it is 5 if one was lost and nobody knows which of its last events were sent.
     """
+    drivers = drivers_of(options)
     with ExitStack() as stack:
         metrics = MetricsPage(options["metrics"], stack)
         growing = followed(tapes, options, stack)
         tape = one_tape(tapes, options["output"]) if growing is None else growing.path
         target = target_of(options, stack)
         replay_options = options_of(options, target, 0 if growing else first_ns(tape))
-        lines = LiveLines(lambda live: metrics.put(lambda: values_of(live)))
+        lines = run_watcher(
+            options["live"],
+            lambda live: metrics.put(lambda: values_of(live)),
+            heading=lambda name: str(options["output"]),
+        )
         if options["target_slowlog"]:
             from ...experiments.target_slowlog import target_slowlog
 
             stack.enter_context(target_slowlog(target, replay_options.output, MAX_SLOWLOG_BYTES, lines.say))
-        summary = replay(tape, replay_options, lines, growing)
+        if drivers is not None:
+            from ...replay.drivers.lead import replay_by_drivers
+
+            summary = replay_by_drivers(tape, replay_options, drivers, lines)
+        else:
+            summary = replay(tape, replay_options, lines, growing)
     sys.stderr.flush()
     for text in summary_lines(summary):
         click.echo(printable(text))
@@ -106,10 +128,15 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
 
 def exit_code(summary: RunSummary) -> int:
-    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, or out of their order."""
+    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, or out of their order.
+
+    EXIT_UNKNOWN where a driver was lost, and nobody knows whether some of its events were sent.
+    """
+    counts = summary.info["accounting"]
+    if counts.get("sent_unknown"):
+        return EXIT_UNKNOWN
     if not summary.complete:
         return 1
-    counts = summary.info["accounting"]
     lost = (
         summary.info["plan"].get("ids_unknown", 0) + counts.get("overrides_failed", 0) + counts.get("order_broken", 0)
     )
@@ -159,6 +186,16 @@ def one_tape(tapes: tuple[Path, ...], output: Path) -> Path:
     return merged
 
 
+def sent_or_not(info: dict[str, Any]) -> list[str]:
+    """Return a line on what a lost driver may have sent, where nobody knows it."""
+    n = info["accounting"].get("sent_unknown", 0)
+    text = (
+        f"SENT OR NOT IS UNKNOWN of {plural(n, 'event')} of a lost driver (not_sent, driver_lost): the target may have"
+        " executed them"
+    )
+    return [text] if n else []
+
+
 def refused_by_text(accounting: dict[str, Any]) -> list[str]:
     """Return a line on the statements that do more than the tape says of them, where there are any."""
     n = accounting.get("not_permitted", 0)
@@ -205,6 +242,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
     order = order_warnings(info)
     found = [
+        *sent_or_not(info),
         *follow_lines(info),
         f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"

@@ -14,6 +14,7 @@ from ...replay.observe.speed_control import request_speed
 Examples:
   querytape speed a.run 2
   querytape speed a.run 1/2
+  querytape speed a.run pause
 """,
 )
 @click.argument("run", type=click.Path(path_type=Path))
@@ -22,7 +23,8 @@ def speed_command(run: Path, factor: str) -> None:
     """Change the speed of a running replay.
 
     The replay that writes RUN continues at FACTOR times the tape's speed within a second. run.json lists each change of
-    speed with its time (speed_changes).
+    speed with its time (speed_changes). With `pause` nothing is sent until another FACTOR comes; what the tape has is
+    not late by that, but sessions keep their transactions and locks, and a server may disconnect them (wait_timeout).
     """
     request_speed(run, factor)
     click.echo(f"{run}: speed {factor} was requested")

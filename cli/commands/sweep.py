@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`querytape sweep`: a tape's sessions at growing concurrency."""
 
+import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,8 @@ import click
 from ...analyze import SweepLevel
 from ...common.units import short_duration
 from ...experiments.sweep import new_sweep, run_sweep
+from ...replay import Watcher
+from ..live_lines import LiveLines
 from ..metrics_page import MetricsPage
 from ..option_sections import SectionedCommand
 from ..output import complete_tape
@@ -17,8 +21,16 @@ from ..param_types import Duration, Levels
 from ..replay_options import sweep_sections
 from ..replay_settings import first_ns, options_of, target_of
 from ..shown_runs import ShownLevels
+from ..watchers import level_watcher
 
 HEAD = " sessions  statements/s      p50      p95      p99   errors"
+
+
+def print_line(watcher: Watcher, text: str) -> None:
+    """Print a line of the table, on the terminal of the view as well where the table goes elsewhere."""
+    click.echo(text)
+    if isinstance(watcher, LiveLines) and not sys.stdout.isatty():
+        watcher.say(text)
 
 
 def line(level: SweepLevel) -> str:
@@ -60,7 +72,9 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
         complete_tape(tape)
         output: Path = options["output"]
         new_sweep(output)
-        click.echo(HEAD)
+        watcher = level_watcher(options["live"], max_concurrent_sessions, ShownLevels(metrics))
+        tell = partial(print_line, watcher)
+        tell(HEAD)
         target = target_of(options, stack)
         replay_options = options_of(options, target, first_ns(tape))
         run_sweep(
@@ -69,7 +83,7 @@ def sweep_command(tape: Path, max_concurrent_sessions: tuple[int, ...], each: in
             replay_options,
             max_concurrent_sessions,
             each,
-            lambda level: click.echo(line(level)),
-            ShownLevels(metrics),
+            lambda level: tell(line(level)),
+            watcher,
         )
     click.echo(f"chart: {output / 'sweep.html'}")

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from .._querytape import ffi, lib
 from .errors import check
-from .meters import Meters, read_meters
+from .meters import DigestTime, Meters, read_meters, read_slowest
 from .streams import Stream, stream_pointer
 
 
@@ -18,9 +18,10 @@ class State(IntEnum):
 
     NEW = 0
     OPENING = 1
-    RUNNING = 2
-    DRAINING = 3
-    DONE = 4
+    READY = 2
+    RUNNING = 3
+    DRAINING = 4
+    DONE = 5
 
 
 class EndedBy(IntEnum):
@@ -41,6 +42,7 @@ class Address:
     port: int = 3306
     user: str = "root"
     password: str | None = None
+    asks_for_key: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,9 +76,12 @@ class EngineOptions:
     tls_key: str | None = None
     plugins: str | None = None
     cleartext: bool = False
+    public_key: str | None = None
+    asks_for_key: bool = False
     max_row_bytes: int = 0
     verify: bool = False
     zero_at_ns: int = 0
+    holds: bool = False
     statement_timeout_ns: int = 0
     max_errors: int = -1
     on_lost: int = 0
@@ -215,6 +220,14 @@ class Engine:
         error = ffi.new("struct qt_error *")
         check(lib.qt_engine_start(self._open, error), error)
 
+    def go(self, zero_ns: int) -> None:
+        """Let the run's zero be at this time of CLOCK_MONOTONIC, where the engine `holds` and is READY.
+
+        Raises NativeFault where it is neither, was told before, or the time is past or too near.
+        """
+        error = ffi.new("struct qt_error *")
+        check(lib.qt_engine_go(self._open, zero_ns, error), error)
+
     def feed(self, source: Any) -> None:
         """Take planned events until the stream ends; blocks while the memory budget is full."""
         error = ffi.new("struct qt_error *")
@@ -256,6 +269,15 @@ class Engine:
     def meters(self) -> Meters:
         """Return histograms of the run so far by class and cause, and errors by number."""
         return read_meters(self._open)
+
+    def slowest(self, most: int) -> list[DigestTime]:
+        """Return up to `most` digests on which the target has spent most time so far, the most first."""
+        return read_slowest(self._open, most)
+
+    def due(self) -> int | None:
+        """Return how many of the events fed are due by now, to within a 2048th of the run; None where none is due."""
+        found = int(lib.qt_engine_due(self._open))
+        return None if found < 0 else found
 
     def _stats(self, read: Callable[[Any, Any], None]) -> EngineStats:
         s = ffi.new("struct qt_engine_stats *")

@@ -6,6 +6,8 @@ from typing import Any
 from ...common.errors import NativeFault
 from .._querytape import ffi, lib
 
+NO_PERMISSION: int = lib.QT_EACCES  # this process lacks the right
+
 
 def text_of(chars: Any) -> str:
     """Return a C string as text; bytes that are not UTF-8 as \\xNN."""

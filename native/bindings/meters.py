@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read what a run is measured by while it goes on: histograms by class and cause, errors by number."""
+"""Read what a run is measured by while it goes on: histograms by class and cause, errors by number, time by digest."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,6 +36,27 @@ class Meters:
     errors: Mapping[int, int]
     errors_elsewhere: int
     last_due_ns: int
+
+
+@dataclass(frozen=True)
+class DigestTime:
+    """What one digest has cost so far; `struct qt_digest_time`.
+
+    `unsure_ns`: how much more `sum_ns` may be; only on tapes of thousands of digests, which are not all kept in memory.
+    """
+
+    digest: str
+    count: int
+    sum_ns: int
+    max_ns: int
+    unsure_ns: int
+
+
+def read_slowest(engine: Any, most: int) -> list[DigestTime]:
+    """Return up to `most` digests with the most service time, the most first; `engine` is C's."""
+    found = ffi.new("struct qt_digest_time[]", max(most, 1))
+    n = lib.qt_engine_slowest(engine, found, most)
+    return [DigestTime(f"{one.digest:016x}", one.count, one.sum_ns, one.max_ns, one.unsure_ns) for one in found[0:n]]
 
 
 def read_meters(engine: Any) -> Meters:

@@ -16,6 +16,7 @@
 
 #include <stdlib.h>
 
+#include "engine/pace.h"
 #include "engine/records.h"
 
 #define NO_LOCKS_FACTOR 10
@@ -173,13 +174,16 @@ static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event 
     int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR),
             apart = e->options.order_bound_ns / APART;
     uint64_t seen = atomic_load(&t->settled), now_settled;
+    uint32_t changes = atomic_load(&e->speed.changes), now_changes;
     int64_t until = qt_now() + bound;
 
     qt_records_hand_over(s);
     while (!is_its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO) {
         now_settled = atomic_load(&t->settled);
-        if (now_settled != seen) {
+        now_changes = atomic_load(&e->speed.changes);
+        if (now_settled != seen || now_changes != changes || qt_is_paused(e)) { /* nobody is stuck in a pause */
             seen = now_settled;
+            changes = now_changes;
             until = qt_now() + bound;
             atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
         } else if (qt_now() >= until) { /* others whose waits began with this one's become stuck within `apart` */

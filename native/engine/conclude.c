@@ -15,6 +15,7 @@
 #include "engine/commit_order.h"
 #include "engine/connection.h"
 #include "engine/meters.h"
+#include "engine/pace.h"
 #include "engine/queue.h"
 #include "engine/read_split.h"
 #include "engine/records.h"
@@ -101,6 +102,7 @@ void qt_conclude_event(struct qt_session *s, struct qt_planned_event *ev, struct
         r->error = strdup(text);
     count_executed(s, ev, r, due, sent_ns, a->done_ns);
     s->free_ns = s->answered_ns = now_ns;
+    s->answered_stood_ns = qt_stood_ns(s->engine);
     settle_event(s, ev);
     if (a->error == 0)
         qt_mirror_event(s, ev);

@@ -19,6 +19,7 @@
 #include "engine/collation.h"
 #include "engine/large_rows.h"
 #include "engine/local_files.h"
+#include "engine/login_guard.h"
 #include "engine/statements.h"
 #include "engine/verify.h"
 #include "engine/query_attributes.h"
@@ -57,33 +58,6 @@ static int wait_for_socket(my_socket fd, my_bool is_read, int timeout_ms)
     return got;
 }
 
-/* Always set: from 3.4 on the library verifies certificates where no option says what to do. */
-static int set_tls(MYSQL *m, const struct qt_engine_options *o)
-{
-    my_bool on = o->tls != QT_TLS_OFF, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
-
-    return mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &on) ||
-           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) ||
-           (on && o->tls_ca != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CA, o->tls_ca)) ||
-           (on && o->tls_cert != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CERT, o->tls_cert)) ||
-           (on && o->tls_key != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_KEY, o->tls_key));
-}
-
-/* Without leave to do so nothing but hashes of a password is sent: mysql_clear_password and dialog are missing here.
- * Libraries before 3.3 can't be told. */
-static int restrict_logins(MYSQL *m, const struct qt_engine_options *o)
-{
-#if MARIADB_PACKAGE_VERSION_ID >= 30300
-    static const char hashes[] = "mysql_native_password,caching_sha2_password,sha256_password,client_ed25519,parsec,"
-                                 "mysql_old_password";
-    return !(o->cleartext && o->tls != QT_TLS_OFF) && mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, hashes);
-#else
-    (void)m;
-    (void)o;
-    return 0;
-#endif
-}
-
 static unsigned long max_row(const struct qt_engine_options *o)
 {
     return o->max_row_bytes > 0 ? (unsigned long)o->max_row_bytes : 1024UL * 1024 * 1024;
@@ -99,8 +73,7 @@ static int set_options(struct qt_connection *c, const struct qt_engine_options *
 
     return mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &timeout) || mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol) ||
            mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &yes) || mysql_optionsv(m, MYSQL_OPT_RECONNECT, &off) ||
-           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) || set_tls(m, o) || restrict_logins(m, o) ||
-           (o->plugins != NULL && mysql_optionsv(m, MYSQL_PLUGIN_DIR, o->plugins)) ||
+           mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet) || qt_login_guard_set(m, o) ||
            (o->compress && mysql_optionsv(m, MYSQL_OPT_COMPRESS, NULL)) ||
            mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, login->charset != NULL ? login->charset : o->charset) ||
            mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "querytape") ||
@@ -159,12 +132,28 @@ static int set_names(struct qt_connection *c)
     return run_init(c, text);
 }
 
-int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
+static int log_in(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
 {
-    const char *user, *password;
-    int error = 0;
+    struct qt_login_guard guard;
+    const char *user, *password, *refused;
+    int done;
 
     choose_account(o, login, &user, &password);
+    qt_login_guard_begin(&guard, c->mysql, o);
+    done = mysql_real_connect(c->mysql, o->host, user, password, login->db, (unsigned)o->port, o->socket,
+                              pick_flags(login)) != NULL;
+    refused = qt_login_guard_end(&guard, done);
+    if (refused == NULL)
+        return done ? 0 : (int)mysql_errno(c->mysql);
+    free(c->error); /* the library does not know why */
+    c->error = strdup(refused);
+    return CR_AUTH_PLUGIN_ERR;
+}
+
+int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login)
+{
+    int error = 0;
+
     c->fd = -1;
     c->bytes = 0;
     c->deadline_ns = qt_now() + o->connect_timeout_s * QT_SECOND;
@@ -178,9 +167,8 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     qt_query_attributes_ask(c, login->client_flags);
     if (error != 0)
         c->named = 0;
-    else if (mysql_real_connect(c->mysql, o->host, user, password, login->db, (unsigned)o->port, o->socket,
-                                pick_flags(login)) == NULL)
-        error = (int)mysql_errno(c->mysql);
+    else
+        error = log_in(c, o, login);
     connecting = NULL;
     if (error != 0)
         return error;
@@ -385,13 +373,19 @@ void qt_connection_reset(struct qt_connection *c, const struct qt_engine_options
 void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_options *o, const struct qt_login *login,
                                struct qt_answer *a)
 {
-    const char *user, *password;
+    struct qt_login_guard guard;
+    const char *user, *password, *refused;
 
     memset(a, 0, sizeof *a);
     choose_account(o, login, &user, &password);
     qt_collation_choose(c, login->names);
+    qt_login_guard_begin(&guard, c->mysql, o);
     mysql_change_user(c->mysql, user, password, login->db);
-    finish_short_answer(c, a);
+    refused = qt_login_guard_end(&guard, 0);
+    if (refused != NULL)
+        qt_connection_finish(c, a, CR_AUTH_PLUGIN_ERR, refused);
+    else
+        finish_short_answer(c, a);
     if (a->error == 0) {
         qt_collation_keep(c, login);
         set_up_again(c, o, 1, a);

@@ -6,6 +6,8 @@
 
 #include "base/thread.h"
 #include "engine/commit_order.h"
+#include "engine/digest_times.h"
+#include "engine/due_counts.h"
 #include "engine/options.h"
 #include "engine/permit.h"
 #include "engine/queue.h"
@@ -31,11 +33,14 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     pthread_mutex_init(&e->stats_lock, NULL);
     pthread_mutex_init(&e->speed.lock, NULL);
     e->speed.factor = 1;
+    atomic_store(&e->speed.paused, 0);
     qt_out_init(e);
     e->piece = calloc(QT_MAX_PIECES, sizeof *e->piece);
     atomic_store(&e->room_at, -1);
     atomic_store(&e->last_due_ns, INT64_MIN);
-    if (e->piece == NULL || !qt_options_copy(e, options) ||
+    e->digest_times = qt_digest_times_new();
+    e->due_counts = qt_due_counts_new();
+    if (e->piece == NULL || e->digest_times == NULL || e->due_counts == NULL || !qt_options_copy(e, options) ||
         (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
         (options->check_statements && (e->permit = qt_permit_new(&e->options)) == NULL)) {
         qt_engine_free(e);
@@ -88,5 +93,7 @@ void qt_engine_free(struct qt_engine *e)
     pthread_mutex_destroy(&e->speed.lock);
     qt_order_free(e->order);
     qt_permit_free(e->permit);
+    qt_digest_times_free(e->digest_times);
+    qt_due_counts_free(e->due_counts);
     free(e);
 }

@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "base/arrow_read.h"
+#include "engine/digest_times.h"
+#include "engine/due_counts.h"
 #include "engine/insert_ids.h"
 #include "engine/pace.h"
 #include "engine/permit.h"
@@ -32,13 +34,14 @@ enum {
     CLOCK,
     INSERT_ID,
     INSERT_IDS,
-    WAITS
+    WAITS,
+    DIGEST
 };
 
 /* The budget is full and the event should have been sent already: the policy decides. 1 = it is to be dropped. */
 static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
 {
-    if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_plan_to_clock(e, due_ns) > qt_now())
+    if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_is_paused(e) || qt_plan_to_clock(e, due_ns) > qt_now())
         return 0;
     if (e->options.overload == QT_OVERLOAD_WAIT)
         atomic_fetch_add(&e->overload_waits, 1);
@@ -109,11 +112,11 @@ static int64_t read_number(const struct qt_rows *r, int column, int64_t row)
 static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_planned_event **out,
                       struct qt_error *err)
 {
-    size_t len, db_len, params_len, waits_len, ids_len;
+    size_t len, db_len, params_len, waits_len, ids_len, digest_len;
     const char *params = qt_read_bytes(r, PARAMS, row, &params_len);
     const char *statement = qt_read_bytes(r, STATEMENT, row, &len);
     const char *db = qt_read_bytes(r, DB, row, &db_len), *waits = qt_read_bytes(r, WAITS, row, &waits_len);
-    const char *ids = qt_read_bytes(r, INSERT_IDS, row, &ids_len);
+    const char *ids = qt_read_bytes(r, INSERT_IDS, row, &ids_len), *digest = qt_read_bytes(r, DIGEST, row, &digest_len);
     int64_t due = qt_read_i64(r, DUE, row);
     size_t room = len + qt_insert_ids_room(ids, ids_len);
     int dropped = await_room(e, (int64_t)(sizeof(struct qt_planned_event) + room + params_len + waits_len), due);
@@ -138,6 +141,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         .stmt = qt_read_null(r, STMT, row) ? -1 : qt_read_i64(r, STMT, row),
         .clock_us = read_number(r, CLOCK, row),
         .insert_id = read_number(r, INSERT_ID, row),
+        .digest = qt_digest_number(digest, digest_len),
         .params_len = params_len,
         .params = ev->statement + room + 1 + QT_PARAMS_ROOM,
         .command = qt_read_i32(r, COMMAND, row),
@@ -189,6 +193,7 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
         return code;
     if (due > atomic_load_explicit(&e->last_due_ns, memory_order_relaxed))
         atomic_store(&e->last_due_ns, due);
+    qt_due_note(e->due_counts, due);
     s->fed++;
     s->quit_fed = e->options.follows && ev->command == QT_COMMAND_QUIT;
     atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed);
@@ -221,7 +226,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
     pthread_mutex_lock(&e->feed_lock);
-    code = qt_rows_open(&r, in, "lllliilliUlZZllUU", err);
+    code = qt_rows_open(&r, in, "lllliilliUlZZllUUU", err);
     while (code == QT_OK && !qt_stopping(e)) {
         code = qt_rows_next(&r, err);
         if (code != QT_OK || r.rows == 0)

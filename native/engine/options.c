@@ -58,7 +58,7 @@ static int copy_options(struct qt_engine_options *to, const struct qt_engine_opt
     *to = *from;
     return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password) &
            copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init) & copy_text(&to->tls_ca) &
-           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_text(&to->plugins) &
+           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_text(&to->plugins) & copy_text(&to->public_key) &
            copy_text(&to->refused_calls) & copy_accounts(to);
 }
 
@@ -74,6 +74,7 @@ static int copy_read_target(struct qt_engine *e)
     to->host = read_target->host;
     to->socket = read_target->socket;
     to->port = read_target->port;
+    to->asks_for_key = read_target->asks_for_key;
     to->user = read_target->user;
     to->password = read_target->password;
     return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password);
@@ -90,8 +91,8 @@ static void free_secret(const char *text)
 
 static void free_target(struct qt_engine_options *o)
 {
-    const char *texts[] = {o->host,   o->socket,   o->user,    o->db,      o->charset,      o->init,
-                           o->tls_ca, o->tls_cert, o->tls_key, o->plugins, o->refused_calls};
+    const char *texts[] = {o->host,   o->socket,   o->user,    o->db,      o->charset,    o->init,
+                           o->tls_ca, o->tls_cert, o->tls_key, o->plugins, o->public_key, o->refused_calls};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         free_text(texts[i]);
     free_secret(o->password);

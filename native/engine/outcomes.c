@@ -9,6 +9,7 @@
 
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "engine/digest_times.h"
 #include "engine/records.h"
 
 enum { BATCH_ROWS = 65536, MAX_SPARES = 256 };
@@ -171,9 +172,11 @@ static int next_batch(void *self, struct ArrowArray *array, struct qt_error *err
     chunks = take_chunks(sl);
     if (chunks == NULL)
         return QT_OK;
-    for (struct qt_chunk *c = chunks; c != NULL; c = c->next)
+    for (struct qt_chunk *c = chunks; c != NULL; c = c->next) {
+        qt_digest_times_note(sl->engine->digest_times, c->record, c->n);
         for (int i = 0; i < c->n; i++)
             put_record(&sl->cols, &c->record[i]);
+    }
     give_back(&sl->engine->out, chunks);
     return qt_columns_finish(&sl->cols, array, err);
 }

@@ -6,7 +6,8 @@
  *   none      nothing is due
  *
  * The plan's time may run faster or slower than planned (qt_engine_set_speed): a line through the moment of the last
- * change. A thread that sleeps until a due time computes it again when it is woken.
+ * change. A thread that sleeps until a due time computes it again when it is woken. A plan that is paused stands still:
+ * nothing is sent, what is overdue neither, and the time that it stands makes nothing late.
  */
 #include "engine/pace.h"
 
@@ -22,7 +23,41 @@ int64_t qt_plan_to_clock(struct qt_engine *e, int64_t plan_ns)
     if (atomic_load(&t->changes) == 0)
         return zero + plan_ns;
     pthread_mutex_lock(&t->lock);
-    at = zero + t->real_ns + (int64_t)((double)(plan_ns - t->plan_ns) / t->factor);
+    if (atomic_load(&t->paused) && plan_ns > t->plan_ns)
+        at = QT_PAUSED;
+    else
+        at = zero + t->real_ns + (int64_t)((double)(plan_ns - t->plan_ns) / t->factor);
+    pthread_mutex_unlock(&t->lock);
+    return at;
+}
+
+int64_t qt_stood_ns(struct qt_engine *e)
+{
+    struct qt_speed *t = &e->speed;
+    int64_t zero = atomic_load(&e->zero_ns), stood, now;
+
+    if (atomic_load(&t->changes) == 0)
+        return 0;
+    pthread_mutex_lock(&t->lock);
+    now = zero == 0 ? 0 : qt_now() - zero;
+    stood = t->stood_ns;
+    if (atomic_load(&t->paused) && now > t->real_ns)
+        stood += now - t->real_ns;
+    pthread_mutex_unlock(&t->lock);
+    return stood;
+}
+
+int qt_is_paused(struct qt_engine *e) { return atomic_load(&e->speed.paused); }
+
+int64_t qt_clock_to_plan(struct qt_engine *e, int64_t clock_ns)
+{
+    struct qt_speed *t = &e->speed;
+    int64_t real_ns = clock_ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed), at;
+
+    pthread_mutex_lock(&t->lock);
+    at = t->plan_ns;
+    if (!atomic_load(&t->paused)) /* else it stands there */
+        at += (int64_t)((double)(real_ns - t->real_ns) * t->factor);
     pthread_mutex_unlock(&t->lock);
     return at;
 }
@@ -49,16 +84,27 @@ int64_t qt_compute_due(struct qt_session *s, const struct qt_planned_event *ev)
     if (e->options.pace == QT_PACE_SCHEDULE || s->tape_end_ns == QT_NONE)
         return qt_plan_to_clock(e, ev->due_ns);
     think = ev->due_ns - s->tape_end_ns;
-    return s->answered_ns + scale_length(e, think > 0 ? think : 0);
+    return s->answered_ns + scale_length(e, think > 0 ? think : 0) + qt_stood_ns(e) - s->answered_stood_ns;
 }
 
 int64_t qt_sleep_until_due(struct qt_session *s, const struct qt_planned_event *ev)
 {
     for (;;) {
         uint32_t seen = atomic_load(&s->engine->speed.changes);
-        int64_t due = qt_compute_due(s, ev), now = qt_now();
+        int64_t due = qt_is_paused(s->engine) ? QT_PAUSED : qt_compute_due(s, ev), now = qt_now();
         if (now >= due || qt_stopping(s->engine))
             return now;
+        qt_sleep_once(s, due, seen);
+    }
+}
+
+void qt_sleep_until_open(struct qt_session *s)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&s->engine->speed.changes);
+        int64_t due = qt_plan_to_clock(s->engine, s->open_due_ns);
+        if (qt_now() >= due || qt_stopping(s->engine))
+            return;
         qt_sleep_once(s, due, seen);
     }
 }
@@ -75,17 +121,22 @@ int qt_engine_set_speed(struct qt_engine *e, double factor, struct qt_error *err
     struct qt_speed *t = &e->speed;
     int64_t zero = atomic_load(&e->zero_ns), now;
 
-    if (!(factor >= 1 / MAX_SPEED && factor <= MAX_SPEED))
+    if (factor != 0 && !(factor >= 1 / MAX_SPEED && factor <= MAX_SPEED))
         return qt_fail(err, QT_EINVALID, "expected a speed between a millionth and a million, found %g", factor);
     if (qt_unpaced(e))
         return qt_fail(err, QT_ESTATE, "nothing is due at this pace: there is no speed to change");
     pthread_mutex_lock(&t->lock);
     now = zero == 0 ? 0 : qt_now() - zero;
     if (now > t->real_ns) {
-        t->plan_ns += (int64_t)((double)(now - t->real_ns) * t->factor);
+        if (atomic_load(&t->paused))
+            t->stood_ns += now - t->real_ns;
+        else
+            t->plan_ns += (int64_t)((double)(now - t->real_ns) * t->factor);
         t->real_ns = now;
     }
-    t->factor = factor;
+    atomic_store(&t->paused, factor == 0);
+    if (factor != 0)
+        t->factor = factor;
     pthread_mutex_unlock(&t->lock);
     atomic_fetch_add(&t->changes, 1);
     wake_sleepers(e);

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "engine/backend.h"
+#include "engine/pace.h"
 #include "engine/send_command.h"
 #include "engine/connection.h"
 #include "engine/send_prepared.h"
@@ -62,4 +63,5 @@ void qt_mirror_event(struct qt_session *s, const struct qt_planned_event *ev)
     }
     qt_use_backend(s, 0);
     s->free_ns = s->answered_ns = qt_now();
+    s->answered_stood_ns = qt_stood_ns(s->engine);
 }

@@ -120,6 +120,7 @@ struct qt_record *qt_record_new(struct qt_session *s, const struct qt_planned_ev
         .bytes = QT_NONE,
         .warnings = QT_NONE,
         .order_ns = QT_NONE,
+        .digest = ev->digest,
     };
     return r;
 }

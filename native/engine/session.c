@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
+#include "base/utf8.h"
 #include "engine/backend.h"
 #include "engine/send_command.h"
 #include "engine/conclude.h"
@@ -54,6 +55,8 @@ static void keep_error(struct qt_session *s, int code, const char *text)
     s->error_code = code;
     if (s->error == NULL && text != NULL)
         s->error = strdup(text);
+    if (s->error != NULL)
+        qt_utf8_repair(s->error); /* a server's message may hold any bytes */
 }
 
 /* The backend in use; `db`: the schema to begin with. 0, or 1 = it could not be opened. */
@@ -115,6 +118,7 @@ static int open_backends(struct qt_session *s, const char *db)
     if (failed)
         return 1;
     s->free_ns = s->answered_ns = qt_now();
+    s->answered_stood_ns = qt_stood_ns(s->engine);
     s->in_tx = s->pinned = 0;
     atomic_store(&s->target_id, s->backend->thread_id);
     atomic_fetch_add(&e->open, 1);
@@ -318,7 +322,7 @@ void *qt_session_run(void *arg)
     atomic_store(&s->life, QT_LIVE);
     if (s->open_due_ns > 0 && !qt_unpaced(e)) {
         qt_await_zero(s);
-        qt_sleep_until(s, qt_plan_to_clock(e, s->open_due_ns));
+        qt_sleep_until_open(s);
     }
     if (qt_stopping(e))
         s->broken = QT_STOPPED;

@@ -78,6 +78,7 @@ struct qt_planned_event {
     int64_t flags;
     const char *db;    /* interned: equal names are equal pointers; NULL = unknown or none */
     int64_t stmt;      /* number of its prepared statement in the session */
+    uint64_t digest;   /* 0 = none */
     size_t len;        /* SIZE_MAX = it has no statement */
     size_t params_len; /* 0 = it has none */
     char *params;      /* in the event's own memory, behind QT_PARAMS_ROOM free bytes */
@@ -91,6 +92,7 @@ struct qt_planned_event {
 struct qt_record {
     int64_t session, seq, due_ns, queued_ns, free_ns, sent_ns, first_ns, done_ns;
     int64_t rows, affected, bytes, warnings, order_ns;
+    uint64_t digest;        /* 0 = none */
     char *error;            /* owned; NULL = none */
     struct qt_checksum sum; /* no results: none was made */
     int32_t error_code;
@@ -149,6 +151,7 @@ struct qt_session {
     int64_t taken;                  /* events */
     int64_t free_ns;                /* able to send since */
     int64_t answered_ns;            /* end of the answer before; when connected, before the first */
+    int64_t answered_stood_ns;      /* how long the plan had been paused by then */
     int64_t order_ns;               /* how long the event at hand waited for its turn */
     int64_t tape_end_ns;            /* end of the event before, from zero; QT_NONE before the first */
     int64_t reopen_ns;              /* after a failed attempt: when the next may be made */
@@ -200,12 +203,14 @@ struct qt_error_counts {
 };
 
 /* The plan's time against the clock: from `plan_ns` on, which is `real_ns` from zero, it runs `factor` times as
- * fast. */
+ * fast; `paused`: it stands still. */
 struct qt_speed {
     pthread_mutex_t lock;
     _Atomic uint32_t changes; /* 0 = never changed: the plan's time is the clock's */
     int64_t plan_ns, real_ns;
     double factor;
+    _Atomic int paused;
+    int64_t stood_ns; /* how long it was paused until real_ns */
 };
 
 struct qt_engine {
@@ -231,6 +236,7 @@ struct qt_engine {
     _Atomic uint32_t probes_end;
 
     _Atomic int64_t zero_ns; /* 0 = not yet */
+    _Atomic int64_t go_ns;   /* options.holds: what zero is to be; 0 = not told yet */
     _Atomic int64_t zero_real_ns;
     _Atomic int32_t state;
     _Atomic int32_t stop;     /* the greatest `how` so far */
@@ -258,6 +264,8 @@ struct qt_engine {
     _Atomic int32_t ended_by;
     struct qt_order *order;   /* NULL = sessions are not ordered */
     struct qt_permit *permit; /* the feeder's; NULL = everything may be sent */
+    struct qt_digest_times *digest_times;
+    struct qt_due_counts *due_counts;
     struct qt_speed speed;
     _Atomic(struct qt_session *) ended_list;
     _Atomic int64_t ended_cpu_ns;

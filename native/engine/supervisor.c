@@ -131,8 +131,11 @@ static void set_zero(struct supervisor *v)
     struct qt_engine *e = v->e;
     struct timespec real;
     int64_t now = qt_now(), ahead = qt_unpaced(e) || qt_stopping(e) ? 0 : WAKE_NS * (v->next + 50);
+    int64_t go = atomic_load(&e->go_ns);
 
-    if (e->options.zero_at_ns > now + ahead && !qt_stopping(e))
+    if (go != 0 && !qt_stopping(e))
+        ahead = go - now;
+    else if (e->options.zero_at_ns > now + ahead && !qt_stopping(e))
         ahead = e->options.zero_at_ns - now;
     clock_gettime(CLOCK_REALTIME, &real);
     atomic_store(&e->zero_real_ns, real.tv_sec * QT_SECOND + real.tv_nsec + ahead);
@@ -227,6 +230,22 @@ static void watch_drain(struct supervisor *v, int64_t now)
     atomic_store(&e->state, QT_ENGINE_DRAINING);
 }
 
+/* Sessions are connected and the first events are there. Returns whether the run's zero was set. */
+static int begin_when_ready(struct supervisor *v)
+{
+    struct qt_engine *e = v->e;
+
+    if (atomic_load(&e->zero_ns) != 0 || v->next < e->n_ahead || atomic_load(&e->settled) < e->n_ahead ||
+        !atomic_load(&e->primed))
+        return 0;
+    if (e->options.holds && atomic_load(&e->go_ns) == 0 && !qt_stopping(e)) {
+        atomic_store(&e->state, QT_ENGINE_READY);
+        return 0;
+    }
+    set_zero(v);
+    return 1;
+}
+
 /* Does what is to be done now; returns when to look again without being woken. */
 static int64_t do_step(struct supervisor *v)
 {
@@ -240,11 +259,8 @@ static int64_t do_step(struct supervisor *v)
     close_feed(v);
     while ((start_ns = find_next_start(v, now)) <= now)
         start_session(v);
-    if (atomic_load(&e->zero_ns) == 0 && v->next >= e->n_ahead && atomic_load(&e->settled) >= e->n_ahead &&
-        atomic_load(&e->primed)) {
-        set_zero(v);
+    if (begin_when_ready(v))
         return now;
-    }
     refuse_without_thread(v);
     if (atomic_load(&e->zero_ns) != 0)
         watch_drain(v, now);
@@ -255,6 +271,20 @@ static int64_t do_step(struct supervisor *v)
     if (v->no_threads > 0 || v->stop_seen)
         start_ns = pick_earlier(start_ns, now + NO_THREAD_NS);
     return pick_earlier(start_ns, v->deadline_ns);
+}
+
+int qt_engine_go(struct qt_engine *e, int64_t zero_ns, struct qt_error *err)
+{
+    int64_t none = 0;
+
+    if (!e->options.holds || atomic_load(&e->state) != QT_ENGINE_READY)
+        return qt_fail(err, QT_ESTATE, "the engine does not wait to be told when to begin");
+    if (zero_ns <= qt_now() + WAKE_NS * (e->n_ahead + 50))
+        return qt_fail(err, QT_ESTATE, "the time to begin is past, or too near to wake all sessions");
+    if (!atomic_compare_exchange_strong(&e->go_ns, &none, zero_ns))
+        return qt_fail(err, QT_ESTATE, "the engine was told already when to begin");
+    qt_wake_supervisor(e);
+    return QT_OK;
 }
 
 static int is_over(struct supervisor *v)

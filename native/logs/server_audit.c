@@ -128,10 +128,11 @@ static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_eve
         if (i != 8 && i != 11 && i != 14 && (s.p[i] < '0' || s.p[i] > '9'))
             return 0;
     int year = two(s.p) * 100 + two(s.p + 2), month = two(s.p + 4), day = two(s.p + 6);
-    if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 31)
+    int hour = two(s.p + 9), minute = two(s.p + 12), second = two(s.p + 15);
+    if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
+        second > 60)
         return 0;
-    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + two(s.p + 9) * 3600 + two(s.p + 12) * 60 +
-                      two(s.p + 15);
+    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
     m->when_ns = seconds * QT_SECOND - (a->log.has_timezone ? a->log.timezone_ns : 0);
     m->stamp_kind = QT_STAMP_SECOND;
     return 1;

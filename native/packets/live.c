@@ -140,8 +140,7 @@ static int open_interface(struct qt_live *l, const struct qt_packets_options *o,
     pcap_set_tstamp_precision(l->pcap, PCAP_TSTAMP_PRECISION_NANO);
     int status = pcap_activate(l->pcap);
     if (status == PCAP_ERROR_PERM_DENIED)
-        return qt_fail(error, QT_EIO, "%s: no permission to capture: run as root, or give the program CAP_NET_RAW",
-                       o->interface);
+        return qt_fail(error, QT_EACCES, "%s: no permission to capture", o->interface);
     if (status < 0)
         return qt_fail(error, QT_EIO, "%s: %s", o->interface, pcap_geterr(l->pcap));
     l->link = pcap_datalink(l->pcap);

@@ -131,17 +131,23 @@ static void begin(struct qt_lexer *lexer, const struct qt_keywords *keywords, co
     lexer->skip_versions = way.skip_versions;
 }
 
-/* SET without a user variable, and no second statement. */
-static int keeps_all(const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way)
+/* SET without a user variable, and no second statement. What is set for the server is often an address, a path or a
+ * statement: its texts are values. */
+static int keeps_all(const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way, int *keeps_numbers)
 {
+    static const char *const SERVER_WIDE[] = {"global", "persist", "persist_only", NULL};
     struct qt_lexer lexer;
     struct qt_token t;
     begin(&lexer, keywords, p, n, way);
     qt_lex(&lexer, &t);
-    int keeps = t.kind == QT_T_WORD && qt_name_is(&t, "set");
-    for (; keeps && t.kind != QT_T_END; qt_lex(&lexer, &t))
+    int keeps = t.kind == QT_T_WORD && qt_name_is(&t, "set"), server_wide = 0;
+    for (; keeps && t.kind != QT_T_END; qt_lex(&lexer, &t)) {
+        if (t.kind == QT_T_WORD && qt_name_is_any(&t, SERVER_WIDE))
+            server_wide = 1;
         keeps = t.kind != QT_T_VARIABLE && t.kind != QT_T_SEMICOLON;
-    return keeps;
+    }
+    *keeps_numbers = keeps && server_wide;
+    return keeps && !server_wide;
 }
 
 int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way)
@@ -151,7 +157,7 @@ int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, cons
     struct qt_lexer lexer;
     struct qt_token t;
     const char *behind = p; /* the end of the token before */
-    int keeps = keeps_all(keywords, p, n, way);
+    int server_wide = 0, keeps = keeps_all(keywords, p, n, way, &server_wide);
     if (n > UINT32_MAX)
         return -1;
     r->n = 0;
@@ -159,7 +165,7 @@ int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, cons
     begin(&lexer, keywords, p, n, way);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t)) {
         if (a.before.p == NULL)
-            a.keeps_numbers = t.kind == QT_T_WORD && qt_name_is_any(&t, DDL);
+            a.keeps_numbers = server_wide || (t.kind == QT_T_WORD && qt_name_is_any(&t, DDL));
         gap(&a, behind, (size_t)(t.p - behind));
         behind = t.p + t.len;
         if (t.kind == QT_T_OPERATOR && *t.p == '\\' && (t.p + 1 >= p + n || t.p[1] != 'N'))

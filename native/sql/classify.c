@@ -28,6 +28,8 @@ static void next_statement(struct qt_classifier *c)
     c->declares = 0;
     c->base = c->depth;
     c->cipher_depth = 0;
+    c->lists = 0;
+    c->into = c->told = 0;
 }
 
 void qt_classify_again(struct qt_classifier *c)
@@ -218,6 +220,7 @@ static void word(struct qt_classifier *c, const struct qt_token *t, uint8_t dott
         if (c->words[0] == QT_K_show)
             qt_actions_show(c, t);
     }
+    qt_secret_clause(c, t, k);
     if (k != QT_K_NONE) {
         if (c->verb == 0 && (qt_keyword_flags[k] & QT_KW_VERB) && c->n_words > 1 && c->depth == c->base)
             c->verb = (uint16_t)k;
@@ -300,6 +303,7 @@ static void close_parenthesis(struct qt_classifier *c, int opened)
 {
     if (opened == QT_K_unix_timestamp)
         c->does |= QT_ACTION_ASKS_TIME; /* with an argument it only converts */
+    qt_secret_closed(c);
     c->depth--;
     if (c->depth < c->cipher_depth)
         c->cipher_depth = 0;
@@ -310,6 +314,7 @@ static void variable(struct qt_classifier *c, const struct qt_token *t)
 {
     c->word = t->p;
     c->word_len = t->len;
+    qt_secret_into(c, t);
     if (c->left)
         c->name = *t;
     else
@@ -328,18 +333,9 @@ static void comma(struct qt_classifier *c)
         c->scope = QT_SCOPE_SESSION;
 }
 
-/* A hint does nothing that matters here. */
-static int passes_hint(struct qt_classifier *c, const struct qt_token *t)
-{
-    int in_hint = c->in_hint;
-    if (in_hint)
-        c->in_hint = t->kind != QT_T_COMMENT_END;
-    return in_hint;
-}
-
 void qt_classify(struct qt_classifier *c, const struct qt_token *t)
 {
-    if (passes_hint(c, t))
+    if (qt_secret_in_hint(c, t))
         return;
     int opened = c->opened;
     size_t name_len = c->word_len;
@@ -365,6 +361,7 @@ void qt_classify(struct qt_classifier *c, const struct qt_token *t)
         return;
     case QT_T_HINT:
         c->in_hint = 1;
+        c->hint = t->p;
         return;
     case QT_T_EXECUTABLE:
     case QT_T_COMMENT_END:

@@ -176,7 +176,7 @@ static int skip_blank(struct qt_lexer *l, struct qt_token *t)
         if (p >= l->end)
             return 0;
         if ((unsigned char)*p == qt_high_blank(l->charset)) {
-            l->saw |= QT_SAW_BLANK;
+            l->saw |= QT_SAW_BLANK | (p + 1 < l->end && p[1] == '`' ? QT_SAW_WIDE : 0);
             l->at = p + 1;
         } else if (*p == '/') {
             if (p + 1 >= l->end || p[1] != '*')

@@ -36,7 +36,7 @@ static void append(struct qt_redacted *r, const char *p, size_t len)
 
 /* What is where a secret is expected, quoted or not: people forget quotes, and logs hold failed statements too. */
 struct place {
-    int set;      /* the statement is SET: of a password, or of a variable whose name tells of one; or it is none */
+    int set;      /* SET, CHANGE or START: of a password, or of a variable whose name tells of one; or no statement */
     int password; /* SET PASSWORD */
     int words;
     int previous, second;
@@ -47,7 +47,7 @@ static void step(struct place *at, const struct qt_token *t)
 {
     int keyword = t->kind == QT_T_WORD ? t->keyword : QT_K_NONE;
     if (t->kind == QT_T_WORD && ++at->words == 1)
-        at->set = keyword == QT_K_set || keyword == QT_K_NONE;
+        at->set = keyword == QT_K_set || keyword == QT_K_change || keyword == QT_K_start || keyword == QT_K_NONE;
     at->password |= keyword == QT_K_password && at->previous == QT_K_set;
     if (t->kind == QT_T_COMMA)
         at->password = 0;
@@ -81,6 +81,20 @@ static int is_text(const struct qt_token *t)
 {
     int account = t->kind == QT_T_VARIABLE && t->len > 1 && (t->p[1] == '\'' || t->p[1] == '"');
     return t->kind == QT_T_STRING || account || (t->kind == QT_T_QUOTED && *t->p == '"'); /* ANSI_QUOTES or not */
+}
+
+enum hint { NO_HINT, HINT, HINT_VALUE };
+
+/* In a hint all words behind = or : are its value, up to a comma or parenthesis: token = Bearer abc. */
+static enum hint read_hint(enum hint hint, const struct place *at, const struct qt_token *t)
+{
+    if (t->kind == QT_T_HINT)
+        return HINT;
+    if (hint == NO_HINT || t->kind == QT_T_COMMENT_END)
+        return NO_HINT;
+    if (t->kind == QT_T_OPEN || t->kind == QT_T_CLOSE || t->kind == QT_T_COMMA)
+        return HINT;
+    return at->assigned ? HINT_VALUE : hint;
 }
 
 /* The lexers of the other ways, each as far as the first one. */
@@ -122,6 +136,7 @@ void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_se
     struct place place = {0};
     struct ways ways;
     const char *behind = sql; /* the end of the token before */
+    enum hint hint = NO_HINT;
     int open = first->open_quote != 0 && first->open_quote != '*';
     r->len = 0;
     qt_lexer_init(&lexer, first->keywords, sql, len);
@@ -129,12 +144,14 @@ void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_se
     lexer.charset = mode.charset;
     begin_ways(&ways, first, mode, sql, len);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END && r->len < QT_REDACTED_KEPT; qt_lex(&lexer, &t)) {
+        hint = read_hint(hint, &place, &t);
         int text = is_text(&t) || (t.kind == QT_T_QUOTED && lexer.open_quote), sure = agree(&ways, &t);
         if (t.p > behind)
             append(r, " ", 1);
         if (t.kind == QT_T_VARIABLE && text)
             append(r, "@", 1);
-        if (!sure || text || t.kind == QT_T_NUMBER || is_secret_word(&place, &t, sql + len))
+        if (!sure || text || t.kind == QT_T_NUMBER || (hint == HINT_VALUE && t.kind == QT_T_WORD) ||
+            is_secret_word(&place, &t, sql + len))
             append(r, hidden, sizeof hidden - 1);
         else
             append(r, t.p, t.len);

@@ -124,8 +124,67 @@ static int in_string(const struct qt_classifier *c, const struct qt_token *t)
            (holds(t, "password") || holds(t, "crypt("));
 }
 
+enum { MAX_DEPTH = 63 };
+
+static uint64_t bit(int64_t depth) { return UINT64_C(1) << (depth < 0 ? 0 : depth < MAX_DEPTH ? depth : MAX_DEPTH); }
+
+static void judge(struct qt_classifier *c)
+{
+    c->secret |= (c->told & QT_TOLD_INTO && c->told & QT_TOLD_LISTED) ||
+                 (c->told & QT_TOLD_CIPHER && c->told & QT_TOLD_DERIVED);
+}
+
+void qt_secret_clause(struct qt_classifier *c, const struct qt_token *t, int k)
+{
+    switch (k) {
+    case QT_K_values:
+        if (c->words[0] != QT_K_values && c->words[0] != QT_K_select && c->words[0] != QT_K_with)
+            break; /* VALUES(a) in an INSERT */
+        /* fallthrough */
+    case QT_K_select:
+        c->lists |= bit(c->depth);
+        c->into = 0;
+        break;
+    case QT_K_into:
+        c->into = c->lists != 0 || c->told & QT_TOLD_LISTED || c->verb == QT_K_select || c->verb == QT_K_values;
+        break;
+    case QT_K_from:
+    case QT_K_where:
+    case QT_K_union:
+    case QT_K_limit:
+        c->lists &= ~bit(c->depth);
+        c->into = 0;
+        break;
+    default:
+        qt_secret_into(c, t);
+    }
+}
+
+void qt_secret_closed(struct qt_classifier *c)
+{
+    if (c->depth <= MAX_DEPTH)
+        c->lists &= ~bit(c->depth);
+}
+
+void qt_secret_into(struct qt_classifier *c, const struct qt_token *t)
+{
+    if (c->into && tells(t))
+        c->told |= QT_TOLD_INTO;
+    judge(c);
+}
+
+/* In a list there is what a SELECT makes of it: 'x', CONCAT('x', a). */
+static void listed(struct qt_classifier *c)
+{
+    c->told |= c->lists != 0 ? QT_TOLD_LISTED : 0;
+    c->told |= c->lists > bit(c->base) * 2 - 1 ? QT_TOLD_DERIVED : 0;
+    judge(c);
+}
+
 void qt_secret_literal(struct qt_classifier *c, const struct qt_token *t)
 {
+    if (t->kind != QT_T_NUMBER || (t->len > 1 && qt_lower(t->p[1]) == 'x'))
+        listed(c);
     if (t->kind == QT_T_NUMBER)
         c->secret |= c->cipher_depth > 0 && t->len > 1 && qt_lower(t->p[1]) == 'x';
     else if (!c->secret)
@@ -160,12 +219,23 @@ int qt_secret_in_gap(const char *p, size_t n)
            (behind(p, end, "://") != NULL && memchr(p, '@', n) != NULL);
 }
 
+int qt_secret_in_hint(struct qt_classifier *c, const struct qt_token *t)
+{
+    if (!c->in_hint)
+        return 0;
+    c->in_hint = t->kind != QT_T_COMMENT_END;
+    if (!c->in_hint)
+        c->secret |= qt_secret_in_gap(c->hint, (size_t)(t->p - c->hint));
+    return 1;
+}
+
 int qt_secret_in_nonsense(const char *sql, size_t len)
 {
     for (size_t i = 0; WORDS[i] != NULL; i++)
         if (behind(sql, sql + len, WORDS[i]) != NULL)
             return 1;
-    return behind(sql, sql + len, "identified") != NULL;
+    return behind(sql, sql + len, "identified") != NULL || behind(sql, sql + len, "aes_encrypt(") != NULL ||
+           behind(sql, sql + len, "aes_decrypt(") != NULL || behind(sql, sql + len, "://") != NULL;
 }
 
 /* The first word that writes, also of what CREATE PROCEDURE or EXPLAIN leads to. */
@@ -219,6 +289,11 @@ void qt_secret_call(struct qt_classifier *c)
     case QT_K_aes_decrypt:
     case QT_K_des_encrypt:
     case QT_K_des_decrypt:
+        c->told |= QT_TOLD_CIPHER;
+        judge(c);
+        if (c->cipher_depth == 0)
+            c->cipher_depth = c->depth + 1;
+        break;
     case QT_K_md5:
     case QT_K_sha:
     case QT_K_sha1:

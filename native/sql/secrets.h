@@ -9,8 +9,16 @@
 void qt_secret_assigned(struct qt_classifier *);
 /* A string or a number comes: sets `secret` where it is one. */
 void qt_secret_literal(struct qt_classifier *, const struct qt_token *);
+/* A word of this keyword comes: where select lists begin and end, and what is behind INTO. */
+void qt_secret_clause(struct qt_classifier *, const struct qt_token *, int keyword);
+/* A variable comes: is it what SELECT 'x' INTO @password fills? */
+void qt_secret_into(struct qt_classifier *, const struct qt_token *);
+/* A parenthesis is about to close. */
+void qt_secret_closed(struct qt_classifier *);
 /* Does what is between two tokens, comments and blanks, tell of one? */
 int qt_secret_in_gap(const char *, size_t);
+/* Is this token of a hint, which does nothing else that matters? Where the hint ends it is read as a comment is. */
+int qt_secret_in_hint(struct qt_classifier *, const struct qt_token *);
 /* The text begins as no statement does: does it speak of one, anywhere? */
 int qt_secret_in_nonsense(const char *sql, size_t len);
 /* A word, or a quoted name, comes: sets `secret`, or `declares`, where it tells of one. */

@@ -36,7 +36,14 @@ enum qt_defines {
 }; /* a routine's body follows; kept to the text's end */
 
 enum qt_declares { QT_DECLARES_NOTHING, QT_DECLARES, QT_DECLARES_SECRET }; /* SECRET: its name tells of one */
-enum qt_dotted { QT_DOTTED_NO, QT_DOTTED, QT_DOTTED_MYSQL };               /* MYSQL: behind that schema's name */
+/* What makes a secret together: each is harmless without the other. */
+enum qt_told {
+    QT_TOLD_LISTED = 1,  /* a literal in a select list */
+    QT_TOLD_DERIVED = 2, /* in that of a CTE or derived table */
+    QT_TOLD_CIPHER = 4,  /* a call of a function that takes a key */
+    QT_TOLD_INTO = 8     /* a variable behind INTO whose name tells of a secret */
+};
+enum qt_dotted { QT_DOTTED_NO, QT_DOTTED, QT_DOTTED_MYSQL }; /* MYSQL: behind that schema's name */
 
 struct qt_classifier {
     /* of the statement being read; a text may hold several */
@@ -60,6 +67,10 @@ struct qt_classifier {
     uint32_t does;        /* QT_ACTION_* */
     int64_t depth, base;  /* parentheses open now, and before the first word */
     int64_t cipher_depth; /* inside the arguments of a function that takes a key; 0 = not */
+    uint64_t lists;       /* 1 << depth: in the list of a SELECT at that depth, the last for all below it */
+    uint8_t into;         /* behind INTO: variables may follow */
+    uint8_t told;         /* enum qt_told */
+    const char *hint;     /* where the hint begins that is being read, or the last one */
     struct qt_token name; /* SET: the variable being assigned */
     const char *word;     /* the token before, where that is a word or a quoted name */
     size_t word_len;      /* else 0 */

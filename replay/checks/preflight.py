@@ -27,14 +27,16 @@ class Finding:
     text: str
 
 
-def check(plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: Permissions) -> list[Finding]:
-    """Return every finding, the target's name first."""
+def check(
+    plan: Plan, target: Target, facts: Facts, machine: Machine, allowed: Permissions, alone: bool = True
+) -> list[Finding]:
+    """Return every finding, the target's name first. `alone`: False where other drivers of this run are connected."""
     return [
         *_introduce(target, facts),
         *_tape(plan, allowed),
         *_overrides(plan),
         *_source(plan, facts),
-        *_neighbours(plan, facts),
+        *(_neighbours(plan, facts) if alone else ()),
         *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
         *_users(plan, target),
         *_collations(plan, facts),
@@ -55,6 +57,11 @@ def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: 
         *_schemas(plan, read_target, facts),
         *_connections(plan, read_target, facts),
     ]
+
+
+def check_together(plan: Plan, target: Target, facts: Facts) -> list[Finding]:
+    """Return the findings that several drivers can't make each for itself; `plan`: of all of them together."""
+    return [*_neighbours(plan, facts), *_connections(plan, target, facts)]
 
 
 def check_tape(info: dict[str, object], allowed: Permissions) -> list[Finding]:

@@ -12,11 +12,26 @@ from ...schemas import check_shape, read_json
 from ..plan.pacing import Pace, parse_speed, speed_text
 
 REQUEST_FILE = "speed"
+PAUSE = "pause"
+STANDING = Fraction(0)
+
+
+def parse_request(text: str) -> Fraction | None:
+    """Return a factor, 0 for a pause, None for `max`. Raises InputError."""
+    return STANDING if text.strip().lower() == PAUSE else parse_speed(text)
+
+
+def request_text(speed: Fraction) -> str:
+    """Return a factor as the file has it."""
+    return PAUSE if speed == STANDING else speed_text(speed)
 
 
 def request_speed(run: Path, text: str) -> None:
-    """Ask the replay that writes `run` for another speed. Raises InputError where it is over, or nothing is due."""
-    speed = parse_speed(text)
+    """Ask the replay that writes `run` for another speed, or to pause.
+
+    Raises InputError where it is over, or nothing is due.
+    """
+    speed = parse_request(text)
     if speed is None:
         raise InputError("speed: expected a factor; a replay that runs can't give up its schedule (max)")
     try:
@@ -25,34 +40,41 @@ def request_speed(run: Path, text: str) -> None:
         raise InputError(f"{run}: not a run: {error}") from error
     if info.get("finished"):
         raise InputError(f"{run}: the replay has ended")
+    if "driver_run" in info:
+        raise InputError(f"{run}: a replay by several drivers: its speed can't be changed")
     check_shape("run", run / "run.json", info)
     if (info.get("parameters") or {}).get("pace") == "none":
         raise InputError(f"{run}: nothing is due at --pace none")
     with publish(run / REQUEST_FILE) as temporary:
-        temporary.write_text(speed_text(speed) + "\n", encoding="ascii")
+        temporary.write_text(request_text(speed) + "\n", encoding="ascii")
+
+
+def requested_speed(run: Path) -> Fraction | None:
+    """Return what was asked for last, 0 for a pause; None where nothing was."""
+    try:
+        return parse_request((run / REQUEST_FILE).read_text(encoding="ascii"))
+    except (OSError, ValueError, InputError):
+        return None
 
 
 class SpeedFile:
     """The replay's side: reads requests, applies them, and keeps the list of changes."""
 
     def __init__(self, run: Path, pace: Pace) -> None:
-        self._file = run / REQUEST_FILE
+        self._run = run
         self._planned = pace.speed
         self._now: Fraction = pace.speed
         self.changes: list[dict[str, Any]] = []
 
     def apply(self, engine: Engine, at_ns: int) -> None:
         """Change the engine's speed where another one is requested; `at_ns`: now, from the run's zero."""
-        try:
-            requested = parse_speed(self._file.read_text(encoding="ascii"))
-        except (OSError, ValueError, InputError):
-            return
+        requested = requested_speed(self._run)
         if requested is None or requested == self._now:
             return
         engine.set_speed(float(requested / self._planned))
         self._now = requested
-        self.changes.append({"at_ns": at_ns, "speed": speed_text(requested)})
+        self.changes.append({"at_ns": at_ns, "speed": speed_text(requested)})  # 0: paused
 
     def clean(self) -> None:
         """Remove the request."""
-        self._file.unlink(missing_ok=True)
+        (self._run / REQUEST_FILE).unlink(missing_ok=True)

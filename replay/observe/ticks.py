@@ -76,6 +76,10 @@ class TickLog:
             order_broken=since("order_broken"),
         )
         self._before, self._cpu_before = stats, cpu
+        return self.add(tick)
+
+    def add(self, tick: Tick) -> Tick:
+        """Keep a tick that was made elsewhere."""
         self._waiting.append(tick)
         return tick
 

@@ -26,6 +26,10 @@ from .unknown_overrides import count_unknown_ids, count_window
 REPAIRED_GROUP_BYTES = 32 << 20
 
 
+class NothingToSend(InputError):
+    """All of a tape's events are filtered or skipped."""
+
+
 def make_plan(
     tape: Folder,
     rules: Rules,
@@ -37,29 +41,21 @@ def make_plan(
     collations: Mapping[int, str] | None = None,
     after: Plan | None = None,
     keep_planner: bool = False,
+    span: Callable[[int, int], tuple[int, int]] = lambda first_ns, last_ns: (first_ns, last_ns),
 ) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
     `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
     `collations`: those that the target knows, by id. `after`: the plan of what came before it on a tape under way, of
     which this is a further piece: it has the same zero, and may have nothing to send. `keep_planner`: leave the plan's
-    database open in it, for `take_planner`.
-    Raises InputError where nothing is left to send.
+    database open in it, for `take_planner`. `span`: makes of the first and last moment those of all that are together.
+    Raises NothingToSend where nothing is left to send; the outcomes are written.
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"), collations=collations or {})
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
-        if rules.selection.picks:
-            find_picks(con, plan)
-        if rules.selection.by_event or rules.commit_order:
-            find_transactions(con, plan)
-        if rules.selection.resume:
-            find_resumed(con, plan, _interrupted(rules.selection.resume))
-        if "kill" in rules.allowed:
-            _exclude_kills(con, plan)
-        if rules.pace.max_idle_ns is not None:
-            _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
+        _prepare(con, plan, max_rows)
         for number, window in enumerate(plan_windows(con, plan, max_rows)):
             show_window(con, plan, window)
             _take_window(con, plan, number, outcomes / f"part-{name}-{number:05d}.parquet")
@@ -69,11 +65,11 @@ def make_plan(
         if not plan.planned:
             if after is not None:
                 return plan
-            raise InputError(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
+            raise NothingToSend(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
         count_unknown_ids(con, plan, catalog or Catalog())
         if _find_disordered(con, plan):
             _repair_disordered(con, plan, max_rows)
-        _settle_times(con, plan)
+        _settle_times(con, plan, span)
         _list_sessions(con, plan, plan.collations)
         if rules.commit_order:
             order_commits(con, plan, catalog or Catalog(), max_rows)
@@ -86,6 +82,21 @@ def make_plan(
             plan.planner = con
             stack.pop_all()
     return plan
+
+
+def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
+    """Find what the rules ask for before any event is looked at: picks, transactions, KILLs, silent stretches."""
+    rules = plan.rules
+    if rules.selection.picks:
+        find_picks(con, plan)
+    if rules.selection.by_event or rules.commit_order:
+        find_transactions(con, plan)
+    if rules.selection.resume:
+        find_resumed(con, plan, _interrupted(rules.selection.resume))
+    if "kill" in rules.allowed:
+        _exclude_kills(con, plan)
+    if rules.pace.max_idle_ns is not None:
+        _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
 
 
 def _go_on(plan: Plan, after: Plan) -> str:
@@ -238,13 +249,14 @@ def _repair_disordered(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int
         _add_window(con, number)
 
 
-def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+def _settle_times(con: duckdb.DuckDBPyConnection, plan: Plan, span: Callable[[int, int], tuple[int, int]]) -> None:
     """Make the first planned event the run's zero; what is sent before --from, for sessions' state, does not count."""
     first, last, early = con.execute(
         "SELECT min(timed_ns), max(end_ns), min(first_ns) FROM session_windows"
     ).fetchall()[0]
     if not plan.piece:
-        plan.zero_ns = int(first if first is not None else plan.rules.selection.from_ns or early or 0)
+        zero = int(first if first is not None else plan.rules.selection.from_ns or early or 0)
+        plan.zero_ns, last = span(zero, int(last))
     define_due(con, plan)
     plan.round_ns = con.execute(f"SELECT due_of({last}, {plan.zero_ns})").fetchall()[0][0]
     define_due(con, plan)

@@ -10,6 +10,7 @@ from querytape.analyze.database import (
     DETAILS,
     FACTS,
     INSPECT,
+    PICTURES,
     REPORT,
     VERDICTS,
     WORKLOAD,
@@ -35,7 +36,7 @@ def head(text: str) -> str:
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
     registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [
-        f"inspect/{name}" for name in (*INSPECT, *FACTS)
+        f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
     registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
     assert (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build, summarise_tape
-from querytape.analyze.database import DETAILS, FACTS, VERDICTS, WORKLOAD_TABLES, open_analysis
+from querytape.analyze.database import DETAILS, FACTS, PICTURES, VERDICTS, WORKLOAD_TABLES, open_analysis
 from querytape.analyze.pipeline import prepare
 
 from tests.helpers.golden import check_all
@@ -58,7 +58,7 @@ def test_every_analysis_is_golden(checkout: Path) -> None:
         "lint/texts",
         "lint/findings",
         *(f"workload/{name}" for name in WORKLOAD_TABLES),
-        *(f"inspect/{name}" for name in FACTS),
+        *(f"inspect/{name}" for name in (*FACTS, *PICTURES)),
     }
 
 

@@ -72,10 +72,13 @@ RUN_COMMANDS = (
 OTHERS = {
     "calibrate": "nothing; what it wrote is read by every replay: test_a_damaged_calibration",
     "capture": "logs and packets: tests/fuzz, tests/capture",
+    "collect": "a run and its parts: tests/replay/drivers/test_collect.py",
     "completion": "nothing",
     "demo": "nothing",
+    "driver": "a tape that a lead names: replay reads it, and tests/replay/drivers/test_joined.py says who is not taken",
     "fingerprint": "statements",
     "null-server": "nothing",
+    "serve": "tapes and runs, a page each: test_damaged_ones_are_sentences of tests/serve/test_views.py",
 }
 
 

@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 from querytape.cli.metrics_page import MetricsPage
-from querytape.cli.shown_runs import ShownLevels, show_round
+from querytape.cli.shown_runs import ShownLevels, quick_heading, round_heading, show_round
 from querytape.metrics.collector import Labels, Source
 from querytape.replay import LiveRun
 
@@ -38,6 +38,13 @@ def test_rounds(name: str, side: str, number: str) -> None:
     page = Noting()
     show_round(page, cast(LiveRun, Named(name)))
     assert page.found == [({"side": side, "round": number}, side)]
+
+
+def test_headings() -> None:
+    """Round and side, of how many; warm-ups count alone."""
+    assert round_heading("b2.run", 5, 1) == "round 2 of 5, side b"
+    assert round_heading("warm-a1.run", 5, 2) == "warm-up 1 of 2, side a"
+    assert quick_heading("warm-b1.run") == "each statement once, side b"
 
 
 def test_levels() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from querytape.common.signals import ENDING, held, one_ending, stop_on_signals, unwind_on_signals
+from querytape.common.signals import ENDING, held, one_ending, stop_on_signals, unwind_on_signals, wait_for
 
 from tests.helpers.processes import default_signals, start
 
@@ -173,3 +173,44 @@ def test_held(number: signal.Signals) -> None:
     with default_signals(*ENDING), pytest.raises(KeyboardInterrupt), unwind_on_signals():
         make()
     assert done == ["made"]
+
+
+def unwound(wait: Callable[[threading.Event], Any], times: int) -> set[type[BaseException]]:
+    """Unwind waits for an event by a timer's signal, each a little later; return what came of it."""
+
+    class Unwound(Exception):
+        pass
+
+    def unwind(number: int, frame: Any) -> None:
+        raise Unwound
+
+    found: set[type[BaseException]] = set()
+    before = signal.signal(signal.SIGALRM, unwind)
+    try:
+        for number in range(times):
+            event = threading.Event()
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 2e-5 + number % 200 * 1e-6)
+                while True:
+                    wait(event)
+            except BaseException as error:
+                found.add(type(error))
+            finally:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    return {each for each in found if each.__name__ != "Unwound"}
+
+
+def test_a_wait_that_is_unwound() -> None:
+    """Whenever a signal unwinds a wait for an event, nothing else than that comes of it, as it would of Event.wait."""
+    assert unwound(lambda event: wait_for(event, 1e-5), 4000) == set()
+
+
+def test_waits_end() -> None:
+    """A wait ends when its event is set, also by another thread, and after its time."""
+    event = threading.Event()
+    assert not wait_for(event, 0.01)
+    threading.Timer(0.05, event.set).start()
+    assert wait_for(event, 60)
+    assert wait_for(event, 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo as a user runs it: it shows the comparison, and leaves no server behind, whatever happens."""
 
+import os
 import re
 import signal
 import subprocess
@@ -9,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from querytape.servers.sandbox import Server
+from querytape.demo.shop import ORDERS
+from querytape.servers.sandbox import Server, start_server
 
 DEMO = (sys.executable, "-u", "-m", "querytape", "demo", "--seconds", "4", "--keep")
 
@@ -34,8 +36,12 @@ def gone(pid: int) -> bool:
 
 
 def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
-    """Every step is narrated, the commands are shown, the tape and both runs are kept, the report's path comes last."""
-    done = subprocess.run([*DEMO, str(tmp_path / "d")], capture_output=True, text=True, timeout=300)
+    """Every step is narrated, the commands are shown, the tape and both runs are kept, the report's path comes last.
+
+    A password that is set for other servers is not in its way.
+    """
+    environ = {**os.environ, "QUERYTAPE_PASSWORD": "of another server", "MYSQL_PWD": "of another server"}
+    done = subprocess.run([*DEMO, str(tmp_path / "d")], capture_output=True, text=True, timeout=300, env=environ)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "$ querytape replay shop.tape" in done.stdout
     assert done.stdout.rstrip().endswith(f"{tmp_path / 'd' / 'report.html'}")
@@ -44,6 +50,20 @@ def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
     }
     assert "<html" in (tmp_path / "d" / "report.html").read_text(encoding="utf-8")
     assert "customer_id" in done.stdout, "the statements that miss their index are not in the comparison"
+
+
+def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
+    """`--record-only` leaves the log of the traffic and the data of before, whole and stopped; it takes no folder that has data."""
+    command = [*DEMO, str(tmp_path / "d"), "--record-only"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert {path.name for path in (tmp_path / "d").iterdir()} == {"slow.log", "data"}
+    assert "INSERT INTO orders VALUES" in (tmp_path / "d" / "slow.log").read_text(encoding="utf-8")
+    with start_server("mariadb", template=tmp_path / "d" / "data") as server:
+        assert server.execute("SELECT MAX(id), COUNT(*) FROM orders", "shop") == ((ORDERS, ORDERS),)
+    again = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

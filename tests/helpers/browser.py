@@ -17,9 +17,9 @@ AT_MOST_S = 60.0
 
 
 class Browser:
-    """One headless Chromium with one page. Use it with `with`."""
+    """One headless Chromium with one page. Use it with `with`. `host`: the only one that it reaches, none without."""
 
-    def __init__(self, program: str, profile: Path) -> None:
+    def __init__(self, program: str, profile: Path, host: str | None = None) -> None:
         ours, theirs = os.pipe(), os.pipe()
         options = [
             "--headless=new",
@@ -28,7 +28,8 @@ class Browser:
             "--remote-debugging-pipe",
             "--window-size=1200,900",
         ]
-        options += ["--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={profile}", "--no-first-run"]
+        but = f" , EXCLUDE {host}" if host else ""
+        options += [f"--host-resolver-rules=MAP * ~NOTFOUND{but}", f"--user-data-dir={profile}", "--no-first-run"]
         # The browser reads its descriptor 3 and writes 4.
         command = f'exec "$@" 3<&{ours[0]} 4>&{theirs[1]}'
         self._process = subprocess.Popen(
@@ -102,10 +103,10 @@ class Browser:
         return json.loads(first)
 
 
-def browser(tmp_path: Path, request: pytest.FixtureRequest) -> Browser:
-    """Start one, or skip loudly where there is none."""
+def browser(tmp_path: Path, request: pytest.FixtureRequest, host: str | None = None) -> Browser:
+    """Start one that reaches no host, or this one alone; skip loudly where there is none."""
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
         skip_loudly(request, "no chromium: the HTML report is not opened in a browser")
     assert program is not None
-    return Browser(program, tmp_path / "profile")
+    return Browser(program, tmp_path / "profile", host)

@@ -16,12 +16,12 @@ def packet(number: int, payload: bytes) -> bytes:
     return struct.pack("<I", len(payload))[:3] + bytes([number]) + payload
 
 
-def greeting(version: bytes = b"8.0.36") -> bytes:
-    """Return the server's first packet."""
-    low, high = CAPABILITIES & 0xFFFF, CAPABILITIES >> 16
+def greeting(version: bytes = b"8.0.36", plugin: bytes = b"mysql_native_password", more: int = 0) -> bytes:
+    """Return the server's first packet; `more`: further capabilities."""
+    low, high = (CAPABILITIES | more) & 0xFFFF, CAPABILITIES >> 16
     head = b"\x0a" + version + b"\0" + struct.pack("<I", 7) + b"A" * 8 + b"\0" + struct.pack("<H", low)
     return packet(0, head + b"\x21\x02\0" + struct.pack("<H", high) + b"\x15" + b"\0" * 10 + b"B" * 12 + b"\0"
-                  + b"mysql_native_password\0")  # fmt: skip
+                  + plugin + b"\0")  # fmt: skip
 
 
 OK = b"\0\0\0\2\0\0\0"

@@ -80,6 +80,7 @@ def following(folder: Path, url: str, port: int) -> Iterator[dict[str, Victim]]:
                 ends_s=FOLLOWED_S,
             ),
             "null-server": Victim(("null-server",), judge_nothing, ends_s=0.5),
+            "serve": Victim(("serve", str(live.parent), "--address", ":0"), judge_nothing, ends_s=2),
         }
     finally:
         capture.send_signal(signal.SIGTERM)

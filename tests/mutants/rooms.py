@@ -60,6 +60,7 @@ ROOMS = {
         _parsers(
             ("native/slowlog/*.c",),
             (
+                "native:slow_grammar",
                 f"{SOURCES}/test_slowlog.py",
                 "native:spans",
                 *_of_logs("slow.log"),
@@ -115,7 +116,9 @@ ROOMS = {
         _parsers(
             ("native/packets/*.c",),
             (
+                "native:parked",
                 f"{SOURCES}/test_packets_golden.py",
+                f"{SOURCES}/test_packets_renegotiated.py",
                 *reversed(SAID),
                 f"{SOURCES}/test_packets.py",
                 f"{SOURCES}/test_named_statements.py",
@@ -135,13 +138,22 @@ ROOMS = {
                 "native:encrypted",
             ),
         ),
-        _parsers(("native/tls/*.c",), ("native:tls", "native:encrypted", f"{SOURCES}/test_packets_encrypted.py")),
+        _parsers(
+            ("native/tls/*.c",),
+            (
+                "native:tls",
+                "native:encrypted",
+                f"{SOURCES}/test_packets_renegotiated.py",
+                f"{SOURCES}/test_packets_encrypted.py",
+            ),
+        ),
         _parsers(
             ("native/sql/*.c",),
             (
                 "native:normalize",
                 "native:actions",
                 "native:split",
+                "native:readings",
                 "tests/native/bindings/test_statements_altered.py",
                 "tests/native/bindings/test_statements.py",
                 "native:engine_permit",

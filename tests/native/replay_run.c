@@ -13,7 +13,7 @@ static const struct qt_column_spec EVENTS[] = {
     {"session", 'l', 0},    {"seq", 'l', 0},       {"due_ns", 'l', 0}, {"span_ns", 'l', 0},  {"command", 'i', 0},
     {"class", 'i', 0},      {"actions", 'l', 0},   {"flags", 'l', 0},  {"account", 'i', 1},  {"db", 'u', 1},
     {"stmt", 'l', 1},       {"statement", 'z', 1}, {"params", 'z', 1}, {"clock_us", 'l', 1}, {"insert_id", 'l', 1},
-    {"insert_ids", 'u', 1}, {"waits", 'u', 1},
+    {"insert_ids", 'u', 1}, {"waits", 'u', 1},     {"digest", 'u', 1},
 };
 enum {
     SESSION,
@@ -32,7 +32,8 @@ enum {
     CLOCK,
     INSERT_ID,
     INSERT_IDS,
-    WAITS
+    WAITS,
+    DIGEST
 };
 
 /* A stream of one batch, with 64-bit offsets as DuckDB gives them. */
@@ -193,6 +194,7 @@ void replay_put(struct replay *r, const struct planned *e)
     put_number(&c[INSERT_ID], e->insert_id == 0 ? NO_VALUE : e->insert_id);
     put_text(&c[INSERT_IDS], e->insert_ids);
     put_text(&c[WAITS], e->waits);
+    put_text(&c[DIGEST], e->digest);
 }
 
 void replay_full_event(struct replay *r, int64_t session, int64_t seq, int64_t due_ns, int command, int64_t flags,

@@ -37,7 +37,7 @@ struct replay {
 struct planned {
     int64_t session, seq, due_ns, span_ns, flags, stmt, clock_us, insert_id; /* 0 = none for the last three */
     int command;
-    const char *db, *sql, *params, *insert_ids, *waits; /* NULL = none */
+    const char *db, *sql, *params, *insert_ids, *waits, *digest; /* NULL = none */
     size_t len, params_len;
 };
 

@@ -87,4 +87,21 @@
     Z("set passw", "SET @passwd = 'hunter2'") \
     Z("set auth", "SET @authorization = 'hunter2'") \
     Z("no backslash escapes, double quotes", "CREATE USER u IDENTIFIED BY \"a\\\", v IDENTIFIED BY \"hunter2\"") \
+    Z("select into", "SELECT 'hunter2' INTO @password") \
+    Z("select into, of several", "SELECT 1, CONCAT('hunter2', a) FROM t LIMIT 1 INTO @a, @`my pwd`") \
+    Z("select into, before FROM", "SELECT 'hunter2', 2 INTO @secret, @b FROM DUAL") \
+    Z("select into, a subquery", "SELECT (SELECT 'hunter2') INTO @password") \
+    Z("select into, of a union", "SELECT a FROM t UNION SELECT 'hunter2' INTO @password") \
+    Z("select into, of a CTE", "WITH k AS (SELECT 'hunter2' AS v) SELECT v INTO @token FROM k") \
+    Z("select into, in a body", "CREATE PROCEDURE p() BEGIN SELECT 'hunter2' INTO v_password; END") \
+    Z("select into, a hex key", "SELECT x'hunter2' INTO @aes_key") \
+    Z("values into", "VALUES ROW('hunter2') INTO @password") \
+    Z("a key in a CTE", "WITH k AS (SELECT 'hunter2' AS v) SELECT AES_DECRYPT(c, v) FROM t, k") \
+    Z("a key in a derived table", "SELECT AES_DECRYPT(c, k.v) FROM t JOIN (SELECT UNHEX('hunter2') v) k") \
+    Z("a key in a CTE of VALUES", "WITH k AS (VALUES ROW('hunter2')) SELECT AES_ENCRYPT(c, column_0) FROM t, k") \
+    Z("a key in a subquery", "SELECT AES_DECRYPT(c, (SELECT v FROM (SELECT 'hunter2' v) d)) FROM t") \
+    Z("a key of an INSERT ... SELECT", "INSERT INTO t SELECT AES_ENCRYPT(c, v) FROM s, (SELECT 'hunter2' v) k") \
+    Z("hint", "SELECT /*+ SET_VAR(my_password='hunter2') */ 1 FROM t") \
+    Z("hint without quotes", "SELECT /*+ token = Bearer hunter2 */ 1 FROM t") \
+    Z("hint behind another", "UPDATE /*+ MRR(t) pwd: hunter2 BKA(u) */ t SET a = 1") \
     Z("retain", "ALTER USER USER() IDENTIFIED BY 'x' REPLACE 'hunter2' RETAIN CURRENT PASSWORD")

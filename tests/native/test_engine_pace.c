@@ -82,7 +82,7 @@ static void the_speed_changes(void)
     CHECK(replay_find(&r, 1, 2)->sent_ns >= 500 * MS && replay_find(&r, 1, 2)->sent_ns < 1900 * MS);
     CHECK(replay_find(&r, 2, 1)->sent_ns >= 400 * MS && replay_find(&r, 2, 1)->sent_ns < 1550 * MS);
     CHECK(replay_find(&r, 1, 2)->due_ns < 1900 * MS);
-    CHECK_INT(qt_engine_set_speed(r.engine, 0, NULL), QT_EINVALID);
+    CHECK_INT(qt_engine_set_speed(r.engine, -1, NULL), QT_EINVALID);
     replay_free(&r);
 
     replay_init(&r);
@@ -91,6 +91,56 @@ static void the_speed_changes(void)
     event(&r, 1, 0, 0, "a");
     replay_run(&r);
     CHECK_INT(qt_engine_set_speed(r.engine, 2, NULL), QT_ESTATE);
+    replay_free(&r);
+}
+
+static int64_t paused_at;
+static uint64_t sent_before;
+
+/* Pauses once it has begun; goes on when nothing was sent for long. */
+static void stand_for_a_while(struct replay *r)
+{
+    struct qt_engine_stats now;
+
+    memset(&now, 0, sizeof now);
+    qt_engine_peek(r->engine, &now);
+    if (now.zero_real_ns == 0)
+        return;
+    if (r->stopped == 0) {
+        CHECK_INT(qt_engine_set_speed(r->engine, 0, NULL), QT_OK);
+        paused_at = qt_now();
+        r->stopped = 1;
+    } else if (r->stopped == 1 && qt_now() > paused_at + 300 * MS) { /* what was being sent has been sent */
+        sent_before = (uint64_t)now.executed;
+        r->stopped = 2;
+    } else if (r->stopped == 2 && qt_now() > paused_at + 2500 * MS) {
+        CHECK_INT(now.executed, sent_before);
+        CHECK_INT(now.sessions_opened, 1);
+        CHECK_INT(qt_engine_set_speed(r->engine, 1, NULL), QT_OK);
+        r->stopped = 3;
+    }
+}
+
+/* While it is paused nothing is sent, no session is opened and nothing is cut off; afterwards nothing is late by it. */
+static void a_run_is_paused(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.each_slice = stand_for_a_while;
+    r.options.drain_ns = 200 * MS;
+    replay_session(&r, 1, -5, 2, NULL);
+    replay_session(&r, 2, 1500 * MS, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    event(&r, 2, 1000 * MS, 0, "b");
+    replay_event(&r, 2, 1, 1600 * MS, "c");
+    replay_run(&r);
+    CHECK_INT(r.stopped, 3);
+    CHECK_INT(r.stats.executed, 3);
+    CHECK_INT(r.stats.drain_timeout, 0);
+    CHECK(replay_find(&r, 1, 2)->due_ns >= 3000 * MS);
+    CHECK(replay_find(&r, 1, 2)->sent_ns >= replay_find(&r, 1, 2)->due_ns);
+    CHECK(replay_find(&r, 2, 1)->due_ns >= replay_find(&r, 1, 2)->due_ns + 600 * MS - 1000);
     replay_free(&r);
 }
 
@@ -107,6 +157,74 @@ static void zero_comes_at_its_time(void)
     replay_run(&r);
     CHECK(r.server.entry[0].at_ns >= at);
     CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
+    replay_free(&r);
+}
+
+static int64_t told_at, zero_told;
+
+static void tell_when_ready(struct replay *r)
+{
+    struct qt_engine_stats stats;
+
+    qt_engine_peek(r->engine, &stats);
+    CHECK(stats.state != QT_ENGINE_RUNNING || zero_told != 0);
+    if (stats.state != QT_ENGINE_READY || zero_told != 0)
+        return;
+    if (r->stopped++ < 3) /* for a while nobody says anything: nothing is sent */
+        return;
+    CHECK_INT(qt_engine_go(r->engine, qt_now() - MS, NULL), QT_ESTATE);
+    CHECK_INT(qt_engine_go(r->engine, qt_now() + 1000, NULL), QT_ESTATE);
+    told_at = qt_now();
+    zero_told = told_at + 200 * MS;
+    CHECK_INT(qt_engine_go(r->engine, zero_told, NULL), QT_OK);
+    CHECK_INT(qt_engine_go(r->engine, zero_told + 1, NULL), QT_ESTATE);
+}
+
+/* An engine that holds begins when it is told, at the time that it is told; a time that is past is refused. */
+static void it_holds_until_told(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.holds = 1;
+    r.each_slice = tell_when_ready;
+    replay_session(&r, 1, -5, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    replay_run(&r);
+    CHECK(told_at > r.begun_ns && zero_told > told_at);
+    CHECK(r.server.entry[0].at_ns >= zero_told);
+    CHECK(replay_find(&r, 1, 1)->sent_ns >= 0);
+    replay_free(&r);
+
+    replay_init(&r);
+    replay_session(&r, 1, -5, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    replay_run(&r);
+    CHECK_INT(qt_engine_go(r.engine, qt_now() + 1000 * MS, NULL), QT_ESTATE);
+    replay_free(&r);
+}
+
+static void stop_when_ready(struct replay *r)
+{
+    struct qt_engine_stats stats;
+
+    qt_engine_peek(r->engine, &stats);
+    if (stats.state == QT_ENGINE_READY)
+        qt_engine_stop(r->engine, 1);
+}
+
+/* One that holds is ended by a stop, and has sent nothing. */
+static void a_stop_ends_what_holds(void)
+{
+    struct replay r;
+
+    replay_init(&r);
+    r.options.holds = 1;
+    r.each_slice = stop_when_ready;
+    replay_session(&r, 1, -5, 1, NULL);
+    event(&r, 1, 0, 0, "a");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 1);
     replay_free(&r);
 }
 
@@ -243,9 +361,50 @@ static void speeds_follow_each_other(void)
     CHECK_INT(t->plan_ns, zero);
 }
 
+/* A plan that is paused stands still: what is to come does not, and later comes as much later as it stood. */
+static void a_pause_moves_all_that_follows(void)
+{
+    static struct qt_engine e;
+    struct qt_session s = {.engine = &e, .tape_end_ns = 1000};
+    struct qt_planned_event ev = {.due_ns = 1400};
+    struct qt_speed *t = &e.speed;
+    int64_t zero, plan, real, ahead;
+
+    bare(&e, 10000 * MS);
+    zero = e.zero_ns;
+    CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
+    CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK);
+    plan = t->plan_ns;
+    real = t->real_ns;
+    CHECK_INT(qt_is_paused(&e), 1);
+    CHECK_INT(qt_plan_to_clock(&e, plan), zero + real);
+    CHECK_INT(qt_plan_to_clock(&e, plan - 4096), zero + real - 2048); /* as late as it was */
+    CHECK_INT(qt_plan_to_clock(&e, plan + 1), QT_PAUSED);
+    CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK); /* twice is once */
+    CHECK_INT(t->plan_ns, plan);
+    CHECK_INT(t->stood_ns, t->real_ns - real);
+    e.zero_ns -= 5000 * MS; /* it stands for five seconds */
+    zero = e.zero_ns;
+    e.options.pace = QT_PACE_THINK;
+    s.answered_ns = qt_now();
+    s.answered_stood_ns = qt_stood_ns(&e); /* its answer came within the pause */
+    CHECK(s.answered_stood_ns >= 5000 * MS);
+    CHECK_INT(qt_engine_set_speed(&e, 1, NULL), QT_OK);
+    CHECK_INT(qt_is_paused(&e), 0);
+    CHECK_INT(t->plan_ns, plan);
+    CHECK_INT(t->stood_ns, t->real_ns - real);
+    ahead = qt_plan_to_clock(&e, plan + 4096);
+    CHECK_INT(ahead, zero + t->real_ns + 4096);
+    CHECK(ahead >= zero + real + 5000 * MS + 4096);
+    CHECK_INT(qt_compute_due(&s, &ev), s.answered_ns + 400 + t->stood_ns - s.answered_stood_ns);
+    s.answered_stood_ns = 0; /* another's came before it */
+    CHECK_INT(qt_compute_due(&s, &ev), s.answered_ns + 400 + t->stood_ns);
+}
+
 static void which_speeds_there_are(void)
 {
-    static const double GOOD[] = {1e-6, 1e6, 1, 0.5}, BAD[] = {0.99e-6, 1.01e6, 0, -1, -1e9, 1e300 * 1e300, 0.0 / 0.0};
+    static const double GOOD[] = {1e-6, 1e6, 0, 1, 0.5},
+                        BAD[] = {0.99e-6, 1.01e6, -1e-9, -1, -1e9, 1e300 * 1e300, 0.0 / 0.0};
     static struct qt_engine e;
 
     bare(&e, 1000 * MS);
@@ -305,6 +464,7 @@ static void when_it_is_due(void)
 int main(void)
 {
     RUN(speeds_follow_each_other);
+    RUN(a_pause_moves_all_that_follows);
     RUN(which_speeds_there_are);
     RUN(who_is_woken);
     RUN(when_it_is_due);
@@ -313,7 +473,10 @@ int main(void)
     RUN(several_statements_are_allowed);
     RUN(thinking_is_not_cut);
     RUN(the_speed_changes);
+    RUN(a_run_is_paused);
     RUN(zero_comes_at_its_time);
+    RUN(it_holds_until_told);
+    RUN(a_stop_ends_what_holds);
     RUN(clock_and_ids_are_set);
     return 0;
 }

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.common.files import new_folder
+from querytape.common.files import is_held, new_folder
 from querytape.replay import ReplayOptions, Target, run_folder
 from querytape.replay.run_folder import first_info, new_run
 from querytape.servers.facts import Facts
@@ -23,6 +23,14 @@ def test_it_is_private(tmp_path: Path) -> None:
         folder.clean()
     assert not folder.spill.exists()
     assert folder.open().info == {"format_version": 1}
+
+
+def test_it_is_held_while_it_is_made(tmp_path: Path) -> None:
+    """Whoever looks sees whether its replay lives: until the end, and not after it."""
+    with new_run(tmp_path / "a.run") as folder:
+        assert is_held(folder.path)
+        folder.write({"format_version": 1})
+    assert not is_held(tmp_path / "a.run")
 
 
 def test_what_fails_early_leaves_nothing(tmp_path: Path) -> None:

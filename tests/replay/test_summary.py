@@ -21,7 +21,7 @@ CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 def ended(**values: Any) -> Any:
     """Return the part of an ended run that says why it is partial."""
     stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
-    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={})
+    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None)
     for name, value in values.items():
         setattr(stats if hasattr(stats, name) else run, name, value)
     return run

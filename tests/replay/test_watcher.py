@@ -33,13 +33,37 @@ class Listener(Watcher):
         """Note it."""
         self.calls.append(f"tick {done}")
 
+    def ended(self) -> None:
+        """Note it."""
+        self.calls.append("ended")
+
 
 @pytest.mark.mariadb
 def test_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
-    """Planning, findings, the plan, then ticks; the last one has every event."""
+    """Planning, findings, the plan, then ticks, the last of which has every event; then the end, once."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 10 * MS} for n in range(7)]
     listener = Listener()
     replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), listener)
     order = [call for place, call in enumerate(listener.calls) if call not in listener.calls[:place]]
     assert order[:3] == ["planning 7", "finding", "planned 7"]
-    assert order[-1] == "tick 7"
+    assert order[-2:] == ["tick 7", "ended"]
+    assert listener.calls.count("ended") == 1
+
+
+class Failing(Listener):
+    """Fails at a tick."""
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Fail."""
+        raise ZeroDivisionError
+
+
+@pytest.mark.mariadb
+def test_the_end_is_told_of_a_run_that_fails(shop: Server, tmp_path: Path) -> None:
+    """Whatever breaks a run off, its end comes last."""
+    listener = Failing()
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
+    with pytest.raises(ZeroDivisionError):
+        replay(tape, options(shop, tmp_path / "a.run"), listener)
+    assert listener.calls[-1] == "ended"
+    assert listener.calls.count("ended") == 1

@@ -58,6 +58,22 @@ def test_data_that_will_not_do(tmp_path: Path, file: str, text: str, message: st
         check_data(tmp_path)
 
 
+@pytest.mark.parametrize("prefix", ["xtrabackup", "mariadb_backup"])
+def test_a_prepared_backup_of_mariadb(tmp_path: Path, prefix: str) -> None:
+    """mariadb-backup calls what it has prepared `log-applied`; what it has not prepared is refused with its own name."""
+    (tmp_path / "ibdata1").write_bytes(b"")
+    (tmp_path / f"{prefix}_info").write_text("tool_name = mariadb-backup\nserver_version = 10.11.19-MariaDB-log\n")
+    checkpoints = tmp_path / f"{prefix}_checkpoints"
+    checkpoints.write_text("backup_type = log-applied\nfrom_lsn = 0\nto_lsn = 44848\n")
+    check_data(tmp_path)
+    checkpoints.write_text("backup_type = full-backuped\nfrom_lsn = 0\nto_lsn = 44848\n")
+    with pytest.raises(InputError, match="not prepared: run mariadb-backup --prepare"):
+        check_data(tmp_path)
+    checkpoints.write_text("backup_type = incremental\nfrom_lsn = 7\nto_lsn = 44848\n")
+    with pytest.raises(InputError, match=r"incremental .*\(mariadb-backup --prepare --incremental-dir"):
+        check_data(tmp_path)
+
+
 @pytest.mark.parametrize("before", [b"\0\0\0\1", b"\0h", b"\0&", b"\0.", b"\0'", b"\0tables in a/b.ibd "])
 def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
     """MySQL's dictionary names files by their whole path: one that is on this machine would be written to."""

@@ -57,6 +57,26 @@ def test_missing(kind: str, way: str) -> None:
     assert way in missing_sentence(kind)
 
 
+@pytest.mark.parametrize(
+    ("manager", "line"),
+    [
+        ("apt-get", "apt-get install --no-install-recommends mariadb-server-core mariadb-client-core installs"),
+        ("dnf", "dnf install mariadb-server installs its programs (a service that nobody starts)"),
+        ("pacman", "pacman -S mariadb installs"),
+        (None, "apt-get install"),
+    ],
+)
+@pytest.mark.parametrize("root", [True, False])
+def test_one_line_installs_one(monkeypatch: pytest.MonkeyPatch, manager: str | None, line: str, root: bool) -> None:
+    """It is that of this machine's packages, and can be typed as it is by who is not root."""
+    monkeypatch.setattr(
+        "querytape.servers.programs.shutil.which", lambda name, path=None: name if name == manager else None
+    )
+    monkeypatch.setattr("querytape.servers.programs.os.geteuid", lambda: 0 if root else 1000)
+    said = missing_sentence("mariadb")
+    assert said.startswith(f"no mariadb server on this machine: {'' if root else 'sudo '}{line}")
+
+
 def test_folders(monkeypatch: pytest.MonkeyPatch) -> None:
     """QT_SERVERS says where fetched servers are; installed ones are looked for beyond an ordinary user's PATH."""
     monkeypatch.setenv("QT_SERVERS", "/srv/servers")

@@ -5,6 +5,7 @@ Each workload is recorded as packets on the loopback. Rows that differ are count
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -45,29 +46,91 @@ def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
 def test_the_data_are_the_originals(
     kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """Eight clients on a few hot rows, sums that do not commute, generated ids: equal under the order of commits."""
+    """Eight clients on a few hot rows, sums that do not commute, generated ids: equal under the order of commits.
+
+    A write outside of transactions that spans a whole transaction on its row is taken to have waited for it. Where a
+    full machine stopped the server between that write and its answer it had not, and no tape tells (docs/replay.md):
+    only if each row that differs is one of such a write another recording is made.
+    """
     may_capture(request)
     server = server_factory(kind)
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        found, rows = record_and_replay(workload, server, folder, seed=1 + attempt)
+        print(f"{kind} {workload.name}: {found[True]} rows differ under --order commit, {found[False]} without")
+        assert found[False] > 5
+        if not rows or not rows <= spanned(folder / "w.tape"):
+            break
+    assert rows == set()
+
+
+def record_and_replay(
+    workload: Workload, server: Server, folder: Path, seed: int
+) -> tuple[dict[bool, int], set[tuple[str, Any]]]:
+    """Replay a recording in both orders: rows that differ, and of those under --order commit (table, object)."""
     workload.create(server)
-    with recording(server.port, tmp_path / "w.tape"):
-        workload.drive(server.port, CLIENTS, ROUNDS, think_s=0.04)
+    with recording(server.port, folder / "w.tape"):
+        workload.drive(server.port, CLIENTS, ROUNDS, seed=seed, think_s=0.04)
     original = workload.contents(server)
     found = {}
+    rows: set[tuple[str, Any]] = set()
     for order in (True, False):
         workload.create(server)
-        summary = run(server, tmp_path / "w.tape", tmp_path / f"{order}.run", commit_order=order)
-        found[order] = differences(original, workload.contents(server))
+        summary = run(server, folder / "w.tape", folder / f"{order}.run", commit_order=order)
+        replayed = workload.contents(server)
+        found[order] = differences(original, replayed)
         if order:
+            rows = {
+                (table, row[table == "history"])
+                for table in original
+                for row in {*original[table]} ^ {*replayed[table]}
+            }
             counts = summary.info["accounting"]
             assert summary.errors == {}
             assert counts["order_waits"] > 50
             assert counts["order_broken"] == 0
-            waited = [row[0] for row in outcomes(tmp_path / "True.run", "order_ns") if row[0] is not None]
+            waited = [row[0] for row in outcomes(folder / "True.run", "order_ns") if row[0] is not None]
             assert len(waited) == counts["order_waits"]
             assert sum(waited) == counts["order_wait_ns"]
-    print(f"{kind} {workload.name}: {found[True]} rows differ under --order commit, {found[False]} without")
-    assert found[False] > 5
-    assert found[True] == 0
+    return found, rows
+
+
+def spanned(tape: Path) -> set[tuple[str, int]]:
+    """Return (table, object) of the objects of which a write outside of transactions spans a whole transaction's work.
+
+    From the statements' texts alone: from the first statement of the transaction that names the object to its end.
+    """
+    columns = "session, seq, start_ns, start_ns + duration_ns AS end_ns, decode(statement) AS text"
+    named = query(
+        f"""
+        WITH said AS (SELECT {columns} FROM '{tape}/events/*.parquet' WHERE statement IS NOT NULL),
+        placed AS (
+            SELECT *, max(CASE WHEN text IN ('BEGIN', 'COMMIT', 'ROLLBACK') THEN seq END) OVER before AS edge,
+                last(CASE WHEN text IN ('BEGIN', 'COMMIT', 'ROLLBACK') THEN text END IGNORE NULLS) OVER before AS kind,
+                first(CASE WHEN text IN ('COMMIT', 'ROLLBACK') THEN end_ns END IGNORE NULLS) OVER behind AS over_ns
+            FROM said
+            WINDOW before AS (PARTITION BY session ORDER BY seq ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
+                behind AS (PARTITION BY session ORDER BY seq ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+        )
+        SELECT text, kind = 'BEGIN' AS inside, start_ns, end_ns, over_ns FROM placed
+        """
+    )
+    alone = [(ids(text)[-1:], start, end) for text, inside, start, end, _ in named if not inside and "UPDATE" in text]
+    taken = [(ids(text), end, over) for text, inside, _, end, over in named if inside and ids(text) and over]
+    found = {
+        which
+        for (which,), start, end in alone
+        for objects, locked, over in taken
+        if which in objects and start < locked and over < end
+    }
+    return {(table, which) for table in OBJECTS.tables for which in found}
+
+
+def ids(text: str) -> list[int]:
+    """Return the objects that a statement of OBJECTS asks for."""
+    listed = re.findall(r"WHERE (?:id|object_id) (?:= |IN \()(\d+)(?:, (\d+))?", text)
+    return [int(number) for pair in listed for number in pair if number]
 
 
 def capture_slow_log(server: Server, tape: Path) -> None:
@@ -132,8 +195,8 @@ def test_locks_of_gaps(
 ) -> None:
     """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
 
-    Next to four busy loops 1 of 30 recordings broke waits (docs/replay.md): another one is made. An error that the
-    original had not is never passed over.
+    On a machine with other work some recordings break waits (docs/replay.md), which each run says: another one is made.
+    An error that the original had not is passed over only there: where the order was kept there is none.
     """
     may_capture(request)
     server = server_factory(kind)
@@ -146,8 +209,9 @@ def test_locks_of_gaps(
         original = QUEUES.contents(server)
         QUEUES.create(server)
         summary = run(server, tape, tmp_path / f"{attempt}.run", commit_order=True)
-        assert set(summary.errors) <= errors_of(tape)
-        found.append((differences(original, QUEUES.contents(server)), summary.info["accounting"]["order_broken"]))
+        broken = summary.info["accounting"]["order_broken"]
+        assert broken or set(summary.errors) <= errors_of(tape)
+        found.append((differences(original, QUEUES.contents(server)), broken))
         if found[-1] == (0, 0):
             return
     pytest.fail(f"rows that differ and broken waits of three recordings: {found}")

@@ -19,6 +19,7 @@ from querytape.analyze import build
 from querytape.common.errors import InputError, TargetError
 from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.replay.observe.speed_control import request_speed
+from querytape.replay.observe.stop_request import request_stop
 from querytape.replay.options import Failures
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
@@ -291,6 +292,38 @@ def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
     assert [change["speed"] for change in summary.info["speed_changes"]] == ["100"]
     with pytest.raises(InputError, match="has ended"):
         request_speed(run, "2")
+
+
+def test_it_pauses_and_stops_while_it_runs(shop: Server, tmp_path: Path) -> None:
+    """What is paused sends nothing and is not late by it; what is asked to stop ends as by Ctrl-C."""
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 2, 300)])
+    run = tmp_path / "a.run"
+
+    def ask() -> None:
+        while not (run / "run.json").exists():
+            time.sleep(0.05)
+        time.sleep(0.5)
+        request_speed(run, "pause")
+        time.sleep(4)
+        request_speed(run, "1")
+        time.sleep(4)
+        request_stop(run)
+
+    asker = threading.Thread(target=ask)
+    asker.start()
+    began = time.monotonic()
+    summary = replay(tape, options(shop, run))
+    asker.join()
+    assert time.monotonic() - began < 200
+    assert [change["speed"] for change in summary.info["speed_changes"]] == ["0", "1"]
+    paused, resumed = (change["at_ns"] for change in summary.info["speed_changes"])
+    due = outcomes(run, "due_ns, sent_ns, status, reason")
+    assert due[1][0] == pytest.approx(2 * SECOND + resumed - paused, abs=SECOND)
+    assert due[1][1] >= resumed
+    assert due[2][2:] == ("not_sent", "stopped")
+    assert summary.info["partial"] is not None
+    assert not (run / "stop").exists()
+    assert not (run / "speed").exists()
 
 
 def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:

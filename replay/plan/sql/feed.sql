@@ -45,5 +45,6 @@ SELECT
     CASE WHEN s.insert_ids IS NULL AND NOT asks_diagnostics(s.actions, s.statement) THEN insert_id_of(s.class, s.insert_id) END
         AS insert_id,
     CASE WHEN NOT s.undone AND s.command = 'query' THEN insert_ids_of(s.class, s.insert_ids) END AS insert_ids,
-    s.waits
+    s.waits,
+    CASE WHEN NOT s.undone THEN s.digest END AS digest
 FROM sent s

@@ -2,6 +2,7 @@
 """Charts: files for slides, colours of the sides, a sweep against its levels."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,18 @@ def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
         assert (tmp_path / "charts" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(InputError, match="can't be written"):
         write_charts(report, tmp_path / "charts")
+
+
+def test_a_files_title_is_not_cut(report: Report, tmp_path: Path) -> None:
+    """A bold letter takes at most 10 points in any font: no line of a title is wider than its picture."""
+    write_charts(report, tmp_path / "charts")
+    for file in (tmp_path / "charts").glob("*.svg"):
+        text = file.read_text(encoding="utf-8")
+        width = float(re.findall(r'<svg [^>]*width="([\d.]+)"', text)[0])
+        titles = re.findall(r"<g[^>]*role-title-text[^>]*>(.*?)</g>", text)
+        lines = [line for title in titles for line in re.findall(r"<t(?:ext|span)[^>]*>([^<]+)<", title)]
+        assert lines
+        assert [line for line in lines if 10 * len(line) > width] == []
 
 
 def test_charts_are_their_owner_s(report: Report, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,3 +94,12 @@ def test_an_unknown_is_no_zero(tmp_path: Path) -> None:
     text = shown(make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}] * 3))
     assert "statements: at most -, unknown on average" in text
     assert "0.00" not in text
+
+
+def test_a_tape_without_events(tmp_path: Path) -> None:
+    """It has a summary and a difference to itself that say so."""
+    tape = make_tape(tmp_path / "t.tape", [])
+    assert "0 events, 0 sessions, 0 digests in 0.0 s" in shown(tape)
+    out = io.StringIO()
+    show_tape_difference(compare_tapes(tape, tape), Console(file=out, width=80), 5)
+    assert "0 events, 0 sessions, 0 digests in 0 s" in " ".join(out.getvalue().split())

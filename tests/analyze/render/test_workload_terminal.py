@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 from querytape.analyze import show_tape_summary, summarise_tape, tape_summary_json
-from querytape.analyze.render.workload_terminal import MAX_ROWS, not_parsed
+from querytape.analyze.render.workload_sections import not_parsed
+from querytape.analyze.render.workload_terminal import MAX_ROWS
 from rich.console import Console
 
 from tests.analyze.workload.test_workload import buy, event

@@ -5,7 +5,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import open_packets
 from querytape.servers.sandbox import Server
 
-from ...helpers.live import may_capture
+from ...helpers.live import may_capture, wait_until_it_listens
 
 STATEMENTS = 29
 
@@ -44,8 +43,8 @@ def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
     """Each statement once, in its order, though the loopback shows packets twice; stopped by its duration."""
     tape = tmp_path / "live.tape"
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo", "--port", str(server.port)]
-    process = subprocess.Popen([*command, "--duration", "4s", "-o", str(tape)], stderr=subprocess.PIPE, text=True)
-    time.sleep(2)
+    process = subprocess.Popen([*command, "--duration", "8s", "-o", str(tape)], stderr=subprocess.PIPE, text=True)
+    wait_until_it_listens(process)
     drive(server)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 0, said
@@ -70,7 +69,7 @@ def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, n
     process = subprocess.Popen(
         [*command, "--port", str(mariadb.port), "-o", str(tape)], stderr=subprocess.PIPE, text=True
     )
-    time.sleep(1.5)
+    wait_until_it_listens(process)
     for _ in range(5):
         drive(mariadb)
     process.send_signal(number)
@@ -88,9 +87,9 @@ def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, n
 def test_encrypted_connections_are_named(mysql80: Server, tmp_path: Path) -> None:
     """Nothing can be read of a TLS connection: no tape, and a sentence that says why."""
     command = [sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo"]
-    options = ["--port", str(mysql80.port), "--duration", "3s", "-o", str(tmp_path / "x.tape")]
+    options = ["--port", str(mysql80.port), "--duration", "6s", "-o", str(tmp_path / "x.tape")]
     process = subprocess.Popen([*command, *options], stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    wait_until_it_listens(process)
     mysql80.connect().close()
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 1

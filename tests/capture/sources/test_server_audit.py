@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of the server_audit plugin: who sent what, what was cut, and Aurora's rows in no order."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
 
-from tests.helpers.reading import Read, read_all
+from tests.helpers.reading import Read, read_all, read_quickly
 
 ROWS = """20261120 15:21:05,db1,app,web1,29,0,CONNECT,shop,,0
 20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT \\'it\\'',0
@@ -63,3 +64,114 @@ def test_cut_statements_are_named(tmp_path: Path) -> None:
     settings = Settings(extra={"query_limit": 128})
     info = capture_source(SOURCES["audit"], [str(path)], tmp_path / "t.tape", settings)
     assert [warning["kind"] for warning in info["warnings"]] == ["cut"]
+
+
+def row(
+    time: str = "20261120 15:21:05",
+    connection: str = "29",
+    operation: str = "QUERY",
+    behind: bytes = b"'SELECT 1',0",
+) -> bytes:
+    """Return a row of the log."""
+    return f"{time},db1,app,web1,{connection},344,{operation},shop,".encode() + behind
+
+
+def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
+    """Return what is read of rows in UTC; the first and the last are as usual, and their events are left out."""
+    path = tmp_path / "audit.log"
+    path.write_bytes(b"\n".join([row(), *rows, row(connection="77")]) + b"\n")
+    log = read_all(SOURCES["audit"].open([str(path)], Settings(timezone_ns=0, extra={"query_limit": limit})))
+    assert [log.events[0]["thread_id"], log.events[-1]["thread_id"]] == [29, 77]
+    del log.events[0], log.events[-1]
+    return log
+
+
+def test_every_field_of_a_time(tmp_path: Path) -> None:
+    """Each field at every value: what a clock shows is read, what it never shows is not understood."""
+    first, last = (1970, 1, 1, 0, 0, 0), (2199, 12, 31, 23, 59, 60)
+    for field, values in enumerate([range(1960, 2210), *([range(100)] * 5)]):
+        for value in values:
+            at = [2026, 1, 20, 15, 21, 5]
+            at[field] = value
+            path = tmp_path / "audit.log"
+            path.write_bytes(row("{:04d}{:02d}{:02d} {:02d}:{:02d}:{:02d}".format(*at)) + b"\n")
+            log = read_quickly(SOURCES["audit"].open([str(path)], Settings(timezone_ns=0)))
+            if not first[field] <= value <= last[field]:
+                assert log.events == [], at
+                assert "not_understood" in log.kinds, at
+                continue
+            day = datetime(at[0], at[1], at[2], tzinfo=UTC)
+            moment = day + timedelta(hours=at[3], minutes=at[4], seconds=at[5])
+            assert [event["start_ns"] // 10**9 for event in log.events] == [int(moment.timestamp())], at
+
+
+@pytest.mark.parametrize("place", range(17))
+@pytest.mark.parametrize("wrong", ["x", "/", ";", ""])
+def test_a_time_with_a_wrong_letter(place: int, wrong: str, tmp_path: Path) -> None:
+    """Any letter of a time that is another one, or missing, makes it none."""
+    usual = "20261120 15:21:05"
+    log = read_rows(tmp_path, [row(usual[:place] + wrong + usual[place + 1 :])])
+    assert (len(log.events), log.kinds.count("not_understood")) == (0, 1)
+
+
+def test_connections(tmp_path: Path) -> None:
+    """A connection's number is digits alone, as many as 64 bits hold."""
+    good = ["0", "7", "4294967296", "922337203685477580", "9223372036854775799"]
+    bad = ["", "x", "-1", "1x", " 1", "1:", "1/", "92233720368547758070", "99999999999999999999"]
+    log = read_rows(tmp_path, [row(connection=each) for each in (*good, *bad)])
+    assert [event["thread_id"] for event in log.events] == [int(each) for each in good]
+    assert log.kinds.count("not_understood") == len(bad)
+
+
+def test_operations(tmp_path: Path) -> None:
+    """Sessions and statements are events, uses of tables are passed over, anything else is not understood."""
+    events = {"QUERY": "query", "CONNECT": "connect", "FAILED_CONNECT": "connect", "DISCONNECT": "quit"}
+    tables = ["READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"]
+    bad = ["", "QUER", "QUERYX", "query", "CONNECTED", "READS", "REA", "XDROP"]
+    rows = [row(operation=each, connection=str(100 + n)) for n, each in enumerate([*events, *tables, *bad])]
+    log = read_rows(tmp_path, [*rows, row(operation="CHANGEUSER", connection="100")])
+    assert [event["command"] for event in log.events] == [*events.values(), "change_user"]
+    assert log.kinds.count("not_understood") == len(bad)
+    assert [event["statement"] for event in log.events] == [b"SELECT 1", *([None] * 4)]
+
+
+def test_what_is_behind_the_text(tmp_path: Path) -> None:
+    """The code, also with the connection's type behind it; a row without a closed text or a code is none."""
+    given = {
+        b"'a',0": 0,
+        b"'a',1146": 1146,
+        b"'a',1146,SSL": 1146,
+        b"'a',0,": 0,
+        b"'a',": None,
+        b"'a',x": None,
+        b"'a',12x": None,
+        b"'a',,5": None,
+        b"'a,7',3": 3,
+        b"'a\\'',4": 4,
+        b"a,5": 5,
+        b",6": 6,
+    }
+    bad = [b"'a'", b"'a'0", b"'a", b"'a,0", b"'a\\',0", b"a", b"", b"'a' ,0"]
+    log = read_rows(tmp_path, [row(behind=each) for each in (*given, *bad)])
+    assert [event["errno"] for event in log.events] == list(given.values())
+    assert log.kinds.count("not_understood") == len(bad)
+
+
+def test_escapes(tmp_path: Path) -> None:
+    """Of each byte behind a backslash; one at the text's end stands for itself."""
+    named = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"0": b"\0", b"b": b"\b", b"Z": b"\x1a"}
+    bytes_of = [bytes([n]) for n in range(256) if n not in b"\n\r"]
+    rows = [row(behind=b"'SELECT 1 + \\" + each + b"2',0") for each in bytes_of]
+    log = read_rows(tmp_path, rows)
+    assert [event["statement"] for event in log.events] == [
+        b"SELECT 1 + " + named.get(each, each) + b"2" for each in bytes_of
+    ]
+
+
+@pytest.mark.parametrize("length", [127, 128, 129])
+def test_a_text_of_the_limit(length: int, tmp_path: Path) -> None:
+    """A text of just the limit's length, without its escapes, is cut; a longer one was not, whatever the limit says."""
+    text = b"SELECT \\'" + b"x" * (length - 8)
+    log = read_rows(tmp_path, [row(behind=b"'" + text + b"',0")], limit=128)
+    assert len(log.events[0]["statement"]) == length
+    assert bool(log.events[0]["flags"] & 8) == (length == 128)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.inspect_tape import inspect_command
-from querytape.common.errors import InputError
+from querytape.common.errors import InputError, OptionError
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import make_tape
@@ -51,3 +51,18 @@ def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> Non
     assert [row["name"] for row in found["unused"]] == ["k_b"]
     with pytest.raises(InputError):
         CliRunner().invoke(inspect_command, [path, "--source", mysql80.url(), "--problems"], catch_exceptions=False)
+
+
+def test_the_page(tape: Path, tmp_path: Path) -> None:
+    """--html writes a page that only its owner may read, says where, and goes with JSON; not with --problems."""
+    page = tmp_path / "t.html"
+    done = CliRunner().invoke(inspect_command, [str(tape), "--html", str(page)])
+    assert done.exit_code == 0
+    assert f"HTML page: {page}" in done.stdout
+    assert page.stat().st_mode & 0o777 == 0o600
+    assert "9 events" in page.read_text(encoding="utf-8")
+    done = CliRunner().invoke(inspect_command, [str(tape), "--json", "--html", str(page)])
+    assert json.loads(done.stdout)["counts"]["events"] == 9
+    for other in ("--problems", "--facts"):
+        with pytest.raises(OptionError):
+            CliRunner().invoke(inspect_command, [str(tape), other, "--html", str(page)], catch_exceptions=False)

@@ -23,7 +23,7 @@ EVENTS = """
            NULL::INTEGER AS account, CASE WHEN i % 3 = 0 THEN 'shop' END AS db,
            NULL::BIGINT AS stmt, 'SELECT 1'::BLOB AS statement, NULL::BLOB AS params,
            NULL::BIGINT AS clock_us, NULL::BIGINT AS insert_id, NULL::VARCHAR AS insert_ids,
-           NULL::VARCHAR AS waits
+           NULL::VARCHAR AS waits, NULL::VARCHAR AS digest
     FROM range(15) t(i)
 """
 

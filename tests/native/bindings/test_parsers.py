@@ -5,6 +5,7 @@ import lzma
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.common.errors import NativeFault
@@ -56,3 +57,50 @@ def test_xz_streams_one_after_another_and_cut_ones(tmp_path: Path) -> None:
     info = capture_source(SOURCES["slowlog"], [str(tmp_path / "cut.xz")], tmp_path / "cut.tape", Settings())
     assert info["problems"]["damaged_archive"] == 1
     assert info["counts"]["events"] >= 3
+
+
+def rows_of(path: Path) -> list[tuple[bytes, int]]:
+    """Return the lines of a file that have a row, with their numbers."""
+    lines = parsers.Lines([path])
+    try:
+        with duckdb.connect() as con:
+            con.register("lines", lines.stream)
+            return [(line.encode(), place) for line, place in con.execute("FROM lines ORDER BY place").fetchall()]
+    finally:
+        lines.close()
+
+
+@pytest.mark.parametrize("byte", range(256))
+def test_what_is_around_a_row(byte: int, tmp_path: Path) -> None:
+    """Of every byte: what is white space to JSON's readers is taken off a row's ends, as brackets and commas are."""
+    path, each = tmp_path / "rows.json", bytes([byte])
+    path.write_bytes(b"x\n" + each + b"{1}" + each + b"\n" + each + each + b"\n{2}\n")
+    if each == b"\n":
+        assert rows_of(path) == [(b"x", 1), (b"{1}", 3), (b"{2}", 8)]
+        return
+    blank = each in b" \t\r\f\v"
+    shown = each.decode("utf-8", "replace").encode()
+    first = b"" if blank or each == b"[" else shown
+    last = b"" if blank or each in b",]" else shown
+    alone = b"" if blank or each in b",]" else (shown if each == b"[" else shown * 2)
+    expected = [(b"x", 1), (first + b"{1}" + last, 2), (alone, 3), (b"{2}", 4)]
+    assert rows_of(path) == [row for row in expected if row[0]]
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        (b" [ {1} , ", b"{1}"),
+        (b"[[1]", b"[1"),
+        (b"[ [ 1", b"[ 1"),
+        (b"{1} ], ,]", b"{1}"),
+        (b"[", None),
+        (b"],", None),
+        (b" \t ", None),
+    ],
+)
+def test_arrays(line: bytes, row: bytes | None, tmp_path: Path) -> None:
+    """One bracket opens an array; any that close it, and commas, go from a row's end."""
+    path = tmp_path / "rows.json"
+    path.write_bytes(line + b"\n")
+    assert rows_of(path) == ([] if row is None else [(row, 1)])

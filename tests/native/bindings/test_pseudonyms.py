@@ -215,3 +215,19 @@ def test_the_last_days_of_a_month_change_too() -> None:
     assert {(day.year, day.day > 28) for day in found} == {(year, True) for year in years}
     assert len(set(found)) == len(days)
     assert sum(a == b for a, b in zip(days, found, strict=True)) < len(days) / 5  # of 29 in a year
+
+
+@pytest.mark.parametrize("scope", ["GLOBAL ", "global ", "PERSIST ", "PERSIST_ONLY ", "@@GLOBAL.", "@@persist."])
+def test_what_is_set_for_the_server(scope: str) -> None:
+    """Its texts are addresses, paths and statements, so they are replaced; its numbers stay, as a session's SET does."""
+    sql = f"SET {scope}init_connect = 'CALL audit(''Miller'')', {scope}max_connections = 4711".encode()
+    (found,) = replaced([sql])
+    assert b"Miller" not in found
+    assert b"= 4711" in found
+    assert Normalizer().normalize(found).digest == Normalizer().normalize(sql).digest
+    mixed = f"SET {scope}report_host = 'db7.example', @customer = 47110815".encode()
+    behind = f"SET {scope}server_id = 47110815; DELETE FROM t WHERE ssn = 47110815".encode()
+    assert all(
+        b"7110815" not in each.rpartition(b"=")[2] and b"example" not in each for each in replaced([mixed, behind])
+    )
+    assert replaced([b"SET SESSION time_zone = '+02:00'"]) == [b"SET SESSION time_zone = '+02:00'"]

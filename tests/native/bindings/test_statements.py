@@ -265,3 +265,20 @@ def test_which_quoted_names_are_plain() -> None:
         if name is not None and byte in plain:
             alone = f"`{name}`" if name.isdigit() else name
             assert text.replace(" ,", ",") == f"select a{name}b, {alone}", text
+
+
+@pytest.mark.parametrize("lifts", ["TRANSACTION READ WRITE", "TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE"])
+@pytest.mark.parametrize(("scope", "danger"), [("GLOBAL", "set_global"), ("SESSION", "set_session_unsafe")])
+def test_what_lifts_read_only_is_what_else_it_is(scope: str, danger: str, lifts: str) -> None:
+    """READ WRITE takes nothing away of what was read before it: for the server it stays the more dangerous one."""
+    assert Normalizer().normalize(f"SET {scope} {lifts}".encode()).danger == DANGERS[danger]
+
+
+@pytest.mark.parametrize("statement", ["SELECT 1", "SET @a = 1", "DO 1"])
+def test_what_is_set_for_one_statement(statement: str) -> None:
+    """SET STATEMENT ... FOR changes nothing behind it; another SET does, and what is behind a semicolon."""
+    of_one = f"SET STATEMENT max_statement_time = 1, sql_mode = 'ANSI_QUOTES' FOR {statement}".encode()
+    assert Normalizer().follow(Mode(0, 1, 7), of_one) == Mode(0, 1, 7)
+    assert Normalizer().follow(Mode(0, 1, 7), b"SET STATEMENT sql_mode = 'ANSI_QUOTES' FOR DO 1") == Mode(0, 1, 7)
+    assert Normalizer().follow(Mode(0, 0, 7), of_one + b"; SET NAMES gbk") == Mode(0, 1, 7)
+    assert Normalizer().follow(Mode(0, 0, 7), b"SET statements = 1, sql_mode = 'ANSI_QUOTES'") == Mode(2, 0, 7)

@@ -5,7 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from querytape.replay import LiveRun, Watcher, replay
+from querytape.replay import LiveRun, Plan, Tick, Watcher, replay
 from querytape.replay.observe.live import Moment
 from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
@@ -65,12 +65,49 @@ def test_ticks_are_as_without(shop: Server, tmp_path: Path) -> None:
     assert [tick.p95_ns is None for tick in ticks] == [tick.done == 0 for tick in ticks]
 
 
+def test_slowest(shop: Server, tmp_path: Path) -> None:
+    """The digests with the most time, most first, while it runs and after it; the counters are those of the last tick."""
+    events = []
+    for n in range(12):
+        events += [
+            {"statement": "SELECT 1", "digest": "00000000000000aa", "start_ns": T0 + n * 100 * MS},
+            {"statement": "SELECT SLEEP(0.03)", "digest": "ff000000000000bb", "start_ns": T0 + n * 100 * MS + MS},
+        ]
+    looker = Looker()
+    seen = []
+    due: list[int] = []
+
+    def tick(tick: Tick, done: int, plan: Plan) -> None:
+        seen.append(looker.live.slowest(1))
+        due.append(looker.live.due() or 0)
+
+    looker.tick = tick  # type: ignore[method-assign]
+    replay(make_tape(tmp_path / "t.tape", events), options(shop, tmp_path / "a.run"), looker)
+    looker.end.set()
+    looker.thread.join()
+    assert {one.digest for found in seen for one in found} == {"ff000000000000bb"}
+    slow, fast = looker.live.slowest(10)
+    assert (slow.digest, slow.count, fast.digest, fast.count) == ("ff000000000000bb", 12, "00000000000000aa", 12)
+    assert slow.sum_ns >= 12 * 30 * MS > slow.max_ns >= 30 * MS
+    assert looker.live.slowest(1) == [slow]
+    assert looker.live.slowest(0) == []
+    assert due[-1] == 24
+    assert due == sorted(due)
+    assert looker.live.due() is None
+    assert looker.live.counters is not None
+    assert looker.live.counters.executed == 24
+    assert looker.live.target.startswith(f"root@127.0.0.1:{shop.port}")
+
+
 def test_no_pace(shop: Server, tmp_path: Path) -> None:
     """Where nothing is due nothing is late."""
     looker = Looker()
+    due = []
+    looker.tick = lambda tick, done, plan: due.append(looker.live.due())  # type: ignore[method-assign]
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     replay(tape, options(shop, tmp_path / "a.run", pace=Pace("none")), looker)
     looker.end.set()
     looker.thread.join()
     assert not looker.live.read().paced
+    assert set(due) == {None}
     assert looker.live.read().meters.late.count == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay.observe.speed_control import SpeedFile, request_speed
+from querytape.replay.observe.speed_control import SpeedFile, request_speed, requested_speed
 from querytape.replay.plan.pacing import Pace
 
 
@@ -43,12 +43,28 @@ def test_a_request_is_applied_once(tmp_path: Path) -> None:
     assert not (tmp_path / "speed").exists()
 
 
+def test_a_pause_ends_with_another_factor(tmp_path: Path) -> None:
+    """A pause is a factor of nothing, and is noted as 0; what was requested last can be asked for."""
+    write_run(tmp_path)
+    engine, speed = FakeEngine(), SpeedFile(tmp_path, Pace(speed=Fraction(2)))
+    assert requested_speed(tmp_path) is None
+    for at_ns, text in enumerate(("pause", "pause", "1/3", "PAUSE", "2")):
+        request_speed(tmp_path, text)
+        speed.apply(engine, at_ns)  # type: ignore[arg-type]
+    assert engine.factors == [0, pytest.approx(1 / 6), 0, 1]
+    assert [change["speed"] for change in speed.changes] == ["0", "1/3", "0", "2"]
+    assert requested_speed(tmp_path) == 2
+    (tmp_path / "speed").write_text("0")
+    assert requested_speed(tmp_path) is None
+
+
 @pytest.mark.parametrize(
     ("info", "text", "message"),
     [
         ({}, "max", "expected a factor"),
         ({}, "fast", "expected a number"),
         ({"finished": True}, "2", "the replay has ended"),
+        ({"driver_run": "ab"}, "2", "by several drivers: its speed can.t be changed"),
         ({"parameters": {"pace": "none"}}, "2", "nothing is due"),
         (None, "2", "not a run"),
     ],

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say how much is on a tape, how it arrives and what is missing, in sentences: the terminal and the page show them.
+
+The texts hold what the tape says of itself, printable.
+"""
+
+from typing import NamedTuple
+
+from ...common.text import printable
+from ...common.units import NS_PER_SECOND, average, count, duration, percent, plural
+from ..database import Row
+from ..findings.measuring_points import describe
+from ..tape_summary import TapeSummary
+from .workload_sections import not_parsed
+
+MICROSECONDS = 1000  # a precision in ns: at most this is known to microseconds
+
+
+class Limit(NamedTuple):
+    """One thing that a tape does not know or have; `warning`: the words with which it begins where it must be seen."""
+
+    text: str
+    warning: str = ""
+
+
+def name_of(summary: TapeSummary) -> str:
+    """Return the tape's path, and that it is a set where it is one."""
+    path = printable(str(summary.tape.info.get("snapshot_of") or summary.tape.path))
+    tapes = summary.tape.info.get("tapes")
+    return f"{path} (a set of {plural(len(tapes), 'tape')})" if tapes else path
+
+
+def source_of(summary: TapeSummary) -> str:
+    """Return what the tape was made of, with the server's version where it is known."""
+    info = summary.tape.info
+    return printable(", ".join([info["source"], *([info["server_version"]] if info.get("server_version") else [])]))
+
+
+def seconds_of(totals: Row) -> float:
+    """Return how long a tape's traffic lasts, in s; 0.0 where it has none."""
+    return ((totals["last_ns"] or 0) - (totals["first_ns"] or 0)) / NS_PER_SECOND
+
+
+def size_text(totals: dict[str, int]) -> str:
+    """Return the numbers of events, sessions and digests."""
+    return ", ".join(plural(totals[f"{word}s"], word) for word in ("event", "session", "digest"))
+
+
+def size_lines(summary: TapeSummary) -> list[str]:
+    """Return how much is on the tape: numbers and time, concurrency, durations."""
+    info, (totals,), (together,) = summary.tape.info, summary.answers["totals"], summary.answers["concurrency"]
+    return [
+        f"{size_text(totals)} in {seconds_of(totals):,.1f} s ({count(totals['per_second'])}/s)",
+        f"at once: sessions: at most {count(together['max_sessions'])}; statements: at most"
+        f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average",
+        f"durations ({describe(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
+        f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}",
+    ]
+
+
+def rhythm_lines(summary: TapeSummary) -> list[str]:
+    """Return how statements arrive, how long clients think, transactions and sizes."""
+    (arrivals,), (transactions,), (sizes,) = (summary.answers[n] for n in ("arrivals", "transactions", "sizes"))
+    lines = [
+        f"statements/s: median {count(arrivals['median_per_second'])}, at most"
+        f" {count(arrivals['max_per_second'])}; burstiness {average(arrivals['burstiness'], 1)} (random: 1)"
+    ]
+    if arrivals["think_times"]:
+        middle, high = arrivals["think_ns"]
+        lines.append(f"think time between statements: p50 {duration(middle)}, p95 {duration(high)}")
+    if arrivals["connects_per_second"]:
+        lines.append(
+            f"connects a second: {average(arrivals['connects_per_second'], 1)} on average, at most"
+            f" {count(arrivals['max_connects_per_second'])}; open before: {count(arrivals['connects_not_seen'])}"
+        )
+    if transactions["transactions"]:
+        statements, span = transactions["statements"], transactions["span_ns"]
+        lines.append(
+            f"{count(transactions['transactions'])} transactions, {count(transactions['rolled_back'])} rolled back;"
+            f" statements: p50 {statements[0]}, p95 {statements[1]}; time: p50"
+            f" {duration(span[0])}, p95 {duration(span[1])}"
+        )
+    if sizes["statement_bytes"]:
+        lines.append(
+            f"{count(sizes['reads'])} reads, {count(sizes['writes'])} writes; statement size: median"
+            f" {count(sizes['statement_bytes'][0])} bytes, at most {count(sizes['max_statement_bytes'])}"
+        )
+    return lines
+
+
+def limits(summary: TapeSummary) -> list[Limit]:
+    """Return what the tape does not know, and what is not on it."""
+    info, (totals,) = summary.tape.info, summary.answers["totals"]
+    found = _known(totals) if totals["events"] else [Limit("no event is on it", "an empty tape:")]
+    if held := info.get("coverage"):
+        found.append(
+            Limit(
+                f"the log holds {percent(min(held['logged'], held['executed']), held['executed'])} of the"
+                f" {count(held['executed'])} statements that the server executed in that time"
+                f" (by {printable(str(held['basis']))})"
+            )
+        )
+    found += [Limit(printable(str(warning["text"])), "partial tape:") for warning in info.get("warnings", [])]
+    if info.get("problems"):
+        kinds = printable(", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items()))
+        found.append(Limit(f"{kinds}; inspect --problems shows where", "not understood:"))
+    if unknown := not_parsed(summary.workload):
+        found.append(Limit("", unknown))
+    if totals["redacted"]:
+        found.append(Limit(f"{totals['redacted']:,} statements carried passwords or keys: redacted, never replayed"))
+    return found
+
+
+def _known(totals: Row) -> list[Limit]:
+    """Return what the tape knows of times and failures."""
+    fine = totals["precision_ns"] <= MICROSECONDS
+    failures = "it is not known which statements failed: this log has no error numbers"
+    if totals["errors_known"]:
+        failures = f"{count(totals['errors'])} statements failed"
+    precision = "microseconds" if fine else "seconds; only the order is known inside them"
+    return [Limit(f"precision of times: {precision}"), Limit(failures)]

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say what the statements of a tape do as sections of rows, each cell a text: the terminal and the page show them."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from ...common.units import count, duration
+from ..database import Row
+
+Workload = dict[str, list[Row]]
+
+
+class Entry(NamedTuple):
+    """One row of a section; the texts are as the statements have them: whoever shows them makes them printable.
+
+    `name`: a digest or signature, `text`: its statement, `more`: what stands under it; empty in a plain table.
+    """
+
+    cells: list[str]
+    name: str = ""
+    text: str = ""
+    more: tuple[str, ...] = ()
+
+
+class Section(NamedTuple):
+    """One list of the workload: its title, the heads of the cells, and what makes an entry of a row.
+
+    `widths`: of the texts with which each row of a plain table begins, None: whole; a list of statements has none.
+    """
+
+    title: str
+    heads: tuple[str, ...]
+    entry: Callable[[Row], Entry]
+    widths: tuple[int | None, ...] = ()
+
+
+def sections_of(workload: Workload, samples: bool) -> list[tuple[Section, Sequence[Row]]]:
+    """Return each section that has rows, with all of them; `samples`: with literal values."""
+    if not samples:
+        workload = without_values(workload)
+    return [(section, workload[name]) for name, section in SECTIONS.items() if workload[name]]
+
+
+def without_values(workload: Workload) -> Workload:
+    """Return the workload without the literal values of statements."""
+    rows = [{name: value for name, value in row.items() if name != "value"} for row in workload["hot_rows"]]
+    return {**workload, "hot_rows": rows}
+
+
+def not_parsed(workload: Workload) -> str | None:
+    """Return what is to be said of digests that could not be parsed; None where all were."""
+    for row in workload["parsed"]:
+        if row["what"] == "failed":
+            return (
+                f"{count(row['digests'])} digests ({count(row['events'])} events, {duration(row['duration_ns'])}) could"
+                " not be parsed: nothing is known of their columns and joins"
+            )
+    return None
+
+
+def _column(row: Row) -> Entry:
+    name = f"{row['table_name'] or 'one of several tables'}.{row['column_name']}"
+    role = row["role"] + (", in an expression" if row["wrapped"] == row["digests"] else "")
+    return Entry([name, role, count(row["digests"]), count(row["events"]), duration(row["duration_ns"])])
+
+
+def _signature(row: Row) -> Entry:
+    times = [duration(row[name]) for name in ("duration_ns", "p50_span_ns", "max_span_ns")]
+    statements = [_step(step) for step in row["statements"]]
+    locks = [f"locks in this order: {', '.join(row['locks'])}"] if row["locks"] else []
+    cells = [count(row["transactions"]), count(row["rolled_back"]), *times]
+    return Entry(cells, row["signature"], statements[0], (*statements[1:], *locks))
+
+
+def _step(step: Row) -> str:
+    return (f"{step['times']} x " if step["times"] > 1 else "") + str(step["statement"])
+
+
+def _lock_order(row: Row) -> Entry:
+    return Entry([row["table_a"], row["table_b"], count(row["a_first"]), count(row["b_first"])])
+
+
+def _loop(row: Row) -> Entry:
+    cells = [*(count(row[name]) for name in ("loops", "statements", "longest")), duration(row["duration_ns"])]
+    partner = [f"in turn with {row['partner']}: {row['partner_normalized']}"] if row["partner"] else []
+    behind = f"behind {row['behind']}: {row['behind_normalized']}"
+    return Entry(cells, row["digest"], row["normalized"], (*partner, behind))
+
+
+def _open(row: Row) -> Entry:
+    why = {"left open": "left open at the session's end", "tape ended": "the tape ended first"}
+    cells = [count(row[name]) for name in ("transactions", "with_writes", "statements")]
+    return Entry([row["signature"], why[row["ended"]], *cells, duration(row["longest_ns"])])
+
+
+def _not_committed(row: Row) -> Entry:
+    cells = [count(row[name]) for name in ("events", "committed", "rolled_back", "deadlock", "left_open")]
+    return Entry(cells, row["digest"], row["normalized"])
+
+
+def _constant_read(row: Row) -> Entry:
+    cells = [count(row["texts"]), count(row["repeats"]), duration(row["saved_ns"])]
+    return Entry([*cells, "checksum" if row["by_checksum"] else "rows only"], row["digest"], row["normalized"])
+
+
+def _hot_row(row: Row) -> Entry:
+    which = f"{row['columns']} = {row.get('value', 'no. ' + count(row['number']))}"
+    cells = [count(row["events"]), count(row["sessions"]), duration(row["lock_ns"]), duration(row["duration_ns"])]
+    return Entry([row["table_name"], which, *cells])
+
+
+def _wait(row: Row) -> Entry:
+    cells = [count(row["times"]), count(row["waited"]), duration(row["lock_ns"]), duration(row["longest_ns"])]
+    held = f"held by {row['held_by']}: {row['held_by_normalized']}"
+    return Entry(cells, row["digest"], row["normalized"], (held,))
+
+
+SECTIONS = {
+    "columns": Section(
+        "Columns, by the time of the statements that use them",
+        ("column", "role", "digests", "events", "time"),
+        _column,
+        (44, None),
+    ),
+    "signatures": Section(
+        "Transactions, by the time of their statements",
+        ("number", "rolled back", "time", "p50 length", "longest"),
+        _signature,
+    ),
+    "lock_orders": Section(
+        "Tables that transactions lock in both orders: deadlocks come from this",
+        ("table", "table", "first one first", "second one first"),
+        _lock_order,
+        (22, 22),
+    ),
+    "n_plus_one": Section(
+        "Reads in a loop (N+1): a digest, or two in turn, ten times or more behind another read",
+        ("loops", "statements", "longest", "time"),
+        _loop,
+    ),
+    "open_transactions": Section(
+        "Transactions without an end",
+        ("transaction", "", "number", "that wrote", "statements", "longest"),
+        _open,
+        (None, None),
+    ),
+    "not_committed": Section(
+        "Writes that were not committed, first those that never were",
+        ("events", "committed", "rolled back", "deadlock", "left open"),
+        _not_committed,
+    ),
+    "hot_rows": Section(
+        "Rows that are written or locked most often, by the values of WHERE",
+        ("table", "row", "events", "sessions", "lock time", "time"),
+        _hot_row,
+        (18, 22),
+    ),
+    "waits": Section(
+        "Statements that came to rows which another transaction held",
+        ("times", "waited", "lock time", "longest"),
+        _wait,
+    ),
+    "constant_reads": Section(
+        "Reads that came again with the same answer: what a cache could save",
+        ("texts", "repeats", "time", "known by"),
+        _constant_read,
+    ),
+}

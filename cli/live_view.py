@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shows a run on a terminal, refreshed each second: bar, sparklines of the last minute, the slowest digests so far.
+
+It draws in the lines below what was printed before, with rich's Live: no other screen, no hidden cursor, no change of
+the terminal's settings. So whatever ends the program, the terminal is as it was. It draws when a tick comes, in the
+thread that takes the ticks, and asks the engine for what that has added up; no event is looked at here.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+
+from rich.console import Console, ConsoleDimensions, Group
+from rich.control import Control
+from rich.live import Live
+
+from ..common.units import NS_PER_SECOND, plural, short_count
+from ..native.bindings.engine import EngineStats
+from ..replay import Finding, LiveRun, Plan, Tick
+from .digest_texts import DigestTexts
+from .live_lines import LiveLines, progress
+from .view_frame import MOST_DIGESTS, Digest, Seen, frame
+
+MIN_COLUMNS, MIN_ROWS = 40, 10
+EMPTY_LINE = ""  # where the cursor stays: what is typed (^C) must not run into the next line
+# Counters of the engine that are no good news, and what is said of them.
+TROUBLES = {
+    "sessions_failed": "{} could not connect",
+    "sessions_lost": "{} lost their connection",
+}
+NUMBERS = {
+    "timeouts": "{} statements were killed after --statement-timeout",
+    "overload_waits": "reading the tape waited {} times while events were overdue: the queue is full",
+    "overload_drops": "{} overdue events were dropped: the queue is full",
+    "not_permitted": "{} statements are not sent: their text does more than may be sent",
+    "overrides_failed": "{} clocks or ids could not be set on the target",
+}
+
+
+class ViewConsole(Console):
+    """The terminal behind stderr, of the size that it has just now; its cursor is never hidden."""
+
+    def __init__(self) -> None:
+        super().__init__(stderr=True, highlight=False, soft_wrap=True, legacy_windows=False)
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        """Columns and rows."""
+        try:
+            return ConsoleDimensions(*os.get_terminal_size(2))
+        except OSError:  # it is gone
+            return ConsoleDimensions(80, 24)
+
+    @size.setter
+    def size(self, new_size: tuple[int, int]) -> None:
+        """Refuse another size: it is the terminal's."""
+        raise NotImplementedError
+
+    def show_cursor(self, show: bool = True) -> bool:
+        """Leave the cursor as it is: a program that is killed could not bring it back."""
+        return False
+
+
+def has_room() -> bool:
+    """Whether the terminal is large enough."""
+    size = ViewConsole().size
+    return size.width >= MIN_COLUMNS and size.height >= MIN_ROWS
+
+
+class LiveView(LiveLines):
+    """Findings as lines, then the view; a watcher of one run after the other."""
+
+    def __init__(
+        self,
+        running: Callable[[LiveRun], None] | None = None,
+        heading: Callable[[str], str] = lambda name: name,
+        one_of_many: bool = False,
+        only_view: bool = False,
+    ) -> None:
+        """`running` gets the run when it begins; `heading` makes what is shown of its folder's name.
+
+        `one_of_many`: at the end a line stays of it, not the last view. `only_view`: there are no lines before it, and
+        none stays.
+        """
+        super().__init__(running)
+        self._console = ViewConsole()
+        self._heading, self._one_of_many, self._only_view = heading, one_of_many, only_view
+        self._ascii = not self._console.encoding.startswith("utf") or os.environ.get("TERM") == "linux"
+        self._live: Live | None = None
+        self._run: LiveRun | None = None
+        self._texts: DigestTexts | None = None
+        self._seen = Seen("")
+        self._found: list[str] = []
+        self._size = self._console.size
+        self._writing = False
+
+    # ---- what a watcher is told ----
+
+    def say(self, text: str, style: str | None = None) -> None:
+        """Print one line above the view; nothing in it reaches the terminal as a control character."""
+        with self._written():
+            super().say(text, style)
+
+    def planning(self, events: int) -> None:
+        """Print how far the plan is."""
+        if not self._only_view:
+            super().planning(events)
+
+    def finding(self, finding: Finding) -> None:
+        """Print what the pre-flight found; warnings stay in the view as well."""
+        if finding.severity == "warning":
+            self._found.append(finding.text)
+        if not self._only_view:
+            super().finding(finding)
+
+    def planned(self, plan: Plan) -> None:
+        """Print what will be sent."""
+        self._texts = DigestTexts(plan.tape)
+        if not self._only_view:
+            super().planned(plan)
+
+    def running(self, live: LiveRun) -> None:
+        """Begin to show it."""
+        super().running(live)
+        self._run = live
+        self._seen = Seen(f"{self._heading(live.name)} → {live.target}".replace("→", "->" if self._ascii else "→"))
+
+    def opening(self, opened: int, plan: Plan) -> None:
+        """Show how far the opening of sessions is."""
+        self._seen.state = f"opening sessions: {opened:,}"
+        self._seen.planned, self._seen.sessions = plan.planned, opened
+        self._draw()
+
+    def tick(self, tick: Tick, done: int, plan: Plan) -> None:
+        """Show what the last second brought."""
+        assert self._run is not None
+        seen, run = self._seen, self._run
+        if seen.state.startswith("opening"):
+            seen.state = ""
+        interval_ns = max(tick.at_ns - seen.at_ns, 1)
+        for history, n in ((seen.rate, tick.reads + tick.writes + tick.others), (seen.errors, tick.errors)):
+            history.append(n * NS_PER_SECOND // interval_ns)
+        seen.p95.append(tick.p95_ns)
+        seen.late.append(tick.late_p99_ns)
+        seen.at_ns, seen.planned, seen.paced = tick.at_ns, plan.planned, plan.rules.pace.paced
+        seen.sessions, seen.queued_bytes = tick.sessions_open, tick.queued_bytes
+        seen.share, seen.eta_ns = until_stop(run.stop_after_ns, tick.at_ns, *_progress(tick, done, plan))
+        if run.counters is not None:
+            self._take_counters(run.counters, tick, interval_ns, plan)
+        due = None if seen.state else run.due()
+        seen.due = None if due is None else max(due, seen.sent)  # it is asked a moment later, and nearly exact
+        seen.slowest = self._slowest(run)
+        self._draw()
+
+    def stopping(self, times: int) -> None:
+        """Show what Ctrl-C did; it may come while a line is being written, or before there is a view."""
+        if self._live is None:
+            super().stopping(times)
+            return
+        self._seen.state = "stopping: answers are awaited; Ctrl-C again ends it now" if times == 1 else "stopping now"
+        self._draw()
+
+    def ended(self) -> None:
+        """Leave the last view, or a line, or nothing, and the cursor below it."""
+        live, self._live = self._live, None
+        self._found = []
+        if live is None:
+            return
+        self._seen.state = "stopped" if self._seen.state.startswith("stopping") else ""
+        live.transient = self._one_of_many or self._only_view
+        with self._written():
+            self._paint(live)
+            live.stop()
+        if self._one_of_many and self._run is not None:
+            seen = self._seen
+            errors = self._run.counters.errors if self._run.counters is not None else 0
+            self.say(f"{self._run.name}: {seen.sent:,} sent in {seen.at_ns / NS_PER_SECOND:,.1f} s, {errors:,} failed")
+
+    # ---- what is shown ----
+
+    def _take_counters(self, counters: EngineStats, tick: Tick, interval_ns: int, plan: Plan) -> None:
+        seen = self._seen
+        seen.sent, seen.not_sent = counters.executed, counters.not_sent
+        seen.waiting = max(counters.fed - counters.executed - counters.not_sent, 0)
+        if plan.rules.commit_order:
+            seen.order = tick.order_waits * NS_PER_SECOND // interval_ns, counters.order_broken
+        seen.warnings = [*self._found, *troubles(counters)]
+
+    def _slowest(self, run: LiveRun) -> list[Digest]:
+        assert self._texts is not None
+        found = run.slowest(MOST_DIGESTS)
+        texts = self._texts.of([one.digest for one in found])
+        return [
+            Digest(texts[one.digest], one.count, one.sum_ns // one.count, one.sum_ns, one.unsure_ns > 0)
+            for one in found
+        ]
+
+    # ---- how it is drawn ----
+
+    def _draw(self) -> None:
+        """Draw the view. What comes by a signal while something is written is drawn with the next tick."""
+        if self._writing:
+            return
+        with self._written():
+            size = self._console.size
+            if size.width < self._size.width or size.height < self._size.height:
+                self._begin_again(size)
+            self._size = size
+            if self._live is None:
+                self._live = Live(
+                    console=self._console, auto_refresh=False, redirect_stdout=False, vertical_overflow="crop"
+                )
+                self._live.start()
+            self._paint(self._live, EMPTY_LINE)
+
+    def _paint(self, live: Live, *below: str) -> None:
+        columns, rows = self._size
+        lines = frame(self._seen, columns - 1, rows - 1 - len(below), self._ascii)
+        live.update(Group(*lines, *below), refresh=True)
+
+    def _begin_again(self, size: ConsoleDimensions) -> None:
+        """Scroll all away: a terminal that became smaller has wrapped or moved the lines that would be drawn over."""
+        live, self._live = self._live, None
+        if live is None:
+            return
+        self._console.control(Control.move_to(0, size.height - 1))
+        self._console.file.write("\n" * size.height)
+        self._console.control(Control.home())
+        live.transient = True
+        live.update("")
+        live.stop()
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Write to the terminal in this block. One that is gone is no reason to end a run."""
+        before, self._writing = self._writing, True
+        try:
+            with suppress(OSError):
+                yield
+        finally:
+            self._writing = before
+
+
+def _progress(tick: Tick, done: int, plan: Plan) -> tuple[float, int | None]:
+    return progress(tick.at_ns, plan.last_due_ns, done, plan.planned, plan.rules.pace.paced)
+
+
+def until_stop(stop_after_ns: int | None, at_ns: int, share: float, eta_ns: int | None) -> tuple[float, int | None]:
+    """Return share and time left of a run that stops after some time, or when all is sent, whichever is first."""
+    if not stop_after_ns:
+        return share, eta_ns
+    left = max(stop_after_ns - at_ns, 0)
+    return (share, eta_ns) if eta_ns is not None and eta_ns < left else (at_ns / stop_after_ns, left)
+
+
+def troubles(counters: EngineStats) -> list[str]:
+    """Return sentences on what went wrong so far."""
+    sessions = [text.format(plural(n, "session")) for name, text in TROUBLES.items() if (n := getattr(counters, name))]
+    return sessions + [text.format(short_count(n)) for name, text in NUMBERS.items() if (n := getattr(counters, name))]

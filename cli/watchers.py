@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Declares `--live/--no-live`, and makes what shows a run: the view on a terminal, lines anywhere else."""
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ..replay import LiveRun, Watcher
+from .live_lines import LiveLines
+from .option_sections import OptionSpec, option
+
+LIVE: OptionSpec = option(
+    "--live/--no-live",
+    default=True,
+    show_default=True,
+    help="On a terminal, refresh a view of the run each second; with --no-live, and anywhere else, print a line.",
+)
+
+
+def may_draw(wanted: bool) -> bool:
+    """Whether a view is wanted, and stderr is a terminal that can show it."""
+    if not wanted or not sys.stderr.isatty() or os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        return False
+    from .live_view import has_room
+
+    return has_room()
+
+
+def run_watcher(wanted: bool, running: Callable[[LiveRun], None] | None = None, **view: Any) -> LiveLines:
+    """Return what shows a run. `view`: what else LiveView is given."""
+    if not may_draw(wanted):
+        return LiveLines(running)
+    from .live_view import LiveView
+
+    return LiveView(running, **view)
+
+
+def level_watcher(wanted: bool, levels: tuple[int, ...], otherwise: Watcher) -> Watcher:
+    """Return what shows the levels of a sweep, one after the other; `otherwise` where nothing is drawn."""
+    if not may_draw(wanted):
+        return otherwise
+    from .live_view import LiveView
+
+    places = {f"{sessions}.run": place for place, sessions in enumerate(levels, 1)}
+
+    def heading(name: str) -> str:
+        sessions = name.removesuffix(".run")
+        return f"level {places[name]} of {len(levels)}: {sessions} session{'s' * (sessions != '1')} at once"
+
+    return LiveView(otherwise.running, heading=heading, only_view=True)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ *   library -> plugin's authenticate_user -> vio of the library -> socket          as it is
+ *   library -> ours -> plugin's           -> our vio -> vio of the library         where a guard is begun
+ *
+ * A plugin is one struct for the process, which says where its function is: ours is put there once, and does nothing
+ * for connections of others. Plugins that could not be loaded for that are not used.
+ */
+#include "engine/login_guard.h"
+
+#include <mysql.h>
+#include <errmsg.h>            /* needs mysql.h */
+#include <mysql/plugin_auth.h> /* needs mysql.h */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define SAFELY \
+    "use TLS (--ssl-mode VERIFY_CA or VERIFY_IDENTITY, with --ssl-ca), give the server's public_key.pem " \
+    "(--server-public-key-path FILE), or let the key be asked for (--get-server-public-key)"
+
+/* mysql/client_plugin.h has these, and needs a header that is not installed. */
+enum { AUTHENTICATION = 2 };
+
+struct login_plugin {
+    MYSQL_CLIENT_PLUGIN_HEADER
+    int (*authenticate_user)(MYSQL_PLUGIN_VIO *, MYSQL *);
+};
+
+enum { CACHING_SHA2, SHA256, CLEAR, DIALOG, OLD, PLUGINS };
+
+static const char *const names[PLUGINS] = {"caching_sha2_password", "sha256_password", "mysql_clear_password", "dialog",
+                                           "mysql_old_password"};
+
+typedef int authenticate(MYSQL_PLUGIN_VIO *, MYSQL *);
+/* The length is an int up to Connector/C 3.4.3 or so, then a size_t: this passes either. */
+typedef int write_packet(MYSQL_PLUGIN_VIO *, const unsigned char *, size_t);
+
+/* What a plugin is given in place of the library's. */
+struct guarded_vio {
+    MYSQL_PLUGIN_VIO ours; /* first: the plugin hands it back */
+    MYSQL_PLUGIN_VIO *library;
+    struct qt_login_guard *guard;
+    int plugin;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static authenticate *of_library[PLUGINS];
+static atomic_int is_ours[PLUGINS]; /* set behind both functions */
+static _Thread_local struct qt_login_guard *current;
+
+static int is_encrypted(MYSQL *m) { return mysql_get_ssl_cipher(m) != NULL; }
+
+static int is_password(MYSQL *m, const unsigned char *packet, size_t len)
+{
+    size_t n = m->passwd == NULL ? 0 : strlen(m->passwd);
+    return n > 0 && (len == n || len == n + 1) && memcmp(packet, m->passwd, n) == 0;
+}
+
+/* Returns why a packet must not be sent without encryption; NULL = it may be. One byte is the question for the key. */
+static const char *refuse(const struct guarded_vio *v, const unsigned char *packet, size_t len)
+{
+    if (v->guard->by_socket || len == 0 || is_encrypted(v->guard->mysql))
+        return NULL;
+    if (v->plugin >= CLEAR || is_password(v->guard->mysql, packet, len))
+        return "the server asks for the password in clear, and the connection is not encrypted: refused";
+    if (len == 1 && !v->guard->asks_for_key)
+        return "the account's login needs the server's RSA key, and the key that the server itself names is not used "
+               "without TLS: " SAFELY;
+    return NULL;
+}
+
+static int read_guarded(MYSQL_PLUGIN_VIO *vio, unsigned char **packet)
+{
+    struct guarded_vio *v = (struct guarded_vio *)vio;
+    return v->library->read_packet(v->library, packet);
+}
+
+static int write_guarded(MYSQL_PLUGIN_VIO *vio, const unsigned char *packet, size_t n)
+{
+    struct guarded_vio *v = (struct guarded_vio *)vio;
+    size_t len = (unsigned)n; /* where it was passed as an int */
+    const char *why = refuse(v, packet, len);
+
+    if (why == NULL)
+        return ((write_packet *)(void (*)(void))v->library->write_packet)(v->library, packet, len);
+    v->guard->refused = why;
+    return 1;
+}
+
+static void tell_guarded(MYSQL_PLUGIN_VIO *vio, struct st_plugin_vio_info *info)
+{
+    struct guarded_vio *v = (struct guarded_vio *)vio;
+    v->library->info(v->library, info);
+}
+
+static int log_in(int plugin, MYSQL_PLUGIN_VIO *library, MYSQL *m)
+{
+    struct guarded_vio v = {.library = library, .guard = current, .plugin = plugin};
+
+    if (current == NULL || current->mysql != m)
+        return of_library[plugin](library, m);
+    v.ours.read_packet = read_guarded;
+    v.ours.write_packet = (int (*)(MYSQL_PLUGIN_VIO *, const unsigned char *, int))(void (*)(void))write_guarded;
+    v.ours.info = tell_guarded;
+    return of_library[plugin](&v.ours, m);
+}
+
+static int caching_sha2(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(CACHING_SHA2, vio, m); }
+static int sha256(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(SHA256, vio, m); }
+static int clear(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(CLEAR, vio, m); }
+static int dialog(MYSQL_PLUGIN_VIO *vio, MYSQL *m) { return log_in(DIALOG, vio, m); }
+
+/* mysql_old_password has no place here: its function knows more of the library's vio than the header says. */
+static authenticate *const ours[PLUGINS] = {caching_sha2, sha256, clear, dialog, NULL};
+
+/* Returns whether a plugin is looked at; `m` says where plugins are. */
+static int is_guarded(MYSQL *m, int plugin)
+{
+    struct login_plugin *found;
+
+    if (atomic_load(&is_ours[plugin]) || ours[plugin] == NULL)
+        return ours[plugin] != NULL;
+    pthread_mutex_lock(&lock);
+    found = (void *)mysql_client_find_plugin(m, names[plugin], AUTHENTICATION);
+    if (found != NULL && of_library[plugin] == NULL) {
+        of_library[plugin] = found->authenticate_user;
+        found->authenticate_user = ours[plugin];
+        atomic_store(&is_ours[plugin], 1);
+    }
+    pthread_mutex_unlock(&lock);
+    return atomic_load(&is_ours[plugin]);
+}
+
+/* Libraries before 3.3 can't be told which plugins to use. */
+static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
+{
+    char allowed[256] = "mysql_native_password,client_ed25519,parsec";
+    int cleartext = o->cleartext && o->tls != QT_TLS_OFF;
+
+    for (int i = 0; i < PLUGINS; i++)
+        if (i < CLEAR ? is_guarded(m, i) : cleartext && (is_guarded(m, i) || i == OLD)) {
+            strcat(allowed, ",");
+            strcat(allowed, names[i]);
+        }
+    if (cleartext)
+        strcat(allowed, ",auth_gssapi_client");
+#if MARIADB_PACKAGE_VERSION_ID >= 30300
+    return mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, allowed);
+#else
+    return 0;
+#endif
+}
+
+/* TLS is always set: from 3.4 on the library verifies certificates where no option says what to do. */
+int qt_login_guard_set(MYSQL *m, const struct qt_engine_options *o)
+{
+    my_bool on = o->tls != QT_TLS_OFF, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
+
+    return mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &on) ||
+           mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) ||
+           (on && o->tls_ca != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CA, o->tls_ca)) ||
+           (on && o->tls_cert != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_CERT, o->tls_cert)) ||
+           (on && o->tls_key != NULL && mysql_optionsv(m, MYSQL_OPT_SSL_KEY, o->tls_key)) ||
+           (o->plugins != NULL && mysql_optionsv(m, MYSQL_PLUGIN_DIR, o->plugins)) ||
+           (o->public_key != NULL && mysql_optionsv(m, MYSQL_SERVER_PUBLIC_KEY, o->public_key)) ||
+           restrict_plugins(m, o);
+}
+
+void qt_login_guard_begin(struct qt_login_guard *g, MYSQL *m, const struct qt_engine_options *o)
+{
+    *g = (struct qt_login_guard){
+        .mysql = m,
+        .by_socket = o->socket != NULL,
+        .tls = o->tls != QT_TLS_OFF,
+        .asks_for_key = o->asks_for_key && o->public_key == NULL,
+        .plugins = o->plugins,
+    };
+    current = g;
+}
+
+/* A plugin that could not be loaded is not in the list of those that may be used, which is all that the library then
+ * says: it is looked for again, for the library's own words on why. */
+static void say_what_is_missing(const struct qt_login_guard *g)
+{
+    if (mysql_errno(g->mysql) != CR_PLUGIN_NOT_ALLOWED)
+        return;
+    for (int i = 0; i < CLEAR; i++)
+        if (!atomic_load(&is_ours[i]) && strstr(mysql_error(g->mysql), names[i]) != NULL) {
+            if (g->plugins != NULL)
+                mysql_optionsv(g->mysql, MYSQL_PLUGIN_DIR, g->plugins); /* gone with the login */
+            pthread_mutex_lock(&lock);
+            mysql_client_find_plugin(g->mysql, names[i], AUTHENTICATION);
+            pthread_mutex_unlock(&lock);
+            return;
+        }
+}
+
+/* A server that has no TLS any more, or somebody in between who says so, is gone on with by the library. */
+const char *qt_login_guard_end(struct qt_login_guard *g, int logged_in)
+{
+    current = NULL;
+    if (g->refused == NULL && !logged_in)
+        say_what_is_missing(g);
+    if (g->refused == NULL && logged_in && g->tls && !g->by_socket && !is_encrypted(g->mysql))
+        return "the connection is not encrypted, and --ssl-mode asks for it";
+    return g->refused;
+}

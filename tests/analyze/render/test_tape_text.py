@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences about a tape: what it holds, and what it does not know."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import TapeSummary, summarise_tape
+from querytape.analyze.render.tape_text import limits, name_of, rhythm_lines, size_lines, source_of
+
+from tests.helpers.tapes import MS, SECOND, T0, make_tape
+
+
+def summary_of(path: Path, events: list[dict[str, Any]], **info: Any) -> TapeSummary:
+    """Return the summary of a tape of these events."""
+    return summarise_tape(make_tape(path, events, **info))
+
+
+def test_names_are_printable(tmp_path: Path) -> None:
+    """What a tape says of itself has no terminal escapes; a snapshot has the name of its tape."""
+    events = [{"statement": "SELECT 1"}]
+    summary = summary_of(tmp_path / "t.tape", events, server_version="8.4\x1b[31m", snapshot_of="/tapes/\x1bx.tape")
+    assert "\x1b" not in name_of(summary) + source_of(summary)
+    assert name_of(summary).startswith("/tapes/")
+    assert source_of(summary).startswith("slowlog, 8.4")
+
+
+def test_sizes(tmp_path: Path) -> None:
+    """Numbers, time, concurrency and durations."""
+    events = [
+        {"session": s, "start_ns": T0 + s * SECOND, "duration_ns": 4 * SECOND, "statement": "SELECT 1"} for s in (1, 2)
+    ]
+    first, together, durations = size_lines(summary_of(tmp_path / "t.tape", events))
+    assert first == "2 events, 2 sessions, 1 digest in 5.0 s (2/s)"
+    assert together.startswith("at once: sessions: at most 2; statements: at most 2")
+    assert "p50 4.00s" in durations
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        ({"rows_sent": 1}, "1 reads, 0 writes; statement size: median 8 bytes"),
+        ({"class": "write"}, "0 reads, 1 writes"),
+    ],
+)
+def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
+    """Reads and writes; a single statement has no think time, and no transaction is no line."""
+    lines = rhythm_lines(summary_of(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": MS, **event}]))
+    assert any(words in line for line in lines)
+    assert not any("think time" in line or "transactions" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("info", "event", "warning", "text"),
+    [
+        ({"warnings": [{"kind": "k", "text": "a \x1bhole"}]}, {}, "partial tape:", "hole"),
+        ({"problems": {"bad time": 2}}, {}, "not understood:", "2 bad time; inspect --problems shows where"),
+        ({}, {"flags": 4}, "", "1 statements carried passwords or keys: redacted, never replayed"),
+        ({}, {"precision_ns": SECOND}, "", "precision of times: seconds; only the order is known inside them"),
+        ({}, {"errno": 0}, "", "0 statements failed"),
+        ({}, {"errno": None}, "", "it is not known which statements failed: this log has no error numbers"),
+    ],
+)
+def test_limits(info: dict[str, Any], event: dict[str, Any], warning: str, text: str, tmp_path: Path) -> None:
+    """What is missing or unknown is said, with the word that makes it seen where something was lost."""
+    found = limits(summary_of(tmp_path / "t.tape", [{"statement": "SELECT 1", "duration_ns": MS, **event}], **info))
+    assert any(limit.warning == warning and text in limit.text for limit in found), found
+    assert not any("\x1b" in limit.text for limit in found)

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The workload as sections: every row is an entry with a cell for each head, only sections with rows are there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import summarise_tape
+from querytape.analyze.database import WORKLOAD
+from querytape.analyze.render.workload_sections import SECTIONS, sections_of, without_values
+
+from tests.analyze.workload.test_workload import buy, event
+from tests.helpers.tapes import MS, SECOND, make_tape
+
+
+def test_every_section_is_an_analysis_of_its_own() -> None:
+    """A section shows rows of database.WORKLOAD; what was parsed is said elsewhere."""
+    assert set(SECTIONS) <= set(WORKLOAD)
+    assert all(len(section.widths) <= len(section.heads) for section in SECTIONS.values())
+
+
+@pytest.mark.parametrize("samples", [False, True])
+def test_entries_fit_their_heads(samples: bool, tmp_path: Path) -> None:
+    """A cell for each head; lists of statements have a name and a text, tables have neither."""
+    events = [*buy(1, 1), *buy(2, 2, "ROLLBACK"), *buy(3, 3, ""), {"session": 3, "command": "quit"}]
+    events += [event(4, "SELECT id FROM orders WHERE day = 1", rows_sent=3)] * 2
+    events += [event(4, f"SELECT b FROM customer WHERE id = {n}") for n in range(12)]
+    events += [
+        event(5, text) for text in ("BEGIN", "DELETE FROM line WHERE o = 1", "DELETE FROM stock WHERE id = 1", "COMMIT")
+    ]
+    events += [
+        event(n, "UPDATE stock SET a = 1 WHERE id = 77", lock_ns=5 * MS, start_ns=20 * SECOND) for n in (7, 8, 9)
+    ]
+    workload = summarise_tape(make_tape(tmp_path / "t.tape", events)).workload
+    found = sections_of(workload, samples)
+    assert len(found) >= 7
+    for section, rows in found:
+        assert rows
+        for row in rows:
+            entry = section.entry(row)
+            assert len(entry.cells) == len(section.heads)
+            assert all(isinstance(cell, str) for cell in (*entry.cells, *entry.more))
+            assert bool(entry.name and entry.text) == (not section.widths)
+    (hot,) = (rows for section, rows in found if section is SECTIONS["hot_rows"])
+    assert any(SECTIONS["hot_rows"].entry(row).cells[1] == "id = 77" for row in hot) == samples
+
+
+def test_values_are_taken_out_of_hot_rows_alone() -> None:
+    """The other lists have none."""
+    workload: dict[str, list[dict[str, Any]]] = {
+        "hot_rows": [{"value": "4711", "number": 1}],
+        "columns": [{"value": 1}],
+    }
+    assert without_values(workload) == {"hot_rows": [{"number": 1}], "columns": [{"value": 1}]}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Listening on an interface is a right: who lacks it is told four ways to get it, and CAP_NET_RAW alone is enough."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture.sources.packets import four_ways
+from querytape.servers.sandbox import Server
+
+from ...conftest import skip_loudly
+from ...helpers.live import may_capture, wait_until_it_listens
+
+CAPTURE = (sys.executable, "-m", "querytape", "capture", "packets", "--interface", "lo")
+UNIT = "docs/systemd/querytape-packets.service"
+# The command of this environment, whichever Python runs it: one in root's home cannot be started by others.
+MAIN = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r}); from querytape.__main__ import main; main()"
+
+
+def run_by(words: list[str]) -> bool:
+    """Whether a command ends well."""
+    return subprocess.run(words, cwd="/", capture_output=True, timeout=60).returncode == 0
+
+
+def without_rights(request: pytest.FixtureRequest) -> list[str]:
+    """Return what a command is run by so that it has not CAP_NET_RAW: nothing, for a user that has not."""
+    if os.geteuid() != 0:
+        return []
+    if shutil.which("setpriv") is None:
+        skip_loudly(request, "no setpriv: a capture without rights is not tested as root")
+    return ["setpriv", "--bounding-set", "-net_raw", "--inh-caps", "-net_raw"]
+
+
+def test_who_may_not_is_told_four_ways(request: pytest.FixtureRequest, checkout: Path, tmp_path: Path) -> None:
+    """A pipe from tcpdump, sudo, a unit and a container, each with the interface and the ports that were given; no tape."""
+    tape = tmp_path / "x.tape"
+    command = [*without_rights(request), *CAPTURE, "--port", "3306", "--port", "3307", "-o", str(tape)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert done.stderr.startswith("querytape: lo: no permission to capture. The right is CAP_NET_RAW"), done.stderr
+    ways = re.findall(r"^  (a pipe|sudo|a unit|a container) +\S", done.stderr, re.M)
+    assert ways == ["a pipe", "sudo", "a unit", "a container"]
+    assert (
+        "tcpdump -i lo -s 0 -U -w - 'tcp port 3306 or tcp port 3307' | querytape capture packets - --port 3307"
+        in done.stderr
+    )
+    assert "sudo querytape capture packets --interface lo --port 3307" in done.stderr
+    assert "--cap-add NET_RAW" in done.stderr
+    assert "AmbientCapabilities=CAP_NET_RAW" in (checkout / UNIT).read_text()
+    assert UNIT in done.stderr
+    assert not tape.exists()
+
+
+def test_the_default_port_needs_no_option() -> None:
+    """What is typed is short."""
+    text = four_ways("any", [3306])
+    assert "'tcp port 3306' | querytape capture packets - -o x.tape" in text
+    assert "--interface any -o x.tape" in text
+
+
+def test_another_fault_is_told_as_it_is(request: pytest.FixtureRequest) -> None:
+    """An interface that is not there is no question of rights."""
+    may_capture(request)
+    done = subprocess.run(
+        [*CAPTURE[:-1], "qt-none", "-o", "/nowhere/x.tape"], capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert "CAP_NET_RAW" not in done.stderr
+
+
+def test_the_right_alone_is_enough(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
+    """As a user that is not root with CAP_NET_RAW as its only capability, as the unit has it."""
+    may_capture(request)
+    if os.geteuid() != 0 or shutil.which("setpriv") is None:
+        skip_loudly(request, "not root, or no setpriv: a capture with CAP_NET_RAW alone is not tested")
+    place = tmp_path / "nobody"
+    place.mkdir()
+    os.chown(place, 65534, 65534)
+    for folder in (tmp_path, *list(tmp_path.parents)[:3]):  # several processes of pytest have one more each
+        folder.chmod(0o755)
+    rights = ["--bounding-set", "-all,+net_raw", "--inh-caps", "-all,+net_raw", "--ambient-caps", "-all,+net_raw"]
+    user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", *rights, "env", f"HOME={place}"]
+    pythons = (sys.executable, f"/usr/bin/python{sys.version_info[0]}.{sys.version_info[1]}")
+    fitting = [
+        python for python in pythons if Path(python).exists() and run_by([*user, python, "-c", MAIN, "--version"])
+    ]
+    if not fitting:
+        skip_loudly(request, "nobody cannot run this Python: a capture with CAP_NET_RAW alone is not tested")
+    command = [*user, fitting[0], "-c", MAIN, *CAPTURE[3:], "--port", str(mariadb.port), "-o", str(place / "x.tape")]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=place)
+    try:
+        wait_until_it_listens(process)
+        connection = mariadb.connect(ssl_disabled=True)
+        with connection.cursor() as cursor:
+            for number in range(5):
+                cursor.execute(f"SELECT /* alone */ {number}")
+        connection.close()
+        held = Path(f"/proc/{process.pid}/status").read_text()
+        assert re.search(r"^CapEff:\s+0000000000002000$", held, re.M), held
+    finally:
+        process.send_signal(signal.SIGINT)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 0, said
+    with duckdb.connect() as con:
+        found = con.execute(
+            f"SELECT count(*) FROM '{place}/x.tape/events/*.parquet' WHERE contains(statement::VARCHAR, '* alone *')"
+        ).fetchone()
+    assert found == (5,)

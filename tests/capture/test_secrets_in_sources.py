@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A password in a statement is in no file of a tape and in no output, whatever kind of log it came from, and wherever
+that log is cut."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.capture import SOURCES, Settings, capture_source
+from querytape.capture.source import SourceKind
+
+from tests.helpers.log_writers import KINDS
+from tests.helpers.reading import read_all
+
+SECRET = "zqkvbnmw"
+STATEMENTS = [
+    f"CREATE USER bob IDENTIFIED BY '{SECRET}'",
+    f"SET PASSWORD FOR 'bob'@'%' = PASSWORD('{SECRET}')",
+    f"GRANT ALL ON *.* TO bob IDENTIFIED BY {SECRET}",
+    f"CHANGE MASTER TO MASTER_PASSWORD = '{SECRET}', MASTER_USER = 'r'",
+    f"SELECT AES_DECRYPT(c, '{SECRET}') FROM t",
+    f"WITH k AS (SELECT '{SECRET}' AS v) SELECT AES_DECRYPT(c, v) FROM t, k",
+    f"SELECT '{SECRET}' INTO @password",
+    f"SET @api_key = '{SECRET}'",
+    f"SELECT /*+ SET_VAR(my_password = '{SECRET}') */ 1 FROM t",
+    f"SELECT /* password={SECRET} */ 1 FROM t",
+    f"PREPARE p FROM 'ALTER USER bob IDENTIFIED BY \"{SECRET}\"'",
+    f"CREATE TABLE f (a INT) ENGINE=FEDERATED CONNECTION='mysql://u:{SECRET}@h/d/t'",
+    f"CREAT USER bob IDENTIFIED BY '{SECRET}'",
+    f"SELECT 1; ALTER USER bob IDENTIFIED BY '{SECRET}'",
+    f"CALL mysql.rds_set_external_master('h', 3306, 'u', '{SECRET}', 'f', 1, 0)",
+]
+PLAIN = ["SELECT a FROM t WHERE b = 'plain'", "UPDATE t SET a = 7 WHERE b = 'plain'"]
+FOUND_BY_ITS_BEGINNING = 6  # letters of it that are too many
+
+
+def opened(name: str, path: Path) -> tuple[SourceKind, Settings]:
+    """Return the kind of a log, and how to read it."""
+    kind, _, options = KINDS[name]
+    return SOURCES[kind], Settings(timezone_ns=0, extra=options)
+
+
+def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
+    """Yield each file of a tape with all that is in it."""
+    for path in sorted(tape.rglob("*")):
+        if path.suffix == ".parquet":
+            with duckdb.connect() as con:
+                rows = con.execute(f"FROM '{path}'").fetchall()
+            yield path.name, repr(rows)
+        elif path.is_file():
+            yield path.name, path.read_bytes().decode("utf-8", "replace")
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
+    """Every file of the tape is looked through, and what every command that shows a tape prints."""
+    log, tape = tmp_path / "log", tmp_path / "t.tape"
+    log.write_bytes(KINDS[name][1]([text.encode() for text in STATEMENTS + PLAIN]))
+    kind, settings = opened(name, log)
+    info = capture_source(kind, [str(log)], tape, settings)
+    assert info["counts"]["events"] == len(STATEMENTS + PLAIN)
+    texts = dict(all_texts(tape))
+    assert any("plain" in text for text in texts.values())
+    assert [file for file, text in texts.items() if SECRET in text] == []
+    for words in (
+        ("inspect", "--samples"),
+        ("inspect", "--samples", "--json"),
+        ("inspect", "--samples", "--html", str(tmp_path / "page.html")),
+        *(("export", "--format", form) for form in ("slowlog", "csv", "jsonl", "sql")),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "querytape", words[0], str(tape), *words[1:]],
+            capture_output=True, text=True, errors="replace", timeout=120,
+        )  # fmt: skip
+        assert done.returncode in (0, 4), done.stderr
+        assert SECRET not in done.stdout + done.stderr, words
+        assert "plain" in done.stdout or words[0] == "inspect", words
+    page = (tmp_path / "page.html").read_text()
+    assert SECRET not in page
+    assert "plain" in page
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_no_event_and_no_problem_of_a_log_that_is_cut(name: str, tmp_path: Path) -> None:
+    """Cut anywhere behind the word that tells of a secret, the log's last statement shows no more than its first
+    letters, neither as an event nor as a problem."""
+    log = tmp_path / "log"
+    told: list[str] = []
+    # how a CSV file quotes is guessed from its rows, so one row that is cut there may have lost its quotes
+    cut = STATEMENTS[:4] + STATEMENTS[7:8] + STATEMENTS[11:14] + (STATEMENTS[4:5] if name != "csv" else [])
+    for statement in cut:
+        whole = KINDS[name][1]([statement.encode()])
+        begin = whole.rindex(SECRET.encode())
+        for at in (*range(begin, begin + len(SECRET) + 3), len(whole) - 1):
+            log.write_bytes(whole[:at])
+            kind, settings = opened(name, log)
+            try:
+                found = read_all(kind.open([str(log)], settings))
+                text = repr(found.events) + repr(found.problems) + json.dumps(found.description)
+            except Exception as error:
+                text = str(error)
+            if SECRET[:FOUND_BY_ITS_BEGINNING] in text:
+                told.append(f"{statement} at {at}: {text}")
+    assert told == []

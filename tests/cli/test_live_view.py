@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the user of a terminal sees of a run: while it goes on, after its end, after each signal; and what a pipe gets."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.cli.live_lines import HEADER
+from querytape.cli.live_view import troubles, until_stop
+from querytape.native.bindings.statements import Normalizer
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.terminal import Terminal
+
+pytestmark = pytest.mark.mariadb
+
+SECOND = 1_000_000_000
+SLOW, FAST, FAILING = "SELECT SLEEP(0.2)", "SELECT 1 + 1", "SELECT * FROM no_such_table"
+LINE = re.compile(r" +\d+:\d\d( +[\d.]+[kM]?){5} +(-|[\d.]+(µs|ms|s)) +\d+ +(-|[\d.]+(µs|ms|s)) +\d+% +(-|\d+:\d\d)")
+
+
+def tape_of(folder: Path, seconds: int) -> Path:
+    """Return a tape of so many seconds: three sessions, three digests, errors, a value that nobody is to see."""
+    events = []
+    for n in range(seconds * 5):
+        at = T0 + n * 200 * MS
+        events += [
+            {"session": 1, "statement": SLOW, "start_ns": at, "digest": "00000000000000aa"},
+            {"session": 2, "statement": f"{FAST} + {4_711_000 + n}", "start_ns": at, "digest": "00000000000000bb"},
+            {"session": 3, "statement": FAILING, "start_ns": at, "digest": "00000000000000cc"},
+        ]
+    tape = make_tape(folder / "t.tape", events)
+    normalizer = Normalizer()
+    with duckdb.connect() as con:  # texts of digests as a capture makes them
+        con.execute(f"CREATE TABLE digests AS FROM '{tape / 'digests.parquet'}'")
+        for text, digest in con.execute("SELECT sample::VARCHAR, digest FROM digests").fetchall():
+            normal = normalizer.normalize(text.encode()).text
+            con.execute("UPDATE digests SET normalized = ? WHERE digest = ?", [normal, digest])
+        con.execute(f"COPY digests TO '{tape / 'digests.parquet'}'")
+    return tape
+
+
+def replay_of(tape: Path, server: Server, *more: str) -> list[str]:
+    """Return the words of a replay."""
+    words = ["replay", str(tape), "--target", server.url("shop"), "-o", str(tape.with_name("a.run")), "--lead", "100ms"]
+    return [sys.executable, "-m", "querytape", *words, *more]
+
+
+def drawn(shown: str) -> bool:
+    """Whether the view has some seconds and digests in it."""
+    return bool(re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", shown)) and "select sleep(?)" in shown
+
+
+def frame_of(shown: str) -> list[str]:
+    """Return the lines of the view, from its first on."""
+    lines = shown.rstrip().split("\n")
+    return lines[next(n for n, line in enumerate(lines) if line.startswith(("a.run →", "/")) and "→" in line) :]
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 20), (40, 10), (132, 50)])
+def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
+    """The view fits; at the end its last state stays, the summary below it, and the terminal is as it was."""
+    tape = tape_of(tmp_path, 4)
+    with Terminal(replay_of(tape, shop), columns, rows) as terminal:
+        shown = terminal.until(lambda seen: re.search(r"q/s .*[▁▂▃▄▅▆▇█]{3}", seen))
+        lines = shown.split("\n")
+        assert any(line.startswith("q/s") for line in lines)
+        assert any(line.startswith("err/s") for line in lines)
+        assert re.search(r"0:0\d ━+─+ +\d+%  0:0\d left", shown)
+        assert re.search(r"sent [\d,]+ of 60   due [\d,]+ ", shown)
+        assert shown.count("sent ") == 1  # one view, drawn over itself
+        if rows > 10:
+            assert re.search(r"select sleep\(\?\) +\d+ +\d+ms +[\d.]+m?s", shown)
+            assert shown.index("select sleep(?)") < shown.index("select * from no_such")  # the most time first
+        assert terminal.to_the_end() == 0
+        assert re.search(r"60 events = 60 exec", terminal.all.replace("\n", ""))
+        assert "100%" in terminal.all
+        assert terminal.all.count("q/s ") == 1
+        assert "\n        now last" in terminal.all
+        terminal.assert_sane()
+        assert terminal.screen.cursor.x == 0
+    assert HEADER not in terminal.all
+    assert b"4711" not in terminal.raw.replace(b",", b"")
+
+
+def test_the_smallest_window(shop: Server, tmp_path: Path) -> None:
+    """Where there is no room for a view there are lines."""
+    with Terminal(replay_of(tape_of(tmp_path, 1), shop), 39, 24) as terminal:
+        assert terminal.to_the_end() == 0
+        assert b"\xe2\x96" not in terminal.raw
+        assert "err/s" in terminal.all
+        terminal.assert_sane()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) -> None:
+    """The view says that it stops; at the end it stays once, then comes the summary; the terminal is as it was."""
+    with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
+        terminal.until(drawn)
+        terminal.type("\x03")  # the terminal's echo of it must not move the view
+        terminal.process.send_signal(number)
+        assert terminal.to_the_end() == 1
+        shown = terminal.all
+        assert "PARTIAL: stopped by the user" in shown
+        assert "stopped\n" in shown
+        assert shown.count(" → ") == shown.count("slowest so far") == shown.count("q/s ") == 1
+        terminal.assert_sane()
+
+
+def test_killed(shop: Server, tmp_path: Path) -> None:
+    """kill -9 in the middle leaves a terminal that can be used: nothing of it was changed that must be set back."""
+    with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
+        terminal.until(drawn)
+        terminal.process.kill()
+        terminal.to_the_end()
+        terminal.assert_sane()
+        assert terminal.screen.cursor.x == 0
+
+
+def test_resized(shop: Server, tmp_path: Path) -> None:
+    """A window that gets smaller, and larger again, shows one view of its size."""
+    with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
+        terminal.until(drawn)
+        for columns, rows in ((50, 15), (44, 12), (100, 30), (80, 24)):
+            terminal.resize(columns, rows)
+            bar = columns - 1 - len("0:00 ") - len("   0%  0:00 left")
+            width = re.compile(rf"^\d:\d\d [━─]{{{bar}}} ", re.M)
+            shown = terminal.until(width.search, f"{columns} x {rows}")
+            assert shown.count("q/s ") == 1, shown
+            assert shown.count("sent ") == 1, shown
+        terminal.process.send_signal(signal.SIGTERM)
+        terminal.to_the_end()
+        terminal.assert_sane()
+
+
+def test_no_color(shop: Server, tmp_path: Path) -> None:
+    """NO_COLOR: the view without colours."""
+    with Terminal(replay_of(tape_of(tmp_path, 3), shop), env={"NO_COLOR": "1"}) as terminal:
+        terminal.until(drawn)
+        assert terminal.to_the_end() == 0
+        assert not re.search(rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", terminal.raw)
+
+
+@pytest.mark.parametrize(("more", "env"), [(("--no-live",), {}), ((), {"TERM": "dumb"})])
+def test_lines_on_a_terminal(more: tuple[str, ...], env: dict[str, str], shop: Server, tmp_path: Path) -> None:
+    """With --no-live, and on a terminal that can only write on, there are lines as in a pipe."""
+    with Terminal(replay_of(tape_of(tmp_path, 2), shop, *more), columns=100, env=env) as terminal:
+        assert terminal.to_the_end() == 0
+        lines = terminal.all.split("\n")
+        assert HEADER in lines
+        assert sum(bool(LINE.fullmatch(line)) for line in lines) >= 2
+        assert "slowest so far" not in terminal.all
+        assert not re.search(rb"\x1b\[\d*[A-HJK]", terminal.raw)  # nothing is drawn over
+
+
+def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
+    """A pipe gets the same lines as ever, and not one control character, whatever the environment says."""
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    done = subprocess.run(
+        replay_of(tape_of(tmp_path, 2), shop), capture_output=True, text=True, env=environ, timeout=120
+    )
+    assert done.returncode == 0
+    lines = done.stderr.split("\n")
+    begin = lines.index(HEADER)
+    assert lines[begin - 1].startswith("30 events on the tape: 30 to send in 3 sessions")
+    assert lines[-1] == ""
+    assert len(lines) - begin > 2
+    assert all(LINE.fullmatch(line) for line in lines[begin + 1 : -1]), lines
+    assert "\x1b" not in done.stderr + done.stdout
+    assert "▁" not in done.stderr + done.stdout
+    assert done.stdout.split("\n")[0].endswith("30 events = 30 executed + 0 filtered + 0 skipped + 0 not sent")
+
+
+def test_ascii_terminal(shop: Server, tmp_path: Path) -> None:
+    """A terminal of a locale without Unicode gets none."""
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    with Terminal(replay_of(tape_of(tmp_path, 3), shop), env=env) as terminal:
+        terminal.until(lambda seen: re.search(r"p95 +\d+ms +[_.:=+*#-]{2}", seen))
+        assert terminal.to_the_end() == 0
+        assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # what comes then is the summary, on stdout
+
+
+def test_compare(shop: Server, tmp_path: Path) -> None:
+    """The view names round and side; of each run a line stays."""
+    tape = tape_of(tmp_path, 4)
+    url = shop.url("shop")
+    words = ["compare", str(tape), f"--target=a={url}", f"--target=b={url}", "-o", str(tmp_path / "c.compare")]
+    command = [sys.executable, "-m", "querytape", *words, "--rounds", "1", "--warmup", "1", "--pause", "0s"]
+    with Terminal(command, 100, 40) as terminal:
+        for heading in ("warm-up 1 of 1, side a →", "warm-up 1 of 1, side b →", "round 1 of 1, side a →"):
+            shown = terminal.until(lambda seen, heading=heading: heading in seen and "select sleep" in seen, heading)
+            assert shown.count("q/s ") == 1
+        assert terminal.to_the_end() == 0
+        for name in ("warm-a1.run", "warm-b1.run", "a1.run", "b1.run"):
+            assert re.search(rf"^{name}: 60 sent in [\d.]+ s, 20 failed$", terminal.all, re.M)
+        assert "slowest so far" not in terminal.all
+        terminal.assert_sane()
+
+
+def test_sweep(shop: Server, tmp_path: Path) -> None:
+    """The view names the level; the table of levels grows above it, and nothing else is left."""
+    tape = tape_of(tmp_path, 1)
+    words = ["sweep", str(tape), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "3s"]
+    command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
+    with Terminal(command) as terminal:
+        shown = terminal.until(lambda seen: "level 1 of 2: 1 session at once →" in seen and "select sleep" in seen)
+        assert "late" not in shown  # nothing is due
+        assert re.search(r"0:0\d ━*─* +\d+%  0:0\d left", shown)  # until --each is over
+        shown = terminal.until(lambda seen: "level 2 of 2: 2 sessions at once →" in seen and "select sleep" in seen)
+        assert re.search(r"^ sessions  statements/s .*\n +1 +[\d,]+ ", shown, re.M)
+        assert terminal.to_the_end() == 0
+        assert re.search(r"^ sessions .*\n +1 .*\n +2 .*\nchart: ", terminal.all, re.M)
+        assert "q/s" not in terminal.all
+        terminal.assert_sane()
+
+
+def test_sweep_into_a_file(shop: Server, tmp_path: Path) -> None:
+    """The table is in the file, and the terminal that shows the view shows it, too."""
+    words = ["sweep", str(tape_of(tmp_path, 1)), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "1s"]
+    command = [sys.executable, "-m", "querytape", *words, "-o", str(tmp_path / "s.sweep")]
+    with (tmp_path / "out").open("wb") as out, Terminal(command, stdout=out.fileno()) as terminal:
+        assert terminal.to_the_end() == 0
+        assert re.search(r"^ sessions .*\n +1 .*\n +2 .*$", terminal.all, re.M)
+        assert "q/s" not in terminal.all
+    assert re.match(r" sessions .*\n +1 .*\n +2 .*\nchart: ", (tmp_path / "out").read_text())
+
+
+def test_time_left_until_a_stop() -> None:
+    """What comes first: the end of what is sent, or of the time that was given."""
+    assert until_stop(None, 5 * SECOND, 0.5, 5 * SECOND) == (0.5, 5 * SECOND)
+    assert until_stop(8 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.25, 6 * SECOND)
+    assert until_stop(100 * SECOND, 2 * SECOND, 0.1, 18 * SECOND) == (0.1, 18 * SECOND)
+    assert until_stop(8 * SECOND, 2 * SECOND, 0.0, None) == (0.25, 6 * SECOND)
+    assert until_stop(8 * SECOND, 9 * SECOND, 0.1, 18 * SECOND)[1] == 0
+
+
+def test_troubles() -> None:
+    """Each counter of trouble has its sentence, and none without."""
+
+    class Counters:
+        def __getattr__(self, name: str) -> int:
+            return 0 if name == "sessions_failed" else 12_345
+
+    texts = troubles(Counters())  # type: ignore[arg-type]
+    assert texts[0] == "12,345 sessions lost their connection"
+    assert len(texts) == 6
+    assert any(text.startswith("12.3k statements were killed after --statement-timeout") for text in texts)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values as characters, a share as a bar."""
+
+import random
+
+import pytest
+from querytape.cli.sparkline import BLOCKS, PLAIN, bar, sparkline
+
+
+def test_heights() -> None:
+    """The highest value has the highest block, zero the lowest, nothing none; the newest is at the right end."""
+    assert sparkline([0, 1, 4, 7, None], 5) == "▁▂▅█ "
+    assert sparkline([0, 1, 4, 7, None], 8) == "   ▁▂▅█ "
+    assert sparkline([9, 0, 1, 4, 7], 4) == "▁▂▅█"  # the scale is that of what is shown
+    assert sparkline([0, 0], 2) == "▁▁"
+    assert sparkline([1, 1_000_000], 2) == "▂█"  # a single error is not shown as none
+    assert sparkline([None, None], 2) == "  "
+    assert sparkline([], 3) == "   "
+    assert sparkline([0, 1, 4, 7], 4, ascii_only=True) == "_.-#".replace("-", PLAIN[4])
+
+
+@pytest.mark.parametrize("width", [-1, 0, 1, 7, 60, 100])
+@pytest.mark.parametrize("ascii_only", [False, True])
+def test_any_values_any_width(width: int, ascii_only: bool) -> None:
+    """As wide as asked for, and a greater value is never lower."""
+    levels = PLAIN if ascii_only else BLOCKS
+    rng = random.Random(width)
+    for most in (1, 2, 7, 8, 9, 10**3, 2**62):
+        values = [rng.choice([None, 0, rng.randint(0, most)]) for _ in range(60)]
+        found = sparkline(values, width, ascii_only)
+        assert len(found) == max(width, 0)
+        pairs = [
+            (value, levels.index(char))
+            for value, char in zip(values[-width:], found[-len(values) :], strict=False)
+            if value is not None and width > 0
+        ]
+        if width >= 60:
+            heights = [height for _, height in sorted(pairs)]
+            assert heights == sorted(heights)
+            assert all((height == 0) == (value == 0) for value, height in pairs)
+
+
+def test_bar() -> None:
+    """What is done and what is not fill the width, whatever the share."""
+    assert bar(0.5, 10) == ("━━━━━", "─────")
+    assert bar(0.5, 4, ascii_only=True) == ("##", "--")
+    for share in (-1.0, 0.0, 0.001, 0.999, 1.0, 7.5):
+        done, open_ = bar(share, 30)
+        assert len(done) + len(open_) == 30
+        assert (len(done) == 30) == (share >= 1)
+        assert (len(done) == 0) == (share < 1 / 30)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "engine/due_counts.h"
+
+#include "check.h"
+#include "engine/pace.h"
+#include "replay_run.h"
+
+/* While all fits into buckets of a millisecond, whole milliseconds are exact. */
+static void exact_at_first(void)
+{
+    struct qt_due_counts *d = qt_due_counts_new();
+
+    CHECK_INT(qt_due_by(d, INT64_MAX / 2), 0);
+    qt_due_note(d, -5); /* due before the start: due at it */
+    qt_due_note(d, 0);
+    for (int64_t i = 1; i < 4096; i++)
+        qt_due_note(d, i << 20);
+    CHECK_INT(qt_due_by(d, -1), 0);
+    for (int64_t i = 0; i < 4096; i++)
+        CHECK_INT(qt_due_by(d, ((i + 1) << 20) - 1), i + 2);
+    CHECK_INT(qt_due_by(d, INT64_MAX / 2), 4097);
+    qt_due_counts_free(d);
+}
+
+/* However long the run becomes: none is lost, the count never falls, and is right. */
+static void any_length(int64_t step_ns)
+{
+    struct qt_due_counts *d = qt_due_counts_new();
+    int64_t before = 0, n = 20000;
+
+    for (int64_t i = 0; i < n; i++)
+        qt_due_note(d, i * step_ns);
+    for (int64_t i = 0; i < n; i += 7) {
+        int64_t due = qt_due_by(d, i * step_ns), off = due - (i + 1);
+        CHECK(due >= before);
+        CHECK((off < 0 ? -off : off) <= 2); /* they come evenly, so it is far better than a bucket */
+        before = due;
+    }
+    CHECK_INT(qt_due_by(d, (n - 1) * step_ns), n);
+    qt_due_counts_free(d);
+}
+
+static void short_and_long(void)
+{
+    any_length(1000);
+    any_length(1 * MS);
+    any_length(100 * MS);
+    any_length(60 * 1000 * MS);
+}
+
+/* Bursts with nothing between them: right to within a bucket. */
+static void bursts(void)
+{
+    struct qt_due_counts *d = qt_due_counts_new();
+    int64_t second = 1000 * MS, bucket = 3600 * second / 2048;
+
+    for (int64_t i = 0; i <= 3600; i += 60)
+        for (int k = 0; k < 10; k++)
+            qt_due_note(d, i * second);
+    for (int64_t i = 0; i < 3600; i++) {
+        int64_t due = qt_due_by(d, i * second);
+        CHECK(due <= 10 * (i / 60 + 1));
+        CHECK(due >= 10 * ((i * second - bucket) / second / 60 + (i * second >= bucket)));
+    }
+    qt_due_counts_free(d);
+}
+
+static void *noter(void *arg)
+{
+    for (int64_t i = 0; i < 20000; i++)
+        qt_due_note(arg, i * MS);
+    return NULL;
+}
+
+/* Noted by one thread, asked by another. */
+static void noted_and_asked_by_threads(void)
+{
+    struct qt_due_counts *d = qt_due_counts_new();
+    pthread_t thread;
+    int64_t before = 0;
+
+    CHECK_INT(pthread_create(&thread, NULL, noter, d), 0);
+    while (before < 20000) {
+        int64_t due = qt_due_by(d, 20000 * MS);
+        CHECK(due >= before);
+        before = due;
+    }
+    pthread_join(thread, NULL);
+    qt_due_counts_free(d);
+}
+
+/* The plan's time and the clock's are each other's inverse, whatever the speed was before. */
+static void clock_and_plan(void)
+{
+    static struct qt_engine e;
+    int64_t now;
+
+    pthread_mutex_init(&e.speed.lock, NULL);
+    e.speed.factor = 1;
+    atomic_store(&e.zero_ns, qt_now() - 5000 * MS);
+    CHECK_INT(qt_clock_to_plan(&e, atomic_load(&e.zero_ns) + 77), 77);
+    CHECK_INT(qt_engine_set_speed(&e, 4, NULL), QT_OK);
+    now = qt_now();
+    CHECK(qt_clock_to_plan(&e, now) >= 5000 * MS && qt_clock_to_plan(&e, now) < 60000 * MS);
+    for (int64_t ns = 6000 * MS; ns < 90000 * MS; ns += 1234567) {
+        int64_t back = qt_clock_to_plan(&e, qt_plan_to_clock(&e, ns));
+        CHECK(back <= ns && back > ns - 8); /* a nanosecond of the clock is four of the plan's */
+    }
+    pthread_mutex_destroy(&e.speed.lock);
+}
+
+static int64_t last_due;
+
+/* What was sent was due, and what is due was fed. */
+static void look(struct replay *r)
+{
+    struct qt_engine_stats stats;
+    int64_t due;
+
+    qt_engine_peek(r->engine, &stats);
+    due = qt_engine_due(r->engine);
+    CHECK(due >= last_due);
+    CHECK(due >= (int64_t)stats.executed - 1); /* to within a bucket */
+    last_due = due;
+}
+
+static void of_a_run(void)
+{
+    struct replay r;
+
+    last_due = 0;
+    replay_init(&r);
+    replay_session(&r, 1, -5, 50, NULL);
+    for (int64_t i = 1; i <= 50; i++)
+        replay_event(&r, 1, i, i * 10 * MS, "x");
+    r.each_slice = look;
+    replay_run(&r);
+    CHECK(last_due >= 49);
+    CHECK_INT(qt_engine_due(r.engine), 50);
+    replay_free(&r);
+}
+
+/* Where events have no time of their own none is due. */
+static void at_another_pace(void)
+{
+    for (int32_t pace = QT_PACE_THINK; pace <= QT_PACE_NONE; pace++) {
+        struct replay r;
+        replay_init(&r);
+        r.options.pace = pace;
+        replay_session(&r, 1, -5, 1, NULL);
+        replay_event(&r, 1, 1, 0, "x");
+        replay_run(&r);
+        CHECK_INT(qt_engine_due(r.engine), -1);
+        replay_free(&r);
+    }
+}
+
+int main(void)
+{
+    RUN(exact_at_first);
+    RUN(short_and_long);
+    RUN(bursts);
+    RUN(noted_and_asked_by_threads);
+    RUN(clock_and_plan);
+    RUN(of_a_run);
+    RUN(at_another_pace);
+    return 0;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Connections that wait beyond their end for secrets: a list against a plain one, its bounds, and what a sink answers. */
+#include "packets/tcp_parked.h"
+
+#include "base/error.h"
+#include "check.h"
+#include "protocol/known_types.h"
+#include "protocol/waiting.h"
+#include "talks.h"
+#include "test_normalize_util.h"
+
+enum { MOST = 1 << 14, MANY = 600 };
+#define MINUTE (60 * INT64_C(1000000000))
+
+static struct talk talks[MOST_TALKS];
+static char key_lines[8192];
+
+/* A connection that has ended, and what is expected of it. */
+struct one {
+    struct run run;
+    struct qt_tcp_connection connection;
+    struct qt_decoder *decoder;
+    int waits;
+    int64_t since_ns;
+};
+
+static struct qt_tls_log *log_without_secrets(void)
+{
+    struct qt_tls_log *log = qt_tls_log_new();
+    CHECK(log != NULL);
+    qt_tls_log_set_grows(log);
+    return log;
+}
+
+/* `waits`: all of a conversation under TLS was said; else there is nothing to wait for. */
+static void make(struct one *o, struct qt_tls_log *log, int waits, long stops_at)
+{
+    *o = (struct one){.waits = waits};
+    run_begin(&o->run, log, 0, 0, stops_at);
+    for (size_t i = 0; i < talks[0].n && waits; i++)
+        run_say(&o->run, talks[0].segment[i].way, talks[0].segment[i].p, talks[0].segment[i].n, i);
+    o->decoder = o->connection.decoder = o->run.decoder;
+    CHECK_INT(qt_decoder_waits(o->decoder), waits);
+}
+
+static void park(struct qt_tcp *t, struct one *o)
+{
+    CHECK_INT(qt_tcp_park(t, &o->connection), QT_OK);
+    CHECK(o->connection.decoder == NULL);
+}
+
+static void check_list(const struct qt_tcp *t, struct one *const *expected, size_t n)
+{
+    const struct qt_tcp_parked *p = t->parked;
+    CHECK_INT(t->n_parked, n);
+    for (size_t i = 0; i < n; i++, p = p->next) {
+        CHECK(p != NULL);
+        CHECK(p->decoder == expected[i]->decoder);
+        CHECK_INT(p->since_ns, expected[i]->since_ns);
+    }
+    CHECK(p == NULL);
+}
+
+static size_t drop(struct one **list, size_t n, size_t at)
+{
+    memmove(list + at, list + at + 1, (n - at - 1) * sizeof *list);
+    return n - 1;
+}
+
+/* Connections come, are looked at, and go: after a minute, or at once where nothing is waited for. */
+static void as_a_plain_list(void)
+{
+    static struct one all[MANY];
+    static struct one *list[MANY];
+    struct qt_tls_log *log = log_without_secrets();
+    struct qt_tcp t = {.n = 0};
+    uint64_t state = 5;
+    int64_t now = MINUTE;
+    size_t n = 0, most = 0;
+    for (size_t made = 0; made < MANY;) {
+        if (random_below(&state, 3) > 0) {
+            struct one *o = &all[made++];
+            make(o, log, (int)random_below(&state, 4) > 0, 0);
+            park(&t, o);
+            list[n++] = o;
+        } else if (random_below(&state, 30) == 0) {
+            CHECK_INT(qt_tcp_parked_end(&t), QT_OK);
+            n = 0;
+        } else {
+            /* to the very end of a minute, behind it, or anywhere */
+            now = n > 0 && list[0]->since_ns > 0 && random_below(&state, 2)
+                      ? list[0]->since_ns + MINUTE + (int64_t)random_below(&state, 2)
+                      : now + (int64_t)random_below(&state, 30) * (MINUTE / 60);
+            CHECK_INT(qt_tcp_parked_look(&t, now), QT_OK);
+            for (size_t i = 0; i < n;) {
+                list[i]->since_ns = list[i]->since_ns != 0 ? list[i]->since_ns : now;
+                if (!list[i]->waits || now - list[i]->since_ns > MINUTE)
+                    n = drop(list, n, i);
+                else
+                    i++;
+            }
+        }
+        most = n > most ? n : most;
+        check_list(&t, list, n);
+    }
+    CHECK(most > 20);
+    qt_tcp_parked_free(&t);
+    for (size_t i = 0; i < MANY; i++)
+        qt_known_types_free(all[i].run.types);
+    qt_tls_log_free(log);
+}
+
+/* Their secrets come: all that waits is told, as of a connection that had them from the beginning. */
+static void secrets_come(void)
+{
+    struct qt_tls_log *log = log_without_secrets(), *whole = log_without_secrets();
+    struct qt_tls_lines lines = {.n = 0};
+    struct qt_tcp t = {.n = 0};
+    struct run r;
+    struct one o;
+    CHECK_INT(qt_tls_log_take(whole, &lines, key_lines, strlen(key_lines)), 0);
+    run_begin(&r, whole, 0, 0, 0);
+    run_end(&r);
+    run_whole(&r, &talks[0], 0, whole, 0);
+    make(&o, log, 1, 0);
+    park(&t, &o);
+    long before = o.run.listener.calls;
+    CHECK_INT(qt_tcp_parked_look(&t, 1), QT_OK);
+    CHECK_INT(o.run.listener.calls, before);
+    CHECK_INT(qt_tls_log_take(log, &lines, key_lines, strlen(key_lines)), 0);
+    CHECK_INT(qt_tcp_parked_look(&t, 2), QT_OK);
+    CHECK(t.parked == NULL && t.n_parked == 0);
+    CHECK_INT(o.run.listener.calls, r.listener.calls);
+    qt_known_types_free(o.run.types);
+    qt_tls_lines_end(&lines);
+    qt_tls_log_free(log);
+    qt_tls_log_free(whole);
+}
+
+/* One more than there may be: the oldest ends. */
+static void there_are_only_so_many(void)
+{
+    static struct one all[MOST + 2];
+    struct qt_tls_log *log = log_without_secrets();
+    struct qt_tcp t = {.n = 0};
+    for (size_t i = 0; i < MOST + 2; i++) {
+        make(&all[i], log, 0, 0);
+        park(&t, &all[i]);
+        CHECK_INT(t.n_parked, i < MOST ? i + 1 : MOST);
+        CHECK(t.parked->decoder == all[i < MOST ? 0 : i - MOST + 1].decoder);
+    }
+    CHECK_INT(qt_tcp_parked_end(&t), QT_OK);
+    CHECK(t.parked == NULL);
+    for (size_t i = 0; i < MOST + 2; i++)
+        qt_known_types_free(all[i].run.types);
+    qt_tls_log_free(log);
+}
+
+/* What the sink answers is handed back at once; the others stay, and nothing is lost that is freed. */
+static void what_a_sink_answers(void)
+{
+    for (int end = 0; end <= 1; end++) {
+        struct qt_tls_log *log = log_without_secrets();
+        struct qt_tcp t = {.n = 0};
+        struct one all[3];
+        for (int i = 0; i < 3; i++) {
+            make(&all[i], log, 1, 0);
+            if (i == 1)
+                all[i].run.listener.stops_at = all[i].run.listener.calls + 1;
+            park(&t, &all[i]);
+        }
+        int code = end ? qt_tcp_parked_end(&t) : QT_OK;
+        if (!end) {
+            CHECK_INT(qt_tcp_parked_look(&t, 1), QT_OK);
+            code = qt_tcp_parked_look(&t, MINUTE + 2);
+        }
+        CHECK_INT(code, STOPPED);
+        CHECK_INT(t.n_parked, 1);
+        CHECK(t.parked->decoder == all[2].decoder);
+        qt_tcp_parked_free(&t);
+        CHECK(t.parked == NULL);
+        for (int i = 0; i < 3; i++)
+            qt_known_types_free(all[i].run.types);
+        qt_tls_log_free(log);
+    }
+}
+
+int main(void)
+{
+    FILE *in = fopen("inputs/tls.keys", "r");
+    CHECK(in != NULL && fread(key_lines, 1, sizeof key_lines - 1, in) > 100 && fclose(in) == 0);
+    CHECK(read_talks("inputs/tls.pcap", talks) > 0);
+    RUN(as_a_plain_list);
+    RUN(secrets_come);
+    RUN(there_are_only_so_many);
+    RUN(what_a_sink_answers);
+    return 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A text whose reader is not known counts as the worst of what it is in each way in which it can be read. */
+#include "sql/readings.h"
+
+#include "check.h"
+#include "sql/chars.h"
+
+enum { READINGS = 4, BACKSLASH_OUTSIDE = 1, OPEN = 2 };
+
+static uint64_t state = 11;
+
+static size_t below(size_t n)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (size_t)(state >> 33) % n;
+}
+
+/* ---- which ways there are ---- */
+
+static int has(const struct qt_session_mode *way, size_t n, unsigned reading, unsigned charset)
+{
+    int found = 0;
+    for (size_t i = 0; i < n; i++) {
+        found += way[i].reading == reading && way[i].charset == charset;
+        CHECK_INT(way[i].known, QT_KNOWS_ALL);
+    }
+    return found;
+}
+
+/* Every way that what is known leaves, once, but for the session's own. */
+static void ways(void)
+{
+    for (unsigned known = 0; known <= QT_KNOWS_ALL; known++)
+        for (unsigned own = 0; own < READINGS * QT_CHARSETS; own++) {
+            struct qt_session_mode mode = {(uint8_t)(own % READINGS), (uint8_t)(own / READINGS), (uint8_t)known};
+            struct qt_session_mode way[QT_MAX_WAYS];
+            size_t n = qt_other_ways(mode, way), expected = 0;
+            for (unsigned at = 0; at < READINGS * QT_CHARSETS; at++) {
+                unsigned reading = at % READINGS, charset = at / READINGS;
+                int is = at != own && (!(known & 1) || ((reading ^ mode.reading) & 1) == 0) &&
+                         (!(known & 2) || ((reading ^ mode.reading) & 2) == 0) &&
+                         (!(known & QT_KNOWS_CHARSET) || charset == mode.charset);
+                CHECK_INT(has(way, n, reading, charset), is);
+                expected += (size_t)is;
+            }
+            CHECK_INT(n, expected);
+        }
+}
+
+/* ---- what makes them differ ---- */
+
+static void bytes_that_matter(void)
+{
+    for (int byte = 0; byte < 256; byte++)
+        for (size_t len = 0; len <= 4; len++)
+            for (size_t at = 0; at < 6; at++) {
+                char *p = malloc(8); /* behind the text there is what would count */
+                CHECK(p != NULL);
+                memset(p, 'a', 8);
+                p[at] = (char)byte;
+                CHECK_INT(qt_holds_high_blank(p, len), at < len && (byte == 0xA0 || byte == 0xFF));
+                for (int next = 0; next < 256; next++) {
+                    p[at + 1] = (char)next;
+                    int is = byte >= 0x80 && (next == '\\' || next == '`') && at + 1 < len;
+                    CHECK_INT(qt_holds_wide(p, len), is);
+                }
+                free(p);
+            }
+}
+
+/* ---- the worst of all ways ---- */
+
+struct verdict {
+    int klass, danger, possible;
+};
+
+static int rank(int klass)
+{
+    static const int RANK[] = {[QT_CLASS_READ] = 0,  [QT_CLASS_SESSION] = 1, [QT_CLASS_TRANSACTION] = 2,
+                               [QT_CLASS_WRITE] = 3, [QT_CLASS_DDL] = 4,     [QT_CLASS_ADMIN] = 5};
+    return RANK[klass];
+}
+
+/* What a way makes of a text: BACKSLASH_OUTSIDE of quotes is an error in every server, and no text ends OPEN. */
+static int faults(const struct qt_keywords *keywords, struct qt_session_mode mode, const char *sql, size_t len)
+{
+    struct qt_lexer lexer;
+    struct qt_token t;
+    int found = 0;
+    qt_lexer_init(&lexer, keywords, sql, len);
+    lexer.reading = mode.reading;
+    lexer.charset = mode.charset;
+    for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
+        if (t.kind == QT_T_OPERATOR && *t.p == '\\' && !(t.p + 1 < sql + len && t.p[1] == 'N'))
+            found |= BACKSLASH_OUTSIDE;
+    return found | (lexer.open_quote != 0 && lexer.open_quote != '*' ? OPEN : 0);
+}
+
+static struct qt_statement normalized(struct qt_normalizer *n, struct qt_session_mode mode, const char *sql, size_t len)
+{
+    struct qt_statement s;
+    CHECK_INT(qt_normalize(n, &mode, sql, len, &s, NULL), QT_OK);
+    return s;
+}
+
+static void take_worse(struct verdict *all, struct verdict one)
+{
+    if (rank(one.klass) > rank(all->klass))
+        all->klass = one.klass;
+    if (one.danger != 0 && (all->danger == 0 || one.danger < all->danger))
+        all->danger = one.danger;
+}
+
+static size_t any_text(char *to, size_t room)
+{
+    static const char *const FIRST[] = {"SELECT ", "UPDATE t SET a = ", "SET @a = ", "DO "};
+    static const char *const PIECES[] = {
+        "'",          "'",   "\"",       "\"",     "`",     "\\",   "\\",   "a",   " ",  "b,",
+        "--\n",       "#\n", "\x81",     "\x81\\", "\xbf`", "\xA0", "\xFF", "\\N", "''", " INTO OUTFILE ",
+        "LOAD_FILE(", ")",   "SLEEP(1)", "/*",     "*/"};
+    size_t len = (size_t)snprintf(to, room, "%s", FIRST[below(4)]);
+    for (size_t parts = 2 + below(14); parts > 0; parts--) {
+        const char *piece = PIECES[below(sizeof PIECES / sizeof *PIECES)];
+        len += (size_t)snprintf(to + len, room - len, "%s", piece);
+    }
+    return len;
+}
+
+/* For each text and each thing that may be known of its session: what is not known is all of what it could be. */
+static void the_worst_counts(void)
+{
+    struct qt_normalizer *n = qt_normalizer_new();
+    struct qt_keywords keywords;
+    long differ = 0;
+    CHECK(n != NULL);
+    qt_keywords_init(&keywords);
+    for (int turn = 0; turn < 6000; turn++) {
+        char sql[400];
+        size_t len = any_text(sql, sizeof sql - 8);
+        memset(sql + len, 'N', 8); /* behind a backslash it would make it NULL */
+        struct verdict of[READINGS * QT_CHARSETS];
+        for (unsigned at = 0; at < READINGS * QT_CHARSETS; at++) {
+            struct qt_session_mode mode = {(uint8_t)(at % READINGS), (uint8_t)(at / READINGS), QT_KNOWS_ALL};
+            struct qt_statement s = normalized(n, mode, sql, len);
+            of[at] = (struct verdict){s.klass, s.danger, faults(&keywords, mode, sql, len) == 0};
+        }
+        for (unsigned own = 0; own < READINGS * QT_CHARSETS; own++) {
+            unsigned known = (unsigned)below(QT_KNOWS_ALL + 1);
+            struct qt_session_mode mode = {(uint8_t)(own % READINGS), (uint8_t)(own / READINGS), (uint8_t)known};
+            struct verdict expected = of[own];
+            for (unsigned at = 0; at < READINGS * QT_CHARSETS; at++)
+                if (of[at].possible && (((at ^ own) % READINGS) & known & 3) == 0 &&
+                    (!(known & QT_KNOWS_CHARSET) || at / READINGS == own / READINGS))
+                    take_worse(&expected, of[at]);
+            differ += expected.klass != of[own].klass || expected.danger != of[own].danger;
+            struct qt_statement s = normalized(n, mode, sql, len);
+            if (s.klass != expected.klass || s.danger != expected.danger)
+                for (size_t i = 0; i < len; i++) /* bytes above 127 are in it */
+                    fprintf(stderr, i + 1 < len ? "%02x" : "%02x\n", (unsigned char)sql[i]);
+            CHECK_INT(s.klass, expected.klass);
+            CHECK_INT(s.danger, expected.danger);
+        }
+    }
+    CHECK(differ > 300); /* the texts are such that it matters */
+    qt_normalizer_free(n);
+}
+
+/* A secret is one in whichever way; a literal that a log has cut may be one as well. */
+static void secrets(void)
+{
+    static const struct {
+        const char *sql;
+        int unknown, by_default, no_backslash; /* redacted? */
+    } cases[] = {
+        {"SELECT '\\'; SET PASSWORD = 'x' -- '", 1, 0, 1},
+        {"SELECT 'a\\', ''; SET PASSWORD = 'x' -- '", 1, 0, 1},
+        {"SELECT 'it\\'s' FROM t", 0, 0, 0},
+        {"SELECT '\\'; SET PASSWORD = 'x", 1, 0, 1},
+        {"SELECT /*!99999 1; SET PASSWORD = 'x' */", 1, 1, 1},
+        {"SELECT 1 /*!50800 ; SET PASSWORD = 'x' */", 1, 1, 1},
+        {"SELECT 1 /*!50800 - 1 */", 0, 0, 0},
+    };
+    struct qt_normalizer *n = qt_normalizer_new();
+    CHECK(n != NULL);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *sql = cases[i].sql;
+        CHECK_INT(normalized(n, (struct qt_session_mode){0, 0, 0}, sql, strlen(sql)).redacted != NULL,
+                  cases[i].unknown);
+        CHECK_INT(normalized(n, (struct qt_session_mode){0, 0, 7}, sql, strlen(sql)).redacted != NULL,
+                  cases[i].by_default);
+        CHECK_INT(normalized(n, (struct qt_session_mode){1, 0, 7}, sql, strlen(sql)).redacted != NULL,
+                  cases[i].no_backslash);
+    }
+    qt_normalizer_free(n);
+}
+
+int main(void)
+{
+    RUN(ways);
+    RUN(bytes_that_matter);
+    RUN(the_worst_counts);
+    RUN(secrets);
+    return 0;
+}
