@@ -79,12 +79,15 @@ class Listener:
             channel, hello = admit(sock, self._context, self._certificate, self._key)
             self._take(channel, hello)
         except (QuerytapeError, ValueError, TypeError) as error:
-            self.refused.append(printable(str(error), 300))
+            self._note(str(error))
         finally:
             self._unproved.release()
 
+    def _note(self, why: str) -> None:
+        self.refused.append(printable(why, 300))
+
     def _take(self, channel: Channel, hello: dict[str, Any]) -> None:
-        """Make it the next driver. Raises QuerytapeError where it is not to be one; it is told."""
+        """Make it the next driver, or refuse it: the lead notes why, the driver is told."""
         host = str(hello.get("host"))[:80]
         why = self._objection(hello)
         with self._lock:
@@ -92,10 +95,11 @@ class Listener:
             self._taken += member is not None
         if member is None:
             why = why or f"all {len(self._members):,} drivers are there already"
+            self._note(f"{host}: a driver is refused: {why}")  # before the driver knows
             with suppress(ChannelClosed):
                 channel.send("refused", text=why)
             channel.close()
-            raise QuerytapeError(f"{host}: a driver is refused: {why}")
+            return
         with suppress(ChannelClosed):
             channel.send("welcome", number=member.number, count=len(self._members), names=member.names, run=self._run)
         with member.news:
