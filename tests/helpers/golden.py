@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Golden answers: what was read or computed, compared with a file of what was looked at; QT_GOLDEN=write writes it again."""
+"""Golden answers: what was read or computed, compared with a file of what was looked at; QT_GOLDEN=write writes it again.
 
-import hashlib
+A golden file is for reading: a row is a line, with the names of its columns.
+"""
+
 import json
 import os
 from pathlib import Path
@@ -13,7 +15,20 @@ ELSEWHERE = ("digest", "class", "actions", "normalized")  # of the statement's o
 def keep_if_asked(path: Path, answers: dict[str, Any], sort: bool) -> None:
     """Write the file where QT_GOLDEN=write asks for it."""
     if os.environ.get("QT_GOLDEN") == "write":
-        path.write_text(json.dumps(answers, indent=0, sort_keys=sort) + "\n", encoding="utf-8")
+        path.write_text(as_lines(answers, sort) + "\n", encoding="utf-8")
+
+
+def as_lines(value: Any, sort: bool, indent: str = "") -> str:
+    """Return JSON in which a row, a list or object without further ones inside, is a line."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    if not any(isinstance(one, dict | list) for one in inner):
+        return json.dumps(value, sort_keys=sort, ensure_ascii=False)
+    deeper = indent + " "
+    if isinstance(value, dict):
+        items = sorted(value.items()) if sort else value.items()
+        lines = [f"{deeper}{json.dumps(name)}: {as_lines(one, sort, deeper)}" for name, one in items]
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    return "[\n" + ",\n".join(deeper + as_lines(one, sort, deeper) for one in value) + f"\n{indent}]"
 
 
 def check_one(path: Path, key: str, got: Any) -> None:
@@ -40,8 +55,3 @@ def plain_row(given: dict[str, Any]) -> dict[str, Any]:
         for name, value in given.items()
         if value is not None and name not in ELSEWHERE
     }
-
-
-def short_name(value: Any) -> str:
-    """Return a short name of a value: 16 digits of its SHA-256."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]

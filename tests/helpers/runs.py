@@ -10,6 +10,8 @@ import duckdb
 from querytape.common.duck import sql_text
 from querytape.schemas import FORMAT_VERSION, columns, select_list
 
+from .tables import insert_rows
+
 MS = 1_000_000
 
 
@@ -47,8 +49,7 @@ def _fill(con: duckdb.DuckDBPyConnection, outcomes: Sequence[dict[str, Any]] | s
     listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("run", "outcomes"))
     con.execute(f"CREATE TABLE outcomes AS SELECT {listed} WHERE false")
     rows = [[row.get(name) for name in names] for row in complete(outcomes)]
-    if rows:
-        con.executemany(f"INSERT INTO outcomes VALUES ({', '.join('?' * len(names))})", rows)
+    insert_rows(con, "outcomes", rows)
 
 
 def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = (), **json_overrides: Any) -> Path:

@@ -12,6 +12,8 @@ from querytape.common.files import file_entry
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas import DANGER_SHIFT, DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
 
+from .tables import insert_rows
+
 # An arbitrary moment; a whole second, so that offsets are easy to read.
 T0 = 1_700_000_000_000_000_000
 MS = 1_000_000
@@ -82,8 +84,7 @@ def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str
     listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("tape", "events"))
     con.execute(f"CREATE TABLE events AS SELECT {listed} WHERE false")
     rows = [[row.get(name) for name in names] for row in complete(events)]
-    if rows:
-        con.executemany(f"INSERT INTO events VALUES ({', '.join('?' * len(names))})", rows)
+    insert_rows(con, "events", rows)
 
 
 def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
@@ -92,8 +93,7 @@ def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
     statements = con.execute("SELECT DISTINCT statement FROM events WHERE statement IS NOT NULL").fetchall()
     normalizer = Normalizer()
     rows = [(bytes(statement), *normalizer.names(bytes(statement))) for (statement,) in statements]
-    if rows:
-        con.executemany("INSERT INTO names VALUES (?, ?, ?)", rows)
+    insert_rows(con, "names", rows)
 
 
 def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1, **json_overrides: Any) -> Path:

@@ -6,11 +6,13 @@ nothing, underflowed numbers, restarts, an end in the middle. QT_GOLDEN=write wr
 changed before it is committed.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import (
     open_binlog,
     open_general,
@@ -20,7 +22,7 @@ from querytape.native.bindings.parsers import (
 )
 from querytape.native.bindings.reader import Reader
 
-from tests.helpers.golden import check_one, plain_row, short_name
+from tests.helpers.golden import check_one, plain_row
 from tests.helpers.log_writers import fifo_with
 from tests.helpers.reading import Read, read_quickly
 
@@ -68,19 +70,26 @@ def test_in_another_time_zone(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cut_anywhere(name: str, tmp_path: Path) -> None:
-    """A log that ends earlier: what is whole is told, what is not is said, the same as ever."""
-    whole = (HERE / name).read_bytes()
+    """A log that ends earlier: all is as in the whole log but the last statement, and those around a quote left open."""
+    text = (HERE / name).read_bytes()
+    whole = statements(read(name, HERE / name))
+    starts = sorted(event["offset"] for event in read(name, HERE / name).events)
     path = tmp_path / "cut"
-    found = {}
-    for size in range(1, len(whole), max(len(whole) // 30, 1)):
-        path.write_bytes(whole[:size])
+    for size in range(1, len(text), max(len(text) // 30, 1)):
+        path.write_bytes(text[:size])
         try:
-            got = plain(read(name, path))
-        except Exception as error:
-            got = {"error": type(error).__name__}
-        got.pop("description", None)
-        found[str(size)] = short_name(got)
-    check_one(GOLDEN, f"{name} cut", found)
+            found = statements(read(name, path))
+        except InputError:
+            assert size < 200, size  # too little to know the kind of log
+            continue
+        other = found - whole
+        assert other.total() <= 3, (size, other)
+        assert found.total() >= sum(start < size for start in starts) - 3, size
+
+
+def statements(found: Read) -> Counter[tuple[str, int, bytes]]:
+    """Return how often each command of a thread with its statement is in what was read."""
+    return Counter((event["command"], event["thread_id"], event["statement"]) for event in found.events)
 
 
 @pytest.mark.parametrize("name", NAMES)
