@@ -4,6 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 venv := .venv
+lock := requirements.lock
 bin := $(venv)/bin
 extension := $(venv)/extension.stamp
 sources := $(wildcard native/*.h native/*/*.[ch]) native/build_ffi.py
@@ -17,9 +18,10 @@ pairs ?= 200
 damages ?= 500
 kills ?= 200
 comparisons ?= 20
-workers ?= 2
+# Of the tests: more than a machine of 2 cores has, for many wait for servers.
+workers ?= 3
 
-.PHONY: help setup servers demo test test-native drivers tpcc lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup servers demo test-fast test test-long test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,10 +44,16 @@ $(bin)/promtool: $(venv)/python.stamp
 		dpkg-deb --fsys-tarfile prometheus_*.deb | tar --extract --strip-components=3 --directory bin ./usr/bin/promtool && \
 		touch bin/promtool; rm -f prometheus_*.deb; test -x bin/promtool
 
-$(venv)/python.stamp: setup.py pyproject.toml docs/requirements.txt $(venv)/system.stamp
+# The versions and hashes of the lock file; without one (make test-latest) the newest that setup.py allows.
+$(venv)/python.stamp: setup.py pyproject.toml docs/requirements.txt $(lock) $(venv)/system.stamp
 	@echo "Making the virtual environment $(venv) and installing querytape into it"
 	@test -x $(bin)/python || "$$(scripts/find-python)" -m venv $(venv)
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+ifneq ($(lock),)
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(lock)
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+else
+	@$(bin)/python -m pip install --quiet --disable-pip-version-check --upgrade --editable '.[dev]'
+endif
 	@touch $@ $(extension)
 
 # The installation above has built the extension already; afterwards only changed sources build it again.
@@ -64,20 +72,51 @@ servers: ## fetch MySQL 5.7, 8.0 and 9, MariaDB 11.8 for the tests into .servers
 demo: $(extension) ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
 
-test: setup servers ## all tests, those against real servers included, by 2 processes (workers=1, args=tests/capture)
-	@$(bin)/python -m pytest -n $(workers) --dist loadfile --durations=20 $(args)
+# The tiers of tests (docs/testing.md): a test has the marks of what it needs, and `long`.
+pytest := -m pytest -n $(workers) --dist loadfile --durations=20
+
+test-fast: setup ## the tests that need no server, no browser and no wheel (args=tests/capture)
+	@$(bin)/python $(pytest) -m "not server and not browser and not build and not slow and not long" $(args)
+
+test: setup servers ## all tests but the long ones: in C plain and under ASan, on real servers, a minute of broken input
+	@$(MAKE) --no-print-directory test-native
+	@$(bin)/python $(pytest) -m "not long" $(args)
 	@echo "== the parsers on broken input, a minute"; mkdir -p build
-	@scripts/fuzz 10 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log
-	@echo "== a sample of mutants"; $(bin)/python -m tests.mutants.run --listed --quick --sample 2 --minutes 1
+	@PYTHON=$(bin)/python scripts/fuzz 5 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log
 
-test-native: setup ## the native tests with clang: plain, AddressSanitizer, ThreadSanitizer
-	@$(MAKE) --no-print-directory -C tests/native CC=clang test asan tsan
+test-native: setup ## the tests in C with clang: plain and under AddressSanitizer
+	@$(MAKE) --no-print-directory -C tests/native -j 2 CC=clang test asan
 
-drivers: setup ## record and replay programs of all client drivers (only=go,php-pdo picks)
-	@QT_DRIVERS=$(if $(only),$(only),all) $(bin)/python -m pytest tests/whole/drivers
+# Its parts come one after the other, whatever becomes of those before; the last line names those that failed.
+long_parts := native-tsan pytest-long damages mutants verdicts neighbours wheel test-wheel test-image
 
-tpcc: setup ## record and replay TPC-C for long: three dialects, three sources, four servers
-	@QT_TPCC=all $(bin)/python -m pytest -s tests/whole/tpcc
+test-long: setup servers ## hours: TSan, chance, drivers, TPC-C, kills, damages, mutants, verdicts, wheel (args=tests/whole/drivers)
+ifneq ($(args),)
+	@$(bin)/python -m pytest -m long --durations=20 $(args)
+else
+	@failed=""; for part in $(long_parts); do \
+		echo "== $$part"; $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+	done; [ -z "$$failed" ] || { echo "== failed:$$failed" >&2; exit 1; }
+endif
+
+native-tsan: setup
+	@$(MAKE) --no-print-directory -C tests/native CC=clang tsan
+
+pytest-long: setup
+	@$(bin)/python -m pytest -m long --durations=20
+
+damages: setup
+	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py tests/cli/test_hostile_servers.py
+	@$(bin)/python -m tests.fuzz.kills $(kills)
+
+test-latest: ## `make test` with the newest versions that setup.py allows, in an environment of its own (build/latest)
+	@rm -rf build/latest
+	@$(MAKE) --no-print-directory venv=build/latest lock= test
+
+upgrade: setup ## renew requirements.lock, install it and run the tests
+	@$(bin)/uv pip compile setup.py --quiet --upgrade --universal --python-version 3.11 --extra dev --generate-hashes \
+		--custom-compile-command "make upgrade" --output-file $(lock)
+	@$(MAKE) --no-print-directory test
 
 lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run
 	@$(bin)/ruff check .
@@ -91,10 +130,8 @@ format: setup ## let ruff lay out the Python files, clang-format the C files
 	@$(bin)/ruff format .
 	@$(bin)/clang-format -i $(c_files)
 
-fuzz: setup ## throw broken input at the parsers for a minute, 500 damages and 200 kills at every command
+fuzz: setup ## throw broken input at each parser for a minute
 	@scripts/fuzz
-	@QT_DAMAGES=$(damages) $(bin)/python -m pytest -q tests/cli/test_damages.py tests/cli/test_hostile_servers.py
-	@$(bin)/python -m tests.fuzz.kills $(kills)
 
 mutants: setup ## put faults into a copy of the code for an hour (minutes=60, room=gates): which ones no test notices
 	@$(bin)/python -m tests.mutants.run --minutes $(minutes) $(if $(room),--room "$(room)") --out build/mutants.json
@@ -135,7 +172,6 @@ site: setup ## build the pages of docs/ as a site, into build/site
 
 wheel: setup ## make the wheel that needs no compiler and no libraries, into dist/, and audit it
 	@scripts/setup-system wheel
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[wheel]'
 	@PATH=$(CURDIR)/$(bin):$$PATH $(bin)/python scripts/make_wheel.py
 
 test-wheel: setup ## install that wheel in a bare Debian 13, log in to each server with it, remove it (as root)
@@ -147,7 +183,6 @@ test-image: setup ## build the Containerfile's images on that root, run commands
 	@$(bin)/python -m querytape.scripts.test_image
 
 release-check: setup ## say what is missing for a release: tag, version, change log, clean tree, archives in dist/ and their audits
-	@$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[wheel]'
 	@$(bin)/python scripts/release_check.py
 
 samples: setup servers ## record small logs and packets of each server here into tests/samples/ (as root)

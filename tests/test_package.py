@@ -9,9 +9,12 @@ import sys
 import tarfile
 import zipfile
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 from querytape.servers.programs import find_program, missing_sentence
 
 from .conftest import skip_loudly
@@ -97,6 +100,7 @@ def run(environment: Path, cwd: Path, *command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_the_wheel_fits_every_python_from_3_11(built: Built) -> None:
     """One wheel a platform: the stable ABI of 3.11."""
     assert built.wheel.name.startswith("querytape-0.1.0-cp311-abi3-linux")
@@ -159,6 +163,7 @@ def test_man_pages_are_installed(installed: Path, checkout: Path) -> None:
     assert {page.name for page in (installed / "share" / "man" / "man1").glob("*.1")} == pages
 
 
+@pytest.mark.long
 def test_the_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Capture, two replays and the report, from an environment that has only the wheel, where a MariaDB is found."""
     if find_program("mariadb") is None:
@@ -192,6 +197,7 @@ def test_the_demo_says_what_installs_a_server(installed: Path, tmp_path: Path) -
     assert not (tmp_path / "shop").exists()
 
 
+@pytest.mark.long
 def test_the_action_installs_it(built: Built, installed: Path, checkout: Path, tmp_path: Path) -> None:
     """scripts/ci-install, the first step of action.yml: what is named goes into an environment on the job's PATH, or nothing does."""
     script, paths = checkout / "scripts" / "ci-install", tmp_path / "path"
@@ -217,3 +223,26 @@ def test_what_is_imported_is_the_wheel(installed: Path, tmp_path: Path) -> None:
     where = run(installed, tmp_path, "python", "-c", "import querytape.native.bindings.parsers as m; print(m.__file__)")
     assert where.startswith(str(installed))
     assert (Path(where.strip()).parents[2] / "py.typed").exists()
+
+
+def test_the_lock_is_what_setup_allows() -> None:
+    """requirements.lock has each package that the distribution asks for, in a version that it allows, with hashes."""
+    text = (Path(__file__).resolve().parent.parent / "requirements.lock").read_text(encoding="utf-8")
+    locked = [(Requirement(line.rstrip(" \\")), line) for line in text.splitlines() if re.match(r"[a-z0-9]", line)]
+    assert all("\n    --hash=sha256:" in part for part in re.split(r"\n(?=[a-z0-9])", text)[1:])
+    versions = {}
+    for requirement, line in locked:
+        if requirement.marker is None or requirement.marker.evaluate():
+            assert requirement.name not in versions, line
+            versions[requirement.name] = str(requirement.specifier).removeprefix("==")
+    for asked in map(Requirement, metadata.requires("querytape") or []):
+        if asked.marker is None or asked.marker.evaluate({"extra": "dev"}):
+            assert asked.specifier.contains(versions[canonicalize_name(asked.name)]), asked
+
+
+def test_upper_bounds_have_a_reason() -> None:
+    """A new version is kept away only where one has broken us or may: those of DuckDB and mutmut."""
+    bounded = {
+        each.name for each in map(Requirement, metadata.requires("querytape") or []) if "<" in str(each.specifier)
+    }
+    assert bounded == {"duckdb", "mutmut"}
