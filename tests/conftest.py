@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that many tests share: private servers, and the samples of real logs beside the checkout.
 
-A test that needs what this machine lacks is skipped, and the end of the run says so in a line of its own.
+A test that needs what this machine lacks is skipped, and the end of the run says so in a line of its own. What a test
+needs decides its tier (docs/testing.md): servers, a browser and archives are not there for a test without their mark.
 """
 
 import os
 import signal
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from querytape.servers.programs import find_program, missing_sentence
@@ -17,8 +20,47 @@ from querytape.servers.sandbox import Server, start_server
 CHECKOUT = Path(__file__).resolve().parent.parent
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
+# A program and the mark of the tests that may start it; a fixture and the mark of the tests that use it.
+STARTED = {"mariadbd": "server", "mysqld": "server", "chromium": "browser", "google-chrome": "browser"}
+GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "build"}
 
 ServerFactory = Callable[..., Server]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers."""
+    for item in items:
+        marks = {GIVEN[name] for name in getattr(item, "fixturenames", ()) if name in GIVEN}
+        if item.path.is_relative_to(CHECKOUT / "tests" / "whole"):
+            marks.add("server")
+        for mark in marks:
+            item.add_marker(mark)
+
+
+class OnlyWithMark:
+    """Sees that no other tests start servers and browsers: they would make the fast tier slow."""
+
+    def __init__(self) -> None:
+        self.item: pytest.Item | None = None
+        sys.addaudithook(self.look)
+
+    def look(self, event: str, args: tuple[Any, ...]) -> None:
+        """Refuse a program whose mark the test lacks."""
+        if event != "subprocess.Popen" or self.item is None or not isinstance(args[1], list):
+            return
+        for program in (Path(os.fsdecode(word)).name for word in args[1]):
+            mark = STARTED.get(program)
+            if mark is not None and self.item.get_closest_marker(mark) is None:
+                raise AssertionError(f"a test that starts {program} has the mark {mark}")
+
+
+only_with_mark = OnlyWithMark()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Say which test begins."""
+    only_with_mark.item = item
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,6 +11,8 @@ from querytape.schemas import ACTIONS, CLASSES, DANGERS, FLAGS, ddl
 
 from tests.helpers.graph import Graph, include_graph, ours, python_graph, rings, units
 
+pytestmark = pytest.mark.slow
+
 # Which part may import which; every part may import itself. docs/architecture.md shows this table.
 MAY_IMPORT = {
     "common": set(),

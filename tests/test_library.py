@@ -15,6 +15,8 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 EXAMPLES = re.findall(
     r"^```python\n(.*?)^```", (CHECKOUT / "docs" / "library.md").read_text(encoding="utf-8"), re.M | re.S
@@ -44,7 +46,7 @@ def write_log(path: Path) -> None:
     path.write_text("".join(rows), encoding="utf-8")
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_the_examples_run(mariadb: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the page, as one script, against a private server."""
     monkeypatch.chdir(tmp_path)

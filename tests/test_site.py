@@ -10,6 +10,8 @@ from urllib.parse import unquote
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 CHECKOUT = Path(__file__).resolve().parent.parent
 DOCS = CHECKOUT / "docs"
 ELSEWHERE = re.compile(r"[a-z]+:|//")

@@ -13,6 +13,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 COPIES = 3
 NAMES = ("", "one", "two", "three", "four", "five")
 

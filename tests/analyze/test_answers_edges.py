@@ -13,6 +13,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_most_frequent_comes_first(tmp_path: Path) -> None:
     """Errors and other results by how often they are; equal ones by number and digest; A before B."""

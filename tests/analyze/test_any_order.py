@@ -15,9 +15,12 @@ from tests.helpers.any_order import VARIANTS, Variant, answering, shuffle_files
 from tests.helpers.reports import small_runs
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.tiers import mostly_long
 
 from .test_golden import plain
 from .test_golden_varied import STARTED_NS, tape_events, varied_runs
+
+pytestmark = pytest.mark.slow
 
 TIED = (
     "SELECT a FROM t",
@@ -103,7 +106,7 @@ def answers(inputs: Inputs) -> dict[str, Any]:
     return dict(json.loads(json.dumps(plain(found), default=str)))
 
 
-@pytest.fixture(scope="module", params=[small, varied, tied], ids=lambda make: make.__name__)
+@pytest.fixture(scope="module", params=mostly_long([small, varied, tied], tied), ids=lambda make: make.__name__)
 def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Inputs, dict[str, Any]]:
     """Inputs, and what every analysis answers as DuckDB is by default."""
     inputs = request.param(tmp_path_factory.mktemp("any_order"))

@@ -15,6 +15,8 @@ from tests.helpers.runs import MS, make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def quantile_disc(values: list[int], q: float) -> int:
     """The stupid reference: sort, and take the first that has q of all at or below it."""

@@ -15,6 +15,8 @@ from querytape.common.errors import FolderError
 from tests.helpers.simulated import Workload, simulate_tape
 from tests.helpers.tapes import MS, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def test_two_tapes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     """What is new on the second and what is gone, by statements an hour."""

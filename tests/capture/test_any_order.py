@@ -20,6 +20,8 @@ from querytape.schemas.event_filter import EventFilter
 from tests.helpers.any_order import VARIANTS, answering, shuffle_files
 from tests.helpers.tapes import SECOND, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 TESTS = Path(__file__).parents[1]
 SAMPLES = json.loads((TESTS / "samples" / "samples.json").read_text(encoding="utf-8"))
 PORTS = tuple(sample["port"] for sample in SAMPLES.values())

@@ -27,6 +27,9 @@ from querytape.schemas import FLAGS
 
 from tests.helpers.log_writers import KINDS, fifo_with, make_statements, proxysql_binary, slow_log
 from tests.helpers.reading import read_all
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 # Around the first buffer of 512 KiB and its multiples, where a statement was lost, cut or changed once.
 LARGE = [200, 440_000, 524_100, 300, 524_288, 1_048_500, 100, 1_600_000, 2_500_000, 150, 8_000_000, 400, 3_100_000]
@@ -91,7 +94,7 @@ def rows_of(tape: Path) -> list[tuple[Any, ...]]:
         return con.execute(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}").fetchall()
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general"))
 def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path: Path) -> None:
     """100 B to 8 MB in odd orders: no statement lost, cut or changed; packed ones give the same events."""
     statements = make_statements(LARGE, 1)
@@ -108,7 +111,7 @@ def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path:
         assert tape_of(name, packed, tmp_path / f"{packing}.tape")[1] == rows, packing
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "audit-json"))
 def test_the_first_statement_is_large(name: str, tmp_path: Path) -> None:
     """17 MB before anything else: the kind of the file is known by its first bytes, and nothing is lost."""
     kind, write, extra = KINDS[name]
@@ -134,7 +137,7 @@ def test_sizes_in_odd_orders(name: str, seed: int, tmp_path: Path) -> None:
     assert info["counts"]["problems"] == 0
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "csv"))
 def test_a_pipe_gives_the_same_tape(name: str, tmp_path: Path) -> None:
     """From a FIFO that is opened once, in pieces of 1 byte to 1 MB, its kind detected: the events of the file."""
     kind, write, extra = KINDS[name]
@@ -187,6 +190,7 @@ def test_what_is_larger_than_the_bound_is_cut_and_said(name: str, piece: int, tm
     assert len(read.kinds) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["proxysql-json", "audit-json"])
 def test_several_rows_of_50_mb(name: str, tmp_path: Path) -> None:
     """DuckDB has several such rows in hand at once: memory for copies of one is too little, and the tape is whole."""

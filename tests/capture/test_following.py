@@ -30,6 +30,8 @@ from tests.helpers.log_writers import (
 )
 from tests.helpers.reading import Read, read_all
 
+pytestmark = pytest.mark.slow
+
 PLACES = ("file", "offset")  # of a file that was turned over
 TURNS = ("rename", "rename_and_pack", "remove", "copy_and_truncate", "pack_and_truncate")
 KINDS: dict[str, tuple[Callable[..., bytes], Callable[..., Reader]]] = {

@@ -21,6 +21,8 @@ from querytape.schemas import count_files
 from tests.helpers.growing import wait_until
 from tests.helpers.log_writers import FIRST_S, slow_log
 
+pytestmark = pytest.mark.slow
+
 STATEMENTS = [b"SELECT %d FROM t" % number for number in range(100)]
 
 

@@ -15,6 +15,9 @@ from querytape.capture.source import SourceKind
 
 from tests.helpers.log_writers import KINDS
 from tests.helpers.reading import read_all
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 SECRET = "zqkvbnmw"
 STATEMENTS = [
@@ -55,7 +58,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
             yield path.name, path.read_bytes().decode("utf-8", "replace")
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general", "audit"))
 def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
     """Every file of the tape is looked through, and what every command that shows a tape prints."""
     log, tape = tmp_path / "log", tmp_path / "t.tape"
@@ -84,7 +87,7 @@ def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
     assert "plain" in page
 
 
-@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("name", mostly_long(KINDS, "slow"))
 def test_no_event_and_no_problem_of_a_log_that_is_cut(name: str, tmp_path: Path) -> None:
     """Cut anywhere behind the word that tells of a secret, the log's last statement shows no more than its first
     letters, neither as an event nor as a problem."""

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import duckdb
+import pytest
 from querytape.capture.session_facts import DROPPED, FactsRing, load_facts
 
 
@@ -26,6 +27,7 @@ def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
     return {session: (charset, port) for session, charset, port in rows}
 
 
+@pytest.mark.long
 def test_sessions_that_may_go_on_are_kept(tmp_path: Path) -> None:
     """Of 60 parts with a session each that quits three parts later, and one old one, no more than a few files stay."""
     with duckdb.connect() as con:

@@ -23,6 +23,8 @@ from tests.helpers.command_line import RAW, run_here
 from tests.helpers.damages import damage, damage_bytes
 from tests.helpers.reports import small_runs
 
+pytestmark = pytest.mark.slow
+
 DAMAGES = int(os.environ.get("QT_DAMAGES", "36"))
 EVERY = "QT_DAMAGES" in os.environ
 FIRST = int(os.environ.get("QT_DAMAGES_FROM", "0"))

@@ -78,6 +78,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return {"tape": str(tape), "log": str(log)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", list(MODES))
 def test_every_command_ends(mode: str, inputs: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing hangs, nothing raw is shown, no escape reaches the terminal; what is left behind is no half-made run."""

@@ -15,6 +15,8 @@ from tests.helpers.kills import Victim, kill_once, lasts
 from tests.helpers.victims import NEEDS_SERVER, victims
 from tests.helpers.zygote import Zygote
 
+pytestmark = pytest.mark.long
+
 SEED = 12
 KILLS = 2
 NAMES = (

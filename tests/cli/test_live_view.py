@@ -17,8 +17,9 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.terminal import Terminal
+from tests.helpers.tiers import mostly_long
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 
 SECOND = 1_000_000_000
 SLOW, FAST, FAILING = "SELECT SLEEP(0.2)", "SELECT 1 + 1", "SELECT * FROM no_such_table"
@@ -63,7 +64,7 @@ def frame_of(shown: str) -> list[str]:
     return lines[next(n for n, line in enumerate(lines) if line.startswith(("a.run →", "/")) and "→" in line) :]
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (60, 20), (40, 10), (132, 50)])
+@pytest.mark.parametrize(("columns", "rows"), mostly_long([(80, 24), (60, 20), (40, 10), (132, 50)], (80, 24)))
 def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> None:
     """The view fits; at the end its last state stays, the summary below it, and the terminal is as it was."""
     tape = tape_of(tmp_path, 4)
@@ -98,7 +99,7 @@ def test_the_smallest_window(shop: Server, tmp_path: Path) -> None:
         terminal.assert_sane()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGINT))
 def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) -> None:
     """The view says that it stops; at the end it stays once, then comes the summary; the terminal is as it was."""
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
@@ -113,6 +114,7 @@ def test_a_signal_ends_it(number: signal.Signals, shop: Server, tmp_path: Path) 
         terminal.assert_sane()
 
 
+@pytest.mark.long
 def test_killed(shop: Server, tmp_path: Path) -> None:
     """kill -9 in the middle leaves a terminal that can be used: nothing of it was changed that must be set back."""
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
@@ -123,6 +125,7 @@ def test_killed(shop: Server, tmp_path: Path) -> None:
         assert terminal.screen.cursor.x == 0
 
 
+@pytest.mark.long
 def test_resized(shop: Server, tmp_path: Path) -> None:
     """A window that gets smaller, and larger again, shows one view of its size."""
     with Terminal(replay_of(tape_of(tmp_path, 60), shop)) as terminal:
@@ -142,8 +145,8 @@ def test_resized(shop: Server, tmp_path: Path) -> None:
 def test_no_color(shop: Server, tmp_path: Path) -> None:
     """NO_COLOR: the view without colours."""
     with Terminal(replay_of(tape_of(tmp_path, 3), shop), env={"NO_COLOR": "1"}) as terminal:
-        terminal.until(drawn)
         assert terminal.to_the_end() == 0
+        assert drawn(terminal.all)  # what it showed last stays
         assert not re.search(rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", terminal.raw)
 
 
@@ -177,6 +180,7 @@ def test_lines_in_a_pipe(shop: Server, tmp_path: Path) -> None:
     assert done.stdout.split("\n")[0].endswith("30 events = 30 executed + 0 filtered + 0 skipped + 0 not sent")
 
 
+@pytest.mark.long
 def test_ascii_terminal(shop: Server, tmp_path: Path) -> None:
     """A terminal of a locale without Unicode gets none."""
     env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
@@ -186,6 +190,7 @@ def test_ascii_terminal(shop: Server, tmp_path: Path) -> None:
         assert terminal.raw[: terminal.raw.index(b" events = ")].isascii()  # what comes then is the summary, on stdout
 
 
+@pytest.mark.long
 def test_compare(shop: Server, tmp_path: Path) -> None:
     """The view names round and side; of each run a line stays."""
     tape = tape_of(tmp_path, 4)
@@ -203,6 +208,7 @@ def test_compare(shop: Server, tmp_path: Path) -> None:
         terminal.assert_sane()
 
 
+@pytest.mark.long
 def test_sweep(shop: Server, tmp_path: Path) -> None:
     """The view names the level; the table of levels grows above it, and nothing else is left."""
     tape = tape_of(tmp_path, 1)
@@ -220,6 +226,7 @@ def test_sweep(shop: Server, tmp_path: Path) -> None:
         terminal.assert_sane()
 
 
+@pytest.mark.long
 def test_sweep_into_a_file(shop: Server, tmp_path: Path) -> None:
     """The table is in the file, and the terminal that shows the view shows it, too."""
     words = ["sweep", str(tape_of(tmp_path, 1)), "--target", shop.url("shop"), "--sessions", "1,2", "--each", "1s"]

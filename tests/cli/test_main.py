@@ -23,6 +23,8 @@ from tests.helpers.logs import write_mariadb
 from tests.helpers.processes import default_signals
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {"duckdb", "numpy", "scipy", "cffi", "pymysql", "rich", "jinja2", "sqlparse", "vl_convert"}
 
 

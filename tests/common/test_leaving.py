@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import atexit, sys, threading, time
 from querytape.common.leaving import leave_at_once

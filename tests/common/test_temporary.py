@@ -68,6 +68,7 @@ def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert 10 < line < MOST_LINES - 1
 
 
+@pytest.mark.long
 def test_no_half_file_is_left(tmp_path: Path) -> None:
     """A file that is published is there or not, and nothing beside it."""
     final = tmp_path / "x.json"

@@ -52,6 +52,7 @@ def test_the_demo_ends_with_the_report(mariadb: Server, tmp_path: Path) -> None:
     assert "customer_id" in done.stdout, "the statements that miss their index are not in the comparison"
 
 
+@pytest.mark.long
 def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
     """`--record-only` leaves the log of the traffic and the data of before, whole and stopped; it takes no folder that has data."""
     command = [*DEMO, str(tmp_path / "d"), "--record-only"]
@@ -66,6 +67,7 @@ def test_recording_alone(mariadb: Server, tmp_path: Path) -> None:
     assert "exists already" in again.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_demo_leaves_no_server(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:
     """Ctrl-C, SIGTERM and kill -9 in the middle of the workload end the server; the first two clean up as well."""

@@ -14,7 +14,7 @@ from tests.helpers.tapes import make_tape
 ONCE = CompareOptions(rounds=1, pause_ns=0)
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_runs_by_side(mariadb: Server, tmp_path: Path) -> None:
     """Each side has its rounds; what is complete is not run again; the report is about both."""
     tape = make_tape(

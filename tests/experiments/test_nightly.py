@@ -75,7 +75,7 @@ def night(server: Server, tape: Path, folder: Path, *more: str) -> Result:
     return CliRunner().invoke(compare_command, command, standalone_mode=False)
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_killed_night_is_set_back_by_the_next(mariadb_factory: ServerFactory, tmp_path: Path, quick: bool) -> None:
     """The query cache that it left off is on again before anything is sent, and that is said; --quick has no plan yet."""
@@ -103,7 +103,7 @@ def test_a_killed_night_is_set_back_by_the_next(mariadb_factory: ServerFactory, 
     assert said.index("query_cache_type is ON again") < said.index("a1.run")
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_nights_on_a_server(shop: Server, tmp_path: Path) -> None:
     """Gates give the exit code and make a night no less good; a night that fails leaves its folder and removes nothing."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "db": "shop"} for n in range(5)])

@@ -49,7 +49,7 @@ def make_sides(server: Server) -> dict[str, dict[str, str]]:
     return {side: {"shop": f"qt_plans_{side}"} for side in "ab"}
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
     """Classes by the tape's time, causes first, errors without literals; every way of showing has them."""
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)
@@ -80,7 +80,7 @@ def test_two_servers(mariadb: Server, tmp_path: Path) -> None:
     assert json.loads(plans_json(report))["classes"] == {"fails": 1, "now a scan": 1, "other access": 1, "same": 1}
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_what_was_not_asked_is_said(mariadb: Server, tmp_path: Path) -> None:
     """No time is left: the report says how many were asked, and calls nothing the same."""
     tape, schemas = tape_of(tmp_path / "t.tape"), make_sides(mariadb)

@@ -34,7 +34,7 @@ def test_a_level_has_enough_to_do(tmp_path: Path) -> None:
     assert rounds_for(tape, 1, 3600 * 1_000_000_000) == MAX_CLONES
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 @pytest.mark.parametrize("max_concurrent_sessions", [1, 3])
 def test_so_many_sessions_are_open(shop: Server, tmp_path: Path, max_concurrent_sessions: int) -> None:
     """Sessions that were open together on the tape run one after the other, each event once a round."""
@@ -62,7 +62,8 @@ def test_so_many_sessions_are_open(shop: Server, tmp_path: Path, max_concurrent_
     assert overlapping[0][0] <= max_concurrent_sessions
 
 
-@pytest.mark.mariadb
+@pytest.mark.long
+@pytest.mark.server
 def test_a_sweep_is_drawn(shop: Server, tmp_path: Path) -> None:
     """Each level is measured for its time; more sessions do more here; the page and the numbers are kept."""
     events = [{"session": s, "statement": "SELECT SLEEP(0.005)"} for _ in range(20) for s in range(1, 5)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that a reader gives, as rows."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -67,6 +68,16 @@ def events(path: Path, ports: Sequence[int] = (3306,)) -> tuple[list[dict[str, A
     read = read_all(open_packets([path], ports))
     kinds = [str(row["kind"]) for row in sorted(read.problems, key=lambda row: row["offset"])]
     return sorted(read.events, key=lambda e: (e["session"], e["seq"])), kinds, read.description
+
+
+def check_places(found: dict[str, Any], path: Path) -> None:
+    """See that each event and problem of a file has its place in it, and each session its events from 1, none left out."""
+    size, last = path.stat().st_size, Counter[int]()
+    for row in [*found["events"], *found["problems"]]:
+        assert 0 <= row["offset"] <= size, row
+    for event in found["events"]:
+        last[event["session"]] += 1
+        assert event["seq"] == last[event["session"]], event
 
 
 def said(found: list[dict[str, Any]]) -> list[tuple[str, bytes | None, int | None, int | None]]:

@@ -56,7 +56,7 @@ def test_of_a_file(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     promtool(request, plain)
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """While packets of the loopback are read, events and packets grow; lost ones are told by who lost them."""
     may_capture(request)

@@ -15,6 +15,8 @@ from querytape.metrics.page import AT_ONCE, Page
 
 from tests.helpers.scrapes import fetch, scrape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def page() -> Iterator[Page]:
@@ -67,6 +69,7 @@ def test_who_hangs_up_midway(page: Page, capfd: pytest.CaptureFixture[str]) -> N
     assert capfd.readouterr().err == ""
 
 
+@pytest.mark.long
 def test_many_that_hang(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many at once, no more threads; those beyond are closed, and after the time all are answered again."""
     monkeypatch.setattr(module._Handler, "timeout", 1.0)

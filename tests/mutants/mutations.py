@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes mutants: of Python by mutmut's operators, of C and SQL by a few of our own, and those of listed.toml.
+"""Makes mutants: of Python by mutmut's operators, of C and SQL by a few of our own.
 
 A mutant's name does not depend on what is elsewhere in its file, so that a seeded sample stays the same while the code
 around it changes.
@@ -7,7 +7,6 @@ around it changes.
 
 import hashlib
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -18,9 +17,8 @@ from typing import Any
 import libcst
 from mutmut.mutation.file_mutation import create_mutations
 
-from .rooms import ELSEWHERE, ROOMS, room_of
+from .rooms import ROOMS, room_of
 
-HERE = Path(__file__).resolve().parent
 COMMON = (
     (r"(?<![-<>=!])<=(?![<>=])", "<"),
     (r"(?<![-<>=!])>=(?![<>=])", ">"),
@@ -74,13 +72,8 @@ class Mutant:
     name: str
     path: str
     line: int
+    room: str
     text: Callable[[], str]
-    tests: tuple[str, ...] = ()  # those of listed.toml name their own
-
-    @property
-    def room(self) -> str:
-        """The room that it is in."""
-        return room_of(self.path) or ELSEWHERE
 
     def rank(self, seed: int) -> str:
         """Its place in a seeded sample."""
@@ -88,29 +81,18 @@ class Mutant:
 
 
 def all_mutants(checkout: Path, rooms: Collection[str], only: str) -> list[Mutant]:
-    """Return every mutant of some rooms, those of listed.toml first. `only`: of files with this in their path."""
-    found = [mutant for mutant in listed(checkout) if mutant.room in rooms and only in mutant.path]
+    """Return every mutant of some rooms. `only`: of files with this in their path."""
+    found: list[Mutant] = []
     for name in rooms:
-        for pattern in (one for part in ROOMS.get(name, ()) for one in part.files):
+        for pattern in (one for part in ROOMS[name] for one in part.files):
             for path in sorted(checkout.glob(pattern)):
                 inside = str(path.relative_to(checkout))
                 if path.name != "__init__.py" and only in inside and room_of(inside) == name:
-                    found += of_python(inside, path) if path.suffix == ".py" else of_text(inside, path)
+                    found += of_python(inside, path, name) if path.suffix == ".py" else of_text(inside, path, name)
     return list({mutant.name: mutant for mutant in found}.values())
 
 
-def listed(checkout: Path) -> Iterator[Mutant]:
-    """Yield the mutants of listed.toml. Raises ValueError where a text is not in its file exactly once."""
-    for entry in tomllib.loads((HERE / "listed.toml").read_text(encoding="utf-8"))["mutant"]:
-        text = (checkout / entry["file"]).read_text(encoding="utf-8")
-        if text.count(entry["find"]) != 1:
-            raise ValueError(f"listed.toml: {entry['name']}: {entry['find']!r} is not once in {entry['file']}")
-        line = text[: text.index(entry["find"])].count("\n") + 1
-        mutated = text.replace(entry["find"], entry["replace"])
-        yield Mutant(f"listed: {entry['name']}", entry["file"], line, partial(str, mutated), tuple(entry["tests"]))
-
-
-def of_python(inside: str, path: Path) -> Iterator[Mutant]:
+def of_python(inside: str, path: Path, room: str) -> Iterator[Mutant]:
     """Yield what mutmut makes of a file: a mutant each, not all in one file as its own runs have it."""
     source = path.read_text(encoding="utf-8")
     module, mutations, _, _ = create_mutations(inside, source)
@@ -130,7 +112,9 @@ def of_python(inside: str, path: Path) -> Iterator[Mutant]:
         key = f"{inside}: {function.name.value}: {change}"
         seen[key] += 1
         name = key + (f" [{seen[key]}]" if seen[key] > 1 else "")
-        yield Mutant(name, inside, line, partial(_replaced, module, mutation.original_node, mutation.mutated_node))
+        yield Mutant(
+            name, inside, line, room, partial(_replaced, module, mutation.original_node, mutation.mutated_node)
+        )
 
 
 def _replaced(module: libcst.Module, before: libcst.CSTNode, after: libcst.CSTNode) -> str:
@@ -153,7 +137,7 @@ def _change(before: str, after: str) -> str:
     return f"{flat_before[start : start + 60]} => {flat_after[start : start + 60]}"
 
 
-def of_text(inside: str, path: Path) -> Iterator[Mutant]:
+def of_text(inside: str, path: Path, room: str) -> Iterator[Mutant]:
     """Yield mutants of a C or SQL file: an operator changed, outside comments and texts."""
     source = path.read_text(encoding="utf-8")
     kind = "c" if path.suffix == ".c" else "sql"
@@ -172,4 +156,4 @@ def of_text(inside: str, path: Path) -> Iterator[Mutant]:
             key = f"{inside}: {old.strip()} => {new.strip()}"
             seen[key] += 1
             name = key + (f" [{seen[key]}]" if seen[key] > 1 else "")
-            yield Mutant(name, inside, source[:begin].count("\n") + 1, partial(str, text))
+            yield Mutant(name, inside, source[:begin].count("\n") + 1, room, partial(str, text))

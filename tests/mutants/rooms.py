@@ -264,7 +264,6 @@ ROOMS = {
     ),
     "gates": (Part(("analyze/gates.py",), ("tests/analyze/test_gates.py",)),),
 }
-ELSEWHERE = "elsewhere"  # files of no room: mutants of listed.toml alone
 # Much time for little: what they look at is looked at by others of their room, too.
 LEFT_OUT = (
     "test_large_statements_are_fed_whole",

@@ -15,10 +15,11 @@ from multiprocessing import get_context
 from multiprocessing.queues import SimpleQueue
 from pathlib import Path
 
-from .mutations import HERE, Mutant, all_mutants
-from .rooms import ELSEWHERE, MIN_KILLED, ROOMS, asked
+from .mutations import Mutant, all_mutants
+from .rooms import MIN_KILLED, ROOMS, asked
 from .workshop import KILLED, SURVIVED, Base, Workshop, warm_up
 
+HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
 
 
@@ -49,33 +50,29 @@ def worker(
 
 def chosen(args: argparse.Namespace) -> list[Mutant]:
     """Return the mutants that are asked for, in the order in which they are tried."""
-    mutants = all_mutants(CHECKOUT, args.room or [*ROOMS, ELSEWHERE], args.only)
+    mutants = all_mutants(CHECKOUT, args.room or list(ROOMS), args.only)
     if args.name:
         mutants = [mutant for mutant in mutants if args.name in mutant.name]
     if args.quick:
         mutants = [mutant for mutant in mutants if not mutant.path.startswith("native/engine/")]
-    if args.listed:
-        mutants = [mutant for mutant in mutants if mutant.name.startswith("listed:")]
     mutants.sort(key=lambda mutant: mutant.rank(args.seed))
     if args.sample:
-        by_room = [[mutant for mutant in mutants if mutant.room == room] for room in (*ROOMS, ELSEWHERE)]
+        by_room = [[mutant for mutant in mutants if mutant.room == room] for room in ROOMS]
         mutants = [one for turn in zip_longest(*(part[: args.sample] for part in by_room)) for one in turn if one]
     return mutants
 
 
 def has_programs(mutant: Mutant) -> bool:
     """Whether C tests are asked about a mutant."""
-    tests = mutant.tests or [one for some in asked(mutant.path, CHECKOUT) for one in some]
-    return any(test.startswith("native:") for test in tests)
+    return any(test.startswith("native:") for some in asked(mutant.path, CHECKOUT) for test in some)
 
 
 def main() -> int:
     """Try the mutants and print what survived; 1 where a survivor is not known, or a room has too many."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--room", action="append", choices=[*ROOMS, ELSEWHERE], help="only these rooms")
+    parser.add_argument("--room", action="append", choices=list(ROOMS), help="only these rooms")
     parser.add_argument("--only", default="", help="only files with this text in their path")
     parser.add_argument("--name", help="only mutants with this text in their name")
-    parser.add_argument("--listed", action="store_true", help="only those of listed.toml")
     parser.add_argument("--quick", action="store_true", help="none of the engine's C, for which all C tests are built")
     parser.add_argument("--sample", type=int, help="so many of each room, the same for the same seed")
     parser.add_argument("--seed", type=int, default=1)
@@ -89,7 +86,7 @@ def main() -> int:
     mutants = chosen(args)
     if args.show:
         for mutant in mutants:
-            print(mutant.room, "|", mutant.name, "|", " ".join(mutant.tests or asked(mutant.path, CHECKOUT)[0]))
+            print(mutant.room, "|", mutant.name, "|", " ".join(asked(mutant.path, CHECKOUT)[0]))
         return 0
     with tempfile.TemporaryDirectory(prefix="qt-mutants-") as folder:
         in_c = any(mutant.path.endswith(".c") for mutant in mutants)
@@ -134,7 +131,7 @@ def report(results: list[tuple[Mutant, str]], args: argparse.Namespace) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         args.out.write_text(json.dumps([[m.name, m.line, result] for m, result in results], indent=0) + "\n")
-    for room in (*ROOMS, ELSEWHERE):
+    for room in ROOMS:
         of_room = [(mutant, result) for mutant, result in results if mutant.room == room]
         killed = sum(result == KILLED for _, result in of_room)
         left = [mutant.name for mutant, result in of_room if result == SURVIVED]

@@ -86,7 +86,7 @@ class Workshop:
         """Return whether the tests notice a mutant; what fails with it has to pass without."""
         path = self.root / mutant.path
         before = path.read_bytes()
-        first, others = (list(mutant.tests), []) if mutant.tests else asked(mutant.path, self.root)
+        first, others = asked(mutant.path, self.root)
         needs_extension = path.suffix == ".c" and not all(test.startswith("native:") for test in [*first, *others])
         try:
             path.write_text(mutant.text(), encoding="utf-8")

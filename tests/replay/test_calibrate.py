@@ -10,6 +10,7 @@ from querytape.replay.calibrate import CalibrationLevel, calibrate, null_server
 from querytape.replay.last_calibration import cache_file, last_calibration
 
 
+@pytest.mark.long
 def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each level is measured and told, every event comes through, and the next run finds the result."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

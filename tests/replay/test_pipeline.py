@@ -34,7 +34,7 @@ def test_machine_and_read_target(tmp_path: Path) -> None:
     assert read_target_facts(here) is None
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_target_refuses_connections(shop: Server, tmp_path: Path) -> None:
     """A target that is not there, or does not let us in, is said before anything is made."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
@@ -44,7 +44,7 @@ def test_target_refuses_connections(shop: Server, tmp_path: Path) -> None:
         assert not (tmp_path / "t.run").exists()
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
     """What the pre-flight refuses sends nothing and leaves no folder; an existing folder is never touched."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
@@ -57,7 +57,7 @@ def test_refusals_leave_nothing(shop: Server, tmp_path: Path) -> None:
         replay(tmp_path / "none.tape", options(shop, tmp_path / "t.run"))
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_broken_tape(shop: Server, tmp_path: Path) -> None:
     """A tape with a damaged part is an error that names it, and leaves no run."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}"} for n in range(10)], parts=2)

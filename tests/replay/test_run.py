@@ -15,13 +15,13 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import MS, T0, flag_bits, make_tape
 from tests.helpers.whole import accounting, noted, options, outcomes, query
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 
 # Bytes that break careless tools: quotes, a line's end, latin1, NUL, a comment's end, UTF-8.
 NASTY = b'it\'s "q" \\ \n\r\t \xe9\xff \x00 */ -- \xf0\x9f\x8e\x9e'
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 def test_every_event_once_in_order_on_its_own_connection(any_shop: Server, tmp_path: Path) -> None:
     """Seven sessions of 23 events each: 161 statements arrive, each session's in order and on one connection."""
     events = [
@@ -80,7 +80,7 @@ def test_statements_arrive_byte_for_byte(shop: Server, tmp_path: Path) -> None:
     assert shop.execute("SELECT HEX(b) FROM shop.bytes") == ((NASTY.hex().upper(),),)
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 def test_reads_only(any_shop: Server, tmp_path: Path) -> None:
     """Without --allow-writes writes are filtered, and the server refuses one that is disguised as a read."""
     any_shop.execute("SET GLOBAL log_bin_trust_function_creators = ON")
@@ -117,7 +117,7 @@ FORGED = [
 ]
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 def test_a_forged_tape_does_no_harm(any_shop: Server, tmp_path: Path) -> None:
     """Statements that the tape calls harmless reads are looked at again; what does more is not sent, and is said."""
     any_shop.execute("INSERT INTO shop.log (session, seq) VALUES (1, 1)")
@@ -194,6 +194,7 @@ def test_many_windows(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert summary.complete
 
 
+@pytest.mark.long
 def test_a_row_beyond_the_bound_costs_its_connection(server_factory: Any, tmp_path: Path) -> None:
     """A statement of 80 MiB passes; a row larger than a session may hold ends that session, and is counted."""
     server = server_factory("mariadb", {"max_allowed_packet": "256M"})

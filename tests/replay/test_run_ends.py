@@ -21,9 +21,10 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 SOON_S = 60  # far below what would be waited for otherwise, far above what a busy machine needs
 
 
@@ -40,7 +41,7 @@ class Stopper(Watcher):
             os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", mostly_long([1, 2], 1))
 def test_ctrl_c(shop: Server, tmp_path: Path, times: int) -> None:
     """Ctrl-C once stops sending, twice cuts: both leave a partial run that balances."""
     events = [{"session": 1 + n % 5, "statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(300)]
@@ -184,10 +185,12 @@ KILLED = """
 import sys
 from pathlib import Path
 from querytape.replay import ReplayOptions, Watcher, parse_target, replay
+from tests.helpers.tiers import mostly_long
 replay(Path(sys.argv[1]), ReplayOptions(parse_target(sys.argv[2]), Path(sys.argv[3]), slice_ns=500_000_000))
 """
 
 
+@pytest.mark.long
 def test_kill_9_leaves_a_run(shop: Server, tmp_path: Path) -> None:
     """A replayer killed outright leaves a run that opens, unfinished, with what was written so far."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 20 * MS} for n in range(3000)]

@@ -54,7 +54,7 @@ def test_complete() -> None:
     assert not replace(run, info={**run.info, "accounting": {"balanced": False}}).complete
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 @pytest.mark.parametrize(
     ("ask", "key"),
     [

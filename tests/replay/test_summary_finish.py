@@ -19,6 +19,8 @@ from querytape.schemas import open_folder
 from tests.helpers.ended_runs import BEFORE, EVENTS, SENT, SESSION, Answer, Made, S
 from tests.helpers.planning import planned
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def one_plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:

@@ -38,7 +38,7 @@ class Listener(Watcher):
         self.calls.append("ended")
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_calls_come_in_order(shop: Server, tmp_path: Path) -> None:
     """Planning, findings, the plan, then ticks, the last of which has every event; then the end, once."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 10 * MS} for n in range(7)]
@@ -58,7 +58,7 @@ class Failing(Listener):
         raise ZeroDivisionError
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_the_end_is_told_of_a_run_that_fails(shop: Server, tmp_path: Path) -> None:
     """Whatever breaks a run off, its end comes last."""
     listener = Failing()

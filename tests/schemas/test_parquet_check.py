@@ -10,6 +10,8 @@ from querytape.common.errors import FolderError
 from querytape.schemas import TABLES, check_parquet, parquet_check
 from querytape.schemas.tables import declared
 
+pytestmark = pytest.mark.slow
+
 
 def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
     """Write one row of a table; `values` are SQL expressions, "" leaves a column out."""

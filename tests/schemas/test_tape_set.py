@@ -17,6 +17,8 @@ from querytape.schemas.tape_set import TapeSet
 
 from tests.helpers.mixed import mixed_tape
 
+pytestmark = pytest.mark.slow
+
 ROWS = {"events": "session, seq", "sessions": "session", "digests": "digest", "problems": 'file, "offset"'}
 
 

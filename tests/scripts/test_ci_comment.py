@@ -15,6 +15,8 @@ import pytest
 
 from tests.conftest import CHECKOUT
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = CHECKOUT / "scripts" / "ci-comment"
 PATHS = {
     "github": r"/repos/shop/web/issues/(7/comments|comments/(\d+))",

@@ -19,7 +19,7 @@ from querytape.servers.sandbox import Server, start_server
 
 from tests.conftest import CHECKOUT, skip_loudly
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
+pytestmark = pytest.mark.server
 
 SCRIPT = CHECKOUT / "scripts" / "ci-replay"
 PROGRAM = Path(sys.executable).parent / "querytape"
@@ -110,6 +110,7 @@ def job(tmp_path: Path, tape: Path) -> Job:
     return Job(tmp_path, tape)
 
 
+@pytest.mark.long
 def test_a_lost_index_shuts_the_gate(job: Job, servers: tuple[Server, Server]) -> None:
     """Exit code 3; the Markdown names the statement as slower, and all files are there; runs are not left behind."""
     a, b = map(job.url, servers)
@@ -129,6 +130,7 @@ def test_a_lost_index_shuts_the_gate(job: Job, servers: tuple[Server, Server]) -
     assert "secret" not in done.stdout + (job.output / "log.txt").read_text()
 
 
+@pytest.mark.long
 def test_what_is_printed_is_no_command_of_the_job(job: Job, servers: tuple[Server, Server]) -> None:
     """GitHub reads no commands in what querytape prints: they are stopped, and begin again with a token of their own."""
     gone = f"mysql://app@localhost/shop?socket={job.folder}/nothing"
@@ -140,6 +142,7 @@ def test_what_is_printed_is_no_command_of_the_job(job: Job, servers: tuple[Serve
         assert done.stdout.index(f"::stop-commands::{token}") < done.stdout.index(f"\n::{token}::\n")
 
 
+@pytest.mark.long
 def test_equal_servers_open_it(job: Job, servers: tuple[Server, Server]) -> None:
     """Exit code 0 where the gate does not hold."""
     url = job.url(servers[0])

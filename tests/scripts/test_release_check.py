@@ -15,6 +15,8 @@ import pytest
 
 from tests.conftest import CHECKOUT, skip_loudly
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = CHECKOUT / "scripts" / "release_check.py"
 VERSION = "1.2.3"
 META = "Metadata-Version: 2.1\nName: querytape\nVersion: {version}\nSummary: s\nDescription-Content-Type: text/markdown\n\n# x\n"

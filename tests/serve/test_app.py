@@ -10,6 +10,8 @@ from tests.helpers.served import Served, served
 
 from .conftest import Everything
 
+pytestmark = pytest.mark.slow
+
 PAGES = (
     "/",
     "/tape/shop.tape",

@@ -16,6 +16,8 @@ from querytape.serve.page_cache import PROGRAM
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 LEVEL = {"sessions": 1, "statements": 9, "errors": 0, "elapsed_ns": 10**9, "p50_ns": 5, "p95_ns": None, "p99_ns": 7}
 
 

@@ -12,6 +12,8 @@ from querytape.serve import page_cache
 from querytape.serve.orders import Order
 from querytape.serve.page_cache import Limits, Made, PageCache, run_maker
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[[Order, Limits], Awaitable[Made]]
 
 

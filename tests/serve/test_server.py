@@ -19,6 +19,8 @@ from querytape.serve.shelf import Shelf
 from tests.helpers.served import served
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 LARGE = (
     "SELECT 1 AS session, n + 1 AS seq, 'query' AS command, n * 1000 AS start_ns, 1000 AS precision_ns, 0 AS file,"
     " n AS \"offset\", 0 AS flags, 'SELECT 1'::BLOB AS statement, 'read' AS class, 0 AS actions,"

@@ -15,6 +15,8 @@ from tests.helpers.tapes import make_tape
 
 from .conftest import MARKUP, Everything
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_list_has_everything(site: Served) -> None:
     """Names, addresses, states; texts are escaped; a night of a nightly folder is on its page."""
@@ -87,6 +89,7 @@ def test_no_path_leads_out(site: Served, path: str) -> None:
     assert "Traceback" not in answer.text
 
 
+@pytest.mark.long
 def test_damaged_ones_are_sentences(tmp_path: Path) -> None:
     """Tapes and runs that a disk, a person or a forger damaged: each page is there or a sentence; the list as well."""
     tape = make_tape(tmp_path / "good.tape", [{"statement": "SELECT 1"} for _ in range(30)])

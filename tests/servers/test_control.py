@@ -18,6 +18,8 @@ from querytape.servers.tls import Tls
 from tests.helpers.hostile import Client, drip, greeting, hostile, packet
 from tests.helpers.logins import one_session
 
+pytestmark = pytest.mark.slow
+
 SECRET = "hunter2"
 SOON_S = 40  # a hostile server holds on for longer, a busy machine does not need so much
 
@@ -117,6 +119,7 @@ def test_answers_that_are_none(answer: bytes) -> None:
     _ask_all(answer)
 
 
+@pytest.mark.long
 def test_answers_of_any_bytes() -> None:
     """The same with 60 random answers (fixed seed), whole packets or not."""
     chance = random.Random(7)

@@ -91,6 +91,7 @@ def test_a_tablespace_elsewhere(tmp_path: Path, before: bytes) -> None:
         check_data(data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["mysql-8.0", "mysql-9", "mysql-5.7", "mariadb"])
 def test_tables_elsewhere_are_refused(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """A table of DATA DIRECTORY, and a tablespace: no private server writes to the original's."""

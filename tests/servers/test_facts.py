@@ -53,8 +53,7 @@ def test_process_list_may_be_cut() -> None:
     assert whole_process_list(None, 1, usage) is None
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
+@pytest.mark.server
 def test_account_without_rights(server: Server) -> None:
     """An account that may see nothing learns neither who else is there nor of replicas, and is told so."""
     server.execute("CREATE USER blind@'%' IDENTIFIED BY 'x'")
@@ -74,8 +73,7 @@ def test_identity() -> None:
     assert identity_of({}) is None
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
+@pytest.mark.server
 def test_real_servers(server: Server) -> None:
     """Real servers answer every query; the same server has the same identity twice."""
     with server.connect() as con:

@@ -32,7 +32,7 @@ def check(indexes: dict[str, dict[str, object]]) -> None:
     assert [name for name in sorted(indexes) if indexes[name]["foreign_key"]] == ["k_parent"]
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 def test_mysql_counts_by_the_performance_schema(mysql80_factory: Callable[..., Server]) -> None:
     """It is on by default; not on the servers of our tests."""
     use, indexes = asked(mysql80_factory({"performance_schema": "ON"}), "index_use")
@@ -43,7 +43,7 @@ def test_mysql_counts_by_the_performance_schema(mysql80_factory: Callable[..., S
     assert use.uptime_s is not None
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_mariadb_counts_with_userstat(mariadb_factory: Callable[..., Server]) -> None:
     """Where it was switched on; since when is not known. Without it nothing is known of uses."""
     server = mariadb_factory({"userstat": "1"})

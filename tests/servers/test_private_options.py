@@ -106,6 +106,7 @@ def test_meanings() -> None:
     assert meanings("port") == ["port"]
 
 
+@pytest.mark.server
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
 def test_every_path_that_a_server_knows(kind: str, request: pytest.FixtureRequest) -> None:
     """Whatever a real server lists with a path as its value is refused with a path."""

@@ -7,7 +7,7 @@ from querytape.servers.sandbox import Server
 from querytape.servers.target import parse_target
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_another_server(mariadb: Server) -> None:
     """A MySQL server has no such tables: it is none."""
     assert describe_proxysql(parse_target(mariadb.url())) is None

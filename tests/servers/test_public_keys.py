@@ -14,6 +14,9 @@ from querytape.servers.tls import Tls
 
 from tests.helpers.hostile import Client, greeting, hostile, packet
 from tests.helpers.logins import SALT, Key, asks_for_rsa, one_session
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 SECRET = "hunter2"
 PLUGINS = (b"caching_sha2_password", b"sha256_password")
@@ -119,8 +122,8 @@ def test_a_false_server_reads_nothing(plugin: bytes, switches: bool, unasked: bo
         assert all(way in text for way in ("--ssl-mode", "--server-public-key-path", "--get-server-public-key")), text
 
 
-@pytest.mark.parametrize("switches", [False, True])
-@pytest.mark.parametrize("plugin", PLUGINS)
+@pytest.mark.parametrize("switches", mostly_long([False, True], True))
+@pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
 def test_what_is_asked_for_can_be_read(plugin: bytes, switches: bool, key: Key) -> None:
     """The tests' own eyes: on loopback and with --get-server-public-key each client tells such a server its password."""
     for tls, address in ((Tls(), "127.0.0.1"), (Tls(get_server_public_key=True), ELSEWHERE)):
@@ -132,8 +135,8 @@ def test_what_is_asked_for_can_be_read(plugin: bytes, switches: bool, key: Key) 
 
 
 @pytest.mark.parametrize("unasked", [False, True])
-@pytest.mark.parametrize("switches", [False, True])
-@pytest.mark.parametrize("plugin", PLUGINS)
+@pytest.mark.parametrize("switches", mostly_long([False, True], True))
+@pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
 def test_a_key_that_is_given_is_the_only_one(
     plugin: bytes, switches: bool, unasked: bool, key: Key, tmp_path: Path
 ) -> None:

@@ -21,6 +21,8 @@ from querytape.servers.sandbox import Server, start_server
 
 from ..conftest import skip_loudly
 
+pytestmark = pytest.mark.server
+
 CHILD = """
 import sys, time
 from pathlib import Path

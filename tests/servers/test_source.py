@@ -11,8 +11,7 @@ from querytape.servers.sandbox import Server
 from querytape.servers.source import describe_server, server_time
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
+@pytest.mark.server
 def test_description(server: Server) -> None:
     """Identity, version, variables, time zone and the time of asking; nothing needs the binary log to be on."""
     described = describe_server(server.url())

@@ -44,7 +44,7 @@ def test_context() -> None:
     assert (required.verify_mode, required.check_hostname) == (ssl.CERT_NONE, False)
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_plain_connection(mariadb: Server) -> None:
     """A connection without TLS is seen as such."""
     with mariadb.connect() as con:

@@ -16,8 +16,6 @@ from tests.helpers.binary_client import Prepared
 from tests.helpers.tape_tools import found
 from tests.helpers.whole import accounting, options
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
-
 SCHEMA = (
     "DROP DATABASE IF EXISTS shop",
     "CREATE DATABASE shop CHARACTER SET utf8mb4",

@@ -20,10 +20,10 @@ from tests.helpers.whole import accounting, options, outcomes, query
 
 from ..conftest import ServerFactory
 
+pytestmark = pytest.mark.long
+
 SESSIONS, EVENTS = 20, 60
 BOUND_S = 120
-
-pytestmark = pytest.mark.mariadb
 
 
 @pytest.fixture

@@ -18,17 +18,18 @@ from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
 
+from tests.helpers.chance import repeated
 from tests.helpers.live import may_capture, recording
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
 from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, differences
 
 from ..conftest import ServerFactory, skip_loudly
 
 KINDS = ("mariadb", "mysql-8.0", "mysql-9")
+RECORDINGS, TOLERATED = 3, 1  # and how many of them a busy machine may spoil
 CLIENTS, ROUNDS = 8, 40
 FEW = 4  # a row that differs counts on both sides
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 
 def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
@@ -41,6 +42,7 @@ def run(server: Server, tape: Path, output: Path, **more: Any) -> RunSummary:
     return summary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workload", [OBJECTS, TRADE], ids=lambda workload: str(workload.name))
 def test_the_data_are_the_originals(
@@ -50,19 +52,21 @@ def test_the_data_are_the_originals(
 
     A write outside of transactions that spans a whole transaction on its row is taken to have waited for it. Where a
     full machine stopped the server between that write and its answer it had not, and no tape tells (docs/replay.md):
-    only if each row that differs is one of such a write another recording is made.
+    rows of such a write, and no others, may differ in one of three recordings.
     """
     may_capture(request)
     server = server_factory(kind)
-    for attempt in range(3):
-        folder = tmp_path / str(attempt)
+
+    def once(number: int) -> set[tuple[str, Any]]:
+        folder = tmp_path / str(number)
         folder.mkdir()
-        found, rows = record_and_replay(workload, server, folder, seed=1 + attempt)
+        found, rows = record_and_replay(workload, server, folder, seed=1 + number)
         print(f"{kind} {workload.name}: {found[True]} rows differ under --order commit, {found[False]} without")
         assert found[False] > 5
-        if not rows or not rows <= spanned(folder / "w.tape"):
-            break
-    assert rows == set()
+        assert rows <= spanned(folder / "w.tape")
+        return rows
+
+    repeated(RECORDINGS, TOLERATED, once, lambda rows: rows == set())
 
 
 def record_and_replay(
@@ -155,6 +159,7 @@ def replay_again(workload: Workload, server: Server, folder: Path, order: bool) 
     return workload.contents(server, ids=False), summary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("workload", [OBJECTS, TRADE], ids=lambda workload: str(workload.name))
 def test_from_the_slow_log(kind: str, workload: Workload, server_factory: ServerFactory, tmp_path: Path) -> None:
@@ -162,15 +167,15 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
 
     MariaDB logs some entries later than others that waited for their rows (docs/replay.md): there a row or two may
     differ. What is told all the same, tests/replay/plan/test_commit_order_seconds.py has. Any server does so where a
-    machine is so busy that it is stopped between a commit and the end of its statement: the next recording tells.
+    machine is so busy that it is stopped between a commit and the end of its statement: one recording of three may.
     """
     server, seconds = server_factory(kind), kind == "mariadb"
-    found = []
-    for attempt in range(2):
-        folder = tmp_path / str(attempt)
+
+    def once(number: int) -> tuple[int, int]:
+        folder = tmp_path / str(number)
         folder.mkdir()
         workload.create(server)
-        if attempt > 0:
+        if number > 0:
             os.truncate(server.slow_log, 0)
         server.execute("SET GLOBAL long_query_time = 0, GLOBAL slow_query_log = ON")
         workload.drive(server.port, CLIENTS, ROUNDS, think_s=0.04)
@@ -179,42 +184,44 @@ def test_from_the_slow_log(kind: str, workload: Workload, server_factory: Server
         original = workload.contents(server, ids=False)
         ordered, summary = replay_again(workload, server, folder, order=True)
         assert summary.errors == {}
-        found.append((differences(original, ordered), summary.info["accounting"]["order_broken"]))
-        if found[-1][0] <= (FEW if seconds else 0) and (seconds or found[-1][1] == 0):
-            break
-    else:
-        pytest.fail(f"rows that differ and broken waits of two recordings: {found}")
-    plain = differences(original, replay_again(workload, server, folder, order=False)[0])
-    print(f"{kind} {workload.name} by slow log: {found[-1][0]} rows differ under --order commit, {plain} without")
-    assert plain > 5
+        found = differences(original, ordered), summary.info["accounting"]["order_broken"]
+        plain = differences(original, replay_again(workload, server, folder, order=False)[0])
+        print(f"{kind} {workload.name} by slow log: {found[0]} rows differ under --order commit, {plain} without")
+        assert plain > 5
+        return found
+
+    def is_right(found: tuple[int, int]) -> bool:
+        return found[0] <= FEW if seconds else found == (0, 0)
+
+    repeated(RECORDINGS, TOLERATED, once, is_right)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_locks_of_gaps(
     kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     """INSERTs and those who ask for rows that are not there, REPEATABLE READ: no wait has to be broken for them.
 
-    On a machine with other work some recordings break waits (docs/replay.md), which each run says: another one is made.
-    An error that the original had not is passed over only there: where the order was kept there is none.
+    On a machine with other work a recording may break waits (docs/replay.md), which each run says: one of three may. An
+    error that the original had not is passed over only there: where the order was kept there is none.
     """
     may_capture(request)
     server = server_factory(kind)
-    found: list[tuple[int, int]] = []
-    for attempt in range(3):
-        tape = tmp_path / f"{attempt}.tape"
+
+    def once(number: int) -> tuple[int, int]:
+        tape = tmp_path / f"{number}.tape"
         QUEUES.create(server)
         with recording(server.port, tape):
-            QUEUES.drive(server.port, CLIENTS, ROUNDS, seed=attempt, think_s=0.004)
+            QUEUES.drive(server.port, CLIENTS, ROUNDS, seed=number, think_s=0.004)
         original = QUEUES.contents(server)
         QUEUES.create(server)
-        summary = run(server, tape, tmp_path / f"{attempt}.run", commit_order=True)
+        summary = run(server, tape, tmp_path / f"{number}.run", commit_order=True)
         broken = summary.info["accounting"]["order_broken"]
         assert broken or set(summary.errors) <= errors_of(tape)
-        found.append((differences(original, QUEUES.contents(server)), broken))
-        if found[-1] == (0, 0):
-            return
-    pytest.fail(f"rows that differ and broken waits of three recordings: {found}")
+        return differences(original, QUEUES.contents(server)), broken
+
+    repeated(RECORDINGS, TOLERATED, once, lambda found: found == (0, 0))
 
 
 def sysbench(server: Server, test: str, *more: str, seed: int = 7) -> None:
@@ -246,9 +253,9 @@ def checksums(server: Server) -> Any:
     return server.execute("CHECKSUM TABLE sbtest.sbtest1, sbtest.sbtest2")
 
 
-@pytest.mark.parametrize("test", ["oltp_write_only", "oltp_read_write"])
+@pytest.mark.parametrize("test", mostly_long(["oltp_write_only", "oltp_read_write"], "oltp_read_write"))
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
-@pytest.mark.parametrize("prepared", ["disable", "auto"], ids=["text", "prepared"])
+@pytest.mark.parametrize("prepared", mostly_long(["disable", "auto"], "auto"), ids=["text", "prepared"])
 def test_sysbench_ends_with_the_same_tables(
     test: str,
     kind: str,
@@ -277,6 +284,7 @@ def test_sysbench_ends_with_the_same_tables(
     assert commands <= {None, "connect_by_replayer"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prepared", ["disable", "auto"], ids=["text", "prepared"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sysbench_from_the_slow_log(

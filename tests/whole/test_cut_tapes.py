@@ -20,9 +20,8 @@ from querytape.servers.sandbox import Server
 from tests.helpers.binary_client import Prepared
 from tests.helpers.relay import Relay
 from tests.helpers.tape_tools import damages, found
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, query
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 SCHEMA = (
     "DROP DATABASE IF EXISTS shop",
@@ -153,6 +152,7 @@ def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[t
     return sorted(logs.values())
 
 
+@pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(target: Server, tmp_path: Path) -> None:
     """For each stretch between the steps, and for each filter: the same commands in each session, and no error."""
     tape, marks = recorded(target, tmp_path, "script")
@@ -179,6 +179,7 @@ def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(target: Server, tmp
         assert sent(target, part, tmp_path / f"part-{number}.run") == want, choice
 
 
+@pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_merged_tapes_keep_the_state_of_both(target: Server, tmp_path: Path) -> None:
     """Two recordings, each cut, then merged: what both send."""
     tape, marks = recorded(target, tmp_path, "a")

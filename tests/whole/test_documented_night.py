@@ -17,6 +17,8 @@ from tests.helpers.tapes import make_tape
 
 from ..conftest import skip_loudly
 
+pytestmark = pytest.mark.long
+
 PLAN = """tape = "{tape}"
 rounds = 1
 warmup = 0
@@ -56,7 +58,6 @@ def line_of(checkout: Path, scheduler: str) -> list[str]:
     return ["/bin/sh", "-c", line.removeprefix("0 2 * * * ")]
 
 
-@pytest.mark.mariadb
 @pytest.mark.parametrize("scheduler", ["cron", "systemd"])
 def test_a_night_as_it_is_documented(shop: Server, checkout: Path, tmp_path: Path, scheduler: str) -> None:
     """One good night with its report; cron writes nothing, so that no mail goes out, and all it has to say where it fails."""

@@ -13,7 +13,7 @@ from tests.conftest import skip_loudly
 from tests.helpers.hosts import EPOCHS_S, possible
 from tests.helpers.primes import EVENTS, WRITTEN
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.long
 
 
 def on_hosts(request: pytest.FixtureRequest, checkout: Path, folder: Path, *how: str) -> dict[str, Any]:

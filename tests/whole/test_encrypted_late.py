@@ -14,6 +14,8 @@ from querytape.native.bindings.parsers import open_packets
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
+from tests.helpers.tiers import mostly_long
+
 from ..conftest import skip_loudly
 from ..helpers.dialogue import CLIENT
 from ..helpers.encrypted import (
@@ -50,7 +52,7 @@ def plain(mysql: Server, tmp_path_factory: pytest.TempPathFactory) -> Read:
     return read(recorded(mysql, tmp_path_factory.mktemp("plain") / "plain.pcap"))
 
 
-@pytest.mark.parametrize("version", ["1.2", "1.3"])
+@pytest.mark.parametrize("version", mostly_long(["1.2", "1.3"], "1.3"))
 @pytest.mark.parametrize("where", ["same file", "next file", "pipe"])
 def test_keys_behind_the_packets(mysql: Server, plain: Read, tmp_path: Path, version: str, where: str) -> None:
     """A Decryption Secrets Block that comes when the connection has ended is used, in whichever file it is."""

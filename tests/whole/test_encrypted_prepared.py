@@ -15,6 +15,8 @@ import pytest
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
+from tests.helpers.tiers import mostly_long
+
 from ..conftest import skip_loudly
 from ..helpers.dialogue import Dialogue, Segment, write_pcap
 from ..helpers.encrypted import certificates, preloaded, read, told
@@ -61,7 +63,9 @@ class Recorder:
             return relay.segments
 
 
-@pytest.fixture(scope="module", params=["mariadb", "mysql-8.0", "mysql-9", "mariadb-11.8"])
+@pytest.fixture(
+    scope="module", params=mostly_long(["mariadb", "mysql-8.0", "mysql-9", "mariadb-11.8"], "mariadb", "mysql-8.0")
+)
 def recorder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorder]:
     """The client, and a server that takes every cipher suite that it knows."""
     if find_program(request.param) is None:
@@ -115,7 +119,7 @@ def as_told(found: Read) -> list[dict[str, Any]]:
     return told(found)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", mostly_long(WAYS, "1.3 AES-128", "1.2 compressed"))
 def test_one_and_the_same_tape(recorder: Recorder, plain: Read, way: str, tmp_path: Path) -> None:
     """Every type of parameter, long data, cursors, bulk execution, a local file: as in plain, however it is packed."""
     if "CBC" in way and recorder.kind == "mysql-9":

@@ -16,7 +16,7 @@ from querytape.servers.sandbox import Server, start_server
 from tests.conftest import skip_loudly
 from tests.helpers.tapes import SECOND, T0, make_tape
 
-pytestmark = [pytest.mark.mysql, pytest.mark.slow]
+pytestmark = pytest.mark.long
 
 REPEATS = 40
 STATEMENTS = {

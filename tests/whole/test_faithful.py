@@ -30,9 +30,8 @@ from querytape.servers.tls import Tls
 
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 
 def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
@@ -159,7 +158,7 @@ def certificates(folder: Path) -> Iterator[str]:
     yield from ("ca.pem", "other.pem")
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0", "mysql-9"])
+@pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-9"], "mysql-8.0"))
 def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Path) -> None:
     """Each mode on and off, with the right certificate and a wrong one; compression as well."""
     list(certificates(tmp_path))

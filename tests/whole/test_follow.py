@@ -19,6 +19,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.command_line import run_here
 from tests.helpers.growing import wait_until
 from tests.helpers.processes import start
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 from ..conftest import ServerFactory
@@ -79,7 +80,7 @@ def numbers(tape: Path) -> list[int]:
     return [row[0] for row in rows]
 
 
-@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+@pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80"], "mysql80"))
 def test_a_servers_log_is_followed(
     kind: str, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory, tmp_path: Path
 ) -> None:

@@ -18,6 +18,8 @@ from tests.helpers.growing import GrowingLog, wait_until
 from tests.helpers.log_writers import make_statements, slow_log
 from tests.helpers.processes import start
 
+pytestmark = pytest.mark.long
+
 STATEMENTS = make_statements([60] * 400, 5)
 ENDINGS = (signal.SIGKILL, signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
 

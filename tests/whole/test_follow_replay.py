@@ -17,6 +17,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.command_line import run_here
 from tests.helpers.growing import wait_until
 from tests.helpers.processes import start
+from tests.helpers.tiers import mostly_long
 
 from ..conftest import ServerFactory
 
@@ -95,7 +96,7 @@ class Scene:
         return open_folder("run", self.run).info
 
 
-@pytest.fixture(params=["mariadb", "mysql80"])
+@pytest.fixture(params=mostly_long(["mariadb", "mysql80"], "mariadb"))
 def servers(
     request: pytest.FixtureRequest, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory
 ) -> tuple[Server, Server]:
@@ -126,6 +127,7 @@ def test_a_tape_is_replayed_while_it_is_captured(servers: tuple[Server, Server],
     assert tape.info["counts"] == open_folder("tape", scene.tape).info["counts"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["capture killed", "replay stopped", "replay killed", "parts dropped"])
 def test_either_side_ends_early(mariadb_factory: ServerFactory, tmp_path: Path, how: str) -> None:
     """What was published is replayed and accounted for; what is lost is said first, and in the exit code."""

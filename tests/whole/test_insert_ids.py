@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
-import pytest
 from pymysql.constants import CLIENT
 from querytape.cli.commands.replay import exit_code, summary_lines
 from querytape.replay import replay
@@ -20,8 +19,6 @@ from tests.helpers.relay import Relay
 from tests.helpers.tape_tools import found
 from tests.helpers.tapes import make_tape
 from tests.helpers.whole import accounting, options
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 SCHEMA = (
     "DROP DATABASE IF EXISTS shop",

@@ -11,8 +11,6 @@ from querytape.servers.sandbox import Server, start_server
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options, outcomes
 
-pytestmark = [pytest.mark.mariadb]
-
 MIB = 1 << 20
 
 

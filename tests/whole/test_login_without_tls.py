@@ -15,6 +15,7 @@ from querytape.servers.target import Target
 from querytape.servers.tls import Tls
 
 from tests.helpers.tapes import make_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
 PASSWORD = "s3cret-" * 3
@@ -99,7 +100,10 @@ def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> 
 
 
 @pytest.mark.parametrize(
-    "command", ["replay", "capture-server", "capture-source", "inspect-source", "plans", "reads-to"]
+    "command",
+    mostly_long(
+        ["replay", "capture-server", "capture-source", "inspect-source", "plans", "reads-to"], "replay", "plans"
+    ),
 )
 def test_every_command_that_connects(command: str, mysql80_factory: Any, tmp_path: Path) -> None:
     """Each refuses with the same sentence, and takes the options that it names."""

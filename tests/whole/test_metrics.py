@@ -17,8 +17,6 @@ from tests.helpers.command_line import run_here
 from tests.helpers.scrapes import Scrape, scrape
 from tests.helpers.tapes import MS, T0, make_tape
 
-pytestmark = pytest.mark.mariadb
-
 
 def begun(*arguments: str) -> tuple["subprocess.Popen[str]", str]:
     """Start a command with `--metrics :0`; return it and where its page is."""
@@ -92,6 +90,7 @@ def scrapes_of(url: str) -> tuple[list[Scrape], threading.Thread]:
     return found, thread
 
 
+@pytest.mark.long
 def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
     """A comparison shows one run of each side, by side and round, the warm-up too; each ends with all of its events."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(20)]
@@ -117,6 +116,7 @@ def test_sides_and_rounds(mariadb: Server, tmp_path: Path) -> None:
     assert ("querytape_replay_lateness_seconds_count", frozenset({("side", "b"), ("round", "2")})) in found[-1].values
 
 
+@pytest.mark.long
 def test_levels(mariadb: Server, tmp_path: Path) -> None:
     """A sweep shows the level that goes on, by its sessions."""
     events = [

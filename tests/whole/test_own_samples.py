@@ -89,6 +89,7 @@ def test_packets_know_what_failed(server: str, tmp_path: Path) -> None:
     assert found == {(s, n): 1146 if n in FAILING else 0 for s in sessions for n in numbers}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("server", "end"), FILES)
 def test_a_damaged_recording_gives_our_errors_only(server: str, end: str, tmp_path: Path) -> None:
     """Cut and turned bits: fewer events or problems, or a sentence; never a crash or a hang."""

@@ -111,9 +111,8 @@ def logged(server: Server) -> Counter[tuple[str, str]]:
     return Counter((str(kind), str(text).split()[0]) for kind, text in rows)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
-@pytest.mark.mariadb
-@pytest.mark.mysql
 @pytest.mark.parametrize("name", ["mysql80", "mariadb"])
 def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """All of its work replays, that of statements prepared before included; the target's own log has it."""
@@ -158,7 +157,6 @@ def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, 
 
 
 @pytest.mark.usefixtures("may_capture")
-@pytest.mark.mariadb
 def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_path: Path) -> None:
     """performance_schema is off, as MariaDB has it: accounts are known, executions are not, and that is said."""
     source = server_factory("mariadb", {"performance-schema": "OFF"})
@@ -174,7 +172,6 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
 
 
 @pytest.mark.usefixtures("may_capture")
-@pytest.mark.mysql
 def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Path) -> None:
     """Some drivers send them once: values without types are counted; types of others, and new ones, are used."""
     source = server_factory("mysql80", {"performance-schema": "ON"})
@@ -216,8 +213,6 @@ def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Pa
     assert [bool(flag & FLAGS["unbound"]) for (flag,) in flags] == [True, True, False, False, False]
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
 def test_a_forged_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
     """Reads only: what calls itself a state is read like any statement; it lifts nothing and writes nothing."""
     forged = [

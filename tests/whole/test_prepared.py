@@ -96,9 +96,6 @@ def record(server: Server, client: Path, tmp_path: Path, mariadb: bool) -> Path:
     return tape
 
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
-
-
 @pytest.fixture
 def recorder(server: Server) -> Any:
     """Each kind of server in turn, which logs to its table; a user of its own."""

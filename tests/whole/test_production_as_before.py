@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from querytape.servers.sandbox import Server
 
+from tests.helpers.tiers import mostly_long
+
 OWN_LOG = {"slow-query-log": "ON", "long-query-time": "10"}
 POOL, ROUNDS = 50, 40
 
@@ -62,8 +64,8 @@ def growth(server: Server, sessions: list[Any]) -> int:
     return (server.slow_log.stat().st_size if server.slow_log.exists() else 0) - before
 
 
-@pytest.mark.parametrize("method", ["file", "table"])
-@pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0", "mysql-5.7"])
+@pytest.mark.parametrize("method", mostly_long(["file", "table"], "table"))
+@pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-5.7"], "mysql-8.0"))
 def test_sessions_that_stay_write_nothing_into_the_own_log(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
@@ -96,6 +98,7 @@ def test_sessions_that_stay_write_nothing_into_the_own_log(
     assert growth(server, sessions[:3] + sessions[6:]) == 0
 
 
+@pytest.mark.long
 def test_sessions_are_ended_only_where_asked(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     """--end-sessions: those of meanwhile that are idle; never one of before, or inside a transaction."""
     server = server_factory("mysql-8.0", {**OWN_LOG, "performance-schema": "ON"})
@@ -134,7 +137,10 @@ def alive(session: Any) -> bool:
 
 @pytest.mark.parametrize(
     ("kind", "schema"),
-    [("mysql-8.0", "ON"), ("mysql-5.7", "ON"), ("mysql-9", "OFF"), ("mariadb", "ON"), ("mariadb", "OFF")],
+    mostly_long(
+        [("mysql-8.0", "ON"), ("mysql-5.7", "ON"), ("mysql-9", "OFF"), ("mariadb", "ON"), ("mariadb", "OFF")],
+        ("mariadb", "OFF"),
+    ),
 )
 def test_fifty_pooled_connections(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, schema: str
@@ -201,6 +207,7 @@ def test_the_tools_own_statements_are_never_on_the_tape(
     assert [text for (text,) in texts if text and any(word in text for word in said_by_tool)] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
 def test_killed_with_9_at_any_moment(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """At six moments between the start and the end: --restore leaves all as before, and no session floods the log."""

@@ -14,8 +14,7 @@ from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
 from tests.helpers.tapes import MS, make_tape
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql, pytest.mark.slow]
+from tests.helpers.tiers import mostly_long
 
 KEYED, NAMED, GONE, PLAIN, PREPARED, WRITE, LOCKING, STORED, MODE = (f"{n:016x}" for n in range(1, 10))
 TEXTS = {
@@ -82,7 +81,9 @@ def tape_of(path: Path) -> Path:
     return make_tape(path, events)
 
 
-@pytest.mark.parametrize(("before", "after"), [("mariadb", "mariadb"), ("mysql-5.7", "mysql-8.0")])
+@pytest.mark.parametrize(
+    ("before", "after"), mostly_long([("mariadb", "mariadb"), ("mysql-5.7", "mysql-8.0")], ("mariadb", "mariadb"))
+)
 def test_three_causes_are_named(before: str, after: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """The table that is gone, the other rows, the lost index; nothing else. What was not asked stands first."""
     a, b = server_factory(before), server_factory(after)

@@ -14,8 +14,6 @@ from tests.helpers.tapes import make_tape
 from tests.helpers.whole import accounting, options, outcomes
 from tests.whole.test_faithful import recorded, say
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
-
 SETUP = (
     "DROP TABLE IF EXISTS shop.t",
     "CREATE TABLE shop.t (a INT PRIMARY KEY, b INT)",

@@ -142,6 +142,7 @@ def damaged(data: bytes, state: random.Random) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_a_damaged_sample_gives_our_errors_only(samples: Path, tmp_path: Path, name: str) -> None:
     """Cut and turned bits: fewer events or problems, or a sentence; never a crash, a hang, or much more memory."""

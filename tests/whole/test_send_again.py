@@ -16,8 +16,6 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import make_tape
 from tests.helpers.whole import accounting, options, query
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
-
 SCHEMA = (
     "DROP DATABASE IF EXISTS shop",
     "CREATE DATABASE shop CHARACTER SET utf8mb4",

@@ -16,6 +16,8 @@ from tests.helpers.processes import start
 from tests.helpers.served import Served, served
 from tests.helpers.tapes import SECOND, T0, make_tape
 
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
 WAIT_S = 120
 STATE = "document.getElementById('state').textContent"
 
@@ -41,8 +43,6 @@ def done(server: Served) -> int:
     return int(server.ask("/live/a.run/ticks").json["figures"]["done"].replace(",", "").replace("-", "0"))
 
 
-@pytest.mark.mariadb
-@pytest.mark.slow
 def test_a_replay_is_steered_from_its_page(shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Charts grow; a wrong token opens nothing; pause holds, resume goes on, speed and stop do what they say."""
     root = tmp_path / "folder"

@@ -101,9 +101,6 @@ def tape_of(relay: Relay, tmp_path: Path) -> Path:
     return tmp_path / "a.tape"
 
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
-
-
 def test_collations_of_logins(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions have the original's character set and collation after login, reset and change of user."""
     with Relay(shop.port) as relay:

@@ -12,7 +12,7 @@ from tests.conftest import skip_loudly
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options, outcomes
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
+pytestmark = pytest.mark.long
 
 # Each row fills the server's own buffer, so that it is sent before the next one is slept for.
 TEXTS = {

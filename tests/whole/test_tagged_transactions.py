@@ -29,9 +29,8 @@ from querytape.servers.sandbox import Server, start_server
 from tests.conftest import KINDS, skip_loudly
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import make_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, outcomes, query
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 ROUNDS = 30
 TABLES = (
@@ -178,10 +177,15 @@ def tape_of(server: Server, source: str, folder: Path) -> Path:
     return tape
 
 
-@pytest.fixture(scope="module", params=[(kind, source) for kind in sorted(KINDS) for source in ("packets", "slowlog")])
+@pytest.fixture(
+    scope="module",
+    params=mostly_long(
+        [f"{kind} {source}" for kind in sorted(KINDS) for source in ("packets", "slowlog")], "mysql80 packets"
+    ),
+)
 def taped(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Taped]:
     """Each kind of server with a tape of each source."""
-    kind, source = request.param
+    kind, source = request.param.split()
     if find_program(KINDS[kind]) is None:
         skip_loudly(request, missing_sentence(KINDS[kind]))
     with start_server(KINDS[kind]) as server:

@@ -16,9 +16,8 @@ from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
 
 from tests.helpers.mixed import mixed_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options, query
-
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql]
 
 
 @pytest.fixture
@@ -55,7 +54,7 @@ def sent(run: Path) -> list[Any]:
     return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
 
 
-@pytest.mark.parametrize("order", [False, True], ids=["schedule", "order of commits"])
+@pytest.mark.parametrize("order", mostly_long([False, True], False), ids=["schedule", "order of commits"])
 def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
     """Every event has the same outcome, and the data are the same at the end."""
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
@@ -70,6 +69,7 @@ def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_pat
     assert found["m.tape"] == found["m.set"]
 
 
+@pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
     """Runs of the tape and of the set fit both; the JSON says the same of both but for their paths."""
     tape = mixed_tape(tmp_path / "m.tape", 12, 400)
@@ -97,6 +97,7 @@ def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
     assert "a set of 3 tapes" in " ".join(cli("inspect", tmp_path / "m.set").split())  # a long path wraps the line
 
 
+@pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
 def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:
     """Each session of each tape is sent whole, on a connection of its own; sums are those of both."""

@@ -14,6 +14,7 @@ from tests.conftest import skip_loudly
 STEPS = 10  # commands on the page, at least
 
 
+@pytest.mark.long
 def test_the_tutorial_does_what_it_shows(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Every command of the page succeeds, and each line that the page shows is printed."""
     if find_program("mariadb") is None:

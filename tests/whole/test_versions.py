@@ -12,12 +12,11 @@ from tests.conftest import ServerFactory
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.mysql, pytest.mark.slow]
-
 PAIRS = (("mysql-5.7", "mysql-8.0"), ("mysql-8.0", "mysql-9"), ("mariadb", "mysql-8.0"))
 READ, WRITE, BROKEN = (f"{n:016x}" for n in range(1, 4))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("before", "after"), PAIRS)
 def test_an_upgrade(before: str, after: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """Both servers answer the same rows; what only one of them understands is an error that changed."""

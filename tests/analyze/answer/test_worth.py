@@ -16,6 +16,8 @@ from querytape.experiments.compare_plan import PLAN_FILE, ComparePlan
 
 from .planted import DIGESTS, planted
 
+pytestmark = pytest.mark.slow
+
 DDL = "ALTER TABLE t ADD INDEX k (x)"
 MS = 1_000_000
 

@@ -12,6 +12,8 @@ from querytape.analyze.findings.headline import headline
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 EVENTS = 400
 REFUSED = {"errno": 1792, "error": "Cannot execute statement in a READ ONLY transaction"}
 UNSENT = {"status": "not_sent", "reason": "not_prepared"}

@@ -14,6 +14,8 @@ from querytape.analyze.findings.results import KINDS, RACE, against_b, raced_sen
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_kind_has_words(checkout: Path) -> None:
     """The kinds that prelude.sql names, and no others."""

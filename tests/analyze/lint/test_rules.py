@@ -164,9 +164,8 @@ def is_source(rule: Rule, version: Version) -> bool:
     return version.family != rule.to or version.numbers < rule.since or rule.effect == "deprecated"
 
 
-@pytest.mark.mysql
-@pytest.mark.mariadb
-@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.server
 def test_each_example_on_the_servers(servers: dict[str, Server]) -> None:
     """It fails, changes or warns on every version that its rule names, and does something else on one that it comes from."""
     trials = {kind: Trial(server, kind) for kind, server in servers.items()}
@@ -199,9 +198,7 @@ def applies(rule: Rule, version: Version) -> bool:
     )
 
 
-@pytest.mark.mysql
-@pytest.mark.mariadb
-@pytest.mark.slow
+@pytest.mark.server
 def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
     """Used as a column's name it is refused (1064) exactly on the versions that reserve it."""
     wrong = []

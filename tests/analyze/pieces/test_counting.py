@@ -11,6 +11,8 @@ from querytape.analyze.pieces import counting
 from querytape.analyze.pieces.steps import parse, statements
 from querytape.common.duck import load_sql
 
+pytestmark = pytest.mark.slow
+
 PARTS = 3
 TEXT = """CREATE OR REPLACE TEMP TABLE found AS
 SELECT {keys}count(*) AS n,

@@ -7,6 +7,9 @@ import pytest
 from querytape.analyze import Report, Settings, as_json, build
 
 from tests.analyze.test_golden_varied import varied_runs
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 Runs = tuple[Path, list[list[Path]]]
 
@@ -24,7 +27,7 @@ def usual(varied: Runs) -> dict[bool, str]:
     return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
 
 
-@pytest.mark.parametrize(("partitions", "processes"), [(2, 1), (7, 2)])
+@pytest.mark.parametrize(("partitions", "processes"), mostly_long([(2, 1), (7, 2)], (7, 2)))
 @pytest.mark.parametrize("two", [True, False])
 def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool) -> None:
     """In two partitions some digests are whole in one, in seven hardly any."""

@@ -11,6 +11,8 @@ from querytape.analyze import Report, SweepLevel, write_charts
 from querytape.analyze.render.chart_specs import MAX_STALLS, file_name, report_charts, sweep_charts
 from querytape.common.errors import InputError
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
     """As SVG and PNG; a folder that exists is refused."""

@@ -56,6 +56,7 @@ def in_browser(page: str, tmp_path: Path, request: pytest.FixtureRequest, digest
     return found
 
 
+@pytest.mark.browser
 def test_the_page_in_a_browser(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Charts are drawn, search, sort and verdicts work, a digest has its details, nothing is asked of the network."""
     found = in_browser(as_html(report), tmp_path, request, digest=digest_name(5), word=digest_name(5)[-6:])
@@ -69,6 +70,7 @@ def test_the_page_in_a_browser(report: Report, tmp_path: Path, request: pytest.F
     assert found["requests"] == 0
 
 
+@pytest.mark.browser
 def test_hostile_texts_in_a_browser(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Script tags, entities, a megabyte: shown as text, nothing of it runs."""
     events = [
@@ -118,6 +120,7 @@ FIRST = """
 """
 
 
+@pytest.mark.browser
 def test_the_first_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Under the answer, on 1280 by 900, are the charts: a dot for each digest; it says what it is and leads to its row."""
     file = tmp_path / "page.html"
@@ -150,6 +153,7 @@ PHONE = """
 """
 
 
+@pytest.mark.browser
 def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """On 390 pixels nothing is cut off at the side, light and dark: rows are cards whose cells name their columns."""
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"
@@ -166,6 +170,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
             assert "p50 A" in found["label"]
 
 
+@pytest.mark.browser
 def test_on_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Printed on A4, no column of a table is cut off at the side."""
     why = "during B other programs took 3.6 of 4 cores (A: 0.1); about 12 more rounds would tell"

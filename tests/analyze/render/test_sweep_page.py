@@ -25,6 +25,7 @@ DRAWN = """
 """
 
 
+@pytest.mark.browser
 def test_both_charts_are_drawn(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Throughput and latency are drawn, a level without answers is only in the table, nothing is loaded, nothing runs."""
     file = tmp_path / "sweep.html"

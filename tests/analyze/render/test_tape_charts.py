@@ -12,6 +12,8 @@ from querytape.analyze.tape_summary import MAX_BINS, bin_length
 
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def traffic(seed: int, count: int = 300) -> list[dict[str, Any]]:
     """Return events of four sessions in some seconds: reads, writes, failures, some of them long."""

@@ -36,6 +36,7 @@ def page_of(path: Path, events: list[dict[str, Any]], samples: bool = False, **i
     return page.replace(chart_library(), "")
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_all_charts_are_drawn(width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """On a desk and on a phone; nothing is loaded, nothing that the tape says is run, nothing is wider than the screen."""

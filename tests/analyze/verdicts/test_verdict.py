@@ -30,6 +30,8 @@ from scipy import stats
 
 from tests.helpers.simulated import Machine, Workload, digest_name, simulate_run, simulate_tape
 
+pytestmark = pytest.mark.slow
+
 LOAD = Workload(digests=16, repeats=400)
 TWICE = math.log(2)
 

@@ -11,6 +11,8 @@ from querytape.analyze.workload.indexes import index_report, unused_indexes
 from tests.analyze.workload.test_workload import event
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: Any) -> dict[str, Any]:
     """Return an index as a server tells it."""

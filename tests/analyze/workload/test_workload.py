@@ -14,6 +14,8 @@ from querytape.schemas import CLASSES
 
 from tests.helpers.tapes import MS, make_tape
 
+pytestmark = pytest.mark.slow
+
 Rows = dict[str, list[dict[str, Any]]]
 
 

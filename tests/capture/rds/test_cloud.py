@@ -7,6 +7,8 @@ from querytape.common.errors import RefusedError, TargetError
 
 from tests.helpers.rds import Aws
 
+pytestmark = pytest.mark.slow
+
 
 def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not there, what is not allowed, no credentials, and nobody who answers."""

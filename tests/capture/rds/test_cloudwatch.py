@@ -12,6 +12,8 @@ from querytape.common.errors import RefusedError
 
 from tests.helpers.rds import Aws, audit_row, entries
 
+pytestmark = pytest.mark.slow
+
 GROUP = "/aws/rds/instance/shop-1/slowquery"
 
 

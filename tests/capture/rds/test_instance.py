@@ -8,6 +8,8 @@ from querytape.common.errors import InputError
 
 from tests.helpers.rds import Aws
 
+pytestmark = pytest.mark.slow
+
 
 def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
     """Engine, group and status; the other instance that uses the same group is named."""

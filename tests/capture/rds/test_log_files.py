@@ -10,7 +10,10 @@ from querytape.capture.rds.log_files import AUDIT_LOG, LogFiles
 
 from tests.helpers.rds import NAME, Aws, entries, turn, write
 
+pytestmark = pytest.mark.slow
 
+
+@pytest.mark.long
 @pytest.mark.parametrize("names_hold", [True, False])
 @pytest.mark.parametrize("seed", range(3))
 def test_turns_at_any_moment(aws: Aws, seed: int, names_hold: bool) -> None:

@@ -16,6 +16,8 @@ from querytape.common.errors import RefusedError, TargetError
 
 from tests.helpers.rds import Aws
 
+pytestmark = pytest.mark.slow
+
 
 def test_there_and_back(aws: Aws) -> None:
     """What is right already is not touched; what was set has its value again, what was not set is not set again."""

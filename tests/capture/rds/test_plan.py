@@ -8,6 +8,8 @@ from querytape.common.errors import RefusedError
 
 from tests.helpers.rds import Aws
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_shared_group_is_refused(aws: Aws) -> None:
     """The other instances of a cluster's group are named; the option allows it. Sessions that stay are told."""

@@ -12,6 +12,9 @@ import pytest
 
 from tests.helpers.command_line import run_here
 from tests.helpers.rds import NAME, Aws, entries, turn, write
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = "thread_id, command, statement, start_ns, duration_ns, rows_sent, rows_examined, db, digest"
 
@@ -72,7 +75,7 @@ def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
     assert "testing" not in info
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
     """A signal ends it in order: what was pulled is a tape, and the group is as before."""
     aws.instance()
@@ -90,6 +93,7 @@ def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None
     assert state(tmp_path) == []
 
 
+@pytest.mark.long
 def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
     """The restore file says what to do; nothing begins before; then all is as before, once."""
     aws.instance()
@@ -106,6 +110,7 @@ def test_killed_with_9_then_restored(aws: Aws, tmp_path: Path) -> None:
     assert state(tmp_path) == []
 
 
+@pytest.mark.long
 def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
     """Never in sync; an empty log; a log that may not be read any more: the group is as before, and it is said."""
     aws.instance()
@@ -135,6 +140,7 @@ def test_a_failure_on_the_way_sets_back(aws: Aws, tmp_path: Path) -> None:
     assert aws.values() == before
 
 
+@pytest.mark.long
 def test_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
     """Events that come while it runs, and a moment later, are on the tape; the group is as before."""
     aws.instance(EnableCloudwatchLogsExports=["slowquery"])

@@ -13,6 +13,9 @@ import pytest
 
 from tests.helpers.command_line import run_here
 from tests.helpers.rds import Aws, audit_row, write
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 COLUMNS = "thread_id, command, statement, start_ns, errno, db, digest"
 BEGIN_US = 1_795_000_000_000_000
@@ -42,7 +45,7 @@ def rows(tape: Path) -> list[tuple[object, ...]]:
         return con.execute(f"SELECT {COLUMNS} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement").fetchall()
 
 
-@pytest.mark.parametrize("stopped", [False, True])
+@pytest.mark.parametrize("stopped", mostly_long([False, True], True))
 def test_the_tape_is_that_of_the_files(aws: Aws, tmp_path: Path, stopped: bool) -> None:
     """Four files that grow and turn side by side: the events of `capture audit` with all files, at Ctrl-C as well."""
     aws.cluster()
@@ -95,6 +98,7 @@ def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
     assert "5 statements were cut" in (tmp_path / "r.tape" / "tape.json").read_text()
 
 
+@pytest.mark.long
 def test_the_audit_log_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
     """Rows of several streams, in no strict order, are one tape; the cluster's group is as before."""
     aws.cluster(EnableCloudwatchLogsExports=["audit"])

@@ -9,6 +9,8 @@ from querytape.capture.rds.stripes import Stripes
 
 from tests.helpers.rds import Aws, audit_row, write
 
+pytestmark = pytest.mark.slow
+
 BEGIN_US = 1_795_000_000_000_000
 
 

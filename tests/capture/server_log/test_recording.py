@@ -16,6 +16,8 @@ from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
 from querytape.servers.target import parse_target
 
+from tests.helpers.tiers import mostly_long
+
 KINDS = ("mariadb", "mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8")
 STATEMENTS = 23
 
@@ -67,7 +69,7 @@ def driven(tape: Path) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("method", ["file", "table", "general"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
 def test_a_new_connections_statements_are_on_the_tape(
     server_factory: Callable[..., Server], tmp_path: Path, kind: str, method: str
 ) -> None:
@@ -89,6 +91,7 @@ def test_a_new_connections_statements_are_on_the_tape(
     assert not list(server.datadir.glob("querytape-*.log"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """Nothing can be taken back by a process that is gone: --restore does it, once."""

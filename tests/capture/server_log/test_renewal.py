@@ -14,6 +14,7 @@ from querytape.capture.server_log.renewal import Renewal, idle_sessions, lock_ho
 from querytape.servers.sandbox import Server
 
 from tests.helpers.fake_server import FakeServer
+from tests.helpers.tiers import mostly_long
 
 from ...conftest import ServerFactory
 
@@ -97,9 +98,8 @@ def command(server: Server, tmp_path: Path, *options: str) -> "subprocess.Comple
     return subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120)
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
-@pytest.mark.parametrize("name", ["mysql80", "mariadb"])
+@pytest.mark.server
+@pytest.mark.parametrize("name", mostly_long(["mysql80", "mariadb"], "mysql80"))
 def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """Idle ones end, and are named on the tape; a transaction, a locked table and (MySQL) a GET_LOCK survive."""
     server = server_factory(name, {"performance-schema": "ON"})

@@ -21,6 +21,8 @@ from tests.helpers.arrow_rows import rows as rows_of
 from tests.helpers.dialogue import MYSQL_CAPS, greeting, login, ok, packet, query, rows
 from tests.helpers.live import may_capture
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_S = 60
 
 

@@ -19,7 +19,7 @@ from querytape.native.bindings.parsers import open_proxysql
 
 from tests.capture.sources.test_logs_golden import HERE, NAMES, OPENERS, plain
 from tests.capture.sources.test_proxysql import record, values
-from tests.helpers.reading import read_quickly
+from tests.helpers.reading import check_places, read_quickly
 
 pytestmark = pytest.mark.slow
 
@@ -99,12 +99,7 @@ def altered(chance: random.Random, whole: bytes, at: int) -> bytes:
 def told(opener: Callable[..., Any], path: Path) -> dict[str, Any]:
     """Return everything that is read of a file, after a look at what holds for each file."""
     found = plain(read_quickly(opener([path])))
-    size, last = path.stat().st_size, Counter[int]()
-    for row in [*found["events"], *found["problems"]]:
-        assert 0 <= row["offset"] <= size, row
-    for event in found["events"]:
-        last[event["session"]] += 1
-        assert event["seq"] == last[event["session"]], event
+    check_places(found, path)
     return found
 
 

@@ -8,6 +8,8 @@ import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.common.errors import QuerytapeError
 
+pytestmark = pytest.mark.slow
+
 SECRET = "zqkvbnmw"
 STRAY = (
     f" '{SECRET}'",

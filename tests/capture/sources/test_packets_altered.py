@@ -8,7 +8,6 @@ compared with the version before.
 
 import random
 import struct
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from querytape.native.bindings.parsers import open_packets
 from tests.capture.sources.test_packets_golden import CAPS, everything, plain
 from tests.helpers.dialogue import CLIENT, MYSQL_CAPS, SERVER, Dialogue, Segment, ok, query, rows, write_pcap
 from tests.helpers.encrypted import pcapng
-from tests.helpers.reading import read_quickly
+from tests.helpers.reading import check_places, read_quickly
 
 pytestmark = pytest.mark.slow
 
@@ -45,13 +44,8 @@ def told(path: Path) -> dict[str, Any] | None:
         found = plain(read_quickly(open_packets([path], (3306,))))
     except NativeFault:
         return None
-    size, last = path.stat().st_size, Counter[int]()
-    for row in [*found["events"], *found["problems"]]:
-        assert 0 <= row["offset"] <= size, row
-    for event in found["events"]:
-        last[event["session"]] += 1
-        assert event["seq"] == last[event["session"]], event
-        assert event.get("duration_ns", 0) >= 0, event
+    check_places(found, path)
+    assert all(event.get("duration_ns", 0) >= 0 for event in found["events"])
     return found
 
 

@@ -14,6 +14,8 @@ from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import open_packets
 from querytape.servers.sandbox import Server
 
+from tests.helpers.tiers import mostly_long
+
 from ...helpers.live import may_capture, wait_until_it_listens
 
 STATEMENTS = 29
@@ -38,6 +40,7 @@ def drive(server: Server) -> None:
     con.close()
 
 
+@pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.usefixtures("may_capture")
 def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
     """Each statement once, in its order, though the loopback shows packets twice; stopped by its duration."""
@@ -83,6 +86,7 @@ def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, n
     assert json.loads((tape / "tape.json").read_text())["finished"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_encrypted_connections_are_named(mysql80: Server, tmp_path: Path) -> None:
     """Nothing can be read of a TLS connection: no tape, and a sentence that says why."""

@@ -11,6 +11,8 @@ from tests.capture.sources.test_packets_golden import CAPS, everything
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, Segment, ok, packet, write_pcap
 from tests.helpers.reading import Read, events, read_all
 
+pytestmark = pytest.mark.slow
+
 LOGIN = 6  # segments of a dialogue that come before its first command
 SMALLEST = 50  # bytes that clients and servers begin to compress at
 

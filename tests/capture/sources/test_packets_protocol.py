@@ -31,6 +31,8 @@ from ...helpers.dialogue import (
 )
 from ...helpers.reading import events, said
 
+pytestmark = pytest.mark.slow
+
 TRUNCATED = FLAGS["truncated"]
 
 
@@ -387,6 +389,7 @@ def test_checksums_are_of_the_rows(tmp_path: Path) -> None:
     assert all(text.startswith("text:") for text in sums)
 
 
+@pytest.mark.long
 def test_a_statement_of_many_packets_is_whole(tmp_path: Path) -> None:
     """More than 64 MiB: what a capture file or an interface has of a statement is kept, up to the server's own limit."""
     text = b"SELECT '" + bytes(range(97, 123)) * (66 * 40_330) + b"'"

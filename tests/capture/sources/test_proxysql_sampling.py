@@ -50,7 +50,7 @@ def test_holes_are_seen(tmp_path: Path, rate: int) -> None:
     assert kinds(json_lines(tmp_path / "a.log", kept), tmp_path / "t") == ([] if rate == 1 else ["looks_sampled"])
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_the_admin_port_is_asked(mariadb: Server, tmp_path: Path) -> None:
     """A server with ProxySQL's tables (none of ProxySQL is here): its rate is read; a MySQL server is one as before."""
     mariadb.execute("CREATE DATABASE IF NOT EXISTS main")

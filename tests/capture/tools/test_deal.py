@@ -15,6 +15,8 @@ from querytape.schemas import open_folder
 from tests.helpers.mixed import mixed_tape
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -13,6 +13,8 @@ from querytape.schemas import EventFilter
 
 from tests.helpers.tape_tools import damages, found, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
     """All events of both tapes, sessions apart, with the ports that only the packets knew."""

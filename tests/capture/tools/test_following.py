@@ -14,6 +14,8 @@ from querytape.schemas import Folder, open_folder
 from tests.capture.test_publishing import STATEMENTS, Capture, pieces
 from tests.helpers.growing import wait_until
 
+pytestmark = pytest.mark.slow
+
 
 def next_piece(following: Following) -> Folder:
     """Wait for the next piece."""

@@ -16,6 +16,8 @@ from querytape.schemas import EventFilter
 
 from ...helpers.tape_tools import found
 
+pytestmark = pytest.mark.slow
+
 SIZES_MB = (12,) * 12
 WORDS = b"INSERT INTO b VALUES (%d, 'some words of a value that is long ');"
 
@@ -46,6 +48,7 @@ def texts(tape: Path) -> list[tuple[Any, ...]]:
     return found(tape, "SELECT md5(statement), octet_length(statement) FROM events ORDER BY start_ns, session, seq")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "tool",
     [

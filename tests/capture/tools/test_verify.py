@@ -20,6 +20,9 @@ from querytape.common.errors import InputError
 from querytape.common.files import write_json
 
 from tests.helpers.tape_tools import damages, make_tape
+from tests.helpers.tiers import mostly_long
+
+pytestmark = pytest.mark.slow
 
 
 def change(tape: Path, key: str, value: Any) -> None:
@@ -102,7 +105,7 @@ def flip(file: Path) -> None:
     file.write_bytes(data)
 
 
-@pytest.mark.parametrize("dealt", [True, False], ids=["dealt", "gathered"])
+@pytest.mark.parametrize("dealt", mostly_long([True, False], True), ids=["dealt", "gathered"])
 @pytest.mark.parametrize("damage", SET_DAMAGES)
 def test_damage_of_a_set_is_named(damage: str, dealt: bool, tmp_path: Path) -> None:
     """What is wrong, and what its owner can do: only a set that was dealt can be dealt again."""

@@ -13,7 +13,7 @@ def test_a_password_in_the_url() -> None:
     assert "a password does not belong on the command line" in str(found.exception)
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_a_dry_run_changes_nothing(mariadb: Server) -> None:
     """The settings that would be changed are shown, and are as before; no output is needed for that."""
     found = CliRunner().invoke(server_command, [mariadb.url(), "--dry-run"], standalone_mode=False)

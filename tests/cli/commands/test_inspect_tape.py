@@ -33,7 +33,7 @@ def test_against_and_problems(tape: Path) -> None:
     assert CliRunner().invoke(inspect_command, [str(tape), "--problems"]).stdout == ""
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 def test_source_is_asked_for_its_indexes(mysql80: Server, tmp_path: Path) -> None:
     """Indexes that no statement of the tape could use stand in text and JSON; --problems does not go with it."""
     mysql80.execute("CREATE DATABASE inspected")

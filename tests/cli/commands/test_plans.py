@@ -15,7 +15,7 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_equal_servers(shop: Server, tmp_path: Path) -> None:
     """One answer, the folder is kept, and a report of runs takes its plans."""
     events = [{"statement": "SELECT id FROM log WHERE seq > 7", "digest": f"{1:016x}", "db": "shop"}] * 40

@@ -59,7 +59,7 @@ def test_broken_waits_are_said_first(broken: int, code: int, tmp_path: Path) -> 
     assert exit_code(summary) == code
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_replay(mariadb: Server, tmp_path: Path) -> None:
     """A replay shows the target, a line a second, and the accounting at its end."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 100 * MS} for n in range(23)]
@@ -81,7 +81,7 @@ def test_replay(mariadb: Server, tmp_path: Path) -> None:
     assert "lateness: p50" in found.stdout
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_several_tapes(mariadb: Server, tmp_path: Path) -> None:
     """They are merged beside the run: the sessions of both, each for itself; the run is one of the merged tape."""
     for name in ("a", "b"):

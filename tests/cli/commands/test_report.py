@@ -10,6 +10,8 @@ from querytape.cli.commands.report import report_command, sides_of
 
 from tests.helpers.reports import slower_runs, small_runs
 
+pytestmark = pytest.mark.slow
+
 A, B, TAPE = Path("a.run"), Path("b.run"), Path("t.tape")
 
 

@@ -15,7 +15,7 @@ from querytape.servers.sandbox import private_folder, start_server
 
 from tests.helpers.tapes import MS, T0, make_tape
 
-pytestmark = [pytest.mark.mariadb, pytest.mark.slow]
+pytestmark = pytest.mark.server
 
 READ, KEYED, WRITE = (f"{n:016x}" for n in range(1, 4))
 TEXTS = {

@@ -11,6 +11,8 @@ from querytape.common.errors import NativeFault
 from querytape.native.bindings.engine import Engine, EngineOptions, State
 from querytape.native.bindings.null_server import NullServer
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = """
     SELECT i AS session, 0::BIGINT AS open_due_ns, 3::BIGINT AS events, NULL::VARCHAR AS db,
            true AS opened_ahead, NULL::INTEGER AS account, NULL::BIGINT AS client_flags, NULL::VARCHAR AS charset,

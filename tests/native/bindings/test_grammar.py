@@ -10,6 +10,8 @@ from querytape.common.duck import open_database
 from querytape.native.bindings.grammar import parse_statements
 from querytape.native.bindings.statements import Mode, Normalizer
 
+pytestmark = pytest.mark.slow
+
 # Statement -> what is read from it: tables with access, columns with role, joins. ~ = inside an expression, | = under OR or NOT.
 READ = {
     "SELECT a FROM t WHERE b = 1 AND c > 2 ORDER BY d DESC": "read t; t.b filter =; t.c range >; t.d order desc",

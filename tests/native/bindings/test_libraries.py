@@ -40,7 +40,7 @@ def test_a_checkout_uses_the_systems_plugins(tmp_path: Path, monkeypatch: pytest
     assert login_plugins() == str(tmp_path / "plugins")
 
 
-@pytest.mark.mysql
+@pytest.mark.server
 @pytest.mark.parametrize("there", [True, False])
 def test_a_login_by_a_plugin_of_our_own_folder(mysql80: Server, tmp_path: Path, there: bool) -> None:
     """caching_sha2_password is no part of the library: it comes from that folder, and from nowhere else.

@@ -44,7 +44,8 @@ def run_by_hand(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=BOUND_S, check=False)
 
 
-@pytest.mark.mariadb
+@pytest.mark.long
+@pytest.mark.server
 def test_the_lead_is_killed(mariadb: Server, tmp_path: Path) -> None:
     """Drivers go on to the end of their schedule and keep their parts; collected, they are one whole run."""
     mariadb.execute("CREATE DATABASE IF NOT EXISTS shop")

@@ -28,7 +28,7 @@ from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
 from tests.helpers.tapes import MS
 from tests.helpers.whole import outcomes, query
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 BOUND_S = 90
 PASSWORD = "a-secret-of-the-target"
 
@@ -151,6 +151,7 @@ def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: P
     assert not list(tmp_path.glob("part-*.run"))  # delivered, so they are gone
 
 
+@pytest.mark.long
 def test_who_is_not_taken(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     """Another key, other options, another tape, one too many, noise: each is told why; the run is not disturbed."""
     bench = Bench(shop, tmp_path, stack, 2)
@@ -188,6 +189,7 @@ def test_who_is_not_taken(shop: Server, tmp_path: Path, stack: ExitStack) -> Non
     assert "others can read this join key" in said
 
 
+@pytest.mark.long
 def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     """It is noticed within seconds; the driver goes on and keeps its part; what is unknown is said first, with code 5."""
     bench = Bench(shop, tmp_path, stack, 3, 150 * MS)
@@ -226,6 +228,7 @@ def test_a_link_is_cut(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     assert noticed < 30  # 3 s where the machine has time; what is stated is in the sentence
 
 
+@pytest.mark.long
 def test_too_few_come(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     """After --gather the lead gives up; who had joined is let go, and nothing was sent."""
     bench = Bench(shop, tmp_path, stack, 2)

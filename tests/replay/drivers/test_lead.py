@@ -26,7 +26,7 @@ from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 BOUND_S = 90  # nothing here may take longer, however busy the machine is
 
 
@@ -122,6 +122,7 @@ def test_three_drivers_give_the_numbers_of_one(shop: Server, tmp_path: Path) -> 
         assert str(EVENTS) in done.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("on_lost", ["go-on", "stop"])
 def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     """It is noticed; the others go on, or stop; what it had not told is not_sent, and how much is unknown is said."""
@@ -159,6 +160,7 @@ def test_a_driver_is_killed(on_lost: Any, shop: Server, tmp_path: Path) -> None:
     assert children() == []
 
 
+@pytest.mark.long
 def test_a_run_that_lost_a_driver_is_resumed(shop: Server, tmp_path: Path) -> None:
     """What has no outcome is sent; with it the events of all sessions are executed, and a tape's check reads the run."""
     tapes, run = prime_set(tmp_path, 3, 100 * MS), tmp_path / "a.run"
@@ -257,6 +259,7 @@ def test_ctrl_c_stops_all(shop: Server, tmp_path: Path) -> None:
     assert counts["sent_unknown"] == 0
 
 
+@pytest.mark.long
 def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
     """Statements that hang are cut on all drivers; the run balances, and no process is left."""
     events = [{"session": s, "statement": f"SELECT SLEEP(300) /* {s} */", "db": "shop"} for s in (1, 2, 3)]

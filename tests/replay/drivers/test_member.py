@@ -15,6 +15,8 @@ from querytape.replay.drivers import member as members
 from querytape.replay.drivers.channel import Channel, ChannelClosed
 from querytape.replay.drivers.member import TRIPS, Member
 
+pytestmark = pytest.mark.slow
+
 AHEAD = 10**15
 
 

@@ -63,7 +63,7 @@ def fake_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_another_machine_is_seen_through_ssh(shop: Server, tmp_path: Path, fake_ssh: Path) -> None:
     """The same counters as of this machine, by one ssh that ends with the run."""
     events = [{"statement": "SELECT 1", "start_ns": T0 + n * 20 * MS} for n in range(60)]

@@ -13,7 +13,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options
 
-pytestmark = pytest.mark.mariadb
+pytestmark = pytest.mark.server
 
 
 class Looker(Watcher):

@@ -37,7 +37,7 @@ def test_the_costliest_first(tmp_path: Path) -> None:
         assert [sample.digest for sample in costliest(con, tape, run)] == [DEAR, BROKEN, CHEAP]
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     """Two of three are explained; the third keeps the server's error."""
     tape, run = folders(tmp_path)

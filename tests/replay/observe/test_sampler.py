@@ -13,8 +13,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 
-@pytest.mark.mariadb
-@pytest.mark.mysql
+@pytest.mark.server
 def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
     """Ticks on whole tenths of the wall clock; Com_select rises by what was sent; only what changed is kept again."""
     events = [{"statement": "SELECT COUNT(*) FROM log", "db": "shop", "start_ns": T0 + n * 10 * MS} for n in range(200)]
@@ -44,7 +43,7 @@ def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
     assert "INNODB MONITOR OUTPUT" in texts[0][1]
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
     """Where the sampler's own connection is lost, the run says so."""
     sampler = Sampler(tmp_path, parse_target(shop.url(), environ={}), 50 * MS, ())
@@ -61,7 +60,7 @@ def test_a_lost_connection_is_told(shop: Server, tmp_path: Path) -> None:
     assert sampler.problem.startswith("ended after")
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_it_can_be_switched_off(shop: Server, tmp_path: Path) -> None:
     """Nothing is sampled, and no second connection is made, where it is switched off."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])

@@ -36,7 +36,7 @@ def test_pid_files() -> None:
     assert pid_file({}) == ""
 
 
-@pytest.mark.mariadb
+@pytest.mark.server
 def test_a_real_server(shop: Server) -> None:
     """By its socket, and by its port."""
     assert listener(str(shop.socket)) == shop.pid

@@ -13,7 +13,8 @@ from tests.helpers.tapes import make_tape
 from ...conftest import ServerFactory, skip_loudly
 
 
-@pytest.mark.mariadb
+@pytest.mark.long
+@pytest.mark.server
 def test_changes_and_summaries_are_kept(
     mariadb_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

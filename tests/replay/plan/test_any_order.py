@@ -12,10 +12,13 @@ from querytape.schemas import open_folder
 from tests.helpers.any_order import VARIANTS, answering, shuffle_files
 from tests.helpers.planning import fed
 from tests.helpers.tapes import SECOND, make_tape
+from tests.helpers.tiers import mostly_long
 
 from .test_commit_order_golden import CASES, CATALOG, busy
 from .test_commit_order_ties import coarse
 from .test_golden import RULES, answer, belong, tape_and_runs, tape_events
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +28,7 @@ def seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tape_and_runs(tmp_path_factory.mktemp("any_order"), events, precision_ns=SECOND)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", mostly_long(RULES, "order", "disordered", "split"))
 def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent, when, on which connection, and what is not: the same for each rule."""
     monkeypatch.chdir(seconds.parent)
@@ -44,7 +47,7 @@ def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("rare", [0.0, 0.15])
-@pytest.mark.parametrize(("source", "precision_ns", "durations"), CASES)
+@pytest.mark.parametrize(("source", "precision_ns", "durations"), mostly_long(CASES, CASES[0], CASES[-1]))
 def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:
     """The order of commits of times of 4 ms, where many are equal: each event waits for the same."""
     events = coarse(busy(7, durations, rare))

@@ -13,6 +13,8 @@ from querytape.replay.plan.rules import Rules
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import MS, T0
 
+pytestmark = pytest.mark.slow
+
 ORDERED = Rules(allow_writes=True, commit_order=True)
 CATALOG = Catalog(frozenset({"v"}))
 

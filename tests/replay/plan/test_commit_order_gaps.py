@@ -7,6 +7,8 @@ import pytest
 
 from tests.replay.plan.test_commit_order import event, waits
 
+pytestmark = pytest.mark.slow
+
 FIRST_WAITS, SECOND_WAITS, NOBODY = "first", "second", "nobody"
 
 

@@ -19,6 +19,8 @@ from tests.helpers.golden import check_one
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden_order.json"
 CATALOG = Catalog(frozenset({"v", "p"}), join_pairs([("a", "parent")]))
 ALONE = [

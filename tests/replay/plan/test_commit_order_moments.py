@@ -10,6 +10,8 @@ import pytest
 
 from tests.replay.plan.test_commit_order import event, waits
 
+pytestmark = pytest.mark.slow
+
 SESSIONS = range(1, 7)
 
 

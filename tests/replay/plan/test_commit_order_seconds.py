@@ -8,6 +8,8 @@ import pytest
 
 from tests.replay.plan.test_commit_order import event, waits
 
+pytestmark = pytest.mark.slow
+
 
 def test_whole_seconds_keep_the_order_of_locks(tmp_path: Path) -> None:
     """What took locks and is logged before a COMMIT may have waited for it: it starts after those whose locks came first."""

@@ -8,6 +8,8 @@ import pytest
 
 from tests.replay.plan.test_commit_order import event, waits
 
+pytestmark = pytest.mark.slow
+
 
 def around(*inside: str, opened: int = 20) -> list[dict[str, Any]]:
     """Return events: a commit on b that ended at 10 ms, then a transaction whose first statement begins at `opened`."""

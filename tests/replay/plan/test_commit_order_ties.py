@@ -15,6 +15,8 @@ from tests.helpers.tapes import MS, T0
 
 from .test_commit_order_golden import CASES, busy, ordered
 
+pytestmark = pytest.mark.slow
+
 ANSWER = "\nSELECT session, seq, concat("  # behind the steps
 STEP = re.compile(r"(?m)^(?:WITH |\), )(?=\w+ AS (?:MATERIALIZED )?\()")
 ASOF = re.compile(r"ASOF (?:LEFT )?JOIN (?:(\w+) (\w) ON (.*)|\()")

@@ -9,6 +9,8 @@ import pytest
 
 from .test_commit_order import event, no_circles, waits
 
+pytestmark = pytest.mark.slow
+
 WRITE, ASKED = 0, 2  # places in the lists below
 
 

@@ -17,6 +17,8 @@ from querytape.replay.plan.selection import Selection
 from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits
 
+pytestmark = pytest.mark.slow
+
 
 def test_connects_and_thinking_scale_separately(tmp_path: Path) -> None:
     """Sessions begin twice as fast, and think at the original speed; the feed is sorted by what is due."""
@@ -93,6 +95,7 @@ def test_kill_is_mapped(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("count", "size", "back"),
     [(12, 17 << 20, False), (1, 250 << 20, False), (900, 400_000, False), (900, 400_000, True)],

@@ -18,6 +18,8 @@ from querytape.schemas import ACTIONS, COMMANDS, DANGERS, open_folder
 
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
+pytestmark = pytest.mark.slow
+
 WRITES = Rules(allow_writes=True)
 
 

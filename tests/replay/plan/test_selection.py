@@ -13,6 +13,8 @@ from querytape.replay.plan.selection import Selection
 from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.tapes import MS, SECOND, T0
 
+pytestmark = pytest.mark.slow
+
 READ, TX = {"class": "read"}, {"class": "transaction"}
 
 

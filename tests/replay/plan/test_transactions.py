@@ -16,6 +16,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import query
 
+pytestmark = pytest.mark.slow
+
 TX = {"class": "transaction"}
 OPEN_END = 1 << 62
 

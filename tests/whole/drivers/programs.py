@@ -118,5 +118,3 @@ DRIVERS = {
         Driver("php-pdo", build_php, ("php", str(HERE / "php" / "workload.php"), "pdo")),
     )
 }
-# What CI runs; `make drivers` runs all.
-IN_CI = ("python-pymysql", "python-connector-pure", "node-mysql2", "go")

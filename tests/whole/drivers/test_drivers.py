@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Real drivers: what they send is on the tape as the server's own log has it, and a replay ends with the same tables.
 
-CI runs some of them (programs.IN_CI); QT_DRIVERS=all, or a list of names, runs others (`make drivers`).
+`make test-long args="tests/whole/drivers -k go"` runs one; a driver that can't be built here is named.
 """
 
 import os
@@ -23,10 +23,8 @@ from tests.conftest import skip_loudly
 from tests.helpers.relay import Relay
 from tests.helpers.whole import accounting, options
 
-from .programs import DRIVERS, HERE, IN_CI
+from .programs import DRIVERS, HERE
 
-WANTED = os.environ.get("QT_DRIVERS", ",".join(IN_CI))
-NAMES = sorted(DRIVERS) if WANTED == "all" else WANTED.split(",")
 LOGS = {"general_log": "general.log", "slow_query_log": "slow.log"}
 TABLES = ("items", "large", "steps", "loaded")
 # What the general log calls commands, by our names.
@@ -198,8 +196,8 @@ def contents(server: Server) -> dict[str, list[tuple[object, ...]]]:
     return {table: sorted(server.execute(f"SELECT * FROM shop.{table}"), key=repr) for table in TABLES}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(DRIVERS))
 def test_a_driver(name: str, pair: tuple[Server, Server], tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Its packets give the commands that the server logged; replayed in order, the same tables. So do the logs."""
     if why := DRIVERS[name].build():
