@@ -3,11 +3,11 @@
  * packets. */
 #include "engine/verify.h"
 
-#include <mysql.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/little_endian.h"
+#include "base/reading.h"
 
 #define MAX_PACKET ((size_t)0xFFFFFF)
 
@@ -49,12 +49,58 @@ void qt_verify_row(struct qt_connection *c, char **row, const unsigned long *len
  * instead. */
 static _Thread_local struct qt_checksum *summing;
 
-static int take_row(MYSQL_STMT *stmt, unsigned char *row, unsigned long length)
+static __attribute__((unused)) int take_row(MYSQL_STMT *stmt, unsigned char *row, unsigned long length)
 {
     (void)stmt;
     if (summing != NULL)
         add_payload(summing, (const char *)row, length);
     return 0;
+}
+
+static void skip_value(struct qt_reading *r, enum enum_field_types type)
+{
+    switch (type) {
+    case MYSQL_TYPE_NULL:
+        break;
+    case MYSQL_TYPE_TINY:
+        qt_take(r, 1);
+        break;
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_YEAR:
+        qt_take(r, 2);
+        break;
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_FLOAT:
+        qt_take(r, 4);
+        break;
+    case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_DOUBLE:
+        qt_take(r, 8);
+        break;
+    default: /* texts; times have one byte of length, which is below 0xFB */
+        qt_take_string(r);
+    }
+}
+
+size_t qt_binary_row_length(const void *row, size_t room, const MYSQL_FIELD *fields, unsigned columns)
+{
+    struct qt_reading r = qt_reading(row, room);
+
+    qt_take(&r, 1);
+    const uint8_t *nulls = qt_take(&r, (columns + 9) / 8);
+    for (unsigned i = 0, bit = 2; i < columns && !r.bad; i++, bit++) {
+        if ((nulls[bit / 8] >> bit % 8 & 1) == 0)
+            skip_value(&r, fields[i].type);
+    }
+    return r.bad ? 0 : (size_t)(r.p - (const uint8_t *)row);
+}
+
+/* Before its version 3.3.20 the library does not say how long a row is. */
+static __attribute__((unused)) int take_row_of_any_length(MYSQL_STMT *stmt, unsigned char *row)
+{
+    size_t room = (size_t)(stmt->mysql->net.buff_end - row);
+    return take_row(stmt, row, qt_binary_row_length(row, room, stmt->fields, stmt->field_count));
 }
 
 void qt_verify_binary_rows(struct qt_connection *c)
@@ -63,7 +109,9 @@ void qt_verify_binary_rows(struct qt_connection *c)
     if (c->methods == NULL)
         return;
     *c->methods = *c->mysql->methods;
-    c->methods->db_stmt_fetch_to_bind = take_row;
+    c->methods->db_stmt_fetch_to_bind = _Generic(c->methods->db_stmt_fetch_to_bind,
+        int (*)(MYSQL_STMT *, unsigned char *): take_row_of_any_length,
+        default: take_row);
     c->mysql->methods = c->methods;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checksums of results. */
+#include "base/little_endian.h"
 #include "check.h"
+#include "engine/verify.h"
 #include "replay_run.h"
 
 /* The same rows have the same sum, as base/checksum.h makes it; statements without rows have none. */
@@ -25,8 +27,56 @@ static void results_are_summed(void)
     replay_free(&r);
 }
 
+static const struct {
+    enum enum_field_types type;
+    int size; /* -1 = length-encoded, -2 = one byte of length */
+} TYPES[] = {
+    {MYSQL_TYPE_NULL, 0},        {MYSQL_TYPE_TINY, 1},    {MYSQL_TYPE_SHORT, 2},       {MYSQL_TYPE_YEAR, 2},
+    {MYSQL_TYPE_INT24, 4},       {MYSQL_TYPE_LONG, 4},    {MYSQL_TYPE_FLOAT, 4},       {MYSQL_TYPE_LONGLONG, 8},
+    {MYSQL_TYPE_DOUBLE, 8},      {MYSQL_TYPE_DATE, -2},   {MYSQL_TYPE_TIME, -2},       {MYSQL_TYPE_DATETIME, -2},
+    {MYSQL_TYPE_TIMESTAMP, -2},  {MYSQL_TYPE_STRING, -1}, {MYSQL_TYPE_VAR_STRING, -1}, {MYSQL_TYPE_BLOB, -1},
+    {MYSQL_TYPE_NEWDECIMAL, -1}, {MYSQL_TYPE_BIT, -1},    {MYSQL_TYPE_JSON, -1},       {MYSQL_TYPE_GEOMETRY, -1},
+};
+
+/* Rows of any columns, some NULL, texts of any length: as long as they are, and not to be read where they are cut. */
+static void a_binary_row_is_as_long_as_its_values(void)
+{
+    enum { MOST = 20 };
+    static const size_t lengths[] = {0, 1, 250, 251, 255, 256, 65535, 65536, 70000};
+    unsigned char *row = malloc(MOST * 70010);
+    MYSQL_FIELD fields[MOST];
+
+    srand(1);
+    for (int turn = 0; turn < 2000; turn++) {
+        unsigned columns = (unsigned)(rand() % MOST);
+        size_t at = 1 + (columns + 9) / 8;
+        memset(row, 0, at);
+        for (unsigned i = 0; i < columns; i++) {
+            size_t pick = (size_t)rand() % (sizeof TYPES / sizeof *TYPES);
+            fields[i].type = TYPES[pick].type;
+            if (rand() % 4 == 0) {
+                row[1 + (i + 2) / 8] |= (unsigned char)(1 << (i + 2) % 8);
+                continue;
+            }
+            size_t n = TYPES[pick].size == -1 ? lengths[(size_t)rand() % (turn % 50 ? 6 : 9)] : (size_t)rand() % 13;
+            if (TYPES[pick].size >= 0)
+                n = (size_t)TYPES[pick].size;
+            else
+                at += qt_put_lenenc(row + at, n);
+            memset(row + at, rand() % 256, n);
+            at += n;
+        }
+        CHECK_INT(qt_binary_row_length(row, at, fields, columns), at);
+        CHECK_INT(qt_binary_row_length(row, at + 9, fields, columns), at);
+        for (size_t room = 0; room < at; room += 1 + at / 40)
+            CHECK_INT(qt_binary_row_length(row, room, fields, columns), 0);
+    }
+    free(row);
+}
+
 int main(void)
 {
     RUN(results_are_summed);
+    RUN(a_binary_row_is_as_long_as_its_values);
     return 0;
 }
