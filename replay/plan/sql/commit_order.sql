@@ -289,12 +289,14 @@ WITH timed AS MATERIALIZED ( -- sure_ns: what ended before this had ended before
     FROM limits
     WHERE table_no > 1 AND EXISTS (FROM marks WHERE table_no = 1)
     GROUP BY session, seq, kind
-), counted AS (
+), own AS ( -- the lowest number that a session still has before it, on each place
+    SELECT session, seq, table_no, kind, min(number) OVER (PARTITION BY session, table_no, kind ORDER BY seq DESC) AS number
+    FROM numbered
+), counted AS ( -- nobody waits for what its own session does later
     SELECT a.session, a.seq, a.table_no * 3 + a.kind AS place, least(c.number, coalesce(o.number - 1, c.number)) AS number
     FROM awaited a
     ASOF JOIN reached c ON a.table_no = c.table_no AND a.kind = c.kind AND a.until_ns >= c.moment_ns
-    LEFT JOIN numbered o
-        ON a.session = o.session AND a.commit_seq = o.seq AND a.table_no = o.table_no AND a.kind = o.kind
+    ASOF LEFT JOIN own o ON a.session = o.session AND a.table_no = o.table_no AND a.kind = o.kind AND a.seq <= o.seq
 ), waiting AS (
     SELECT session, seq, list((place::BIGINT << 40) + number) AS waits
     FROM counted
