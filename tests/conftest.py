@@ -18,6 +18,7 @@ from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+SAMPLES = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
 # A program and the mark of the tests that may start it; a fixture and the mark of the tests that use it.
@@ -30,7 +31,10 @@ ServerFactory = Callable[..., Server]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers."""
     for item in items:
-        marks = {GIVEN[name] for name in getattr(item, "fixturenames", ()) if name in GIVEN}
+        fixtures = getattr(item, "fixturenames", ())
+        marks = {GIVEN[name] for name in fixtures if name in GIVEN}
+        if "samples" in fixtures and not SAMPLES.is_dir():
+            marks.add("long")  # which names what is missing
         if item.path.is_relative_to(CHECKOUT / "tests" / "whole"):
             marks.add("server")
         for mark in marks:
@@ -153,10 +157,9 @@ def mysql80_factory(server_factory: ServerFactory) -> ServerFactory:
 @pytest.fixture
 def samples(request: pytest.FixtureRequest) -> Path:
     """The folder of recorded logs beside the checkout (QT_SAMPLES names another)."""
-    folder = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
-    if not folder.is_dir():
-        skip_loudly(request, f"no recorded samples in {folder}: set QT_SAMPLES to their folder")
-    return folder
+    if not SAMPLES.is_dir():
+        skip_loudly(request, f"no recorded samples in {SAMPLES}: set QT_SAMPLES to their folder")
+    return SAMPLES
 
 
 @pytest.fixture

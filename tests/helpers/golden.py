@@ -18,17 +18,18 @@ def keep_if_asked(path: Path, answers: dict[str, Any], sort: bool) -> None:
         path.write_text(as_lines(answers, sort) + "\n", encoding="utf-8")
 
 
-def as_lines(value: Any, sort: bool, indent: str = "") -> str:
-    """Return JSON in which a row, a list or object without further ones inside, is a line."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    if not any(isinstance(one, dict | list) for one in inner):
+def as_lines(value: Any, sort: bool, indent: str = "", is_row: bool = False) -> str:
+    """Return JSON in which a row, an object or a list inside a list that has none itself, is a line; so is a text of a list."""
+    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+    texts = isinstance(value, list) and any(isinstance(one, str) for one in inner)
+    if not any(isinstance(one, dict | list) for one in inner) and (is_row or not texts):
         return json.dumps(value, sort_keys=sort, ensure_ascii=False)
     deeper = indent + " "
     if isinstance(value, dict):
         items = sorted(value.items()) if sort else value.items()
         lines = [f"{deeper}{json.dumps(name)}: {as_lines(one, sort, deeper)}" for name, one in items]
         return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
-    return "[\n" + ",\n".join(deeper + as_lines(one, sort, deeper) for one in value) + f"\n{indent}]"
+    return "[\n" + ",\n".join(deeper + as_lines(one, sort, deeper, True) for one in value) + f"\n{indent}]"
 
 
 def check_one(path: Path, key: str, got: Any) -> None:

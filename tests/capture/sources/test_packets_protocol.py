@@ -32,7 +32,6 @@ from ...helpers.dialogue import (
 from ...helpers.reading import events, said
 
 pytestmark = pytest.mark.slow
-
 TRUNCATED = FLAGS["truncated"]
 
 
