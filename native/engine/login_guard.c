@@ -13,6 +13,7 @@
 #include <mysql/plugin_auth.h> /* needs mysql.h */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SAFELY \
@@ -42,6 +43,8 @@ struct guarded_vio {
     MYSQL_PLUGIN_VIO *library;
     struct qt_login_guard *guard;
     int plugin;
+    char key[8192]; /* the given key, where the plugin asked the server for it */
+    size_t key_len; /* of it; 0 = the plugin did not ask */
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -57,6 +60,9 @@ static int is_password(MYSQL *m, const unsigned char *packet, size_t len)
     return n > 0 && (len == n || len == n + 1) && memcmp(packet, m->passwd, n) == 0;
 }
 
+static const char needs_key[] = "the account's login needs the server's RSA key, and the key that the server itself "
+                                "names is not used without TLS: " SAFELY;
+
 /* Returns why a packet must not be sent without encryption; NULL = it may be. One byte is the question for the key. */
 static const char *refuse(const struct guarded_vio *v, const unsigned char *packet, size_t len)
 {
@@ -65,15 +71,34 @@ static const char *refuse(const struct guarded_vio *v, const unsigned char *pack
     if (v->plugin >= CLEAR || is_password(v->guard->mysql, packet, len))
         return "the server asks for the password in clear, and the connection is not encrypted: refused";
     if (len == 1 && !v->guard->asks_for_key)
-        return "the account's login needs the server's RSA key, and the key that the server itself names is not used "
-               "without TLS: " SAFELY;
+        return needs_key;
     return NULL;
+}
+
+/* Takes the given key's file for an answer to the question for it. Returns whether that can be read. */
+static int answer_with_file(struct guarded_vio *v)
+{
+    FILE *file = v->guard->public_key != NULL ? fopen(v->guard->public_key, "rbe") : NULL;
+
+    if (file == NULL)
+        return 0;
+    v->key_len = fread(v->key, 1, sizeof v->key, file);
+    fclose(file);
+    if (v->key_len == sizeof v->key) /* too large for a key */
+        v->key_len = 0;
+    return v->key_len > 0;
 }
 
 static int read_guarded(MYSQL_PLUGIN_VIO *vio, unsigned char **packet)
 {
     struct guarded_vio *v = (struct guarded_vio *)vio;
-    return v->library->read_packet(v->library, packet);
+    int len = (int)v->key_len;
+
+    if (len == 0)
+        return v->library->read_packet(v->library, packet);
+    *packet = (unsigned char *)v->key;
+    v->key_len = 0;
+    return len;
 }
 
 static int write_guarded(MYSQL_PLUGIN_VIO *vio, const unsigned char *packet, size_t n)
@@ -82,6 +107,8 @@ static int write_guarded(MYSQL_PLUGIN_VIO *vio, const unsigned char *packet, siz
     size_t len = (unsigned)n; /* where it was passed as an int */
     const char *why = refuse(v, packet, len);
 
+    if (why == needs_key && answer_with_file(v))
+        return 0;
     if (why == NULL)
         return ((write_packet *)(void (*)(void))v->library->write_packet)(v->library, packet, len);
     v->guard->refused = why;
@@ -175,6 +202,7 @@ void qt_login_guard_begin(struct qt_login_guard *g, MYSQL *m, const struct qt_en
         .tls = o->tls != QT_TLS_OFF,
         .asks_for_key = o->asks_for_key && o->public_key == NULL,
         .plugins = o->plugins,
+        .public_key = o->public_key,
     };
     current = g;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a password may be sent as where a connection is not encrypted. Connector/C's plugins ask a server for the RSA
- * key that they encrypt a password with, also where the file of the key that was given cannot be read, and take a
- * connection for encrypted that was only to be: so their packets are looked at before they are sent. */
+ * key that they encrypt a password with, also where the file of the key that was given cannot be read (and before
+ * 3.3.20 where it can), and take a connection for encrypted that was only to be: so their packets are looked at before
+ * they are sent, and the question for the key is answered with the file. */
 #ifndef QT_LOGIN_GUARD_H
 #define QT_LOGIN_GUARD_H
 
@@ -13,8 +14,9 @@ struct st_mysql;
 struct qt_login_guard {
     struct st_mysql *mysql;
     int by_socket, tls, asks_for_key;
-    const char *plugins; /* folder of plugins; NULL = where the library looks */
-    const char *refused; /* why the login was ended; NULL = it was not */
+    const char *plugins;    /* folder of plugins; NULL = where the library looks */
+    const char *public_key; /* the file of the server's key; NULL = none is given */
+    const char *refused;    /* why the login was ended; NULL = it was not */
 };
 
 /* Sets TLS, where plugins are and which may be used at all, and the file of the key. 0 = done. */
