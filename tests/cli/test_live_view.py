@@ -80,7 +80,7 @@ def test_any_window(columns: int, rows: int, shop: Server, tmp_path: Path) -> No
             assert re.search(r"select sleep\(\?\) +\d+ +\d+ms +[\d.]+m?s", shown)
             assert shown.index("select sleep(?)") < shown.index("select * from no_such")  # the most time first
         assert terminal.to_the_end() == 0
-        assert re.search(r"60 events = 60 exec", terminal.all.replace("\n", ""))
+        assert "60events=60exec" in re.sub(r"\s", "", terminal.all)  # a long path wraps the line
         assert "100%" in terminal.all
         assert terminal.all.count("q/s ") == 1
         assert "\n        now last" in terminal.all

@@ -75,6 +75,7 @@ def test_another_fault_is_told_as_it_is(request: pytest.FixtureRequest) -> None:
     assert "CAP_NET_RAW" not in done.stderr
 
 
+@pytest.mark.long  # needs a checkout and a Python that others than their owner may read
 def test_the_right_alone_is_enough(request: pytest.FixtureRequest, mariadb: Server, tmp_path: Path) -> None:
     """As a user that is not root with CAP_NET_RAW as its only capability, as the unit has it."""
     may_capture(request)
