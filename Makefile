@@ -78,11 +78,15 @@ pytest := -m pytest -n $(workers) --dist loadfile --durations=20
 test-fast: setup ## the tests that need no server, no browser and no wheel (args=tests/capture)
 	@$(bin)/python $(pytest) -m "not server and not browser and not build and not slow and not long" $(args)
 
-test: setup servers ## all tests but the long ones: in C plain and under ASan, on real servers, a minute of broken input
-	@$(MAKE) --no-print-directory test-native
+test: setup servers ## all tests but the long ones: in C plain and under ASan, on real servers, a minute of broken input (args=tests/capture: a part)
+ifneq ($(args),)
 	@$(bin)/python $(pytest) -m "not long" $(args)
+else
+	@$(MAKE) --no-print-directory test-native
+	@$(bin)/python $(pytest) -m "not long"
 	@echo "== the parsers on broken input, a minute"; mkdir -p build
 	@PYTHON=$(bin)/python scripts/fuzz 5 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log
+endif
 
 test-native: setup ## the tests in C with clang: plain and under AddressSanitizer
 	@$(MAKE) --no-print-directory -C tests/native -j 2 CC=clang test asan

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fixtures that many tests share: private servers, and the samples of real logs beside the checkout.
 
-A test that needs what this machine lacks is skipped, and the end of the run says so in a line of its own. What a test
-needs decides its tier (docs/testing.md): servers, a browser and archives are not there for a test without their mark.
+A test is skipped where this machine lacks what it needs. The last lines of the run list each reason.
+The marks of a test decide its tier (docs/testing.md). A test without the mark cannot start servers or a browser.
 """
 
 import os
