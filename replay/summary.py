@@ -194,6 +194,10 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
         return f"{plural(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
+    if troubled and accounting["not_sent"]:
+        return f"{plural(troubled, 'session')} ended early, {not_sent}"
+    if accounting["not_sent"]:
+        return f"{not_sent} before the end of --drain"
     return follow_problem(run.info.get("follow"))
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Finds out which commits each event waits for under --order commit, from the tape, before anything is sent.
 
-A commit is a COMMIT or ROLLBACK with what its transaction wrote or locked, a write outside of one, or DDL. Commits of a
-table are numbered; an event waits for the first so many on each of its tables (commit_order.sql says which).
+A commit is a COMMIT or ROLLBACK of a transaction that took locks, a locking statement outside of one, or DDL.
+Commits of a table are numbered; an event waits for the first so many on each of its tables. The rules: docs/order.md.
 Table 0 is every table: for statements of which it is not known what they touch. Table 1 holds the commits of such
 statements: everything waits for those.
 """
@@ -19,7 +19,7 @@ from .database import plan_windows, show_window
 from .rules import Plan
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
-PLACES = 3  # of each table: its commits, statements that ask for its rows, statements that add some
+PLACES = 3  # of each table: its commits, statements of transactions that took locks, those that add rows
 EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
 ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)

@@ -58,10 +58,10 @@ class Following:
         return sum(told[name] for name in names)
 
     def has_come_to(self, log: GrowingLog) -> None:
-        """Wait until it reads the file that has the name now, and until it has begun it where there is a beginning."""
+        """Wait until it has read the file that has the name now: a few bytes may be those of the next file as well."""
         wait_until(lambda: self.count("rotations", "truncations") == log.turns, f"turn {log.turns} is seen")
-        if log.path.stat().st_size:
-            wait_until(lambda: self.count("followed_bytes") > 0, "the new file is begun")
+        size = log.path.stat().st_size
+        wait_until(lambda: self.count("followed_bytes") == size, "the new file is read")
 
     def end(self) -> Read:
         """Stop it; what the file holds is read."""

@@ -224,7 +224,7 @@ ROOMS = {
             ("replay/plan/commit_order.py", "replay/plan/catalog.py", "replay/plan/sql/commit_order.sql"),
             (
                 "tests/replay/plan/test_commit_order.py",
-                "tests/replay/plan/test_commit_order_moments.py",
+                "tests/simulator/test_plans.py",
                 "tests/replay/plan/test_catalog.py",
             ),
         ),

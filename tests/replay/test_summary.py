@@ -30,7 +30,7 @@ def ended(**values: Any) -> Any:
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
-        ({}, None),
+        ({}, "3 events not sent before the end of --drain"),
         ({"stops": 1}, "stopped by the user after 2.5 s: 3 events not sent"),
         (
             {"ended_by": EndedBy.ERRORS},
@@ -40,10 +40,16 @@ def ended(**values: Any) -> Any:
         ({"drain_timeout": 1}, "1 event cut off without an answer at the end of --drain, 3 events not sent"),
     ],
 )
-def test_why_partial(values: dict[str, Any], sentence: str | None) -> None:
-    """One sentence with the first reason, None for a run that came to its end."""
-    text = why_partial(ended(**values), {"not_sent": 3}, CLEAN)
-    assert text is None if sentence is None else str(text).startswith(sentence)
+def test_why_partial(values: dict[str, Any], sentence: str) -> None:
+    """One sentence with the first reason."""
+    assert str(why_partial(ended(**values), {"not_sent": 3}, CLEAN)).startswith(sentence)
+
+
+def test_a_run_that_sent_everything_is_not_partial() -> None:
+    """A lost session is no reason if all its events were sent."""
+    lost = {**CLEAN, "lost": 1}
+    assert why_partial(ended(), {"not_sent": 0}, CLEAN) is None
+    assert why_partial(ended(), {"not_sent": 0}, lost) is None
 
 
 def test_complete() -> None:

@@ -14,8 +14,7 @@ from tests.helpers.planning import fed
 from tests.helpers.tapes import SECOND, make_tape
 from tests.helpers.tiers import mostly_long
 
-from .test_commit_order_golden import CASES, CATALOG, busy
-from .test_commit_order_ties import coarse
+from .test_commit_order_golden import CASES, CATALOG, busy, coarse
 from .test_golden import RULES, answer, belong, tape_and_runs, tape_events
 
 pytestmark = pytest.mark.slow

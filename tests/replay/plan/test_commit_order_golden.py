@@ -130,3 +130,14 @@ def told(events: list[dict[str, Any]], rows: dict[tuple[int, int], str]) -> list
         text = rows.get((given["session"], seq), "not sent")
         found.append(f"{given['session']} {at}{end} {given['statement']}{' !' if given['errno'] else ''}: {text or ''}")
     return found
+
+
+def coarse(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the events with times of 4 ms: many are at one moment."""
+    found = []
+    for event in events:
+        start, end = event["start_ns"] - T0, event["start_ns"] - T0 + (event["duration_ns"] or 0)
+        start, end = (at // (4 * MS) * 4 * MS for at in (start, end))
+        took = None if event["duration_ns"] is None else end - start
+        found.append({**event, "start_ns": T0 + start, "duration_ns": took})
+    return found

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random histories that a real server could have had: sessions, locks, answers, with the clock of a simulation."""
+
+import heapq
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from .server import CHANGED, Server, Statement
+
+Unit = list[Statement]  # a transaction, or a statement outside of one
+TABLES = 2
+KEYS = 8
+
+
+@dataclass
+class Event:
+    """One statement as it went on the source. Times are nanoseconds of the simulation."""
+
+    session: int
+    number: int  # unique in its history
+    statement: Statement
+    transaction: int  # one number for all statements of a transaction; a write of its own has one of its own
+    inside: bool  # a transaction is open before it
+    sent: int = 0  # the client sent it
+    arrived: int = 0  # the server took it up
+    granted: int = 0  # it had all locks
+    released: int = 0  # its locks went: of a write of its own, a COMMIT, a ROLLBACK, a deadlock's victim
+    logged: int = 0  # the server wrote its log; it answers first, and takes up the session's next after it
+    answered: int = 0  # the client had the answer
+    answer: tuple[object, ...] = ()
+    victim: bool = False
+
+
+@dataclass
+class History:
+    """What happened, in the order in which statements were sent, and the rows before and after it."""
+
+    events: list[Event]
+    before: dict[tuple[int, int], int | None]
+    after: dict[tuple[int, int], int | None]
+    beyond: bool
+    isolated: bool
+    moments_ns: int  # what its times are rounded to, where it is seen
+
+
+@dataclass
+class _Client:
+    script: Iterator[Unit]
+    left: Unit = field(default_factory=list)  # of its transaction
+    transaction: int = 0
+    inside: bool = False
+    waiting: Event | None = None
+
+
+@dataclass
+class _Source:
+    """The simulation: a heap of (time, tie, what to do)."""
+
+    rng: random.Random
+    server: Server
+    clients: dict[int, _Client]
+    delay: Callable[[random.Random, str], int]
+    agenda: list[tuple[int, int, Callable[[int], None]]] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+    waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: those that it waits for
+    ties: int = 0
+    transactions: int = 0
+
+    def later(self, now: int, what: str, action: Callable[[int], None]) -> None:
+        self.ties += 1
+        heapq.heappush(self.agenda, (now + self.delay(self.rng, what) + self.ties % 499 + 1, self.ties, action))
+
+    def run(self) -> None:
+        for session in self.clients:
+            self.later(0, "think", partial(self.send, session))
+        while self.agenda:
+            now, _, action = heapq.heappop(self.agenda)
+            action(now)
+
+    def send(self, session: int, now: int) -> None:
+        client = self.clients[session]
+        client.left = client.left or next(client.script, [])
+        if not client.left:
+            return
+        statement = client.left.pop(0)
+        if not client.inside:
+            self.transactions += 1
+            client.transaction = self.transactions
+        event = Event(session, len(self.events) + 1, statement, client.transaction, client.inside, sent=now)
+        self.events.append(event)
+        self.later(now, "network", lambda at: self.arrive(at, event))
+
+    def arrive(self, now: int, event: Event) -> None:
+        client = self.clients[event.session]
+        event.arrived = now
+        if event.statement.kind == "begin":
+            client.inside = True
+            self.later(now, "network", lambda at: self.answer(at, event))
+        elif event.statement.kind in ("commit", "rollback"):
+            self.later(now, "execute", lambda at: self.end(at, event))
+        else:
+            self.attempt(now, event)
+
+    def attempt(self, now: int, event: Event) -> None:
+        found = self.server.attempt(event.transaction, event.statement, event.number)
+        client = self.clients[event.session]
+        if isinstance(found, tuple):
+            client.waiting = None
+            self.waits.pop(event.transaction, None)
+            event.granted, event.answer = now, found
+            if found is CHANGED:
+                event.victim = True
+                self.end(now, event)
+            elif client.inside:
+                self.later(now, "execute", lambda at: self.answer(at, event))
+            else:
+                self.later(now, "execute", lambda at: self.end(at, event))
+            return
+        client.waiting = event
+        self.waits[event.transaction] = found
+        if self._is_circle(event.transaction):
+            event.victim, event.answer = True, ("deadlock",)
+            event.granted = now
+            client.waiting = None
+            self.waits.pop(event.transaction, None)
+            self.end(now, event)
+
+    def end(self, now: int, event: Event) -> None:
+        """Give its locks away, and let others go on in any order."""
+        client = self.clients[event.session]
+        if event.victim or event.statement.kind == "rollback":
+            self.server.rollback(event.transaction)
+            client.left = []  # a program begins anew
+        else:
+            self.server.commit(event.transaction)
+        event.released = now
+        client.inside = False
+        self.later(now, "flush", lambda at: self.answer(at, event))
+        self.let_go(now)
+
+    def let_go(self, now: int) -> None:
+        waiting = [client.waiting for client in self.clients.values() if client.waiting]
+        self.rng.shuffle(waiting)
+        for event in waiting:
+            if self.clients[event.session].waiting is event:
+                self.attempt(now, event)
+
+    def answer(self, now: int, event: Event) -> None:
+        """The server has answered; the client gets that, and the log its entry."""
+        event.answered = now + self.delay(self.rng, "network")
+        event.logged = now + self.delay(self.rng, "log") + self.ties % 499 + 1
+        self.later(max(event.answered, event.logged), "think", partial(self.send, event.session))
+
+    def _is_circle(self, transaction: int) -> bool:
+        seen: set[int] = set()
+        todo = [transaction]
+        while todo:
+            for other in self.waits.get(todo.pop(), ()):
+                if other == transaction:
+                    return True
+                if other not in seen:
+                    seen.add(other)
+                    todo.append(other)
+        return False
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What sessions do: how often they open a transaction, and the weights of the kinds of statements."""
+
+    transactions: float = 0.7
+    kinds: tuple[tuple[str, int], ...] = (("update", 5), ("read", 2), ("lock", 1), ("insert", 1), ("delete", 1))
+    ranges: float = 0.2
+    rollbacks: float = 0.1
+    hot: float = 0.5  # how often the first key
+    slow_answers: float = 0.1
+    unit_ns: int = 1000  # what one step of the simulation takes
+    isolated: bool = False  # innodb_snapshot_isolation
+    moments_ns: int = 1  # times are whole multiples: many things happen at one moment
+
+
+def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:
+    """Return what sessions did in one run of a server."""
+    rng = random.Random(seed)
+    before: dict[tuple[int, int], int | None] = {
+        (table, key): 1 for table in range(TABLES) for key in range(KEYS) if rng.random() < 0.6
+    }
+    server = Server(dict(before), beyond=rng.random() < 0.5, isolated=mix.isolated)
+    clients = {n: _Client(_script(random.Random(rng.random()), mix, statements)) for n in range(1, sessions + 1)}
+
+    def delay(rng: random.Random, what: str) -> int:
+        usual = {"think": 3, "network": 1, "execute": 2, "flush": 2, "log": 1}[what]
+        if rng.random() < mix.slow_answers:
+            usual *= 20
+        return rng.randint(0, 2 * usual) * mix.unit_ns
+
+    source = _Source(rng, server, clients, delay)
+    source.run()
+    return History(source.events, before, server.committed, server.beyond, mix.isolated, mix.moments_ns)
+
+
+def _script(rng: random.Random, mix: Mix, statements: int) -> Iterator[Unit]:
+    kinds = [kind for kind, weight in mix.kinds for _ in range(weight)]
+
+    def one() -> Statement:
+        kind = rng.choice(kinds)
+        low = 0 if rng.random() < mix.hot else rng.randrange(KEYS)
+        high = low
+        if kind != "insert" and rng.random() < mix.ranges:
+            high = min(KEYS - 1, low + rng.randint(1, 3))
+        return Statement(kind, rng.randrange(TABLES), low, high)
+
+    done = 0
+    while done < statements:
+        if rng.random() < mix.transactions:
+            inside = [one() for _ in range(rng.randint(1, 4))]
+            done += len(inside)
+            yield [Statement("begin"), *inside, Statement("rollback" if rng.random() < mix.rollbacks else "commit")]
+        else:
+            done += 1
+            yield [one()]

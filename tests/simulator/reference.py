@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of docs/order.md once more, each by looking at all pairs: slow, and without a thought for how it is found."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from tests.helpers.tapes import T0
+
+from .history import Event, History
+from .target import Planned
+from .views import times
+
+Key = tuple[int, int]  # (table, kind)
+COMMITS, LOCKS, ADDS = range(3)
+PRECISION_NS = 1  # of the tapes that views.py makes
+
+
+@dataclass
+class Seen:
+    """An event as the tape knows it: it began after `low` and had ended by `high`."""
+
+    event: Event
+    seq: int
+    start: int
+    low: int
+    high: int
+    long: bool
+    transaction: int | None
+    alone: bool  # it takes locks, and is its own commit
+    inside: bool  # it takes locks in a transaction
+    ends: bool  # it ends its transaction
+    moment: int = 0
+    granted: int = 0
+
+    @property
+    def table(self) -> int:
+        """The table of its statement."""
+        return self.event.statement.table
+
+    @property
+    def kind(self) -> str:
+        """The kind of its statement."""
+        return self.event.statement.kind
+
+    @property
+    def adds(self) -> bool:
+        """Whether it adds rows; what takes locks and does not asks for some."""
+        return self.kind == "insert"
+
+
+class Reference:
+    """The plan of one history."""
+
+    def __init__(self, history: History, source: str, overlap_ns: int) -> None:
+        """See all events, and find what each is and waits for."""
+        self.arrivals = source == "general log"
+        self.seconds = source == "slow log of whole seconds"
+        self.events = _see(history, source, overlap_ns)
+        self.ended = {seen.transaction: seen for seen in self.events if seen.ends}
+        self.held: dict[int, list[Seen]] = defaultdict(list)  # by table
+        self.tables: dict[int | None, set[int]] = defaultdict(set)  # of what each transaction locked
+        for seen in self.events:
+            if seen.inside:
+                self.held[seen.table].append(seen)
+                self.tables[seen.transaction].add(seen.table)
+        self._find_moments()
+        self.marks = self._find_marks()
+        self.numbers: dict[int, dict[Key, int]] = defaultdict(dict)  # by the event's number
+        for key, marked in self.marks.items():
+            for number, (*_, seen) in enumerate(marked, 1):
+                self.numbers[seen.event.number][key] = number
+
+    def plan(self) -> list[Planned]:
+        """Return what each event waits for and is, in the order of the history."""
+        return [
+            Planned(
+                {3 * table + kind: number for (table, kind), number in self._waits(seen).items() if number > 0},
+                tuple((3 * table + kind, number) for (table, kind), number in self.numbers[seen.event.number].items()),
+            )
+            for seen in self.events
+        ]
+
+    def _closed(self, table: int) -> list[Seen]:
+        return [seen for tx, seen in self.ended.items() if table in self.tables[tx]]
+
+    def _find_moments(self) -> None:
+        for seen in self.events:
+            seen.moment = seen.low
+            if not seen.alone:
+                continue
+            closed = self._closed(seen.table)
+            if self.arrivals:
+                for other in closed:
+                    first = min(held.low for held in self.held[seen.table] if held.transaction == other.transaction)
+                    if first < seen.low < other.low < seen.high:
+                        seen.moment = max(seen.moment, other.low + 1)
+            else:
+                since = max([seen.low, *(other.low for other in closed if other.low < seen.high)])
+                within = [held.high for held in self.held[seen.table] if since < held.high < seen.high]
+                seen.moment = min(within) - 1 if within else seen.high
+
+    def _find_marks(self) -> dict[Key, list[tuple[int, int, int, int, Seen]]]:
+        marks: dict[Key, list[tuple[int, int, int, int, Seen]]] = defaultdict(list)
+
+        def mark(table: int, kind: int, moment: int, seen: Seen) -> None:
+            marks[table, kind].append((moment, seen.low, seen.event.session, seen.seq, seen))
+            marks[table, kind].sort(key=lambda mark: mark[:4])
+
+        for seen in self.events:
+            for table in [seen.table] if seen.alone else self.tables[seen.transaction] if seen.ends else ():
+                mark(table, COMMITS, seen.moment, seen)
+        self.long = {seen.table for seen in self.events if seen.long and (seen.alone or seen.inside)}
+        for seen in self.events:
+            if seen.inside and seen.adds:
+                before = [moment for moment, *_ in marks[seen.table, COMMITS] if moment < seen.high]
+                seen.granted = (
+                    seen.high if self.arrivals else min(seen.high, max([seen.low, *(at + 1 for at in before)]))
+                )
+                mark(seen.table, ADDS, seen.granted, seen)
+            if seen.inside and seen.table in self.long:
+                mark(seen.table, LOCKS, seen.high, seen)
+        return marks
+
+    def _before(self, key: Key, until: int) -> int:
+        return sum(moment < until for moment, *_ in self.marks.get(key, []))
+
+    def _waits(self, seen: Seen) -> dict[Key, int]:
+        table = seen.table
+        numbers = self.numbers[seen.event.number]
+        waits: dict[Key, int] = {}
+        if seen.ends or seen.alone:
+            for key, number in numbers.items():
+                waits[key] = self._before(key, seen.low) if seen.long and seen.alone else number - 1
+        elif seen.inside:
+            until = seen.low if seen.long else seen.high
+            waits[table, COMMITS] = self._before((table, COMMITS), until)
+            if not seen.adds:
+                waits[table, ADDS] = self._before((table, ADDS), until)
+        elif seen.kind == "read":
+            began = min(seen.high - 1, max(seen.low, seen.start) if self.seconds else seen.low)
+            for each in self._tables_of_read(seen):
+                visible = [
+                    n for n, (*_, mark) in enumerate(self.marks[each, COMMITS], 1) if self._visible(mark) <= began
+                ]
+                waits[each, COMMITS] = max(visible, default=0)
+            for each in self._locked_later(seen):
+                waits[each, COMMITS] = max(waits.get((each, COMMITS), 0), self._before((each, COMMITS), seen.high))
+        if seen.long and (seen.alone or seen.inside):
+            waits[table, LOCKS] = self._before((table, LOCKS), seen.low)
+        return waits
+
+    def _visible(self, mark: Seen) -> int:
+        return mark.moment if self.arrivals else mark.high
+
+    def _tables_of_read(self, seen: Seen) -> set[int]:
+        later = self._after_first_read(seen)
+        return {seen.table, *(other.table for other in later if other.kind == "read" or other.inside)}
+
+    def _locked_later(self, seen: Seen) -> set[int]:
+        return {other.table for other in self._after_first_read(seen) if other.inside}
+
+    def _after_first_read(self, seen: Seen) -> list[Seen]:
+        if seen.transaction is None:
+            return []
+        same = [other for other in self.events if other.transaction == seen.transaction]
+        if any(other.kind == "read" and other.seq < seen.seq for other in same):
+            return []
+        return [other for other in same if other.seq > seen.seq]
+
+
+def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
+    before: dict[int, int] = {}
+    seqs: dict[int, int] = defaultdict(int)
+    next_of: dict[int, Event] = {}
+    last: dict[int, Event] = {}
+    for event in history.events:
+        if event.session in last:
+            next_of[last[event.session].number] = event
+        last[event.session] = event
+    found = []
+    for event in history.events:
+        start, end = times(event, source, history.moments_ns)
+        low = start
+        if end is None:
+            following = next_of.get(event.number)
+            high = start if following is None else times(following, source, history.moments_ns)[0]
+        else:
+            ended = before.get(event.session, -T0)
+            low = ended if source == "slow log of whole seconds" else max(start - PRECISION_NS, ended)
+            high = max(end, ended)
+        before[event.session] = high
+        seqs[event.session] += 1
+        takes = event.statement.locks and not event.victim
+        found.append(
+            Seen(
+                event,
+                seqs[event.session],
+                start,
+                low,
+                high,
+                end is not None and end - start > overlap_ns,
+                event.transaction if event.inside else None,
+                takes and not event.inside,
+                takes and event.inside,
+                event.inside and (event.victim or event.statement.kind in ("commit", "rollback")),
+            )
+        )
+    return found

@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A model of a server's locks: rows and gaps of InnoDB's REPEATABLE READ, snapshots, rollbacks. It knows no time.
+
+Rows have whole numbers for keys. What a row contains says which writes came to it, and in which order.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+Place = tuple[int, int]  # (table, key)
+CHANGES = ("update", "insert", "delete")
+LOCKS = (*CHANGES, "lock")
+MODULUS = 2**61 - 1
+CHANGED = ("error 1020",)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement: kind is begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert or delete.
+
+    It touches the keys low to high of its table, both included; an insert touches low.
+    """
+
+    kind: str
+    table: int = 0
+    low: int = 0
+    high: int = 0
+
+    @property
+    def locks(self) -> bool:
+        """Whether it takes locks."""
+        return self.kind in LOCKS
+
+
+@dataclass
+class Server:
+    """The rows and who holds which locks. A transaction is a number of the caller's.
+
+    `beyond`: a range also locks the next row after it, as servers before MySQL 8.0.18 do.
+    `isolated`: a row that changed after the transaction's snapshot cannot be locked: error 1020, MariaDB 11.8's default.
+    """
+
+    rows: dict[Place, int | None]  # None: deleted, and not yet committed
+    beyond: bool = False
+    isolated: bool = False
+    commits: int = 0
+    changed: dict[Place, int] = field(default_factory=dict)  # the commit that changed a row last
+    opened: dict[int, int] = field(default_factory=dict)  # how many commits a transaction's snapshot has
+    committed: dict[Place, int | None] = field(default_factory=dict)
+    holders: dict[Place, int] = field(default_factory=dict)
+    gaps: set[tuple[int, float, float, int]] = field(default_factory=set)  # (table, above, below, transaction)
+    undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
+    snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Everything at the beginning is committed."""
+        self.committed = dict(self.rows)
+
+    def attempt(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
+        """Execute a statement, or return the set of transactions that it waits for. What it got until then it keeps.
+
+        `number` marks what it writes. The answer is a tuple: rows, or what happened.
+        """
+        if statement.kind == "read":
+            return self._read(transaction, statement)
+        if statement.kind == "insert":
+            return self._insert(transaction, statement, number)
+        blockers = self._lock(transaction, statement)
+        if blockers:
+            return blockers
+        if self._is_changed(transaction, statement):
+            return CHANGED
+        found = []
+        for place in self._in_range(statement):
+            old = self.rows[place]
+            if old is not None:
+                found.append(old)
+                if statement.kind == "update":
+                    self._write(transaction, place, (old * 1_000_003 + number) % MODULUS)
+                elif statement.kind == "delete":
+                    self._write(transaction, place, None)
+        return tuple(found) if statement.kind == "lock" else (len(found),)
+
+    def _is_changed(self, transaction: int, statement: Statement) -> bool:
+        if not self.isolated or transaction not in self.opened:
+            return False
+        return any(self.changed.get(place, 0) > self.opened[transaction] for place in self._in_range(statement))
+
+    def commit(self, transaction: int) -> None:
+        """End a transaction; what it wrote stays."""
+        self.commits += 1
+        for place, _, _ in self.undo.get(transaction, []):
+            self.changed[place] = self.commits
+            if self.rows.get(place) is None:
+                self.rows.pop(place, None)
+                self.committed.pop(place, None)
+            else:
+                self.committed[place] = self.rows[place]
+        self._release(transaction)
+
+    def rollback(self, transaction: int) -> None:
+        """End a transaction; what it wrote goes."""
+        for place, existed, old in reversed(self.undo.get(transaction, [])):
+            if existed:
+                self.rows[place] = old
+            else:
+                self.rows.pop(place, None)
+        self._release(transaction)
+
+    def _release(self, transaction: int) -> None:
+        self.undo.pop(transaction, None)
+        self.snapshots.pop(transaction, None)
+        self.opened.pop(transaction, None)
+        self.holders = {place: owner for place, owner in self.holders.items() if owner != transaction}
+        self.gaps = {gap for gap in self.gaps if gap[3] != transaction}
+
+    def _read(self, transaction: int, statement: Statement) -> tuple[object, ...]:
+        self.opened.setdefault(transaction, self.commits)
+        seen = self.snapshots.setdefault(transaction, dict(self.committed))
+        own = {place for place, _, _ in self.undo.get(transaction, [])}
+        places = [(statement.table, key) for key in range(statement.low, statement.high + 1)]
+        return tuple(self.rows.get(place) if place in own else seen.get(place) for place in places)
+
+    def _insert(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
+        place = (statement.table, statement.low)
+        if place in self.rows:
+            if self.holders.get(place, transaction) != transaction:
+                return {self.holders[place]}
+            self.holders[place] = transaction
+            if self.rows[place] is not None:
+                return ("duplicate",)
+        blockers = {
+            owner
+            for table, above, below, owner in self.gaps
+            if table == statement.table and above < statement.low < below and owner != transaction
+        }
+        if blockers:
+            return blockers
+        self.holders[place] = transaction
+        self._write(transaction, place, number)
+        return ("inserted",)
+
+    def _write(self, transaction: int, place: Place, value: int | None) -> None:
+        self.undo.setdefault(transaction, []).append((place, place in self.rows, self.rows.get(place)))
+        self.rows[place] = value
+
+    def _keys(self, table: int) -> list[int]:
+        return sorted(key for of, key in self.rows if of == table)
+
+    def _in_range(self, statement: Statement) -> Iterator[Place]:
+        for key in self._keys(statement.table):
+            if statement.low <= key <= statement.high:
+                yield statement.table, key
+
+    def _lock(self, transaction: int, statement: Statement) -> set[int]:
+        """Lock row after row; return who holds the first that is not free."""
+        keys = self._keys(statement.table)
+        point = statement.low == statement.high
+        if point and statement.low in keys:
+            return self._lock_row(transaction, (statement.table, statement.low))
+        above: float = max((key for key in keys if key < statement.low), default=float("-inf"))
+        for key in keys:
+            if statement.low <= key <= statement.high:
+                self.gaps.add((statement.table, above, key, transaction))
+                if blockers := self._lock_row(transaction, (statement.table, key)):
+                    return blockers
+                above = key
+        below = min((key for key in keys if key > statement.high), default=None)
+        self.gaps.add((statement.table, above, float("inf") if below is None else below, transaction))
+        if self.beyond and below is not None and not point:
+            return self._lock_row(transaction, (statement.table, below))
+        return set()
+
+    def _lock_row(self, transaction: int, place: Place) -> set[int]:
+        owner = self.holders.setdefault(place, transaction)
+        return set() if owner == transaction else {owner}

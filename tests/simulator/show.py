@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A small history with the same fault, to be read."""
+
+from collections.abc import Callable, Sequence
+
+from .history import History, Mix, make_history
+from .reference import Reference
+from .target import Outcome, Planned, replay
+
+SIZES = ((2, 2), (2, 4), (3, 3), (3, 6), (4, 6), (4, 12))  # sessions, statements of each
+SEEDS = 300
+
+
+def smallest(mix: Mix, source: str, overlap_ns: int, is_bad: Callable[[Outcome], bool]) -> str:
+    """Look for the fault in histories that grow; return the first one that has it, with its plan, as text."""
+    for sessions, statements in SIZES:
+        for seed in range(SEEDS):
+            history = make_history(seed, mix, sessions, statements)
+            plan = Reference(history, source, overlap_ns).plan()
+            for number in range(3):
+                outcome = replay(history, plan, number)
+                if is_bad(outcome):
+                    head = f"{sessions} sessions, {statements} statements, seed {seed}, replay {number}: {outcome}"
+                    return "\n".join((head, *lines(history, plan)))
+    return "no small history has it"
+
+
+def lines(history: History, plan: Sequence[Planned]) -> list[str]:
+    """Return a line for each event: when it was, what it waits for, and what it is."""
+    return [
+        f"{event.number} session {event.session} transaction {event.transaction}"
+        f" {event.sent}-{event.granted or event.released}-{event.answered} {event.statement}"
+        f"{' victim' if event.victim else ''}: waits {planned.waits}, is {planned.marks}"
+        for event, planned in zip(history.events, plan, strict=True)
+    ]

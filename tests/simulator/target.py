@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replay on a simulated server: whatever the plan and the locks allow, in any order that a seed chooses."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .history import Event, History
+from .server import Server
+
+Counts = dict[int, int]  # place: number
+
+
+@dataclass(frozen=True)
+class Planned:
+    """What one event waits for (place: how many), and which numbers it has on which places."""
+
+    waits: Counts
+    marks: tuple[tuple[int, int], ...]
+
+
+@dataclass
+class Outcome:
+    """What came of a replay: who was stuck, which answers of writes differ, whether the rows at the end do."""
+
+    stuck: list[str] = field(default_factory=list)
+    deadlocks: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    reads: int = 0
+    rows: list[str] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether nothing was stuck and nothing differs."""
+        return not (self.stuck or self.deadlocks or self.answers or self.rows)
+
+
+def settle(settled: dict[int, set[int]], prefix: Counts, place: int, number: int) -> None:
+    """A commit of a place is done: `prefix` says how many are without a hole, as the engine counts."""
+    done = settled.setdefault(place, set())
+    done.add(number)
+    while prefix.get(place, 0) + 1 in done:
+        prefix[place] = prefix.get(place, 0) + 1
+
+
+@dataclass
+class _Session:
+    events: list[tuple[Event, Planned]]
+    at: int = 0
+    state: str = "idle"  # idle, sent, blocked, executed
+    weight: float = 1.0
+    blockers: set[int] = field(default_factory=set)
+
+
+def replay(history: History, plan: Sequence[Planned], seed: int) -> Outcome:
+    """Send all events; each once its waits are over. Seeds differ in who is fast and who is slow."""
+    rng = random.Random(seed)
+    run = _Run(history, plan, rng)
+    while (moves := run.moves()) and not run.outcome.deadlocks:
+        run.move(rng.choices(moves, [run.sessions[session].weight for session in moves])[0])
+    run.conclude()
+    return run.outcome
+
+
+class _Run:
+    def __init__(self, history: History, plan: Sequence[Planned], rng: random.Random) -> None:
+        self.history = history
+        self.server = Server(dict(history.before), history.beyond, history.isolated)
+        self.outcome = Outcome()
+        self.settled: dict[int, set[int]] = {}
+        self.prefix: Counts = {}
+        self.sessions: dict[int, _Session] = {}
+        slow = rng.random() < 0.5
+        for event, planned in zip(history.events, plan, strict=True):
+            weight = rng.choice([0.02, 1.0, 5.0]) if slow else 1.0
+            self.sessions.setdefault(event.session, _Session([], weight=weight)).events.append((event, planned))
+
+    def moves(self) -> list[int]:
+        """Return the sessions that can do something."""
+        return [number for number, session in self.sessions.items() if self._can_move(session)]
+
+    def _can_move(self, session: _Session) -> bool:
+        if session.state == "idle":
+            if session.at == len(session.events):
+                return False
+            return all(self.prefix.get(place, 0) >= n for place, n in session.events[session.at][1].waits.items())
+        return session.state != "blocked"
+
+    def move(self, number: int) -> None:
+        """Let a session send, execute or get its answer."""
+        session = self.sessions[number]
+        event, planned = session.events[session.at]
+        if session.state == "idle":
+            session.state = "sent"
+        elif session.state == "sent":
+            self._execute(session, event)
+        else:
+            session.state = "idle"
+            session.at += 1
+            for place, mark in planned.marks:
+                settle(self.settled, self.prefix, place, mark)
+
+    def _execute(self, session: _Session, event: Event) -> None:
+        kind = event.statement.kind
+        if event.victim or kind in ("rollback", "commit"):
+            (self.server.commit if kind == "commit" else self.server.rollback)(event.transaction)
+            self._wake()
+        elif kind != "begin":
+            found = self.server.attempt(event.transaction, event.statement, event.number)
+            if isinstance(found, set):
+                session.state, session.blockers = "blocked", found
+                self._look_for_circle(event, found)
+                return
+            if not event.inside:
+                self.server.commit(event.transaction)
+                self._wake()
+            if found != event.answer:
+                if kind == "read" or (kind == "lock" and not event.inside):
+                    self.outcome.reads += 1
+                else:
+                    self.outcome.answers.append(f"{event.number} {event.statement}: {event.answer} became {found}")
+        session.state = "executed"
+
+    def _wake(self) -> None:
+        for session in self.sessions.values():
+            if session.state == "blocked":
+                session.state = "sent"
+
+    def _look_for_circle(self, event: Event, blockers: set[int]) -> None:
+        by_transaction = {
+            session.events[session.at][0].transaction: session.blockers
+            for session in self.sessions.values()
+            if session.state == "blocked"
+        }
+        seen: set[int] = set()
+        todo = list(blockers)
+        while todo:
+            other = todo.pop()
+            if other == event.transaction:
+                self.outcome.deadlocks.append(f"{event.number} {event.statement}")
+                return
+            if other not in seen:
+                seen.add(other)
+                todo += by_transaction.get(other, ())
+
+    def conclude(self) -> None:
+        """Say who did not come to the end, and which rows differ."""
+        for session in self.sessions.values():
+            if session.at < len(session.events) and not self.outcome.deadlocks:
+                event, planned = session.events[session.at]
+                short = {p: (n, self.prefix.get(p, 0)) for p, n in planned.waits.items() if self.prefix.get(p, 0) < n}
+                self.outcome.stuck.append(
+                    f"{event.number} of session {event.session}: {session.state} {short} {session.blockers}"
+                )
+        if not self.outcome.stuck and not self.outcome.deadlocks:
+            before, after = self.history.after, self.server.committed
+            self.outcome.rows = [
+                f"{place}: {before.get(place)} became {after.get(place)}"
+                for place in sorted({*before, *after})
+                if before.get(place) != after.get(place)
+            ]

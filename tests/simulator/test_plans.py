@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan that a tape gets is that of the rules, looked up pair by pair."""
+
+from pathlib import Path
+
+import pytest
+
+from .history import Mix, make_history
+from .reference import Reference
+from .target import Planned
+from .views import SOURCES, plan_histories
+
+pytestmark = pytest.mark.slow
+OVERLAP_NS = 1_000_000_000
+MIXES = {
+    "both": Mix(),
+    "late answers": Mix(slow_answers=0.4),
+    "longer than a wait may be": Mix(slow_answers=0.4, unit_ns=50_000_000),
+    "many at one moment": Mix(slow_answers=0.4, unit_ns=1_000, moments_ns=40_000),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("mix", MIXES)
+def test_the_plan_is_that_of_the_rules(mix: str, source: str, tmp_path: Path) -> None:
+    """Each event waits for as many of each kind, and has the same numbers."""
+    histories = [make_history(seed, MIXES[mix]) for seed in range(25)]
+    planned = plan_histories(tmp_path / "plan", histories, source)
+    for history, plan in zip(histories, planned, strict=True):
+        assert counts(plan) == counts(Reference(history, source, OVERLAP_NS).plan())
+
+
+def counts(plan: list[Planned]) -> list[tuple[list[tuple[int, int]], list[tuple[int, int]]]]:
+    """Return what each event waits for and has, as (kind, number): both number the tables in their own order."""
+    return [
+        (
+            sorted((place % 3, number) for place, number in each.waits.items()),
+            sorted((place % 3, number) for place, number in each.marks),
+        )
+        for each in plan
+    ]

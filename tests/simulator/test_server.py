@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model of a server's locks does what InnoDB does with REPEATABLE READ."""
+
+import pytest
+
+from .server import Server, Statement
+
+
+def server(*keys: int, beyond: bool = False) -> Server:
+    """Return a server whose table 0 has rows of these keys."""
+    return Server({(0, key): 1 for key in keys}, beyond)
+
+
+def on(kind: str, low: int, high: int | None = None) -> Statement:
+    """Return a statement on table 0."""
+    return Statement(kind, 0, low, low if high is None else high)
+
+
+@pytest.mark.parametrize(
+    ("held", "wanted", "waits"),
+    [
+        (on("update", 2), on("update", 2), True),
+        (on("update", 2), on("update", 4), False),
+        (on("lock", 2), on("delete", 2), True),
+        (on("update", 3), on("insert", 3), True),  # a key that is not there: the gap is locked
+        (on("update", 3), on("update", 3), False),  # gaps are no obstacle for each other
+        (on("update", 2), on("insert", 3), False),
+        (on("update", 2, 4), on("insert", 5), True),
+        (on("insert", 5), on("update", 2, 4), False),
+        (on("insert", 3), on("update", 2, 4), True),
+        (on("insert", 3), on("insert", 3), True),
+        (on("insert", 3), on("insert", 5), False),
+    ],
+)
+def test_who_waits(held: Statement, wanted: Statement, waits: bool) -> None:
+    """One transaction has locks, another wants some: it waits, or has them until both end."""
+    found = server(2, 4, 8)
+    assert isinstance(found.attempt(1, held, 1), tuple)
+    answer = found.attempt(2, wanted, 2)
+    assert (answer == {1}) is waits
+    if waits:
+        found.commit(1)
+        assert isinstance(found.attempt(2, wanted, 2), tuple)
+
+
+@pytest.mark.parametrize("beyond", [False, True])
+def test_a_range_may_lock_the_row_behind_it(beyond: bool) -> None:
+    """Servers before MySQL 8.0.18 lock it."""
+    found = server(2, 4, 8, beyond=beyond)
+    found.attempt(1, on("update", 2, 4), 1)
+    assert (found.attempt(2, on("update", 8), 2) == {1}) is beyond
+
+
+def test_a_rollback_leaves_nothing() -> None:
+    """Neither rows nor locks."""
+    found = server(2, 4)
+    for number, statement in enumerate((on("update", 2), on("delete", 4), on("insert", 6))):
+        found.attempt(1, statement, number)
+    found.rollback(1)
+    assert found.rows == {(0, 2): 1, (0, 4): 1}
+    assert found.attempt(2, on("update", 0, 9), 9) == (2,)
+
+
+def test_a_snapshot_is_of_the_first_read() -> None:
+    """What others commit later is not seen, what the transaction writes is."""
+    found = server(2, 4)
+    assert found.attempt(1, on("read", 2), 1) == (1,)
+    found.attempt(2, on("update", 4), 2)
+    found.commit(2)
+    assert found.attempt(1, on("read", 4), 3) == (1,)
+    found.attempt(1, on("update", 4), 4)
+    assert found.attempt(1, on("read", 4), 5) != (1,)
+
+
+def test_the_order_of_two_writes_is_in_the_row() -> None:
+    """A row tells in which order it was written."""
+    rows = []
+    for order in ((1, 2), (2, 1)):
+        found = server(2)
+        for transaction in order:
+            found.attempt(transaction, on("update", 2), transaction)
+            found.commit(transaction)
+        rows.append(found.committed)
+    assert rows[0] != rows[1]

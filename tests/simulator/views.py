@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each kind of source sees of a history, as events of a tape."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+from querytape.common.duck import sql_text
+from querytape.replay.plan.rules import Rules
+
+from tests.helpers.planning import planned
+from tests.helpers.tapes import SECOND, T0
+
+from .history import Event, History
+from .target import Planned
+
+APART = 100  # sessions of two histories on one tape
+
+# (source and precision_ns of the tape); what an event's times are
+SOURCES = {
+    "packets": ("packets", 1),
+    "slow log": ("slowlog", 1),
+    "slow log of whole seconds": ("slowlog", SECOND),
+    "general log": ("general", 1),
+}
+
+TEXTS = {
+    "begin": ("transaction", "begin"),
+    "commit": ("transaction", "commit"),
+    "rollback": ("transaction", "rollback"),
+    "read": ("read", "select v from {} where id between {} and {}"),
+    "lock": ("read", "select v from {} where id between {} and {} for update"),
+    "update": ("write", "update {} set v = v + 1 where id between {} and {}"),
+    "delete": ("write", "delete from {} where id between {} and {}"),
+    "insert": ("write", "insert into {} values ({}, {})"),
+}
+
+
+def plan_histories(folder: Path, histories: Sequence[History], source: str) -> list[list[Planned]]:
+    """Put all histories on one tape, each with its own sessions and tables, and plan the order of its commits."""
+    events = [event for number, history in enumerate(histories) for event in tape_events(history, source, number)]
+    folder.mkdir()
+    name, precision_ns = SOURCES[source]
+    plan = planned(folder, events, Rules(allow_writes=True, commit_order=True), precision_ns=precision_ns, source=name)
+    with duckdb.connect() as con:
+        rows = con.execute(f"SELECT session, seq, waits FROM {sql_text(str(plan.order))}").fetchall()
+    texts = {(session, seq): text for session, seq, text in rows}
+    found = []
+    for number, history in enumerate(histories):
+        places: dict[int, int] = defaultdict(int)
+        plans = []
+        for event in history.events:
+            places[event.session] += 1
+            plans.append(read_planned(texts.get((number * APART + event.session, places[event.session]))))
+        found.append(plans)
+    return found
+
+
+def read_planned(text: str | None) -> Planned:
+    """Return what the engine reads: waits and marks."""
+    waits, _, marks = (text or "").partition(";")
+    return Planned(dict(_pairs(waits)), tuple(_pairs(marks)))
+
+
+def _pairs(text: str) -> list[tuple[int, int]]:
+    return [(int(place), int(number)) for place, number in (pair.split(":") for pair in text.split())]
+
+
+def tape_events(history: History, source: str, number: int = 0) -> list[dict[str, Any]]:
+    """Return the rows of a tape, in the order in which statements were sent. Sessions and tables are the history's own."""
+    return [_tape_event(event, times(event, source, history.moments_ns), number) for event in history.events]
+
+
+def _tape_event(event: Event, known: tuple[int, int | None], number: int) -> dict[str, Any]:
+    statement = event.statement
+    kind, text = TEXTS[statement.kind]
+    table = f"h{number}_t{statement.table}"
+    start, end = known
+    return {
+        "session": number * APART + event.session,
+        "start_ns": T0 + start,
+        "duration_ns": None if end is None else end - start,
+        "statement": text.format(table, statement.low, statement.high),
+        "class": kind,
+        "digest": f"{abs(hash((statement.kind, table))) % 2**64:016x}",
+        "errno": 1213 if event.victim else 0,
+    }
+
+
+def times(event: Event, source: str, moments_ns: int = 1) -> tuple[int, int | None]:
+    """Return what the source knows of an event's times: start and end, or its arrival alone."""
+
+    def rounded(at: int) -> int:
+        return at // moments_ns * moments_ns
+
+    if source == "general log":
+        return rounded(event.arrived), None
+    if source == "packets":
+        return rounded(event.sent), rounded(event.answered)
+    return rounded(event.arrived), rounded(event.logged)
