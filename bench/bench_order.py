@@ -1,6 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost of --order commit without conflicts: eight sessions, a table for each; --order time is the peer."""
+"""Measures --order commit: its cost without conflicts, and a foreign TPC-C against the version before.
 
+Without conflicts eight sessions have a table each; --order time is the peer.
+The TPC-C is the samples' tpcc8. The version before is a checkout with its .venv; QT_BEFORE contains its folder.
+"""
+
+import json
+import lzma
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,15 +21,16 @@ from ..replay.synthetic_tape import make_even_tape
 from ..schemas import select_list
 from ..servers.sandbox import Server, start_server
 from .made_tapes import list_files
-from .pairs import Figures, Pair, Side
+from .pairs import Figures, MissingError, Pair, Side, run_program
 from .replaying import replay_url
 
+CHECKOUT = Path(__file__).resolve().parent.parent
 SESSIONS = 8
 ROUNDS = 4_000  # of BEGIN, UPDATE, SELECT, COMMIT in each session
 
 
 def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
-    """Yield the one measurement."""
+    """Yield the cost without conflicts, and the TPC-C."""
     server = stack.enter_context(start_server("mariadb"))
     server.execute("CREATE DATABASE shop")
     for n in range(SESSIONS):
@@ -33,6 +44,7 @@ def pairs(stack: ExitStack, work: Path) -> Iterator[Pair]:
         side("time", tape, server, work),
         "The peer is querytape itself with --order time.",
     )
+    yield tpcc8(stack, work)
 
 
 def make_tape(tape: Path) -> None:
@@ -81,3 +93,60 @@ def side(order: str, tape: Path, server: Server, work: Path) -> Side:
 
     command = f"querytape replay own.tape --target {server.url('shop')} {' '.join(options)} -o x.run"
     return Side(f"--order {order}", command, run)
+
+
+def tpcc8(stack: ExitStack, work: Path) -> Pair:
+    """Return the foreign TPC-C, replayed by this version and by the one before."""
+    samples = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples") / "tpcc8"
+    if not samples.is_dir():
+        raise MissingError(f"the recording {samples} (QT_SAMPLES)")
+    before = os.environ.get("QT_BEFORE")
+    if before is None:
+        raise MissingError("a checkout of the version before (QT_BEFORE)")
+    for name in ("packets.pcap", "before.sql"):
+        (work / name).write_bytes(lzma.decompress((samples / f"{name}.xz").read_bytes()))
+    tape = work / "tpcc8.tape"
+    capture = ("capture", "packets", str(work / "packets.pcap"), "--port", "25274", "-o", str(tape))
+    run_program(sys.executable, "-m", "querytape", *capture)
+    server = stack.enter_context(start_server("mariadb", config={"innodb-buffer-pool-size": "1G", "sql-mode": ""}))
+    lines = (samples / "after.checksums").read_text(encoding="utf-8").splitlines()
+    after = {table: int(checksum) for table, checksum in (line.split("\t") for line in lines)}
+    ours = TpccSide((sys.executable, "-m", "querytape"), tape, server, after, work)
+    peer = TpccSide((f"{before}/.venv/bin/querytape",), tape, server, after, work)
+    title = "a foreign TPC-C, 8 clients on one warehouse, 15 s, --pace none"
+    return Pair(title, ours.side("this version"), peer.side("the version before"))
+
+
+class TpccSide:
+    """Replays the TPC-C with one version of querytape."""
+
+    def __init__(self, program: tuple[str, ...], tape: Path, server: Server, after: dict[str, int], work: Path) -> None:
+        """`after`: CHECKSUM TABLE of each table after the recorded run."""
+        self.after, self.server, self.work = after, server, work
+        self.run_folder = work / "tpcc8.run"
+        options = ("--order", "commit", "--pace", "none", "--now", "original", "--insert-id", "original")
+        allowed = ("--allow-writes", "--target-is-disposable")
+        self.command = (
+            *(*program, "replay", str(tape), "--target", server.url(), "-o", str(self.run_folder)),
+            *(*options, *allowed),
+        )
+
+    def side(self, name: str) -> Side:
+        """Return it as one side of a pair."""
+        return Side(name, " ".join(self.command), self.run)
+
+    def run(self) -> Figures:
+        """Restore the data, replay, and compare the tables. A replay with broken waits exits with 4."""
+        with (self.work / "before.sql").open("rb") as dump:
+            subprocess.run(["mariadb", "-uroot", f"-S{self.server.socket}"], stdin=dump, check=True)
+        shutil.rmtree(self.run_folder, ignore_errors=True)
+        subprocess.run(self.command, check=False, capture_output=True)
+        info = json.loads((self.run_folder / "run.json").read_text(encoding="utf-8"))
+        rows = self.server.execute("CHECKSUM TABLE " + ", ".join(self.after))
+        return {
+            "seconds": info["elapsed_ns"] / 1e9,
+            "waits": info["accounting"]["order_waits"],
+            "broken waits": info["accounting"]["order_broken"],
+            "events not sent": info["accounting"]["not_sent"],
+            "tables that differ": sum(self.after[name] != checksum for name, checksum in rows),
+        }
