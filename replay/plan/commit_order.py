@@ -17,6 +17,7 @@ from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
 from .catalog import Catalog, tables_of
 from .database import plan_windows, show_window
 from .rules import Plan
+from .windows import raise_memory
 
 ALL, UNKNOWN, FIRST = 0, 1, 2
 PLACES = 3  # of each table: its commits, statements of transactions that took locks, those that add rows
@@ -25,6 +26,7 @@ ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
+EVENT_BYTES = 256  # of memory for each event: lists do not spill to disk
 EVENTS = "SELECT *, start_ns AS at_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events WHERE sent"
 ARRIVALS = (
     "FROM (SELECT * REPLACE (CASE WHEN command = 'execute' THEN coalesce(lag(start_ns) OVER by_seq, start_ns)"
@@ -67,6 +69,8 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
     con.execute(f"SET VARIABLE overlap_ns = {2**62 if arrivals else OVERLAP_NS}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {ARRIVALS if arrivals else EVENTS}")
+    ((events,),) = con.execute("SELECT count(*) FROM all_events").fetchall()
+    raise_memory(con, events * EVENT_BYTES)
     write_parquet(con, load_sql(__package__, "commit_order.sql"), plan.order)
     if not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
         plan.order_notes.append(f"{at_once:,} {CALLS_AT_ONCE}")
