@@ -65,6 +65,8 @@ ENDED_BY = {
     EndedBy.LOSS: "a connection was lost (--on-lost stop)",
     EndedBy.OVERLOAD: "the queue was full while events were overdue (--overload stop)",
 }
+CONNECTION_REASONS = ("connect_failed", "connection_lost", "transaction_lost")  # of events that were not sent
+LATE_REASONS = ("drain_timeout", "stopped", "tape_unread")
 
 
 @dataclass(frozen=True)
@@ -194,10 +196,11 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return f"no session could be opened: {not_sent}; the first error was {_first_error(run)}"
     if cut:
         return f"{plural(cut, 'event')} cut off without an answer at the end of --drain, {not_sent}"
-    if troubled and accounting["not_sent"]:
-        return f"{plural(troubled, 'session')} ended early, {not_sent}"
-    if accounting["not_sent"]:
-        return f"{not_sent} before the end of --drain"
+    unsent = accounting["reasons"].get("not_sent", {})
+    if lost := sum(unsent.get(reason, 0) for reason in CONNECTION_REASONS):
+        return f"connections failed or were lost: {plural(lost, 'event')} not sent"
+    if late := sum(unsent.get(reason, 0) for reason in LATE_REASONS):
+        return f"{plural(late, 'event')} not sent before the end of --drain"
     return follow_problem(run.info.get("follow"))
 
 

@@ -42,14 +42,34 @@ def ended(**values: Any) -> Any:
 )
 def test_why_partial(values: dict[str, Any], sentence: str) -> None:
     """One sentence with the first reason."""
-    assert str(why_partial(ended(**values), {"not_sent": 3}, CLEAN)).startswith(sentence)
+    accounting = {"not_sent": 3, "reasons": {"not_sent": {"drain_timeout": 3}}}
+    assert str(why_partial(ended(**values), accounting, CLEAN)).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [
+        ("drain_timeout", "3 events not sent before the end of --drain"),
+        ("stopped", "3 events not sent before the end of --drain"),
+        ("tape_unread", "3 events not sent before the end of --drain"),
+        ("connection_lost", "connections failed or were lost: 3 events not sent"),
+        ("connect_failed", "connections failed or were lost: 3 events not sent"),
+        ("transaction_lost", "connections failed or were lost: 3 events not sent"),
+        ("nothing_to_close", None),
+        ("not_permitted", None),
+        ("overload", None),
+    ],
+)
+def test_which_unsent_events_make_a_run_partial(reason: str, sentence: str | None) -> None:
+    """Lost connections and the end of --drain do. Single refused events do not: they are counted."""
+    accounting = {"not_sent": 3, "reasons": {"not_sent": {reason: 3}}}
+    assert why_partial(ended(), accounting, CLEAN) == sentence
 
 
 def test_a_run_that_sent_everything_is_not_partial() -> None:
     """A lost session is no reason if all its events were sent."""
-    lost = {**CLEAN, "lost": 1}
-    assert why_partial(ended(), {"not_sent": 0}, CLEAN) is None
-    assert why_partial(ended(), {"not_sent": 0}, lost) is None
+    accounting = {"not_sent": 0, "reasons": {}}
+    assert why_partial(ended(), accounting, {**CLEAN, "lost": 1}) is None
 
 
 def test_complete() -> None:

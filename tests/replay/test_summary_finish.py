@@ -231,7 +231,7 @@ FAILED = {
 @pytest.mark.parametrize(
     ("sessions", "answers", "partial"),
     [
-        ([SESSION, LOST], True, "1 session ended early, 1 event not sent"),
+        ([SESSION, LOST], True, "1 event not sent before the end of --drain"),
         ([SESSION, LOST], False, "the target was lost: 1 session ended, 1 event not sent; now nobody  listens"),
         ([LOST, FAILED], False, "the target was lost: 2 sessions ended, 1 event not sent; now nobody  listens"),
         (
@@ -239,7 +239,7 @@ FAILED = {
             True,
             "no session could be opened: 1 event not sent; the first error was 1040 Too many",
         ),
-        ([SESSION, FAILED], True, "1 session ended early, 1 event not sent"),
+        ([SESSION, FAILED], True, "1 event not sent before the end of --drain"),
     ],
 )
 def test_events_of_lost_sessions(made: Made, sessions: Any, answers: bool, partial: str) -> None:
