@@ -62,7 +62,7 @@ def make_tape(tape: Path) -> None:
         con.execute(
             f"CREATE TABLE e AS SELECT * REPLACE ({text}::BLOB AS statement, {kind} AS class,"
             f" [1, 0, 0, 2][1 + (seq - 1) % 4]::BIGINT AS actions, {digest} AS digest,"
-            f" 20000 AS duration_ns, 'shop' AS db) FROM {sql_text(part)}"
+            f" 20000 AS duration_ns, 0 AS errno, 'shop' AS db) FROM {sql_text(part)}"
         )
         con.execute(f"COPY (FROM e ORDER BY start_ns) TO {sql_text(part)} (FORMAT parquet)")
         rows = (

@@ -49,16 +49,19 @@ def preparing_sql(digests: str) -> str:
 def find_transactions(con: duckdb.DuckDBPyConnection, kept: EventFilter, table: str) -> None:
     """Make a table of the transactions of view tape_events, and whether any event of their chain is what is asked for.
 
-    Its columns: those of transactions.sql, and is_selected.
+    Its columns: those of transactions.sql, and is_selected. Where nothing is asked for: session, first_seq, last_seq
+    and end_seq.
     """
+    if not kept.by_event:
+        columns = "session, first_seq, last_seq, end_seq"
+        con.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS SELECT {columns} FROM ({ddl('transactions')})")
+        return
     con.execute(f"CREATE OR REPLACE TEMP TABLE new_transactions AS {ddl('transactions')}")
-    selected = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS first_seq LIMIT 0"
-    if kept.by_event:
-        selected = (
-            "SELECT DISTINCT x.session, x.first_seq"
-            f" FROM ({kept.wanted_sql()}) e"
-            " ASOF JOIN new_transactions x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
-        )
+    selected = (
+        "SELECT DISTINCT x.session, x.first_seq"
+        f" FROM ({kept.wanted_sql()}) e"
+        " ASOF JOIN new_transactions x ON e.session = x.session AND e.seq >= x.first_seq WHERE e.seq <= x.last_seq"
+    )
     con.execute(f"CREATE OR REPLACE TEMP TABLE selected AS {selected}")
     con.execute(
         f"CREATE OR REPLACE TEMP TABLE {table} AS"

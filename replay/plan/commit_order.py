@@ -9,13 +9,15 @@ statements: everything waits for those.
 
 import re
 from collections.abc import Mapping
+from contextlib import closing
 from typing import Any
 
 import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
+from ...native.bindings.sweep import ADDS_ROWS, ASKS, sweep_commits
 from .catalog import Catalog, tables_of
-from .database import plan_windows, show_window
+from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
@@ -26,12 +28,15 @@ ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
-EVENT_BYTES = 256  # of memory for each event: lists do not spill to disk
-EVENTS = "SELECT *, start_ns AS at_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events WHERE sent"
-ARRIVALS = (
-    "FROM (SELECT * REPLACE (CASE WHEN command = 'execute' THEN coalesce(lag(start_ns) OVER by_seq, start_ns)"
-    " ELSE start_ns END AS start_ns), start_ns AS at_ns, coalesce(lead(start_ns) OVER by_seq, start_ns) AS end_ns"
-    " FROM all_events WINDOW by_seq AS (PARTITION BY session ORDER BY seq)) WHERE sent"
+LONG, LOCKS, OWN, READS, STATEMENT = (1 << bit for bit in range(5))  # of `facts`, as native/sweep/stream.c reads them
+FACTS = " + ".join(
+    f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
+    for bit, condition in (
+        (LOCKS, "class IN ('write', 'ddl') OR digest_no IS NULL OR has_action(actions, 'locking_read')"),
+        (OWN, "class = 'ddl' AND has_action(actions, 'implicit_commit')"),
+        (READS, "class = 'read'"),
+        (STATEMENT, "class NOT IN ('session', 'transaction')"),
+    )
 )
 CALLS = re.compile(r"call\b", re.IGNORECASE)
 CALLS_AT_ONCE = (
@@ -41,7 +46,7 @@ CALLS_AT_ONCE = (
 # A CALL overlaps one that began before it and goes on, or the next one: those of one session never overlap.
 COUNT_CALLS = (
     "SELECT count(*) FROM (SELECT start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM all_events"
-    " SEMI JOIN call_digests USING (digest) WHERE sent AND tx_seq IS NULL"
+    " SEMI JOIN call_digests USING (digest_no) WHERE sent AND tx_first IS NULL"
     " WINDOW by_start AS (ORDER BY start_ns, session, seq)"
     " QUALIFY start_ns <= max(end_ns) OVER (by_start ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
     " OR end_ns >= lead(start_ns) OVER by_start)"
@@ -53,30 +58,47 @@ ONLY_ARRIVALS = (
 
 
 def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, max_rows: int | None = None) -> None:
-    """Write `plan.order`: session, seq, waits (as the engine reads them); set `plan.order_tables`."""
-    plan.order_tables = _number_tables(con, plan, catalog)
+    """Write `plan.order`: session, seq, tape_ns, waits (as the engine reads them); set `plan.order_tables`."""
+    tables, uses, called = _number_tables(con, plan, catalog)
+    plan.order_tables = PLACES * tables
     _gather_events(con, plan, max_rows)
-    columns = "NULL::BIGINT AS session, NULL::BIGINT AS first_seq, NULL::BIGINT AS end_seq"
-    none = f"(SELECT {columns} LIMIT 0)"
-    source = f"read_parquet({sql_text(plan.transactions)})" if plan.transactions.exists() else none
-    con.execute(f"CREATE OR REPLACE TEMP VIEW transactions AS FROM {source}")
+    raise_memory(con, max(plan.memory_bytes, WHOLE_TAPE_MEMORY))
+    _find_membership(con, plan)
     precision = int(plan.tape.info.get("precision_ns") or 0)
     times = known_times(plan.tape.info, precision, _has_durations(con))
-    arrivals = (
-        times == "arrivals"
-    )  # their order is known, whatever the clock's; a statement may have waited all the time
+    arrivals = times == "arrivals"
     con.execute(f"SET VARIABLE times = {sql_text(times)}")
-    con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
-    con.execute(f"SET VARIABLE overlap_ns = {2**62 if arrivals else OVERLAP_NS}")
-    con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {ARRIVALS if arrivals else EVENTS}")
-    ((events,),) = con.execute("SELECT count(*) FROM all_events").fetchall()
-    raise_memory(con, events * EVENT_BYTES)
-    write_parquet(con, load_sql(__package__, "commit_order.sql"), plan.order)
-    if not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
+    con.execute(f"SET VARIABLE precision_ns = {precision}")
+    con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
+    con.execute(f"SET VARIABLE long = {LONG}")
+    con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
+    _write_order(con, plan, tables, uses, times)
+    if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
         plan.order_notes.append(f"{at_once:,} {CALLS_AT_ONCE}")
     con.execute("DROP VIEW order_events; DROP TABLE all_events")
+    raise_memory(con, plan.memory_bytes)
     if arrivals:
         plan.order_notes.append(ONLY_ARRIVALS)
+
+
+def _write_order(
+    con: duckdb.DuckDBPyConnection, plan: Plan, tables: int, uses: list[tuple[int, int, int]], times: str
+) -> None:
+    of_digest: dict[int, set[int]] = {-1: {UNKNOWN}}
+    for digest, table, _ in uses:
+        of_digest.setdefault(digest, set()).add(table)
+    taken = con.execute(
+        f"SELECT coalesce(digest_no, -1), bool_or(duration_ns > {OVERLAP_NS} AND facts & {LOCKS} <> 0)"
+        f" FROM all_events WHERE sent AND facts & {STATEMENT} <> 0 GROUP BY digest_no"
+    ).fetchall()
+    long_tables = {table for digest, is_long in taken if is_long for table in of_digest.get(digest, ())}
+    unknown = any(UNKNOWN in of_digest.get(digest, ()) for digest, _ in taken)
+    events = con.sql("FROM order_events ORDER BY lo_ns, session, seq")
+    swept = sweep_commits(events, uses, tables, long_tables=long_tables, times=times, unknown=unknown)
+    with closing(swept), con.cursor() as writer:
+        writer.register("swept", swept)
+        write_parquet(writer, "FROM swept", plan.order)
+        writer.unregister("swept")
 
 
 def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> str:
@@ -90,48 +112,68 @@ def known_times(info: Mapping[str, Any], precision_ns: int, durations: bool) -> 
 
 
 def _gather_events(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -> None:
-    """Fill all_events, what is not sent included."""
+    """Fill all_events, what is not sent included. digest_no: NULL where nothing is known of it."""
     con.execute(
-        "CREATE OR REPLACE TEMP TABLE all_events (session BIGINT, seq BIGINT, start_ns BIGINT, duration_ns BIGINT,"
-        " command VARCHAR, class VARCHAR, actions BIGINT, digest VARCHAR, tx_seq BIGINT, sent BOOLEAN)"
+        "CREATE OR REPLACE TEMP TABLE gathered (session BIGINT, seq BIGINT, tape_ns BIGINT, start_ns BIGINT,"
+        " duration_ns BIGINT, command VARCHAR, digest_no INTEGER, facts BIGINT, sent BOOLEAN)"
     )
     for window in plan_windows(con, plan, max_rows):
         show_window(con, plan, window)
         con.execute(
-            "INSERT INTO all_events SELECT session, seq, start_ns, duration_ns, command, class, actions, digest,"
-            " tx_seq, reason IS NULL AND class IS NOT NULL AND command <> 'prepare' FROM window_events"
+            f"INSERT INTO gathered SELECT session, seq, tape_ns, start_ns, duration_ns, command, digest_no, {FACTS},"
+            " reason IS NULL AND class IS NOT NULL AND command <> 'prepare'"
+            " FROM window_events LEFT JOIN known_digests USING (digest)"
         )
+
+
+def _find_membership(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make all_events of the gathered: with the transaction of each, where it has one."""
+    joined, first, end = "", "NULL::BIGINT", "NULL::BIGINT"
+    if plan.transactions.exists():
+        joined = (
+            f" ASOF LEFT JOIN read_parquet({sql_text(plan.transactions)}) x"
+            " ON g.session = x.session AND g.seq >= x.first_seq"
+        )
+        first, end = (f"CASE WHEN g.seq <= x.last_seq THEN x.{name} END" for name in ("first_seq", "end_seq"))
+    con.execute(
+        f"CREATE OR REPLACE TEMP TABLE all_events AS SELECT g.*, {first} AS tx_first, {end} AS tx_end"
+        f" FROM gathered g{joined}"
+    )
+    con.execute("DROP TABLE gathered")
 
 
 def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
     return bool(con.execute("SELECT count(duration_ns) > 0 FROM all_events WHERE sent").fetchall()[0][0])
 
 
-def _number_tables(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog) -> int:
-    """Fill digest_tables (digest, table_no, asks, adds) and return how many places there are: three for each table."""
+def _number_tables(
+    con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog
+) -> tuple[int, list[tuple[int, int, int]], bool]:
+    """Number the digests (tables known_digests, call_digests) and the tables.
+
+    Return how many tables, their uses, and whether any procedure is called. A use is a digest's number, a table's, and
+    whether the statement asks for rows and adds rows.
+    """
     digests = con.execute(
         "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), normalized"
         f" FROM {plan.tape.source('digests')} ORDER BY digest"
     ).fetchall()
     numbers: dict[str, int] = {}
-    rows: list[tuple[str, int, bool, bool]] = []
-    called: list[tuple[str]] = []
-    for digest, named, calls, statement_class, snapshot, normalized in digests:
+    uses: list[tuple[int, int, int]] = []
+    called: list[tuple[int]] = []
+    for digest_no, (_, named, calls, statement_class, snapshot, normalized) in enumerate(digests):
         text = EXECUTABLE.sub("", normalized).lstrip()
         adds = bool(ADDS.match(text))
         asks = not adds or bool(ASKS_TOO.search(text))
-        called += [(digest,)] if CALLS.match(text) else []
+        called += [(digest_no,)] if CALLS.match(text) else []
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
-            rows.append((digest, UNKNOWN, True, True))
+            uses.append((digest_no, UNKNOWN, ASKS | ADDS_ROWS))
         else:
-            rows += [(digest, numbers.setdefault(name, FIRST + len(numbers)), asks, adds) for name in sorted(tables)]
-    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR)")
-    con.execute(
-        "CREATE OR REPLACE TEMP TABLE digest_tables (digest VARCHAR, table_no INTEGER, asks BOOLEAN, adds BOOLEAN)"
-    )
-    con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest VARCHAR)")
-    insert_rows(con, "known_digests", [(digest,) for digest, *_ in digests])
+            what = ASKS * asks | ADDS_ROWS * adds
+            uses += [(digest_no, numbers.setdefault(name, FIRST + len(numbers)), what) for name in sorted(tables)]
+    con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER)")
+    con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
+    insert_rows(con, "known_digests", [(digest, number) for number, (digest, *_) in enumerate(digests)])
     insert_rows(con, "call_digests", called)
-    insert_rows(con, "digest_tables", rows)
-    return PLACES * (FIRST + len(numbers))
+    return FIRST + len(numbers), uses, bool(called)

@@ -7,8 +7,10 @@ window_events  with `reason`: why an event is not sent; NULL = it is sent
 window_feed    what the engine gets of it
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, ra
 # Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE
 # ran, in place of the EXECUTE or next to it.
 CLIENT_TEXTS = ("wire", "proxy")
+WHOLE_TAPE_MEMORY = 1 << 30  # to sort it
 
 
 def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
@@ -69,6 +72,16 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     _define_selection(con, plan)
     define_due(con, plan)
     return con
+
+
+@contextmanager
+def all_cores(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[None]:
+    """Let queries use each core as long as no replay runs beside them."""
+    con.execute(f"SET threads = {1 if plan.piece else len(os.sched_getaffinity(0))}")
+    try:
+        yield
+    finally:
+        con.execute("SET threads = 1")
 
 
 def take_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
@@ -168,7 +181,7 @@ def select(plan: Plan, source: str) -> str:
     by_session = selection.by_session or selection.by_time or selection.resume
     tables = SelectionTables(
         sessions="selected_sessions" if by_session else None,
-        transactions=_parquet_or_none(plan.transactions),
+        transactions=_parquet_or_none(plan.transactions) if selection.by_event else None,
         companions=_parquet_or_none(plan.companions),
         preparing="preparing_digests" if selection.by_event else None,
     )
@@ -205,7 +218,8 @@ def show_feed(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window) -> Non
     show_window(con, plan, window, whole=True)
     con.execute(f"CREATE OR REPLACE TEMP VIEW session_bases AS FROM {_session_bases(plan)}")
     no_order = "(SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::VARCHAR AS waits WHERE false)"
-    source = f"read_parquet({sql_text(plan.order)})" if plan.order.exists() else no_order
+    inside = f"read_parquet({sql_text(plan.order)}) WHERE tape_ns >= {window.begin_ns} AND tape_ns < {window.end_ns}"
+    source = inside if plan.order.exists() else no_order
     con.execute(f"CREATE OR REPLACE TEMP VIEW commit_order AS FROM {source}")
     view_threads(con, plan)
     no_kill = "SELECT NULL::BIGINT AS session, NULL::BIGINT AS seq, NULL::BIGINT AS victim LIMIT 0"

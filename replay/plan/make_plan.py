@@ -17,7 +17,7 @@ from ...common.errors import FolderError, InputError
 from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
 from .commit_order import order_commits
-from .database import define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
+from .database import all_cores, define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
 from .picks import find_picks
 from .rules import NARROW, Plan, Rules
 from .transactions import find_resumed, find_transactions
@@ -55,11 +55,12 @@ def make_plan(
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
-        _prepare(con, plan, max_rows)
-        for number, window in enumerate(plan_windows(con, plan, max_rows)):
-            show_window(con, plan, window)
-            _take_window(con, plan, number, outcomes / f"part-{name}-{number:05d}.parquet")
-            tell(plan.events)
+        with all_cores(con, plan):
+            _prepare(con, plan, max_rows)
+            for number, window in enumerate(plan_windows(con, plan, max_rows)):
+                show_window(con, plan, window)
+                _take_window(con, plan, number, outcomes / f"part-{name}-{number:05d}.parquet")
+                tell(plan.events)
         if con.execute("FROM excluded_statements LIMIT 1").fetchall():
             write_parquet(con, "FROM excluded_statements", plan.excluded_statements)
         if not plan.planned:
@@ -72,7 +73,8 @@ def make_plan(
         _settle_times(con, plan, span)
         _list_sessions(con, plan, plan.collations)
         if rules.commit_order:
-            order_commits(con, plan, catalog or Catalog(), max_rows)
+            with all_cores(con, plan):
+                order_commits(con, plan, catalog or Catalog(), max_rows)
         if rules.pace.scales_separately:
             _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.amplification.loop)
         elif rules.max_concurrent_sessions:

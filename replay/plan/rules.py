@@ -156,7 +156,7 @@ class Plan:
 
     @property
     def order(self) -> Path:
-        """Which commits each event waits for, where the rules order them (commit_order.sql)."""
+        """Which commits each event waits for, where the rules order them (commit_order.py)."""
         return self.spill / "order.parquet"
 
     @property

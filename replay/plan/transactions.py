@@ -30,6 +30,8 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     """Find which statements a deadlock rolled back where the log does not say; from then on tape_events says it."""
+    if not con.execute("SELECT 1 FROM tape_events WHERE errno IS NULL AND executes(command) LIMIT 1").fetchall():
+        return 0
     durations = con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0]
     precision = int(plan.tape.info.get("precision_ns") or 0)
     arrivals = known_times(plan.tape.info, precision, durations) == "arrivals"

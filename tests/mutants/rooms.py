@@ -221,7 +221,12 @@ ROOMS = {
             ("native:engine",),
         ),
         Part(
-            ("replay/plan/commit_order.py", "replay/plan/catalog.py", "replay/plan/sql/commit_order.sql"),
+            (
+                "replay/plan/commit_order.py",
+                "replay/plan/catalog.py",
+                "replay/plan/sql/order_events.sql",
+                "native/sweep/*.c",
+            ),
             (
                 "tests/replay/plan/test_commit_order.py",
                 "tests/simulator/test_plans.py",

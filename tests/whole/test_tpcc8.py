@@ -22,7 +22,6 @@ from tests.conftest import ServerFactory
 from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import accounting, options
 
-RECORDED_S = 15
 PORT = 25274
 MOST_BROKEN = 1 / 1000  # of the waits
 UNKNOWN_VARIABLE = 1193  # the client's first SET has variables of MariaDB
@@ -54,7 +53,7 @@ def test_a_replay_ends_with_the_original_rows(
     server_factory: ServerFactory,
     tmp_path: Path,
 ) -> None:
-    """No row differs, no wait is broken but 1 in 1,000, and it ends within 4 times the recorded time."""
+    """No row differs, and no wait is broken but 1 in 1,000."""
     server = server_factory(kind, CONFIG)
     load(server, samples)
     given = options(
@@ -64,7 +63,6 @@ def test_a_replay_ends_with_the_original_rows(
     waits = summary.info["accounting"]
     assert accounting(summary)[3] == 0
     assert waits["order_broken"] <= waits["order_waits"] * MOST_BROKEN
-    assert summary.info["elapsed_ns"] < 4 * RECORDED_S * 10**9
     assert set(summary.errors) <= ({UNKNOWN_VARIABLE} if kind == "mysql80" else set())
     lines = (samples / "tpcc8" / "after.checksums").read_text().splitlines()
     expected = {table: int(checksum) for table, checksum in (line.split("\t") for line in lines)}

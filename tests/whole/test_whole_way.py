@@ -202,6 +202,8 @@ def test_truncated_empty_and_binary_logs_are_sentences(tmp_path: Path) -> None:
         if content is not None:
             log.write_bytes(content)
         text = run("capture", "slowlog", log, "-o", tmp_path / "x.tape", status=1)
-        assert len(text.strip().splitlines()) == 1
-        assert name in text
+        (line,) = [
+            line for line in text.splitlines() if not line.startswith("capture: ")
+        ]  # a slow machine shows progress
+        assert name in line
         assert not (tmp_path / "x.tape").exists()

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Numbers the marks of each place by their moments, and answers waits by these numbers.
+ *
+ *   numbers:  mark 1 ── mark 2 ── wait: 2 ── mark 3 ──►  the bound: no earlier point comes any more
+ *   adds:     the same for the places of statements that add rows, whose marks come later: each is known only when
+ *             all commits before the statement's end have their numbers (rule 7)
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep/state.h"
+
+enum type { MARK, SEEN, WAIT, READ, GRANT, LOOK_SEEN, LOOK_LOCKED };
+
+static void add(struct qt_sweep *s, struct qt_heap *heap, struct qt_point point, struct qt_event *e)
+{
+    if (e != NULL) {
+        point.event = e;
+        point.lo_ns = e->lo_ns;
+        point.session = e->session;
+        point.seq = e->seq;
+        e->left++;
+    }
+    if (point.tx != NULL)
+        point.tx->refs++;
+    if (qt_heap_add(heap, &point) != 0)
+        s->failed = 1;
+}
+
+static struct qt_heap *heap_of(struct qt_sweep *s, enum qt_kind kind)
+{
+    return kind == QT_ADDS ? &s->adds : &s->numbers;
+}
+
+/* The event is a mark at this moment; in front: it waits for the one before it. */
+void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_kind kind, int64_t ns, int in_front)
+{
+    struct qt_point point = {.ns = ns, .type = MARK, .table = table, .kind = (uint8_t)kind};
+    point.in_front = in_front && table != QT_UNKNOWN_TABLE;
+    add(s, heap_of(s, kind), point, e);
+}
+
+/* 9: where nothing is known all is waited for; all wait for those of which nothing is known. */
+void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_kind kind, int64_t until_ns)
+{
+    struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = (uint8_t)kind};
+    point.table = table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table;
+    if (kind != QT_ADDS || s->table[point.table].adds)
+        add(s, heap_of(s, kind), point, e);
+    if (table == QT_UNKNOWN_TABLE || !s->unknown)
+        return;
+    point.table = QT_UNKNOWN_TABLE;
+    add(s, heap_of(s, kind), point, e);
+}
+
+/* A commit that has no number among those of which nothing is known. */
+void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until_ns)
+{
+    struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = QT_COMMITS, .table = QT_UNKNOWN_TABLE};
+    if (s->unknown)
+        add(s, &s->numbers, point, e);
+}
+
+/* Of the commits it waits for those that had ended. */
+void qt_sweep_read(struct qt_sweep *s, struct qt_event *e, int32_t table, int64_t until_ns)
+{
+    struct qt_point point = {.ns = until_ns, .type = READ};
+    point.table = table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table;
+    add(s, &s->numbers, point, e);
+    if (table == QT_UNKNOWN_TABLE || !s->unknown)
+        return;
+    point.table = QT_UNKNOWN_TABLE;
+    add(s, &s->numbers, point, e);
+}
+
+/* Keep what the first read of a transaction waits for on each table: which tables it is about is known later. */
+void qt_sweep_look(struct qt_sweep *s, struct qt_tx *tx, int64_t seen_ns, int64_t locked_ns)
+{
+    add(s, &s->numbers, (struct qt_point){.ns = seen_ns, .type = LOOK_SEEN, .tx = tx}, NULL);
+    add(s, &s->numbers, (struct qt_point){.ns = locked_ns, .type = LOOK_LOCKED, .tx = tx}, NULL);
+}
+
+/* The statement adds rows: find when it had its locks. */
+void qt_sweep_grant(struct qt_sweep *s, struct qt_event *e)
+{
+    qt_list_add(&s->adding, e);
+    add(s, &s->numbers, (struct qt_point){.ns = e->hi_ns - 1, .type = GRANT}, e);
+}
+
+static void later(struct qt_sweep *s, struct qt_event *e, int32_t table, const int64_t *numbers)
+{
+    qt_sweep_add(s, &e->waits, table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table, QT_COMMITS,
+                 numbers[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table]);
+    if (table != QT_UNKNOWN_TABLE && s->unknown)
+        qt_sweep_add(s, &e->waits, QT_UNKNOWN_TABLE, QT_COMMITS, numbers[QT_UNKNOWN_TABLE]);
+}
+
+void qt_sweep_settle_reader(struct qt_sweep *s, struct qt_tx *tx)
+{
+    struct qt_event *e = tx->reader;
+    if (e == NULL || !tx->over || tx->seen == NULL || tx->locked == NULL)
+        return;
+    for (size_t i = 0; i < tx->n_used; i++) {
+        if (tx->used[i].read_later)
+            later(s, e, tx->used[i].table, tx->seen);
+        if (tx->used[i].locked_later)
+            later(s, e, tx->used[i].table, tx->locked);
+    }
+    tx->reader = NULL;
+    qt_sweep_event_done(s, e);
+}
+
+static void look(struct qt_sweep *s, struct qt_tx *tx, enum type type)
+{
+    int64_t *numbers = malloc((size_t)s->n_tables * sizeof *numbers);
+    if (numbers == NULL) {
+        s->failed = 1;
+        return;
+    }
+    for (int32_t i = 0; i < s->n_tables; i++)
+        numbers[i] = type == LOOK_SEEN ? s->table[i].seen : s->table[i].number[QT_COMMITS];
+    *(type == LOOK_SEEN ? &tx->seen : &tx->locked) = numbers;
+    qt_sweep_settle_reader(s, tx);
+}
+
+static int has_mark(const struct qt_event *e, int32_t place)
+{
+    for (size_t i = 0; i < e->marks.n; i++)
+        if (e->marks.pair[i].place == place)
+            return 1;
+    return 0;
+}
+
+static void mark(struct qt_sweep *s, const struct qt_point *p)
+{
+    struct qt_sweep_table *t = &s->table[p->table];
+    int64_t number = ++t->number[p->kind];
+    int in_front = p->in_front && !has_mark(p->event, QT_KINDS * p->table + p->kind); /* not behind itself */
+    qt_sweep_add(s, &p->event->marks, p->table, (enum qt_kind)p->kind, number);
+    if (in_front)
+        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_kind)p->kind, number - 1);
+    if (p->kind != QT_COMMITS)
+        return;
+    t->released_ns = p->ns;
+    add(s, &s->numbers,
+        (struct qt_point){
+            .ns = s->times == QT_ARRIVALS ? p->ns : p->event->hi_ns, .type = SEEN, .table = p->table, .number = number},
+        NULL);
+}
+
+/* 7: it had its locks just after the last commit that it may have waited for. */
+static void grant(struct qt_sweep *s, struct qt_event *e)
+{
+    int64_t ns = e->lo_ns;
+    for (int32_t i = 0; i < e->n_uses && s->times != QT_ARRIVALS; i++) {
+        int32_t table = e->uses[i].table;
+        int64_t released = s->table[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table].released_ns;
+        if (e->uses[i].adds && released + 1 > ns)
+            ns = released + 1;
+        if (e->uses[i].adds && s->unknown && s->table[QT_UNKNOWN_TABLE].released_ns + 1 > ns)
+            ns = s->table[QT_UNKNOWN_TABLE].released_ns + 1;
+    }
+    if (s->times == QT_ARRIVALS || ns > e->hi_ns)
+        ns = e->hi_ns;
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        const struct qt_use *use = &e->uses[i];
+        if (use->adds)
+            qt_sweep_mark(s, e, use->table, QT_ADDS, ns, 0);
+        if (use->adds && use->asks && !e->is_long)
+            qt_sweep_wait(s, e, use->table, QT_ADDS, ns - 1);
+    }
+    if (s->unknown)
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_ADDS, ns, 0);
+    qt_list_remove(&s->adding, e);
+}
+
+static void answer(struct qt_sweep *s, const struct qt_point *p)
+{
+    struct qt_sweep_table *t = &s->table[p->table];
+    switch ((enum type)p->type) {
+    case MARK:
+        mark(s, p);
+        break;
+    case SEEN:
+        t->seen = p->number > t->seen ? p->number : t->seen;
+        break;
+    case WAIT:
+        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_kind)p->kind, t->number[p->kind]);
+        break;
+    case READ:
+        qt_sweep_add(s, &p->event->waits, p->table, QT_COMMITS, t->seen);
+        break;
+    case GRANT:
+        grant(s, p->event);
+        break;
+    case LOOK_SEEN:
+    case LOOK_LOCKED:
+        look(s, p->tx, (enum type)p->type);
+        break;
+    }
+    if (p->event != NULL)
+        qt_sweep_event_done(s, p->event);
+    if (p->tx != NULL)
+        qt_sweep_tx_release(s, p->tx);
+}
+
+static void answer_until(struct qt_sweep *s, struct qt_heap *heap, int64_t ns)
+{
+    while (heap->n > 0 && heap->point[0].ns < ns && !s->failed) {
+        struct qt_point point = qt_heap_take(heap);
+        answer(s, &point);
+    }
+}
+
+void qt_sweep_number_until(struct qt_sweep *s, int64_t ns)
+{
+    answer_until(s, &s->numbers, ns);
+    if (s->adding.first != NULL && s->adding.first->lo_ns - 1 < ns)
+        ns = s->adding.first->lo_ns - 1;
+    answer_until(s, &s->adds, ns);
+}

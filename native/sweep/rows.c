@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Events, transactions and sessions of the sweep, and the row that each event becomes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep/state.h"
+
+/* Room for one more than n; `old` where there is none. */
+void *qt_sweep_grown(struct qt_sweep *s, void *old, size_t *room, size_t n, size_t size)
+{
+    void *larger;
+    if (n < *room)
+        return old;
+    larger = realloc(old, (*room > 0 ? *room * 2 : 4) * size);
+    if (larger == NULL) {
+        s->failed = 1;
+        return old;
+    }
+    *room = *room > 0 ? *room * 2 : 4;
+    return larger;
+}
+
+void qt_list_add(struct qt_list *list, struct qt_event *e)
+{
+    e->before = list->last;
+    e->after = NULL;
+    *(list->last != NULL ? &list->last->after : &list->first) = e;
+    list->last = e;
+}
+
+void qt_list_remove(struct qt_list *list, struct qt_event *e)
+{
+    *(e->before != NULL ? &e->before->after : &list->first) = e->after;
+    *(e->after != NULL ? &e->after->before : &list->last) = e->before;
+}
+
+/* Events are allocated in blocks, which stay until the end. */
+static int more_events(struct qt_sweep *s)
+{
+    struct qt_block *block = calloc(1, sizeof *block);
+    if (block == NULL)
+        return 0;
+    block->next = s->blocks;
+    s->blocks = block;
+    for (size_t i = 0; i < QT_BLOCK_EVENTS; i++) {
+        block->event[i].after = s->free_events;
+        s->free_events = &block->event[i];
+    }
+    return 1;
+}
+
+/* NULL where there is no memory. */
+struct qt_event *qt_sweep_new_event(struct qt_sweep *s, const struct qt_event *from)
+{
+    struct qt_event *e;
+    struct qt_pairs waits, marks;
+    if (s->free_events == NULL && !more_events(s)) {
+        s->failed = 1;
+        return NULL;
+    }
+    e = s->free_events;
+    s->free_events = e->after;
+    waits = e->waits;
+    marks = e->marks;
+    *e = *from;
+    e->waits = waits;
+    e->marks = marks;
+    e->waits.n = e->marks.n = 0;
+    e->left = 1;
+    return e;
+}
+
+void qt_sweep_add(struct qt_sweep *s, struct qt_pairs *pairs, int32_t table, enum qt_kind kind, int64_t number)
+{
+    pairs->pair = qt_sweep_grown(s, pairs->pair, &pairs->room, pairs->n, sizeof *pairs->pair);
+    if (pairs->n < pairs->room)
+        pairs->pair[pairs->n++] = (struct qt_pair){QT_KINDS * table + (int32_t)kind, number};
+}
+
+static int by_place(const void *left, const void *right)
+{
+    const struct qt_pair *a = left, *b = right;
+    if (a->place != b->place)
+        return a->place < b->place ? -1 : 1;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+/* Leaves the highest number of each place. */
+static void keep_highest(struct qt_pairs *pairs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < pairs->n; i++) {
+        if (pairs->pair[i].number <= 0 || (i + 1 < pairs->n && pairs->pair[i + 1].place == pairs->pair[i].place))
+            continue;
+        pairs->pair[n++] = pairs->pair[i];
+    }
+    pairs->n = n;
+}
+
+static char *write_number(char *to, int64_t number)
+{
+    char digits[20];
+    int n = 0;
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    while (n > 0)
+        *to++ = digits[--n];
+    return to;
+}
+
+static char *write_pairs(const struct qt_pairs *pairs, char *to)
+{
+    for (size_t i = 0; i < pairs->n; i++) {
+        if (i > 0)
+            *to++ = ' ';
+        to = write_number(to, pairs->pair[i].place);
+        *to++ = ':';
+        to = write_number(to, pairs->pair[i].number);
+    }
+    return to;
+}
+
+static void write_row(struct qt_sweep *s, struct qt_event *e)
+{
+    enum { PAIR_CHARS = 32 };
+    char small[1024], *text = small, *end;
+
+    if (e->waits.n > 1)
+        qsort(e->waits.pair, e->waits.n, sizeof *e->waits.pair, by_place);
+    keep_highest(&e->waits);
+    if (e->marks.n > 1)
+        qsort(e->marks.pair, e->marks.n, sizeof *e->marks.pair, by_place);
+    if (e->waits.n + e->marks.n == 0)
+        return;
+    if ((e->waits.n + e->marks.n + 1) * PAIR_CHARS > sizeof small)
+        text = malloc((e->waits.n + e->marks.n + 1) * PAIR_CHARS);
+    if (text == NULL) {
+        s->failed = 1;
+        return;
+    }
+    end = write_pairs(&e->waits, text);
+    if (e->marks.n > 0)
+        *end++ = ';';
+    end = write_pairs(&e->marks, end);
+    qt_col_i64(&s->rows->col[0], e->session);
+    qt_col_i64(&s->rows->col[1], e->seq);
+    qt_col_i64(&s->rows->col[2], e->tape_ns);
+    qt_col_bytes(&s->rows->col[3], text, (size_t)(end - text));
+    if (text != small)
+        free(text);
+}
+
+void qt_sweep_event_done(struct qt_sweep *s, struct qt_event *e)
+{
+    if (--e->left > 0)
+        return;
+    write_row(s, e);
+    e->after = s->free_events;
+    s->free_events = e;
+}
+
+/* NULL where there is no memory. The caller has the one reference. */
+struct qt_tx *qt_sweep_new_tx(struct qt_sweep *s, int64_t first_seq, int64_t end_seq)
+{
+    struct qt_tx *tx = calloc(1, sizeof *tx);
+    if (tx == NULL) {
+        s->failed = 1;
+        return NULL;
+    }
+    tx->first_seq = first_seq;
+    tx->end_seq = end_seq;
+    tx->refs = 1;
+    tx->next = s->transactions;
+    if (tx->next != NULL)
+        tx->next->previous = tx;
+    s->transactions = tx;
+    return tx;
+}
+
+static void free_tx(struct qt_tx *tx)
+{
+    free(tx->used);
+    free(tx->seen);
+    free(tx->locked);
+    free(tx->waiting);
+    free(tx);
+}
+
+void qt_sweep_tx_release(struct qt_sweep *s, struct qt_tx *tx)
+{
+    if (--tx->refs > 0)
+        return;
+    *(tx->previous != NULL ? &tx->previous->next : &s->transactions) = tx->next;
+    if (tx->next != NULL)
+        tx->next->previous = tx->previous;
+    free_tx(tx);
+}
+
+static size_t slot_of(const struct qt_sweep *s, int64_t id)
+{
+    size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & (s->session_room - 1);
+    while (s->session[at].taken && s->session[at].id != id)
+        at = (at + 1) & (s->session_room - 1);
+    return at;
+}
+
+/* Doubles the room; 0 where there is no memory. */
+static int more_sessions(struct qt_sweep *s)
+{
+    struct qt_sweep_session *old = s->session;
+    size_t old_room = s->session_room, room = old_room > 0 ? old_room * 2 : 1024;
+    struct qt_sweep_session *larger = calloc(room, sizeof *larger);
+    if (larger == NULL)
+        return 0;
+    s->session = larger;
+    s->session_room = room;
+    for (size_t i = 0; i < old_room; i++)
+        if (old[i].taken)
+            larger[slot_of(s, old[i].id)] = old[i];
+    free(old);
+    return 1;
+}
+
+/* NULL where there is no memory. */
+struct qt_sweep_session *qt_sweep_session(struct qt_sweep *s, int64_t id)
+{
+    struct qt_sweep_session *found;
+    if (2 * s->n_sessions >= s->session_room && !more_sessions(s)) {
+        s->failed = 1;
+        return NULL;
+    }
+    found = &s->session[slot_of(s, id)];
+    if (!found->taken) {
+        *found = (struct qt_sweep_session){.id = id, .taken = 1};
+        s->n_sessions++;
+    }
+    return found;
+}
+
+void qt_sweep_clear(struct qt_sweep *s)
+{
+    while (s->transactions != NULL) {
+        struct qt_tx *next = s->transactions->next;
+        free_tx(s->transactions);
+        s->transactions = next;
+    }
+    while (s->blocks != NULL) {
+        struct qt_block *next = s->blocks->next;
+        for (size_t i = 0; i < QT_BLOCK_EVENTS; i++) {
+            free(s->blocks->event[i].waits.pair);
+            free(s->blocks->event[i].marks.pair);
+        }
+        free(s->blocks);
+        s->blocks = next;
+    }
+    for (int32_t i = 0; i < s->n_tables; i++) {
+        free(s->table[i].held_ns);
+        free(s->table[i].open);
+    }
+    free(s->table);
+    free(s->session);
+    qt_heap_free(&s->moments);
+    qt_heap_free(&s->numbers);
+    qt_heap_free(&s->adds);
+}
