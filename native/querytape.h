@@ -172,27 +172,32 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
 
 /* ---- the order of commits (sweep/stream.c) ------------------------------------------------------------------- */
 
-/* Bits of qt_sweep_use.what: the statement asks for rows, it adds rows. */
+/* Bits of qt_sweep_use.what: the statement asks for rows, it adds rows; of table 2, the user-level locks: it takes one
+ * (GET_LOCK), frees one (RELEASE_LOCK), looks at one (IS_FREE_LOCK). */
 #define QT_ASKS 1
 #define QT_ADDS_ROWS 2
+#define QT_TAKES_LOCK 4
+#define QT_FREES_LOCK 8
+#define QT_LOOKS_AT_LOCK 16
 
 struct qt_sweep_use {
     int32_t digest, table, what;
 };
 
-/* Tables: 0 is all of them, 1 those that are unknown. Nothing here is kept after the call. */
+/* Tables: 0 is all of them, 1 those that are unknown, 2 the user-level locks. Nothing here is kept after the call. */
 struct qt_sweep_options {
     const struct qt_sweep_use *uses; /* which tables each digest is about, by digest */
     int64_t n_uses;
     int32_t n_digests, n_tables;
     const uint8_t *is_long; /* of each table: a statement took so long that it is not taken to have waited for locks */
-    int32_t times;          /* what the tape knows of an event: 0 start and end, 1 its end, 2 its arrival */
-    int32_t unknown;        /* some event is about table 1 */
+    const uint8_t *is_exclusive; /* of each table: DDL or LOCK TABLES takes it whole */
+    int32_t times;               /* what the tape knows of an event: 0 start and end, 1 its end, 2 its arrival */
+    int32_t unknown;             /* some event is about table 1 */
 };
 
-/* What each event waits for, and which commit it is: session, seq, tape_ns, waits. docs/order.md has the rules. `events`
- * are sorted by lo_ns, session, seq; their columns are in stream.c. Reads `events` once; it stays the caller's to
- * release. Memory grows with what is open at one time. */
+/* What each event waits for, and which commit it is: session, seq, tape_ns, waits. docs/order.md has the rules.
+ * `events` are sorted by lo_ns, session, seq; their columns are in stream.c. Reads `events` once; it stays the caller's
+ * to release. Memory grows with what is open at one time. */
 int qt_sweep_stream(struct ArrowArrayStream *events, const struct qt_sweep_options *, struct ArrowArrayStream *out,
                     struct qt_error *);
 

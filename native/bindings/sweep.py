@@ -10,6 +10,9 @@ from .streams import Stream, stream_pointer
 
 ASKS: int = lib.QT_ASKS
 ADDS_ROWS: int = lib.QT_ADDS_ROWS
+TAKES_LOCK: int = lib.QT_TAKES_LOCK
+FREES_LOCK: int = lib.QT_FREES_LOCK
+LOOKS_AT_LOCK: int = lib.QT_LOOKS_AT_LOCK
 TIMES = ("both", "ends", "arrivals")
 
 
@@ -19,15 +22,18 @@ def sweep_commits(
     tables: int,
     *,
     long_tables: Collection[int] = (),
+    exclusive_tables: Collection[int] = (),
     times: str = "both",
     unknown: bool = False,
 ) -> Stream:
     """Return session, seq, tape_ns and waits of each event that waits or is waited for; docs/order.md has the rules.
 
     `events` is anything with `__arrow_c_stream__`, sorted by lo_ns, session, seq, and is read once;
-    native/sweep/stream.c has its columns. `uses`: digest, table, ASKS | ADDS_ROWS, by digest. Tables are 0 to
-    `tables` - 1: 0 is all, 1 those that are unknown. `long_tables`: where a statement took too long to have waited for
-    locks. `times`: one of TIMES, what is known of an event. `unknown`: an event is about table 1. Raises NativeFault.
+    native/sweep/stream.c has its columns. `uses`: digest, table, ASKS | ADDS_ROWS, by digest; of table 2: TAKES_LOCK,
+    FREES_LOCK, LOOKS_AT_LOCK. Tables are 0 to `tables` - 1: 0 is all, 1 those that are unknown, 2 the user-level
+    locks. `long_tables`: where a statement took too long to have waited for locks. `exclusive_tables`: which DDL or
+    LOCK TABLES takes whole. `times`: one of TIMES, what is known of an event. `unknown`: an event is about table 1.
+    Raises NativeFault.
     """
     pointer, alive = stream_pointer(events)
     options = ffi.new("struct qt_sweep_options *")
@@ -36,10 +42,12 @@ def sweep_commits(
     options.uses, options.n_uses = listed, len(uses)
     options.n_digests = uses[-1][0] + 1 if uses else 0
     options.n_tables, options.is_long = tables, is_long
+    is_exclusive = ffi.new("uint8_t[]", bytes(table in exclusive_tables for table in range(tables)))
+    options.is_exclusive = is_exclusive
     options.times, options.unknown = TIMES.index(times), int(unknown)
 
     def fill(out: Any) -> None:
         error = ffi.new("struct qt_error *")
         check(lib.qt_sweep_stream(pointer, options, out, error), error)
 
-    return Stream(fill, (events, alive, listed, is_long))
+    return Stream(fill, (events, alive, listed, is_long, is_exclusive))

@@ -5,10 +5,12 @@
  *   adds:     the same for the places of statements that add rows, whose marks come later: each is known only when
  *             all commits before the statement's end have their numbers (rule 7)
  */
-#include <stdlib.h>
-#include <string.h>
+#include "sweep/numbers.h"
 
-#include "sweep/state.h"
+#include <stdlib.h>
+
+#include "sweep/rows.h"
+#include "sweep/transactions.h"
 
 enum type { MARK, SEEN, WAIT, READ, GRANT, LOOK_SEEN, LOOK_LOCKED };
 
@@ -32,7 +34,6 @@ static struct qt_heap *heap_of(struct qt_sweep *s, enum qt_kind kind)
     return kind == QT_ADDS ? &s->adds : &s->numbers;
 }
 
-/* The event is a mark at this moment; in front: it waits for the one before it. */
 void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_kind kind, int64_t ns, int in_front)
 {
     struct qt_point point = {.ns = ns, .type = MARK, .table = table, .kind = (uint8_t)kind};
@@ -53,7 +54,6 @@ void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
     add(s, heap_of(s, kind), point, e);
 }
 
-/* A commit that has no number among those of which nothing is known. */
 void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = QT_COMMITS, .table = QT_UNKNOWN_TABLE};
@@ -61,7 +61,6 @@ void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until
         add(s, &s->numbers, point, e);
 }
 
-/* Of the commits it waits for those that had ended. */
 void qt_sweep_read(struct qt_sweep *s, struct qt_event *e, int32_t table, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = READ};
@@ -73,41 +72,16 @@ void qt_sweep_read(struct qt_sweep *s, struct qt_event *e, int32_t table, int64_
     add(s, &s->numbers, point, e);
 }
 
-/* Keep what the first read of a transaction waits for on each table: which tables it is about is known later. */
 void qt_sweep_look(struct qt_sweep *s, struct qt_tx *tx, int64_t seen_ns, int64_t locked_ns)
 {
     add(s, &s->numbers, (struct qt_point){.ns = seen_ns, .type = LOOK_SEEN, .tx = tx}, NULL);
     add(s, &s->numbers, (struct qt_point){.ns = locked_ns, .type = LOOK_LOCKED, .tx = tx}, NULL);
 }
 
-/* The statement adds rows: find when it had its locks. */
 void qt_sweep_grant(struct qt_sweep *s, struct qt_event *e)
 {
     qt_list_add(&s->adding, e);
     add(s, &s->numbers, (struct qt_point){.ns = e->hi_ns - 1, .type = GRANT}, e);
-}
-
-static void later(struct qt_sweep *s, struct qt_event *e, int32_t table, const int64_t *numbers)
-{
-    qt_sweep_add(s, &e->waits, table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table, QT_COMMITS,
-                 numbers[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table]);
-    if (table != QT_UNKNOWN_TABLE && s->unknown)
-        qt_sweep_add(s, &e->waits, QT_UNKNOWN_TABLE, QT_COMMITS, numbers[QT_UNKNOWN_TABLE]);
-}
-
-void qt_sweep_settle_reader(struct qt_sweep *s, struct qt_tx *tx)
-{
-    struct qt_event *e = tx->reader;
-    if (e == NULL || !tx->over || tx->seen == NULL || tx->locked == NULL)
-        return;
-    for (size_t i = 0; i < tx->n_used; i++) {
-        if (tx->used[i].read_later)
-            later(s, e, tx->used[i].table, tx->seen);
-        if (tx->used[i].locked_later)
-            later(s, e, tx->used[i].table, tx->locked);
-    }
-    tx->reader = NULL;
-    qt_sweep_event_done(s, e);
 }
 
 static void look(struct qt_sweep *s, struct qt_tx *tx, enum type type)

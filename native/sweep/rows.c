@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Events, transactions and sessions of the sweep, and the row that each event becomes. */
+#include "sweep/rows.h"
+
 #include <stdlib.h>
-#include <string.h>
 
-#include "sweep/state.h"
-
-/* Room for one more than n; `old` where there is none. */
 void *qt_sweep_grown(struct qt_sweep *s, void *old, size_t *room, size_t n, size_t size)
 {
     void *larger;
@@ -49,7 +46,6 @@ static int more_events(struct qt_sweep *s)
     return 1;
 }
 
-/* NULL where there is no memory. */
 struct qt_event *qt_sweep_new_event(struct qt_sweep *s, const struct qt_event *from)
 {
     struct qt_event *e;
@@ -160,91 +156,8 @@ void qt_sweep_event_done(struct qt_sweep *s, struct qt_event *e)
     s->free_events = e;
 }
 
-/* NULL where there is no memory. The caller has the one reference. */
-struct qt_tx *qt_sweep_new_tx(struct qt_sweep *s, int64_t first_seq, int64_t end_seq)
-{
-    struct qt_tx *tx = calloc(1, sizeof *tx);
-    if (tx == NULL) {
-        s->failed = 1;
-        return NULL;
-    }
-    tx->first_seq = first_seq;
-    tx->end_seq = end_seq;
-    tx->refs = 1;
-    tx->next = s->transactions;
-    if (tx->next != NULL)
-        tx->next->previous = tx;
-    s->transactions = tx;
-    return tx;
-}
-
-static void free_tx(struct qt_tx *tx)
-{
-    free(tx->used);
-    free(tx->seen);
-    free(tx->locked);
-    free(tx->waiting);
-    free(tx);
-}
-
-void qt_sweep_tx_release(struct qt_sweep *s, struct qt_tx *tx)
-{
-    if (--tx->refs > 0)
-        return;
-    *(tx->previous != NULL ? &tx->previous->next : &s->transactions) = tx->next;
-    if (tx->next != NULL)
-        tx->next->previous = tx->previous;
-    free_tx(tx);
-}
-
-static size_t slot_of(const struct qt_sweep *s, int64_t id)
-{
-    size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15u >> 20) & (s->session_room - 1);
-    while (s->session[at].taken && s->session[at].id != id)
-        at = (at + 1) & (s->session_room - 1);
-    return at;
-}
-
-/* Doubles the room; 0 where there is no memory. */
-static int more_sessions(struct qt_sweep *s)
-{
-    struct qt_sweep_session *old = s->session;
-    size_t old_room = s->session_room, room = old_room > 0 ? old_room * 2 : 1024;
-    struct qt_sweep_session *larger = calloc(room, sizeof *larger);
-    if (larger == NULL)
-        return 0;
-    s->session = larger;
-    s->session_room = room;
-    for (size_t i = 0; i < old_room; i++)
-        if (old[i].taken)
-            larger[slot_of(s, old[i].id)] = old[i];
-    free(old);
-    return 1;
-}
-
-/* NULL where there is no memory. */
-struct qt_sweep_session *qt_sweep_session(struct qt_sweep *s, int64_t id)
-{
-    struct qt_sweep_session *found;
-    if (2 * s->n_sessions >= s->session_room && !more_sessions(s)) {
-        s->failed = 1;
-        return NULL;
-    }
-    found = &s->session[slot_of(s, id)];
-    if (!found->taken) {
-        *found = (struct qt_sweep_session){.id = id, .taken = 1};
-        s->n_sessions++;
-    }
-    return found;
-}
-
 void qt_sweep_clear(struct qt_sweep *s)
 {
-    while (s->transactions != NULL) {
-        struct qt_tx *next = s->transactions->next;
-        free_tx(s->transactions);
-        s->transactions = next;
-    }
     while (s->blocks != NULL) {
         struct qt_block *next = s->blocks->next;
         for (size_t i = 0; i < QT_BLOCK_EVENTS; i++) {
@@ -259,7 +172,6 @@ void qt_sweep_clear(struct qt_sweep *s)
         free(s->table[i].open);
     }
     free(s->table);
-    free(s->session);
     qt_heap_free(&s->moments);
     qt_heap_free(&s->numbers);
     qt_heap_free(&s->adds);

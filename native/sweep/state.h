@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the sweep share. docs/order.md has the rules; their numbers stand in the comments.
  *
- *   events by lo ─► moments.c: when does each commit have its moment?
+ *   events by lo ─► take.c: what is each event?
+ *                       ▼
+ *                   moments.c: when does each commit have its moment?
  *                       │ marks, waits
  *                       ▼
  *                   numbers.c: what number has each mark, how many marks lie before each wait?
@@ -21,7 +23,7 @@
 #include "base/arrow_build.h"
 #include "sweep/heap.h"
 
-enum { QT_ALL_TABLES = 0, QT_UNKNOWN_TABLE = 1 };
+enum { QT_ALL_TABLES = 0, QT_UNKNOWN_TABLE = 1, QT_USER_LOCKS = 2 };
 enum qt_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_KINDS };
 
 struct qt_use {
@@ -51,6 +53,8 @@ struct qt_event {
     int32_t left;      /* points that are not done; 0 = its row is complete */
     int32_t undecided; /* transactions that its moment depends on */
     uint8_t is_long, locks, alone, held, ends, closes, decided;
+    uint8_t exclusive; /* it takes tables whole: DDL, LOCK TABLES */
+    uint8_t user_lock; /* QT_TAKES_LOCK, QT_FREES_LOCK, QT_LOOKS_AT_LOCK */
     struct qt_pairs waits, marks;
     struct qt_event *before, *after; /* in a list of the sweep; `after` of the free ones as well */
 };
@@ -95,7 +99,7 @@ struct qt_sweep_table {
     size_t n_held, held_room, own_open;
     struct qt_tx **open; /* of arrivals: transactions that hold locks */
     size_t n_open, open_room;
-    uint8_t is_long, adds;
+    uint8_t is_long, is_exclusive, adds;
 };
 
 struct qt_sweep_session {
@@ -125,34 +129,5 @@ struct qt_sweep {
     struct qt_event *free_events;
     struct qt_columns *rows;
 };
-
-/* moments.c. `take` owns nothing: the event is copied. */
-void qt_sweep_take(struct qt_sweep *, const struct qt_event *, int64_t tx_first, int64_t tx_end, int is_own,
-                   int is_read);
-void qt_sweep_moments_until(struct qt_sweep *, int64_t ns);
-int64_t qt_sweep_moments_bound(const struct qt_sweep *);
-void qt_sweep_end(struct qt_sweep *);
-
-/* numbers.c */
-void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_kind, int64_t ns, int in_front);
-void qt_sweep_wait(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_kind, int64_t until_ns);
-void qt_sweep_wait_unknown(struct qt_sweep *, struct qt_event *, int64_t until_ns);
-void qt_sweep_read(struct qt_sweep *, struct qt_event *, int32_t table, int64_t until_ns);
-void qt_sweep_look(struct qt_sweep *, struct qt_tx *, int64_t seen_ns, int64_t locked_ns);
-void qt_sweep_grant(struct qt_sweep *, struct qt_event *);
-void qt_sweep_settle_reader(struct qt_sweep *, struct qt_tx *);
-void qt_sweep_number_until(struct qt_sweep *, int64_t ns);
-
-/* rows.c */
-struct qt_event *qt_sweep_new_event(struct qt_sweep *, const struct qt_event *);
-void qt_sweep_event_done(struct qt_sweep *, struct qt_event *); /* one of its points */
-void qt_sweep_add(struct qt_sweep *, struct qt_pairs *, int32_t table, enum qt_kind, int64_t number);
-struct qt_tx *qt_sweep_new_tx(struct qt_sweep *, int64_t first_seq, int64_t end_seq);
-void qt_sweep_tx_release(struct qt_sweep *, struct qt_tx *);
-struct qt_sweep_session *qt_sweep_session(struct qt_sweep *, int64_t id);
-void *qt_sweep_grown(struct qt_sweep *, void *old, size_t *room, size_t n, size_t size);
-void qt_list_add(struct qt_list *, struct qt_event *);
-void qt_list_remove(struct qt_list *, struct qt_event *);
-void qt_sweep_clear(struct qt_sweep *);
 
 #endif

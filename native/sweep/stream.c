@@ -6,14 +6,18 @@
 #include "base/arrow_read.h"
 #include "base/error.h"
 #include "base/stream.h"
-#include "sweep/state.h"
+#include "sweep/moments.h"
+#include "sweep/numbers.h"
+#include "sweep/rows.h"
+#include "sweep/take.h"
+#include "sweep/transactions.h"
 
 enum { PIECE = 1024, BATCH_ROWS = 16384 };
 /* Columns of the events. */
 enum { SESSION, SEQ, TAPE_NS, AT_NS, LO_NS, HI_NS, DIGEST, TX_FIRST, TX_END, FACTS };
 #define FORMATS "llllllllll"
 /* Bits of `facts`: FACTS in replay/plan/commit_order.py. */
-enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16 };
+enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32 };
 
 static const struct qt_column_spec SPECS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0}, {"tape_ns", 'l', 0}, {"waits", 'u', 0}};
@@ -28,6 +32,7 @@ struct swept {
     struct qt_columns out;
     struct qt_use *uses;
     int64_t *first_use;
+    uint8_t *user_lock; /* of each digest */
 };
 
 static const struct qt_use UNKNOWN = {QT_UNKNOWN_TABLE, 1, 1};
@@ -46,10 +51,12 @@ static void take_row(struct swept *w)
         .hi_ns = qt_read_i64(r, HI_NS, w->row),
         .is_long = (facts & LONG) != 0,
         .locks = (facts & LOCKS) != 0,
+        .exclusive = (facts & EXCLUSIVE) != 0,
     };
     if (digest >= 0 && digest < s->n_digests) {
         e.uses = s->uses + s->first_use[digest];
         e.n_uses = (int32_t)(s->first_use[digest + 1] - s->first_use[digest]);
+        e.user_lock = w->user_lock[digest];
     } else if (digest < 0 && (facts & STATEMENT)) {
         e.uses = &UNKNOWN;
         e.n_uses = 1;
@@ -94,9 +101,11 @@ static void close_stream(void *self)
     struct swept *w = self;
     qt_rows_close(&w->rows);
     qt_columns_free(&w->out);
+    qt_sweep_free_transactions(&w->sweep);
     qt_sweep_clear(&w->sweep);
     free(w->uses);
     free(w->first_use);
+    free(w->user_lock);
     free(w);
 }
 
@@ -104,10 +113,12 @@ static void close_stream(void *self)
 static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct qt_error *err)
 {
     struct qt_sweep *s = &w->sweep;
+    int64_t n = 0;
+    w->user_lock = calloc((size_t)o->n_digests + 1, sizeof *w->user_lock);
     w->uses = calloc((size_t)o->n_uses + 1, sizeof *w->uses);
     w->first_use = calloc((size_t)o->n_digests + 1, sizeof *w->first_use);
     s->table = calloc((size_t)o->n_tables, sizeof *s->table);
-    if (w->uses == NULL || w->first_use == NULL || s->table == NULL)
+    if (w->uses == NULL || w->first_use == NULL || w->user_lock == NULL || s->table == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for the order of commits");
     s->n_tables = o->n_tables;
     s->n_digests = o->n_digests;
@@ -116,8 +127,12 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
         if (use->table < 0 || use->table >= o->n_tables || use->digest < 0 || use->digest >= o->n_digests ||
             (i > 0 && use->digest < o->uses[i - 1].digest))
             return qt_fail(err, QT_EINVALID, "the tables of the digests are not in order");
-        w->uses[i] = (struct qt_use){use->table, (use->what & QT_ASKS) != 0, (use->what & QT_ADDS_ROWS) != 0};
-        w->first_use[use->digest + 1] = i + 1;
+        if (use->table == QT_USER_LOCKS) {
+            w->user_lock[use->digest] |= (uint8_t)use->what;
+            continue;
+        }
+        w->uses[n++] = (struct qt_use){use->table, (use->what & QT_ASKS) != 0, (use->what & QT_ADDS_ROWS) != 0};
+        w->first_use[use->digest + 1] = n;
         s->table[use->table].adds |= (use->what & QT_ADDS_ROWS) != 0;
         s->table[QT_ALL_TABLES].adds |= (use->what & QT_ADDS_ROWS) != 0;
     }
@@ -126,6 +141,7 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
             w->first_use[i] = w->first_use[i - 1];
     for (int32_t i = 0; i < o->n_tables; i++) {
         s->table[i].is_long = o->is_long[i] != 0;
+        s->table[i].is_exclusive = o->is_exclusive[i] != 0;
         s->table[i].released_ns = s->table[i].closed_ns = INT64_MIN / 2;
     }
     if (o->unknown)

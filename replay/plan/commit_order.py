@@ -4,7 +4,7 @@
 A commit is a COMMIT or ROLLBACK of a transaction that took locks, a locking statement outside of one, or DDL.
 Commits of a table are numbered; an event waits for the first so many on each of its tables. The rules: docs/order.md.
 Table 0 is every table: for statements of which it is not known what they touch. Table 1 holds the commits of such
-statements: everything waits for those.
+statements: everything waits for those. Table 2 is the user-level locks.
 """
 
 import re
@@ -15,27 +15,39 @@ from typing import Any
 import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
-from ...native.bindings.sweep import ADDS_ROWS, ASKS, sweep_commits
+from ...native.bindings.sweep import ADDS_ROWS, ASKS, FREES_LOCK, LOOKS_AT_LOCK, TAKES_LOCK, sweep_commits
 from .catalog import Catalog, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
-ALL, UNKNOWN, FIRST = 0, 1, 2
+ALL, UNKNOWN, USER_LOCKS, FIRST = 0, 1, 2, 3
 PLACES = 3  # of each table: its commits, statements of transactions that took locks, those that add rows
 EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
 ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
+USER_LOCK_WORDS = {
+    re.compile(r"\bget_lock\s*\(", re.IGNORECASE): TAKES_LOCK,
+    re.compile(r"\brelease_(lock|all_locks)\s*\(", re.IGNORECASE): FREES_LOCK,
+    re.compile(r"\bis_(free|used)_lock\s*\(", re.IGNORECASE): LOOKS_AT_LOCK,
+}
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
-LONG, LOCKS, OWN, READS, STATEMENT = (1 << bit for bit in range(5))  # of `facts`, as native/sweep/stream.c reads them
+LONG, LOCKS, OWN, READS, STATEMENT, EXCLUSIVE = (
+    1 << bit for bit in range(6)
+)  # of `facts`, as native/sweep/stream.c reads them
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
     for bit, condition in (
-        (LOCKS, "class IN ('write', 'ddl') OR digest_no IS NULL OR has_action(actions, 'locking_read')"),
+        (
+            LOCKS,
+            "class IN ('write', 'ddl') OR digest_no IS NULL"
+            " OR has_action(actions, 'locking_read') OR has_action(actions, 'lock_tables')",
+        ),
         (OWN, "class = 'ddl' AND has_action(actions, 'implicit_commit')"),
         (READS, "class = 'read'"),
         (STATEMENT, "class NOT IN ('session', 'transaction')"),
+        (EXCLUSIVE, "class = 'ddl' OR has_action(actions, 'lock_tables')"),
     )
 )
 CALLS = re.compile(r"call\b", re.IGNORECASE)
@@ -88,13 +100,21 @@ def _write_order(
     for digest, table, _ in uses:
         of_digest.setdefault(digest, set()).add(table)
     taken = con.execute(
-        f"SELECT coalesce(digest_no, -1), bool_or(duration_ns > {OVERLAP_NS} AND facts & {LOCKS} <> 0)"
-        f" FROM all_events WHERE sent AND facts & {STATEMENT} <> 0 GROUP BY digest_no"
+        f"SELECT coalesce(digest_no, -1), bool_or(duration_ns > {OVERLAP_NS} AND facts & {LOCKS} <> 0),"
+        f" bool_or(facts & {EXCLUSIVE} <> 0) FROM all_events WHERE sent AND facts & {STATEMENT + EXCLUSIVE} <> 0"
+        " GROUP BY digest_no"
     ).fetchall()
-    long_tables = {table for digest, is_long in taken if is_long for table in of_digest.get(digest, ())}
-    unknown = any(UNKNOWN in of_digest.get(digest, ()) for digest, _ in taken)
+    long_tables = {table for digest, is_long, _ in taken if is_long for table in of_digest.get(digest, ())}
+    exclusive = {table for digest, _, takes in taken if takes for table in of_digest.get(digest, ())} - {UNKNOWN}
+    unknown = any(UNKNOWN in of_digest.get(digest, ()) for digest, _, _ in taken)
     events = con.sql("FROM order_events ORDER BY lo_ns, session, seq")
-    swept = sweep_commits(events, uses, tables, long_tables=long_tables, times=times, unknown=unknown)
+    swept = sweep_commits(
+        *(events, uses, tables),
+        long_tables=long_tables,
+        exclusive_tables=exclusive,
+        times=times,
+        unknown=unknown,
+    )
     with closing(swept), con.cursor() as writer:
         writer.register("swept", swept)
         write_parquet(writer, "FROM swept", plan.order)
@@ -166,6 +186,8 @@ def _number_tables(
         adds = bool(ADDS.match(text))
         asks = not adds or bool(ASKS_TOO.search(text))
         called += [(digest_no,)] if CALLS.match(text) else []
+        if user_lock := sum(what for words, what in USER_LOCK_WORDS.items() if words.search(text)):
+            uses.append((digest_no, USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
             uses.append((digest_no, UNKNOWN, ASKS | ADDS_ROWS))

@@ -7,7 +7,7 @@
 #include "failing.h"
 
 enum { EVENTS = 3000, BATCH = 100, SESSIONS = 12, DIGESTS = 6, TABLES = 6, KINDS = 3, PLACES = TABLES * KINDS };
-enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16 };
+enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32 };
 
 static const struct qt_column_spec SPECS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0},    {"tape_ns", 'l', 0},  {"at_ns", 'l', 0},  {"lo_ns", 'l', 0},
@@ -22,7 +22,7 @@ static const struct qt_sweep_use USES[] = {{1, 2, QT_ASKS},
                                            {3, 4, QT_ADDS_ROWS},
                                            {4, 1, QT_ASKS | QT_ADDS_ROWS},
                                            {5, 5, QT_ASKS | QT_ADDS_ROWS}};
-static const uint8_t IS_LONG[TABLES] = {0, 0, 1, 0, 0, 0};
+static const uint8_t IS_LONG[TABLES] = {0, 0, 1, 0, 0, 0}, IS_EXCLUSIVE[TABLES] = {0, 0, 0, 1, 0, 0};
 
 struct random_events {
     uint64_t state;
@@ -52,7 +52,8 @@ static void add_event(struct random_events *r)
     inside = r->end[s] >= seq;
     lasts = below(r, 4) == 0 ? 0 : below(r, 60);
     if (below(r, 2))
-        facts = LOCKS | STATEMENT | (below(r, 8) == 0 ? OWN : 0) | (below(r, 20) == 0 ? LONG : 0);
+        facts = LOCKS | STATEMENT | (below(r, 8) == 0 ? OWN : 0) | (below(r, 20) == 0 ? LONG : 0) |
+                (below(r, 8) == 0 ? EXCLUSIVE : 0);
     else
         facts = READS | STATEMENT;
     int64_t row[N_COLUMNS] = {s + 1,
@@ -131,7 +132,8 @@ static int sweep(uint64_t seed, int times, int unknown, int64_t batches, struct 
     struct random_events r = {.state = seed, .left = EVENTS, .now = 1000, .times = times};
     struct qt_stream_source source = {SPECS, N_COLUMNS, next, close_events, &r};
     struct ArrowArrayStream in = {0}, out = {0};
-    struct qt_sweep_options options = {USES, sizeof USES / sizeof *USES, DIGESTS, TABLES, IS_LONG, times, unknown};
+    struct qt_sweep_options options = {
+        USES, sizeof USES / sizeof *USES, DIGESTS, TABLES, IS_LONG, IS_EXCLUSIVE, times, unknown};
     int code = qt_columns_init(&r.cols, SPECS, N_COLUMNS);
     if (code != QT_OK)
         return code;
@@ -204,7 +206,7 @@ static void wrong_uses_are_refused(void)
     for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
         struct ArrowArrayStream in = {0}, out = {0};
         struct qt_error err = {0};
-        struct qt_sweep_options options = {WRONG[i], 2, 2, TABLES, IS_LONG, 0, 0};
+        struct qt_sweep_options options = {WRONG[i], 2, 2, TABLES, IS_LONG, IS_EXCLUSIVE, 0, 0};
         CHECK_INT(qt_sweep_stream(&in, &options, &out, &err), QT_EINVALID);
         CHECK(out.release == NULL && err.message[0] != '\0');
     }

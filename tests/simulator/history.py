@@ -100,10 +100,18 @@ class _Source:
             self.later(now, "network", lambda at: self.answer(at, event))
         elif event.statement.kind in ("commit", "rollback"):
             self.later(now, "execute", lambda at: self.end(at, event))
+        elif event.statement.kind == "release":
+            self.server.release_lock(event.session, event.statement.low)
+            event.released = now
+            self.later(now, "execute", lambda at: self.answer(at, event))
+            self.let_go(now)
         else:
             self.attempt(now, event)
 
     def attempt(self, now: int, event: Event) -> None:
+        if event.statement.kind == "get":
+            self.attempt_lock(now, event)
+            return
         found = self.server.attempt(event.transaction, event.statement, event.number)
         client = self.clients[event.session]
         if isinstance(found, tuple):
@@ -127,12 +135,19 @@ class _Source:
             self.waits.pop(event.transaction, None)
             self.end(now, event)
 
+    def attempt_lock(self, now: int, event: Event) -> None:
+        client = self.clients[event.session]
+        client.waiting = None if self.server.get_lock(event.session, event.statement.low) else event
+        if not client.waiting:
+            event.granted = now
+            self.later(now, "execute", lambda at: self.answer(at, event))
+
     def end(self, now: int, event: Event) -> None:
         """Give its locks away, and let others go on in any order."""
         client = self.clients[event.session]
         if event.victim or event.statement.kind == "rollback":
             self.server.rollback(event.transaction)
-            client.left = []  # a program begins anew
+            client.left = [each for each in client.left if each.kind == "release"]  # a program begins anew
         else:
             self.server.commit(event.transaction)
         event.released = now
@@ -179,6 +194,7 @@ class Mix:
     unit_ns: int = 1000  # what one step of the simulation takes
     isolated: bool = False  # innodb_snapshot_isolation
     moments_ns: int = 1  # times are whole multiples: many things happen at one moment
+    user_locks: float = 0.0  # how often a transaction or statement runs under GET_LOCK
 
 
 def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:
@@ -212,12 +228,20 @@ def _script(rng: random.Random, mix: Mix, statements: int) -> Iterator[Unit]:
             high = min(KEYS - 1, low + rng.randint(1, 3))
         return Statement(kind, rng.randrange(TABLES), low, high)
 
+    def locked(unit: Unit) -> Unit:
+        if not mix.user_locks or rng.random() >= mix.user_locks:
+            return unit
+        name = rng.randrange(2)
+        freed = rng.randint(1, len(unit))
+        return [Statement("get", low=name), *unit[:freed], Statement("release", low=name), *unit[freed:]]
+
     done = 0
     while done < statements:
         if rng.random() < mix.transactions:
             inside = [one() for _ in range(rng.randint(1, 4))]
             done += len(inside)
-            yield [Statement("begin"), *inside, Statement("rollback" if rng.random() < mix.rollbacks else "commit")]
+            end = Statement("rollback" if rng.random() < mix.rollbacks else "commit")
+            yield locked([Statement("begin"), *inside, end])
         else:
             done += 1
-            yield [one()]
+            yield locked([one()])

@@ -12,6 +12,7 @@ from .views import times
 
 Key = tuple[int, int]  # (table, kind)
 COMMITS, LOCKS, ADDS = range(3)
+USER_LOCKS = -1  # as a table
 PRECISION_NS = 1  # of the tapes that views.py makes
 
 
@@ -107,6 +108,8 @@ class Reference:
             marks[table, kind].sort(key=lambda mark: mark[:4])
 
         for seen in self.events:
+            if seen.kind in ("get", "release"):
+                mark(USER_LOCKS, COMMITS, seen.high if seen.kind == "get" else seen.low, seen)
             for table in [seen.table] if seen.alone else self.tables[seen.transaction] if seen.ends else ():
                 mark(table, COMMITS, seen.moment, seen)
         self.long = {seen.table for seen in self.events if seen.long and (seen.alone or seen.inside)}
@@ -136,6 +139,9 @@ class Reference:
             waits[table, COMMITS] = self._before((table, COMMITS), until)
             if not seen.adds:
                 waits[table, ADDS] = self._before((table, ADDS), until)
+        elif seen.kind in ("get", "release"):
+            until = seen.high if seen.kind == "get" else seen.low
+            waits[USER_LOCKS, COMMITS] = self._before((USER_LOCKS, COMMITS), until)
         elif seen.kind == "read":
             began = min(seen.high - 1, max(seen.low, seen.start) if self.seconds else seen.low)
             for each in self._tables_of_read(seen):

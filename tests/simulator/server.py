@@ -16,9 +16,10 @@ CHANGED = ("error 1020",)
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement: kind is begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert or delete.
+    """One statement: begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert, delete, get or release.
 
-    It touches the keys low to high of its table, both included; an insert touches low.
+    It touches the keys low to high of its table, both included; an insert touches low. get and release are GET_LOCK and
+    RELEASE_LOCK of the user-level lock low.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Server:
     gaps: set[tuple[int, float, float, int]] = field(default_factory=set)  # (table, above, below, transaction)
     undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
     snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
+    user_locks: dict[int, int] = field(default_factory=dict)  # the session that has one
 
     def __post_init__(self) -> None:
         """Everything at the beginning is committed."""
@@ -80,6 +82,15 @@ class Server:
                 elif statement.kind == "delete":
                     self._write(transaction, place, None)
         return tuple(found) if statement.kind == "lock" else (len(found),)
+
+    def get_lock(self, session: int, name: int) -> bool:
+        """Give a session a user-level lock, unless another one has it."""
+        return self.user_locks.setdefault(name, session) == session
+
+    def release_lock(self, session: int, name: int) -> None:
+        """Free a session's user-level lock."""
+        if self.user_locks.get(name) == session:
+            del self.user_locks[name]
 
     def _is_changed(self, transaction: int, statement: Statement) -> bool:
         if not self.isolated or transaction not in self.opened:

@@ -105,6 +105,13 @@ class _Run:
         if event.victim or kind in ("rollback", "commit"):
             (self.server.commit if kind == "commit" else self.server.rollback)(event.transaction)
             self._wake()
+        elif kind == "release":
+            self.server.release_lock(event.session, event.statement.low)
+            self._wake()
+        elif kind == "get":
+            if not self.server.get_lock(event.session, event.statement.low):
+                session.state, session.blockers = "blocked", set()
+                return
         elif kind != "begin":
             found = self.server.attempt(event.transaction, event.statement, event.number)
             if isinstance(found, set):

@@ -25,6 +25,7 @@ MIXES = {
     "writes of their own": Mix(transactions=0.0),
     "prompt": Mix(transactions=1.0, slow_answers=0),
     "both": Mix(),
+    "user-level locks": Mix(transactions=1.0, kinds=UPDATES, user_locks=0.6),
     "isolated": Mix(transactions=1.0, kinds=(("update", 3), ("read", 3), ("lock", 1)), isolated=True),
 }
 # Of a thousand replays: how many may be stuck, in how many may a row differ. docs/order.md has the table.
@@ -33,6 +34,7 @@ TOLERATED = {
     "transactions": {**dict.fromkeys(SOURCES, (12, 0)), "general log": (15, 0)},
     "prompt": {**dict.fromkeys(SOURCES, (2, 0)), "general log": (8, 0)},
     "writes of their own": {**dict.fromkeys(SOURCES, (0, 380)), "general log": (0, 50)},
+    "user-level locks": dict.fromkeys(SOURCES, (0, 0)),
     "isolated": dict.fromkeys(SOURCES, (0, 0)),
     "both": {**dict.fromkeys(SOURCES, (25, 60)), "general log": (60, 60)},
 }

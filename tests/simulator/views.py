@@ -35,6 +35,8 @@ TEXTS = {
     "update": ("write", "update {} set v = v + 1 where id between {} and {}"),
     "delete": ("write", "delete from {} where id between {} and {}"),
     "insert": ("write", "insert into {} values ({}, {})"),
+    "get": ("read", "select get_lock('{0}{1}', 60)"),
+    "release": ("read", "select release_lock('{0}{1}')"),
 }
 
 

@@ -30,6 +30,8 @@ def event(session: int, start_ms: int, end_ms: int, sql: str, errno: int = 0) ->
         "start": "transaction",
         "analyze": "admin",
         "lock": "session",
+        "unlock": "session",
+        "alter": "ddl",
     }
     return {
         "session": session,
@@ -69,8 +71,8 @@ def test_tables_of_their_own_overlap(tmp_path: Path) -> None:
             event(3, 40, 41, "select 1"),
         ],
     )
-    a, b = ("6", "9") if found[0] == ";6:1" else ("9", "6")
-    assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, f"{min(a, b)}:1 {max(a, b)}:1", None]
+    a, b = ("9", "12") if found[0] == ";9:1" else ("12", "9")
+    assert found == [f";{a}:1", f";{b}:1", f"{a}:1", None, "9:1 12:1", None]
 
 
 def test_the_engine_knows_how_many_places_there_are(tmp_path: Path) -> None:
@@ -121,10 +123,42 @@ def test_who_knows_nothing_waits_for_all(tmp_path: Path) -> None:
 
 
 def test_what_ends_a_transaction_and_writes_nothing(tmp_path: Path) -> None:
-    """It is no commit on the tables that it names; DDL is one."""
-    texts = ["analyze table a", "lock tables a read", "create table a (i int)", "select * from a"]
-    found = waits(tmp_path, [event(n, 10 * n, 10 * n + 1, text) for n, text in enumerate(texts, 1)])
-    assert found == [None, None, ";6:1", "6:1"]
+    """It is no commit on the tables that it names."""
+    found = waits(
+        tmp_path, [event(n, 10 * n, 10 * n + 1, text) for n, text in enumerate(["analyze table a", "begin"], 1)]
+    )
+    assert found == [None, None]
+
+
+def test_what_takes_a_table_whole_waits_for_all_that_had_ended(tmp_path: Path) -> None:
+    """DDL and LOCK TABLES wait for statements that read the table, and for transactions that read it."""
+    texts = ["select * from a", "create table a (i int)", "lock tables a read", "unlock tables", "select * from a"]
+    sessions = [1, 2, 3, 3, 4]
+    found = waits(
+        tmp_path,
+        [
+            event(session, 10 * n, 10 * n + 1, text)
+            for n, (session, text) in enumerate(zip(sessions, texts, strict=True))
+        ],
+    )
+    assert found == [";10:1", "10:1;9:1", "9:1 10:1;10:2", "9:1;9:2", "9:2;10:3"]
+
+
+def test_a_transaction_holds_a_table_that_it_reads_where_another_takes_it_whole(tmp_path: Path) -> None:
+    """DDL that began before the reader's COMMIT ended behind it; a read behind the DDL waits for it."""
+    found = waits(
+        tmp_path,
+        [
+            event(1, 0, 1, "begin"),
+            event(1, 2, 3, "select * from a"),
+            event(2, 4, 20, "alter table a add j int"),
+            event(1, 6, 8, "commit"),
+            event(3, 7, 30, "begin"),
+            event(3, 30, 40, "select * from a"),
+        ],
+    )
+    assert found[2:4] == ["9:1 10:1;9:2", ";9:1"]
+    assert found[5] == "9:2;10:2"
 
 
 def test_a_locking_read_of_its_own_is_a_commit(tmp_path: Path) -> None:
@@ -137,7 +171,7 @@ def test_a_locking_read_of_its_own_is_a_commit(tmp_path: Path) -> None:
             event(3, 3, 6, "update a set x = 2"),
         ],
     )
-    assert found == [";6:1", "6:1;6:2", "6:2;6:3"]
+    assert found == [";9:1", "9:1;9:2", "9:2;9:3"]
 
 
 def test_a_write_that_could_only_be_first(tmp_path: Path) -> None:

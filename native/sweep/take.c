@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Takes events one after the other, and says what each waits for and is: the rules by their numbers. */
+#include "sweep/take.h"
+
+#include "sweep/moments.h"
+#include "sweep/numbers.h"
+#include "sweep/rows.h"
+#include "sweep/transactions.h"
+
+/* 2: the commit of a transaction. */
+static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
+{
+    int in_front = !(e->alone && e->is_long);
+    int32_t least = INT32_MAX;
+    e->ends = 1;
+    e->closes = qt_sweep_has_locks(tx) != 0;
+    if (!e->closes)
+        return;
+    e->first_ns = e->lo_ns;
+    for (size_t i = 0; i < tx->n_used; i++)
+        if (tx->used[i].held) {
+            qt_sweep_mark(s, e, tx->used[i].table, QT_COMMITS, e->lo_ns, in_front);
+            least = tx->used[i].table < least ? tx->used[i].table : least;
+        }
+    if (s->unknown)
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->lo_ns, in_front);
+    for (int32_t i = 0; i < e->n_uses && e->alone && !e->is_long; i++)
+        least = e->uses[i].table < least ? e->uses[i].table : least;
+    if (least > QT_UNKNOWN_TABLE)
+        qt_sweep_wait_unknown(s, e, e->lo_ns - 1);
+    qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, tx);
+}
+
+/* 3, 4: a write of its own. */
+static void take_own(struct qt_sweep *s, struct qt_event *e)
+{
+    int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
+    e->left++; /* until it is decided */
+    e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
+    if (e->is_long || e->closes)
+        for (int32_t i = 0; i < e->n_uses; i++)
+            qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, (e->is_long ? e->lo_ns : e->first_ns) - 1);
+    if (e->hi_ns <= from) { /* nothing lies strictly between */
+        qt_sweep_decide(s, e);
+        return;
+    }
+    qt_sweep_at(s, from, s->times == QT_ARRIVALS ? QT_OWN_ARRIVES : QT_OPENS, e, NULL);
+    qt_sweep_at(s, e->hi_ns, QT_OWN_ENDS, e, NULL);
+}
+
+/* 5, 7: a locking statement of a transaction. */
+static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
+{
+    int64_t until = (e->is_long || e->closes ? e->lo_ns : e->hi_ns) - 1; /* not for the commit that it is itself */
+    int adds = 0, marks_locks = 0;
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        const struct qt_use *use = &e->uses[i];
+        qt_sweep_wait(s, e, use->table, QT_COMMITS, until);
+        if (use->asks && (e->is_long || !use->adds))
+            qt_sweep_wait(s, e, use->table, QT_ADDS, until);
+        adds |= use->adds;
+        if (e->exclusive && !e->is_long) /* 11 */
+            qt_sweep_wait(s, e, use->table, QT_LOCKS, until);
+        if (s->table[use->table].is_long || s->table[QT_UNKNOWN_TABLE].is_long || s->table[use->table].is_exclusive) {
+            qt_sweep_mark(s, e, use->table, QT_LOCKS, e->hi_ns, 0);
+            marks_locks = 1;
+        }
+    }
+    if (marks_locks && s->unknown)
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
+    if (adds)
+        qt_sweep_grant(s, e);
+    if (s->times == QT_ARRIVALS)
+        qt_sweep_at(s, e->lo_ns, QT_OPENS, e, tx);
+    else
+        qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, NULL);
+}
+
+/* 11: of a table that somebody takes whole, a read holds a lock as well: in a transaction to its end. */
+static void take_shared(struct qt_sweep *s, struct qt_event *e, const struct qt_tx *tx)
+{
+    int shares = 0;
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        int32_t table = e->uses[i].table;
+        if (!s->table[table].is_exclusive)
+            continue;
+        qt_sweep_mark(s, e, table, QT_LOCKS, e->hi_ns, 0);
+        if (tx != NULL)
+            qt_sweep_wait(s, e, table, QT_COMMITS, (e->closes ? e->lo_ns : e->hi_ns) - 1);
+        shares = 1;
+    }
+    if (shares && s->unknown)
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
+    if (shares && tx != NULL && s->times != QT_ARRIVALS)
+        qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, NULL);
+}
+
+/* 6: what takes no locks. */
+static void take_read(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)
+{
+    int64_t until = e->lo_ns;
+    if (s->times == QT_ENDS && e->at_ns > until)
+        until = e->at_ns;
+    if (until > e->hi_ns - 1)
+        until = e->hi_ns - 1;
+    if (e->ends)
+        until = e->lo_ns - 1;
+    for (int32_t i = 0; i < e->n_uses; i++)
+        qt_sweep_read(s, e, e->uses[i].table, until);
+    if (tx != NULL && is_read && tx->reader == NULL) {
+        e->left++; /* until all tables of the transaction are known */
+        tx->reader = e;
+        qt_sweep_look(s, tx, until, e->hi_ns - 1);
+    }
+}
+
+/* 10: user-level locks. Whoever takes one does so behind all that was taken and freed before it had it. */
+static void take_user_lock(struct qt_sweep *s, struct qt_event *e)
+{
+    int64_t ns = e->user_lock & QT_TAKES_LOCK ? e->hi_ns : e->lo_ns;
+    if (e->user_lock & (QT_TAKES_LOCK | QT_FREES_LOCK))
+        qt_sweep_mark(s, e, QT_USER_LOCKS, QT_COMMITS, ns, 0);
+    qt_sweep_wait(s, e, QT_USER_LOCKS, QT_COMMITS, ns - 1);
+}
+
+static void take_uses(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)
+{
+    if (e->is_long && e->locks) /* 8 */
+        for (int32_t i = 0; i < e->n_uses; i++)
+            qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->lo_ns - 1);
+    if (tx != NULL)
+        qt_sweep_note_tables(s, tx, e);
+    if (e->alone) {
+        take_own(s, e);
+    } else if (e->held) {
+        take_held(s, e, tx);
+    } else {
+        take_read(s, e, tx, is_read);
+        take_shared(s, e, tx);
+    }
+}
+
+void qt_sweep_take(struct qt_sweep *s, const struct qt_event *event, int64_t tx_first, int64_t tx_end, int is_own,
+                   int is_read)
+{
+    struct qt_sweep_session *session = qt_sweep_session(s, event->session);
+    struct qt_event *e = qt_sweep_new_event(s, event);
+    struct qt_tx *old, *tx = NULL;
+
+    if (session == NULL || e == NULL)
+        return;
+    old = session->tx;
+    if (tx_first >= 0 && tx_end == e->seq) /* 1: nothing but an end */
+        e->n_uses = 0;
+    e->alone = e->n_uses > 0 && (is_own || (tx_first < 0 && e->locks));
+    e->held = e->n_uses > 0 && e->locks && !e->alone;
+    if (old != NULL && old->end_seq == e->seq)
+        take_end(s, e, old);
+    if (old != NULL && (e->ends || tx_first != old->first_seq)) {
+        if (!e->ends && tx_first >= 0 && qt_sweep_has_locks(old)) {
+            old->dropped = 1;
+            qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, old);
+        }
+        if (e->ends || tx_first >= 0) {
+            qt_sweep_finish(s, old);
+            session->tx = old = NULL;
+        }
+    }
+    if (tx_first >= 0 && tx_end != e->seq) {
+        if (session->tx == NULL)
+            session->tx = qt_sweep_new_tx(s, tx_first, tx_end);
+        tx = session->tx;
+        if (tx == NULL)
+            return;
+    }
+    if (e->n_uses > 0)
+        take_uses(s, e, tx, is_read);
+    if (e->user_lock)
+        take_user_lock(s, e);
+    qt_sweep_event_done(s, e);
+}

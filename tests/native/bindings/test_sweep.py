@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sweep over events that DuckDB sorts: rows out, and wrong input is said."""
+
+from contextlib import closing
+
+import duckdb
+import pytest
+from querytape.common.duck import open_database
+from querytape.native.bindings.sweep import ASKS, TIMES, sweep_commits
+
+LOCKS, STATEMENT = 2, 16
+TABLE, DIGEST = 3, 0
+ROWS = (  # session, seq, lo, hi: three writes of their own on one table
+    (1, 1, 0, 10),
+    (2, 1, 5, 20),
+    (1, 2, 15, 30),
+)
+COLUMNS = "session, seq, tape_ns, at_ns, lo_ns, hi_ns, digest, tx_first, tx_end, facts"
+
+
+def swept(uses: list[tuple[int, int, int]], columns: str = COLUMNS, times: str = "both") -> list[tuple[int, int, str]]:
+    """Return session, seq and waits."""
+    with open_database() as con, open_database() as reader:
+        con.execute("CREATE TABLE given (session BIGINT, seq BIGINT, lo_ns BIGINT, hi_ns BIGINT)")
+        con.executemany("INSERT INTO given VALUES (?, ?, ?, ?)", ROWS)
+        events = con.sql(
+            f"SELECT {columns} FROM (SELECT *, lo_ns AS tape_ns, lo_ns AS at_ns, {DIGEST}::BIGINT AS digest,"
+            f" -1::BIGINT AS tx_first, -1::BIGINT AS tx_end, {LOCKS | STATEMENT}::BIGINT AS facts FROM given)"
+            " ORDER BY lo_ns, session, seq"
+        )
+        with closing(sweep_commits(events, uses, TABLE + 1, times=times)) as stream:
+            reader.register("swept", stream)
+            return reader.execute("SELECT session, seq, waits FROM swept ORDER BY session, seq").fetchall()
+
+
+def test_commits_are_numbered_by_their_moments() -> None:
+    """Each waits for the one before it on its table."""
+    place = 3 * TABLE
+    expected = [(1, 1, f";{place}:1"), (1, 2, f"{place}:2;{place}:3"), (2, 1, f"{place}:1;{place}:2")]
+    assert swept([(DIGEST, TABLE, ASKS)]) == expected
+    assert swept([(DIGEST, TABLE, ASKS)], times="ends") == expected
+
+
+@pytest.mark.parametrize("times", TIMES)
+def test_what_touches_no_table_has_no_row(times: str) -> None:
+    """A digest that is known, and no table with it."""
+    assert swept([(DIGEST + 1, TABLE, ASKS)], times=times) == []
+
+
+def test_wrong_input_is_said() -> None:
+    """Uses that are not in order, a table that there is not, columns of another type."""
+    with pytest.raises(duckdb.Error, match="not in order"):
+        swept([(1, TABLE, ASKS), (0, TABLE, ASKS)])
+    with pytest.raises(duckdb.Error, match="not in order"):
+        swept([(0, TABLE + 1, ASKS)])
+    with pytest.raises(duckdb.Error, match="column"):
+        swept([(DIGEST, TABLE, ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
