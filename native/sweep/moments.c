@@ -67,8 +67,8 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
         qt_sweep_mark(s, e, e->uses[i].table, QT_COMMITS, e->moment_ns, !e->is_long && e->moment_ns == e->first_ns);
     if (s->unknown && !(e->closes && e->moment_ns == lo))
         qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->moment_ns, !e->is_long && e->moment_ns == e->first_ns);
-    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long; i++) /* 11 */
-        qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->first_ns - 1);
+    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long && !e->closes; i++) /* 11; else: take.c */
+        qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->moment_ns - 1);
     if (!e->closes && !e->is_long && e->uses[0].table > QT_UNKNOWN_TABLE)
         qt_sweep_wait_unknown(s, e, e->moment_ns - 1);
     qt_sweep_event_done(s, e);

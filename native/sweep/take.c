@@ -37,9 +37,11 @@ static void take_own(struct qt_sweep *s, struct qt_event *e)
     int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
     e->left++; /* until it is decided */
     e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
-    if (e->is_long || e->closes)
-        for (int32_t i = 0; i < e->n_uses; i++)
-            qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, (e->is_long ? e->lo_ns : e->first_ns) - 1);
+    for (int32_t i = 0; i < e->n_uses && (e->is_long || e->closes); i++) {
+        qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, e->lo_ns - 1);
+        if (e->exclusive && !e->is_long) /* 11 */
+            qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->lo_ns - 1);
+    }
     if (e->hi_ns <= from) { /* nothing lies strictly between */
         qt_sweep_decide(s, e);
         return;

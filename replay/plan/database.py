@@ -76,7 +76,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def all_cores(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[None]:
-    """Let queries use each core as long as no replay runs beside them."""
+    """Let queries use all cores. A piece of a growing tape keeps one core, because its replay is running."""
     con.execute(f"SET threads = {1 if plan.piece else len(os.sched_getaffinity(0))}")
     try:
         yield

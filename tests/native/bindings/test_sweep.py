@@ -55,3 +55,31 @@ def test_wrong_input_is_said() -> None:
         swept([(0, TABLE + 1, ASKS)])
     with pytest.raises(duckdb.Error, match="column"):
         swept([(DIGEST, TABLE, ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
+
+
+def test_ddl_that_ends_a_transaction_waits_for_what_lay_before_it_however_much_came_since() -> None:
+    """It began at 100 and ended at 90,000: others read its table meanwhile, and are not waited for."""
+    own, reads, exclusive = 4, 8, 32
+    ddl = LOCKS | own | STATEMENT | exclusive
+    rows = [
+        (1, 1, 0, 1, 0, 3, LOCKS | STATEMENT),  # a write in the transaction 1 to 3
+        (2, 1, 5, 6, -1, -1, reads | STATEMENT),
+        (1, 3, 100, 90_000, -1, -1, ddl),
+        *((3, n, 200 + 10 * n, 205 + 10 * n, -1, -1, reads | STATEMENT) for n in range(1, 3000)),
+    ]
+    with open_database() as con, open_database() as reader:
+        con.execute(
+            "CREATE TABLE given (session BIGINT, seq BIGINT, lo BIGINT, hi BIGINT, tx BIGINT, e BIGINT, f BIGINT)"
+        )
+        con.execute(
+            "INSERT INTO given SELECT unnest($1, recursive := true)",
+            [[dict(zip("abcdefg", r, strict=True)) for r in rows]],
+        )
+        events = con.sql(
+            f"SELECT session, seq, lo, lo, lo, hi, {DIGEST}::BIGINT, tx, e, f FROM given ORDER BY lo, session, seq"
+        )
+        stream = sweep_commits(events, [(DIGEST, TABLE, ASKS)], TABLE + 1, exclusive_tables={TABLE})
+        with closing(stream):
+            reader.register("swept", stream)
+            ((waits,),) = reader.execute("SELECT waits FROM swept WHERE session = 1 AND seq = 3").fetchall()
+    assert waits == f"{3 * TABLE + 1}:2;{3 * TABLE}:1 {3 * TABLE}:2"
