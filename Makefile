@@ -73,7 +73,7 @@ demo: $(extension) ## record a workload, replay it on two servers, compare
 	@$(bin)/querytape demo
 
 # The tiers of tests (docs/testing.md): a test has the marks of what it needs, and `long`.
-pytest := -m pytest -n $(workers) --dist loadfile --durations=20
+pytest := -m pytest -n $(workers) --dist loadfile --no-loadscope-reorder --durations=20
 
 test-fast: setup ## the tests that need no server, no browser and no wheel (args=tests/capture)
 	@$(bin)/python $(pytest) -m "not server and not browser and not build and not slow and not long" $(args)

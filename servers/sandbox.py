@@ -109,9 +109,14 @@ class Server:
 
     def execute(self, sql: str, db: str | None = None) -> tuple[tuple[Any, ...], ...]:
         """Run one statement on a connection of its own and return its rows."""
-        with closing(self.connect(db)) as connection, connection.cursor() as cursor:
+        with closing(self._by_socket(database=db, autocommit=True)) as connection, connection.cursor() as cursor:
             cursor.execute(sql)
             return tuple(cursor.fetchall())
+
+    def _by_socket(self, **options: Any) -> "Connection[Any]":
+        """Open a connection without TLS, whose certificates take PyMySQL 40 ms."""
+        own: dict[str, Any] = {"unix_socket": str(self.socket), "user": self.user, "password": self.password}
+        return pymysql.connect(**own, charset="utf8mb4", ssl_disabled=True, **options)
 
     def log_tail(self, lines: int = 15) -> str:
         """Return the end of the error log."""
@@ -204,13 +209,7 @@ class Server:
                     f"the end of its error log:\n{self.log_tail()}"
                 )
             try:
-                pymysql.connect(
-                    unix_socket=str(self.socket),
-                    user=self.user,
-                    password=self.password,
-                    connect_timeout=5,
-                    ssl_disabled=True,
-                ).close()
+                self._by_socket(connect_timeout=5).close()
                 return
             except pymysql.MySQLError as error:
                 last = error

@@ -18,6 +18,7 @@ from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
 CHECKOUT = Path(__file__).resolve().parent.parent
+WHOLE = CHECKOUT / "tests" / "whole"
 SAMPLES = Path(os.environ.get("QT_SAMPLES") or CHECKOUT.parent / "shared" / "samples")
 KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
@@ -29,16 +30,20 @@ ServerFactory = Callable[..., Server]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers."""
+    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers, and comes first.
+
+    Its files take longest: a worker that begins one last keeps the others waiting.
+    """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         marks = {GIVEN[name] for name in fixtures if name in GIVEN}
         if "samples" in fixtures and not SAMPLES.is_dir():
             marks.add("long")  # which names what is missing
-        if item.path.is_relative_to(CHECKOUT / "tests" / "whole"):
+        if item.path.is_relative_to(WHOLE):
             marks.add("server")
         for mark in marks:
             item.add_marker(mark)
+    items.sort(key=lambda item: not item.path.is_relative_to(WHOLE))
 
 
 class OnlyWithMark:
