@@ -110,6 +110,7 @@ struct qt_engine_stats {
     uint64_t not_permitted;             /* events whose text does more than may be sent */
     uint64_t order_waits, order_broken; /* events that waited for other sessions' commits; waits that were broken */
     int64_t order_wait_ns;              /* all such waits together */
+    uint64_t order_stalls;              /* stalls in a row: see commit_order.c */
     uint64_t read_target_errors;        /* commands that change a session, which failed on the read target alone */
     uint64_t overrides_failed;          /* statements whose clock or insert id the target did not let be set */
     uint64_t queued_bytes;
@@ -157,6 +158,16 @@ struct qt_engine_meters {
     int32_t n_errors;                  /* numbers seen; more than QT_METER_ERRORS of them are counted together */
     int32_t error_number[QT_METER_ERRORS];
     uint64_t error_count[QT_METER_ERRORS], errors_elsewhere;
+};
+
+/* What an open session is doing. */
+struct qt_doing {
+    int64_t session;
+    int64_t seq;        /* of its last event that was begun; -1 = none */
+    int64_t connection; /* its id on the target; -1 = none */
+    int64_t table;      /* whose commits that event waits for; -1 = it waits for none */
+    int64_t commit;     /* the number of the first commit of the table that is not done; 0 without a table */
+    int32_t asleep;     /* 0 = the target is to answer */
 };
 
 /* What one digest has cost so far: what was answered and read as an outcome. */
@@ -238,6 +249,8 @@ int64_t qt_engine_due(struct qt_engine *);
 /* The digests with the most service time, the most first; `most` of them fit into `out`. Returns how many there are.
  * Any thread. */
 int32_t qt_engine_slowest(struct qt_engine *, struct qt_digest_time *out, int32_t most);
+/* What each open session is doing; `most` of them fit into `out`. Returns how many there are. Any thread. */
+int32_t qt_engine_doing(struct qt_engine *, struct qt_doing *out, int32_t most);
 /* how = 1: send nothing more, let answers come for drain_ns, close; 2: shut the sockets. Any thread; signal-safe. */
 void qt_engine_stop(struct qt_engine *, int32_t how);
 void qt_engine_free(struct qt_engine *); /* stops with 2 where it still runs, joins every thread */

@@ -28,6 +28,7 @@ from .observe.host import Host
 from .observe.live import LiveRun
 from .observe.sampler import Sampler
 from .observe.speed_control import SpeedFile
+from .observe.standstill import Standstill, look_for_standstill
 from .observe.stop_request import stops_asked
 from .observe.ticks import TickLog, process_cpu_ns
 from .options import ReplayOptions
@@ -46,8 +47,8 @@ class EndedRun:
     """A run whose outcomes are written and whose run.json (`info`) is not complete yet.
 
     `stops`: how often the user stopped it; `timed_out`: it reached `stop_after_ns`; `rows_written`: outcomes of sent
-    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads. Of a run by
-    several drivers `drivers` is what they came to.
+    events; `feeder_error`: why the tape was not read to its end; `cpu_ns`: of this process, all threads; `standstill`:
+    who waited for whom where it went on only by broken waits. Of several drivers `drivers` is what they came to.
     """
 
     plan: Plan
@@ -66,6 +67,7 @@ class EndedRun:
     feeder_error: BaseException | None
     growing: Growing | None = None
     drivers: "DriversEnd | None" = None
+    standstill: Standstill | None = None
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,7 @@ class Replay:
         self.stops = 0
         self._started = self._ended = False
         self.timed_out = False
+        self.standstill: Standstill | None = None
         self.rows_written = 0
         self.threads_peak = 0
         self._cpu_before = process_cpu_ns()
@@ -175,6 +178,7 @@ class Replay:
             process_cpu_ns() - self._cpu_before,
             self._errors.get("feeder"),
             None if self.pieces is None else self.pieces.growing,
+            standstill=self.standstill,
         )
 
     def _thread(self, work: Callable[[], None], name: str) -> threading.Thread:
@@ -221,7 +225,7 @@ class Replay:
         self.engine.feed_end()
 
     def _is_stopped(self) -> bool:
-        return bool(self.stops or self.timed_out or self.engine.peek().ended_by)
+        return bool(self.stops or self.timed_out or self.standstill or self.engine.peek().ended_by)
 
     def _write(self, con: duckdb.DuckDBPyConnection) -> None:
         """Write outcomes and ticks a slice at a time; a slice that ends early is the last."""
@@ -271,6 +275,10 @@ class Replay:
         if limit is not None and stats.now_ns >= limit:
             self.timed_out = True
             self.engine.stop(1)
+        if self.standstill is None:
+            self.standstill = look_for_standstill(self.engine, stats, self.plan, self.options)
+            if self.standstill is not None:
+                self.engine.stop(1)
         self.watcher.tick(self.ticks.take(stats), stats.executed + stats.not_sent, self.plan)
 
     def _write_sessions(self, storage: duckdb.DuckDBPyConnection) -> None:

@@ -105,7 +105,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         run.info["follow"] = settle(run.growing, run.plan)
         run.info.update(tape=tape_info(run.plan), plan=run.plan.as_json())
     if run.rows_written < run.plan.planned:
-        reason = "stopped" if run.stops or run.timed_out else "tape_unread"
+        reason = "stopped" if run.stops or run.timed_out or run.standstill else "tape_unread"
         write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
     counts = {name: getattr(stats, name) for name in ENGINE_COUNTS}
     accounting = account(con, run.plan.tape, folder, counts, run.plan.rules.amplification.total)
@@ -150,7 +150,8 @@ def run_warnings(run: EndedRun) -> list[str]:
     """Return warnings about the run's times; each driver has looked at its own machine."""
     if run.drivers is not None:
         return order_warnings(run.info) + run.drivers.warnings
-    return order_warnings(run.info) + warnings(run.info, last_calibration())
+    standstill = [] if run.standstill is None else [run.standstill.text]
+    return standstill + order_warnings(run.info) + warnings(run.info, last_calibration())
 
 
 def _try(run: EndedRun, key: str, ask: Callable[[EndedRun], Any]) -> Any:
@@ -185,6 +186,8 @@ def why_partial(run: EndedRun, accounting: dict[str, Any], sessions: dict[str, i
         return run.drivers.partial
     if run.stops:
         return f"stopped by the user after {at_s:.1f} s: {not_sent}"
+    if run.standstill is not None:
+        return f"stopped after {at_s:.1f} s: {run.standstill.reason}; {not_sent}"
     if run.stats.ended_by:
         return f"stopped after {at_s:.1f} s: {ENDED_BY[run.stats.ended_by]}; {not_sent}"
     if run.feeder_error is not None:

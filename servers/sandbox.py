@@ -103,8 +103,9 @@ class Server:
         return f"mysql://{self.user}@127.0.0.1:{self.port}" + (f"/{db}" if db else "")
 
     def connect(self, db: str | None = None, **options: Any) -> "Connection[Any]":
-        """Open a connection over TCP; `options` are PyMySQL's."""
-        arguments: dict[str, Any] = {"charset": "utf8mb4", "autocommit": True, "database": db, **options}
+        """Open a connection over TCP; `options` are PyMySQL's. Without a password it needs no TLS."""
+        arguments: dict[str, Any] = {"charset": "utf8mb4", "autocommit": True, "database": db}
+        arguments |= {"ssl_disabled": not self.password and "ssl" not in options, **options}
         return pymysql.connect(host="127.0.0.1", port=self.port, user=self.user, password=self.password, **arguments)
 
     def execute(self, sql: str, db: str | None = None) -> tuple[tuple[Any, ...], ...]:

@@ -14,7 +14,6 @@ from ...common.units import plural, short_duration, utc_time
 from ...replay import RunSummary, replay
 from ...replay.checks.preflight import unknown_overrides
 from ...replay.growing import follow_lines
-from ...replay.observe.order import order_warnings
 from ...replay.observe.restored import state_lines
 from ...schemas import EventFilter
 from ..driver_options import DRIVERS, drivers_of
@@ -240,13 +239,15 @@ def summary_lines(summary: RunSummary) -> list[str]:
     """Return the last lines of a replay: the accounting, lateness, errors, sessions, and where the run is."""
     info = summary.info
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
-    order = order_warnings(info)
+    warnings = info["generator"].get("warnings", ())
+    order = [text for text in warnings if text.startswith("--order commit:")]
     found = [
         *sent_or_not(info),
         *follow_lines(info),
         f"{summary.path}: {accounting['tape_events']:,} events = {accounting['executed']:,} executed"
         f" + {accounting['filtered']:,} filtered + {accounting['skipped']:,} skipped"
         f" + {accounting['not_sent']:,} not sent",
+        *([f"  PARTIAL: {info['partial']}"] if info["partial"] else []),
         *(f"  WARNING: {text}" for text in order),
         *refused_by_text(accounting),
         *not_overridden(info),
@@ -269,7 +270,4 @@ def summary_lines(summary: RunSummary) -> list[str]:
         found.append(f"  errors: {sum(summary.errors.values()):,} ({listed})")
     if not accounting["balanced"]:
         found.append("  THE ACCOUNTING DOES NOT BALANCE: this run can't be trusted; please report it as a bug")
-    found += [f"  warning: {text}" for text in info["generator"].get("warnings", ()) if text not in order]
-    if info["partial"]:
-        found.append(f"  PARTIAL: {info['partial']}")
-    return found
+    return [*found, *(f"  warning: {text}" for text in warnings if text not in order)]

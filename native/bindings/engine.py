@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from .._querytape import ffi, lib
 from .errors import check
-from .meters import DigestTime, Meters, read_meters, read_slowest
+from .meters import DigestTime, Doing, Meters, read_doing, read_meters, read_slowest
 from .streams import Stream, stream_pointer
 
 
@@ -131,6 +131,7 @@ class EngineStats:
     order_waits: int
     order_broken: int
     order_wait_ns: int
+    order_stalls: int
     overrides_failed: int
     read_target_errors: int
     queued_bytes: int
@@ -273,6 +274,10 @@ class Engine:
     def slowest(self, most: int) -> list[DigestTime]:
         """Return up to `most` digests on which the target has spent most time so far, the most first."""
         return read_slowest(self._open, most)
+
+    def doing(self) -> list[Doing]:
+        """Return what each open session is doing."""
+        return read_doing(self._open)
 
     def due(self) -> int | None:
         """Return how many of the events fed are due by now, to within a 2048th of the run; None where none is due."""

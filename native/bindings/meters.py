@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Read what a run is measured by while it goes on: histograms by class and cause, errors by number, time by digest."""
+"""Read what a run does while it goes on.
+
+Histograms by class and cause, errors by number, time by digest, and what each session is doing.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -50,6 +53,37 @@ class DigestTime:
     sum_ns: int
     max_ns: int
     unsure_ns: int
+
+
+@dataclass(frozen=True)
+class Doing:
+    """What an open session is doing; `struct qt_doing`.
+
+    `seq`: of its last event that was begun; `connection`: its id on the target; `table`: whose commits the event waits
+    for, and `commit`: which is not done; None = there is none. `asleep`: it does not wait for the target's answer.
+    """
+
+    session: int
+    seq: int | None
+    connection: int | None
+    table: int | None
+    commit: int
+    asleep: bool
+
+
+def read_doing(engine: Any) -> list[Doing]:
+    """Return what each open session is doing; `engine` is C's."""
+    most = lib.qt_engine_doing(engine, ffi.NULL, 0)
+    found = ffi.new("struct qt_doing[]", max(most, 1))
+    n = min(lib.qt_engine_doing(engine, found, most), most)
+
+    def there(number: int) -> int | None:
+        return None if number < 0 else number
+
+    return [
+        Doing(one.session, there(one.seq), there(one.connection), there(one.table), one.commit, bool(one.asleep))
+        for one in found[0:n]
+    ]
 
 
 def read_slowest(engine: Any, most: int) -> list[DigestTime]:

@@ -11,16 +11,21 @@
  * others hold no locks, and are stuck after ten times as long. Of the stuck waits the earliest on the tape is broken
  * and counted, one after the other: one that goes on may open the circle for all. Its transaction waits no more until
  * it ends, for its locks have to go.
+ *
+ * A stall is a bound in which waits had to be broken. Stalls are in a row while more than one in MOVING_WAITS of the
+ * waits that end is broken: then the replay goes on only because its waits are broken.
  */
 #include "engine/commit_order.h"
 
 #include <stdlib.h>
 
+#include "engine/meters.h"
 #include "engine/pace.h"
 #include "engine/records.h"
 
 #define NO_LOCKS_FACTOR 10
 #define APART 8 /* of the bound: between two broken waits */
+#define MOVING_WAITS 10
 
 struct item {
     uint64_t n; /* a commit's number, or how many a session waits for */
@@ -141,6 +146,20 @@ static void stop_waiting(struct qt_session *s, struct table *t)
     pthread_mutex_unlock(&t->lock);
 }
 
+/* A wait is about to be broken. */
+static void count_stall(struct qt_engine *e, int64_t now)
+{
+    int64_t waits = atomic_load(&e->order_waits), broken = atomic_load(&e->order_broken), moving;
+
+    if (now - atomic_load(&e->stall_ns) < e->options.order_bound_ns)
+        return;
+    moving = waits - atomic_load(&e->stall_waits) > MOVING_WAITS * (broken - atomic_load(&e->stall_broken));
+    atomic_store(&e->stalls, moving ? 1 : atomic_load(&e->stalls) + 1);
+    atomic_store(&e->stall_ns, now);
+    atomic_store(&e->stall_waits, waits);
+    atomic_store(&e->stall_broken, broken);
+}
+
 /* A session whose wait is stuck shows it in its `stuck_due_ns`. The first thread that comes `apart` after the last
  * broken wait lets the earliest go. */
 static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
@@ -157,8 +176,10 @@ static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
             first = qt_session_at(e, i);
         }
     }
-    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO))
+    if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO)) {
+        count_stall(e, now);
         qt_wake(first);
+    }
 }
 
 /* Once the run ends every wait is over. */
@@ -212,7 +233,9 @@ static int await_commits(struct qt_session *s, const struct qt_planned_event *ev
     pthread_mutex_unlock(&t->lock);
     if (!queued)
         return atomic_load(&t->settled) >= needed;
+    atomic_store(&s->at_table, t - s->engine->order->table);
     in_turn = sleep_until_turn(s, ev, t, needed);
+    atomic_store(&s->at_table, -1);
     stop_waiting(s, t);
     return in_turn;
 }
@@ -276,4 +299,27 @@ void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
     while (read_pair(&p, &table, &number))
         if (table < (uint64_t)e->order->n)
             settle_commit(&e->order->table[table], number);
+}
+
+int32_t qt_engine_doing(struct qt_engine *e, struct qt_doing *out, int32_t most)
+{
+    int64_t n = qt_counting_sessions(e);
+    int32_t found = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        struct qt_session *s = qt_session_at(e, i);
+        struct qt_doing doing = {.session = s->id,
+                                 .seq = atomic_load(&s->at_seq),
+                                 .connection = atomic_load(&s->target_id),
+                                 .table = atomic_load(&s->at_table),
+                                 .asleep = atomic_load(&s->sleep) != QT_AWAKE};
+        if (atomic_load(&s->life) != QT_LIVE)
+            continue;
+        if (doing.table >= 0)
+            doing.commit = (int64_t)atomic_load(&e->order->table[doing.table].settled) + 1;
+        if (found < most)
+            out[found] = doing;
+        found++;
+    }
+    return found;
 }

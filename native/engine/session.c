@@ -265,6 +265,7 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     enum qt_reason why;
 
     qt_await_zero(s);
+    atomic_store_explicit(&s->at_seq, ev->seq, memory_order_relaxed);
     s->order_ns = 0;
     if (s->rests)
         wake_up(s);

@@ -143,6 +143,8 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     s->fd = -1;
     atomic_store(&s->target_id, -1);
     atomic_store(&s->stuck_due_ns, QT_NOT_STUCK);
+    atomic_store(&s->at_seq, -1);
+    atomic_store(&s->at_table, -1);
     place_by_id(e, s);
     e->n_ahead += due <= 0 && !running;
     atomic_fetch_add(&e->n_sessions, 1); /* from here on other threads see it */

@@ -171,6 +171,8 @@ struct qt_session {
     _Atomic uint64_t executed, not_sent, reads, writes, others, errors, injected; /* written by one thread only */
     _Atomic uint64_t service_ns[QT_KINDS], delay_ns[QT_CAUSES];                   /* so are these */
     _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
+    _Atomic int64_t at_seq;       /* its last event that was begun; -1 = none */
+    _Atomic int64_t at_table;     /* whose commits it waits for; -1 = for none */
     _Atomic int64_t target_id;    /* connection id on the target while it is open, else -1 */
     /* For the supervisor. */
     _Atomic int32_t life; /* QT_UNBORN, QT_LIVE, QT_ENDED */
@@ -260,7 +262,8 @@ struct qt_engine {
     _Atomic int64_t called_with_variables, several_statements;
     _Atomic int64_t order_waits, order_broken, order_wait_ns;
     _Atomic int64_t failures, overrides_failed, read_target_errors;
-    _Atomic int64_t last_broken_ns; /* when a stuck wait for the order was last let go */
+    _Atomic int64_t last_broken_ns;                              /* when a stuck wait for the order was last let go */
+    _Atomic int64_t stalls, stall_ns, stall_waits, stall_broken; /* commit_order.c */
     _Atomic int32_t ended_by;
     struct qt_order *order;   /* NULL = sessions are not ordered */
     struct qt_permit *permit; /* the feeder's; NULL = everything may be sent */

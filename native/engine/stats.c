@@ -82,6 +82,7 @@ void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
     out->order_waits = (uint64_t)atomic_load(&e->order_waits);
     out->order_broken = (uint64_t)atomic_load(&e->order_broken);
     out->order_wait_ns = atomic_load(&e->order_wait_ns);
+    out->order_stalls = (uint64_t)atomic_load(&e->stalls);
     out->read_target_errors = (uint64_t)atomic_load(&e->read_target_errors);
     out->called_with_variables = (uint64_t)atomic_load(&e->called_with_variables);
     out->several_statements = (uint64_t)atomic_load(&e->several_statements);

@@ -119,6 +119,7 @@ class Made:
         self.cleaned = 0
         return SimpleNamespace(
             plan=plan, options=given, folder=folder, info=info, stats=SimpleNamespace(**values), stops=0, timed_out=False,
+        standstill=None,
             ticks=SimpleNamespace(clock_pairs=[[1, 2]]), speed=SimpleNamespace(changes=[{"at_ns": 3, "speed": "2"}], clean=self.clean),
             sampler=SimpleNamespace(problem="no rights"), rows_written=len(sent), threads_peak=6, cpu_ns=66,
             feeder_error=None, growing=None, drivers=None, **fields,

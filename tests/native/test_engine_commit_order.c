@@ -121,6 +121,98 @@ static void the_earliest_is_let_go(void)
     replay_free(&r);
 }
 
+/* A transaction that waits for what does not come. Returns the number of its last event. */
+static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq, const char *first_waits)
+{
+    event(r, session, seq, "BEGIN", first_waits);
+    event(r, session, seq + 1, "a", "1:1");
+    event(r, session, seq + 2, "COMMIT", NULL);
+    return seq + 3;
+}
+
+/* Nothing but broken waits: each bound is a stall. */
+static void stalls_are_in_a_row(void)
+{
+    enum { TURNS = 4 };
+    struct replay r;
+    int64_t seq = 1;
+
+    begin(&r, 1, (int64_t)TURNS * 3);
+    replay_session(&r, 2, 0, 1, NULL);
+    r.options.order_bound_ns = 50 * MS;
+    for (int i = 0; i < TURNS; i++)
+        seq = stuck_transaction(&r, 1, seq, NULL);
+    event(&r, 2, 1, "SLEEP 3000", ";1:1");
+    replay_run(&r);
+    CHECK_INT(r.stats.order_stalls, r.stats.order_broken);
+    CHECK_INT(r.stats.order_broken, TURNS);
+    replay_free(&r);
+}
+
+/* Between two broken waits many others end in turn: sessions 3 and 4 wait for each other's commits. */
+static void what_moves_ends_a_row(void)
+{
+    enum { TURNS = 20 };
+    static char waits[2 * TURNS + 1][40];
+    struct replay r;
+    int64_t seq;
+
+    begin(&r, 1, 6);
+    replay_session(&r, 2, 0, 1, NULL);
+    replay_session(&r, 3, 0, TURNS, NULL);
+    replay_session(&r, 4, 0, TURNS, NULL);
+    r.options.order_bound_ns = 200 * MS;
+    snprintf(waits[0], sizeof waits[0], "2:%d", TURNS);
+    seq = stuck_transaction(&r, 1, 1, NULL);
+    stuck_transaction(&r, 1, seq, waits[0]);
+    event(&r, 2, 1, "SLEEP 5000", ";1:1");
+    for (int i = 1; i <= TURNS; i++) {
+        char *of_3 = waits[i], *of_4 = waits[TURNS + i];
+        snprintf(of_3, sizeof waits[0], "0:%d;2:%d", i - 1, i);
+        snprintf(of_4, sizeof waits[0], "2:%d;0:%d", i, i);
+        event(&r, 3, i, i == 1 ? "SLEEP 400" : "SLEEP 5", of_3);
+        event(&r, 4, i, "SLEEP 5", of_4);
+    }
+    replay_run(&r);
+    CHECK_INT(r.stats.order_broken, 2);
+    CHECK_INT(r.stats.order_stalls, 1);
+    replay_free(&r);
+}
+
+/* Stops once session 2 waits for session 1. */
+static void stop_when_one_waits(struct replay *r)
+{
+    struct qt_doing doing[2];
+    int32_t n = qt_engine_doing(r->engine, doing, 2);
+
+    CHECK(n <= 2);
+    CHECK_INT(qt_engine_doing(r->engine, NULL, 0) <= 2, 1);
+    for (int32_t i = 0; i < n; i++) {
+        CHECK(doing[i].session == 2 || doing[i].table < 0);
+        if (doing[i].table < 0)
+            continue;
+        CHECK_INT(doing[i].seq, 1);
+        CHECK_INT(doing[i].table, 1);
+        CHECK_INT(doing[i].commit, 1);
+        CHECK(doing[i].connection > 0);
+        qt_engine_stop(r->engine, 2);
+    }
+}
+
+static void it_tells_who_waits(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 1);
+    r.options.order_bound_ns = 3600 * 1000 * MS;
+    r.each_slice = stop_when_one_waits;
+    event(&r, 1, 1, "HANG", ";1:1");
+    event(&r, 2, 1, "a", "1:1");
+    replay_run(&r);
+    CHECK_INT(replay_count(&r, "not_sent", "stopped"), 1);
+    replay_free(&r);
+}
+
 static void stop_soon(struct replay *r)
 {
     if (fake_now() - r->begun_ns > 100 * MS)
@@ -259,6 +351,9 @@ int main(void)
     RUN(refused_commits_count_as_done);
     RUN(a_circle_is_broken);
     RUN(the_earliest_is_let_go);
+    RUN(stalls_are_in_a_row);
+    RUN(what_moves_ends_a_row);
+    RUN(it_tells_who_waits);
     RUN(a_stop_ends_waits);
     RUN(many_sessions_take_turns);
     RUN(random_orders_are_kept);

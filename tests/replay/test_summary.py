@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from querytape.native.bindings.engine import EndedBy
 from querytape.replay import replay, summary
+from querytape.replay.observe.standstill import Standstill
 from querytape.replay.summary import RunSummary, why_partial
 from querytape.servers.sandbox import Server
 
@@ -21,7 +22,7 @@ CLEAN = {"lost": 0, "failed": 0, "opened": 2}
 def ended(**values: Any) -> Any:
     """Return the part of an ended run that says why it is partial."""
     stats = SimpleNamespace(now_ns=2_500_000_000, ended_by=EndedBy.NOTHING, drain_timeout=0)
-    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None)
+    run = SimpleNamespace(stats=stats, stops=0, feeder_error=None, info={}, drivers=None, standstill=None)
     for name, value in values.items():
         setattr(stats if hasattr(stats, name) else run, name, value)
     return run
@@ -35,6 +36,10 @@ def ended(**values: Any) -> Any:
         (
             {"ended_by": EndedBy.ERRORS},
             "stopped after 2.5 s: more statements failed than --max-errors allows; 3 events",
+        ),
+        (
+            {"standstill": Standstill((), False, 20, 2_000_000_000)},
+            "stopped after 2.5 s: waits for the order were broken in 20 stalls in a row, of --order-bound (2.00s) each; 3 events",
         ),
         ({"feeder_error": OSError("gone")}, "the tape could not be read to its end (gone): 3 events not sent"),
         ({"drain_timeout": 1}, "1 event cut off without an answer at the end of --drain, 3 events not sent"),

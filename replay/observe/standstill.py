@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ends a replay in the order of commits that goes on only because its waits are broken, and says who waits for whom.
+
+session 3 ──order──► commit of session 5 ──lock on the target──► session 3
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+
+import duckdb
+
+from ...common.duck import sql_text
+from ...common.errors import TargetError
+from ...common.text import printable
+from ...common.units import duration, plural
+from ...native.bindings.engine import Engine, EngineStats
+from ...native.bindings.meters import Doing
+from ...servers.queries import query_or_none, whole
+from ..options import ReplayOptions
+from ..plan.rules import Plan
+from ..storage import open_storage
+
+MOST_STALLS = 20
+TEXT = 60  # characters of a statement
+SHOWN = 8  # sessions
+# Who waits for whom: MySQL 8 (where its performance schema is on), then MariaDB and MySQL 5.7.
+LOCK_WAITS = tuple(
+    f"SELECT r.trx_mysql_thread_id, b.trx_mysql_thread_id FROM {table} w"
+    f" JOIN information_schema.innodb_trx r ON r.trx_id = w.{requesting}"
+    f" JOIN information_schema.innodb_trx b ON b.trx_id = w.{blocking}"
+    for table, requesting, blocking in (
+        ("performance_schema.data_lock_waits", "REQUESTING_ENGINE_TRANSACTION_ID", "BLOCKING_ENGINE_TRANSACTION_ID"),
+        ("information_schema.innodb_lock_waits", "requesting_trx_id", "blocking_trx_id"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Standstill:
+    """Sessions that wait, each for the next one. `circle`: the last waits for the first; else it is not known."""
+
+    waits: tuple[str, ...]
+    circle: bool
+    stalls: int
+    bound_ns: int
+
+    @property
+    def reason(self) -> str:
+        """Why the replay was ended."""
+        bound = duration(self.bound_ns)
+        return f"waits for the order were broken in {self.stalls} stalls in a row, of --order-bound ({bound}) each"
+
+    @property
+    def text(self) -> str:
+        """Who waits for whom."""
+        shown = self.waits[:SHOWN]
+        more = f"; and {plural(len(self.waits) - SHOWN, 'further session')}" if len(self.waits) > SHOWN else ""
+        return f"--order commit: {'a circle of waits: ' if self.circle else ''}{'; '.join(shown)}{more}"
+
+
+@dataclass
+class Facts:
+    """Whatever is known of a moment: by session, and by connection of the target."""
+
+    doing: dict[int, Doing]
+    owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # (table, commit): session, seq
+    texts: dict[tuple[int, int], str] = field(default_factory=dict)  # (session, seq)
+    blockers: dict[int, int] = field(default_factory=dict)
+
+
+def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options: ReplayOptions) -> Standstill | None:
+    """Return who waits for whom, None where the replay makes progress."""
+    if stats.order_stalls < MOST_STALLS:
+        return None
+    facts = Facts({one.session: one for one in engine.doing()})
+    facts.blockers = lock_waits(options)
+    with open_storage(plan.spill) as con:
+        facts.owners = owners(
+            con, plan, [(one.table, one.commit) for one in facts.doing.values() if one.table is not None]
+        )
+        begun = [(one.session, one.seq) for one in facts.doing.values() if one.seq is not None]
+        facts.texts = texts(con, plan, [*begun, *facts.owners.values()])
+    waits, circle = walk(facts)
+    return Standstill(tuple(waits), circle, stats.order_stalls, options.failures.order_bound_ns)
+
+
+def lock_waits(options: ReplayOptions) -> dict[int, int]:
+    """Return for connections of the target for whose lock they wait; empty where it does not tell."""
+    try:
+        with closing(options.target.connect(options.connect_timeout_s)) as con:
+            rows = [row for query in LOCK_WAITS for row in query_or_none(con, query, 2) or ()]
+    except TargetError:
+        return {}
+    found = [(whole(waits), whole(blocks)) for waits, blocks, *_ in rows]
+    return {waits: blocks for waits, blocks in found if waits is not None and blocks is not None}
+
+
+def owners(
+    con: duckdb.DuckDBPyConnection, plan: Plan, wanted: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], tuple[int, int]]:
+    """Return the event of each commit, (table, number): (session, seq)."""
+    if not wanted or not plan.order.exists():
+        return {}
+    listed = ", ".join(f"('{table}:{number}')" for table, number in wanted)
+    marks_of_events = (
+        "SELECT session, seq, unnest(string_split(split_part(waits, ';', 2), ' ')) AS mark"
+        f" FROM read_parquet({sql_text(plan.order)})"
+    )
+    rows = con.execute(
+        f"SELECT mark, session, seq FROM ({marks_of_events}) WHERE mark IN (VALUES {listed}) ORDER BY ALL"
+    ).fetchall()
+    marks = {mark: (session, seq) for mark, session, seq in rows}
+    return {pair: marks[name] for pair in wanted if (name := f"{pair[0]}:{pair[1]}") in marks}
+
+
+def texts(con: duckdb.DuckDBPyConnection, plan: Plan, events: Sequence[tuple[int, int]]) -> dict[tuple[int, int], str]:
+    """Return the normalised statement of each event (session, seq), shortened."""
+    if not events:
+        return {}
+    listed = ", ".join(f"({session}, {seq})" for session, seq in events)
+    rows = con.execute(
+        f"SELECT e.session, e.seq, left(coalesce(d.normalized, e.command), {TEXT + 1})"
+        f" FROM {plan.tape.source('events')} e LEFT JOIN {plan.tape.source('digests')} d ON d.digest = e.digest"
+        f" WHERE (e.session, e.seq) IN (VALUES {listed})"
+    ).fetchall()
+    return {(session, seq): printable(text, TEXT) for session, seq, text in rows}
+
+
+def walk(facts: Facts) -> tuple[list[str], bool]:
+    """Follow the waits from each session, and return the first circle; without one the longest way."""
+    longest: list[str] = []
+    for start in sorted(facts.doing):
+        way: list[int] = []
+        said: list[str] = []
+        at: int | None = start
+        while at is not None and at not in way:
+            way.append(at)
+            text, at = wait_of(facts, at)
+            said.append(text)
+        if at is not None:
+            return said[way.index(at) :], True
+        longest = max(longest, said, key=len)
+    return longest, False
+
+
+def wait_of(facts: Facts, session: int) -> tuple[str, int | None]:
+    """Return what a session waits for, and for which session; None = for none that is known."""
+    doing = facts.doing.get(session)
+    if doing is None:
+        return f"session {session} has no connection", None
+    seq = -1 if doing.seq is None else doing.seq
+    at = f"session {session} at event {seq} `{facts.texts.get((session, seq), '?')}`"
+    if doing.table is not None:
+        owner = facts.owners.get((doing.table, doing.commit))
+        if owner is None:
+            return f"{at} waits for the order", None
+        return f"{at} waits for event {owner[1]} `{facts.texts.get(owner, '?')}` of session {owner[0]}", owner[0]
+    if doing.asleep:
+        return f"session {session} has been answered event {seq}, and waits for its next one", None
+    connections = {one.connection: one.session for one in facts.doing.values()}
+    blocker = facts.blockers.get(-1 if doing.connection is None else doing.connection)
+    if blocker is None:
+        return f"{at} waits for the target's answer", None
+    if blocker not in connections:
+        return f"{at} waits for a lock of connection {blocker}, which is not of this replay", None
+    return f"{at} waits for a lock of session {connections[blocker]}", connections[blocker]

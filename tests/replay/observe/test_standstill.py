@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who waits for whom, where a replay in the order of commits makes no progress."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.native.bindings.meters import Doing
+from querytape.replay import replay
+from querytape.replay.observe.standstill import MOST_STALLS, Facts, Standstill, walk
+from querytape.replay.options import Failures
+from querytape.replay.plan.pacing import Pace
+from querytape.servers.sandbox import Server
+
+from tests.helpers.tapes import MS, T0, make_tape
+from tests.helpers.whole import accounting, options
+
+STEP_MS = 100
+
+
+def doing(session: int, table: int | None = None, commit: int = 0, asleep: bool = False) -> Doing:
+    """Return what a session does, on connection 100 more than its number, at event 7."""
+    return Doing(session, 7, 100 + session, table, commit, asleep)
+
+
+def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool]:
+    """Return the waits that are named; each statement is that of its session."""
+    texts = {(session, seq): f"s{session}" for session in range(9) for seq in range(9)}
+    return walk(Facts({one.session: one for one in sessions}, texts=texts, **facts))
+
+
+def test_a_circle_through_a_lock_of_the_target() -> None:
+    """One session waits in the order, the other for a lock: no further one is named."""
+    waits = said(
+        doing(1, table=9, commit=4),
+        doing(2, table=9, commit=3),
+        doing(3),
+        owners={(9, 4): (2, 8), (9, 3): (3, 8)},
+        blockers={103: 102},
+    )
+    assert waits == (
+        [
+            "session 2 at event 7 `s2` waits for event 8 `s3` of session 3",
+            "session 3 at event 7 `s3` waits for a lock of session 2",
+        ],
+        True,
+    )
+
+
+def test_the_target_does_not_tell_whose_lock_it_is() -> None:
+    """The longest way is named, and is called no circle."""
+    waits = said(doing(1, table=9, commit=4), doing(2), doing(3, asleep=True), owners={(9, 4): (2, 8)})
+    assert waits == (
+        [
+            "session 1 at event 7 `s1` waits for event 8 `s2` of session 2",
+            "session 2 at event 7 `s2` waits for the target's answer",
+        ],
+        False,
+    )
+
+
+def test_each_end_of_a_way() -> None:
+    """A lock of somebody else, an ended session, a commit that nobody has, a session without work."""
+    assert said(doing(1), blockers={101: 55})[0][-1].endswith(
+        "waits for a lock of connection 55, which is not of this replay"
+    )
+    assert said(doing(1, table=9, commit=4), owners={(9, 4): (2, 8)})[0][-1] == "session 2 has no connection"
+    assert said(doing(1, table=9, commit=4))[0][-1].endswith("waits for the order")
+    assert said(doing(1, asleep=True))[0][-1] == "session 1 has been answered event 7, and waits for its next one"
+    assert said() == ([], False)
+
+
+def test_a_long_way_is_cut() -> None:
+    """Eight sessions are named; the others are counted."""
+    text = Standstill(tuple(f"wait {n}" for n in range(11)), False, 20, 2_000_000_000).text
+    assert text.startswith("--order commit: wait 0; wait 1")
+    assert text.endswith("wait 7; and 3 further sessions")
+
+
+def without_index(rounds: int) -> list[dict[str, Any]]:
+    """Return events of two sessions that lock different rows at one time, again and again.
+
+    The second one comes later and commits first. Where its UPDATE locks the whole table, it never gets there.
+    """
+    events: list[dict[str, Any]] = []
+
+    def event(session: int, at_ms: float, statement: str, kind: str) -> None:
+        events.append(
+            {
+                "session": session,
+                "start_ns": T0 + round(at_ms * MS),
+                "duration_ns": MS,
+                "statement": statement,
+                "class": kind,
+                "tables": ["t"],
+            }
+        )
+
+    for number in range(rounds):
+        at = number * STEP_MS
+        event(1, at, "BEGIN", "transaction")
+        event(2, at + 0.1, "BEGIN", "transaction")
+        event(1, at + 10, "INSERT INTO t VALUES (1, 0)", "write")
+        event(2, at + 20, "UPDATE t SET n = n + 1 WHERE k = 2", "write")
+        event(2, at + 30, "COMMIT", "transaction")
+        event(1, at + 40, "COMMIT", "transaction")
+    for one in events:
+        if one["class"] == "transaction":
+            del one["tables"]
+    return events
+
+
+@pytest.mark.parametrize(("rounds", "ends"), [(MOST_STALLS // 2, True), (3 * MOST_STALLS, False)])
+def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, tmp_path: Path) -> None:
+    """Each round breaks a wait. A short tape comes to its end; a long one is ended, and the circle is named."""
+    server.execute("CREATE DATABASE IF NOT EXISTS shop")
+    server.execute("DROP TABLE IF EXISTS shop.t")
+    server.execute("CREATE TABLE shop.t (k INT, n INT) ENGINE = InnoDB")
+    server.execute("INSERT INTO shop.t VALUES (1, 0), (2, 0)")
+    tape = make_tape(tmp_path / "t.tape", without_index(rounds))
+    given = options(
+        server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, failures=Failures(order_bound_ns=100 * MS)
+    )
+    summary = replay(tape, given)
+    partial, warnings = summary.info["partial"], summary.info["generator"]["warnings"]
+    assert summary.info["accounting"]["order_broken"] >= min(rounds, MOST_STALLS)
+    if ends:
+        assert (partial, accounting(summary)[3]) == (None, 0)
+        return
+    assert accounting(summary)[3] > 0
+    assert "waits for the order were broken in " in partial
+    assert warnings[0].startswith("--order commit: ")
+    assert "`commit` waits for event" in warnings[0]
+    assert ("a circle of waits: " in warnings[0]) == (server.kind == "mariadb")  # the other has no performance schema
