@@ -14,6 +14,7 @@ from pymysql.connections import Connection
 
 from .library_functions import LibraryFunctions, library_functions
 from .queries import Rows, query_or_none, whole
+from .table_statistics import stale_statistics
 
 SYSTEM_USERS = frozenset({"system user", "event_scheduler", "unauthenticated user"})
 # What an account may have that can change no data and no server. EXECUTE is not among them: routines write.
@@ -37,7 +38,7 @@ class Facts:
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
     itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
     NAMES takes for it. `statements_per_s`: mean since the server's start. `library`: functions that libraries
-    brought to it, and what calls one.
+    brought to it, and what calls one. `stale`: tables that the optimizer takes for nearly empty.
     """
 
     version: str
@@ -54,6 +55,7 @@ class Facts:
     collations: dict[int, str] | None = None
     statements_per_s: float | None = None
     library: LibraryFunctions = field(default_factory=LibraryFunctions)
+    stale: tuple[str, ...] = ()
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -99,6 +101,7 @@ def gather(con: "Connection[Any]") -> Facts:
             query_or_none(con, "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Uptime')", 2)
         ),
         library=library_functions(con),
+        stale=stale_statistics(con),
     )
 
 

@@ -41,6 +41,7 @@ def check(
         *_users(plan, target),
         *_collations(plan, facts),
         *_schemas(plan, target, facts),
+        *_statistics(facts),
         *_connections(plan, target, facts),
         *_machine(plan, target, machine),
     ]
@@ -55,6 +56,7 @@ def check_read_target(plan: Plan, read_target: Target, facts: Facts, of_target: 
         *([Finding("refuse", text)] if is_same else []),
         *_source(plan, facts),
         *_schemas(plan, read_target, facts),
+        *_statistics(facts),
         *_connections(plan, read_target, facts),
     ]
 
@@ -272,6 +274,17 @@ def _schemas(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
         yield Finding("refuse", f"{text}: restore them there, or GRANT access")
     else:
         yield Finding("warning", f"{text}: {plural(events, 'event')} will not be sent")
+
+
+def _statistics(facts: Facts) -> Iterator[Finding]:
+    """Report tables that the optimizer takes for nearly empty: it reads and locks other rows."""
+    if facts.stale:
+        yield Finding(
+            "warning",
+            f"{plural(len(facts.stale), 'table')} have many more rows than the optimizer statistics say, as after a"
+            f" restore ({listed([printable(name) for name in facts.stale])}): statements may have other plans and lock"
+            " more rows. ANALYZE TABLE makes the statistics anew",
+        )
 
 
 def _connections(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:

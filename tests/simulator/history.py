@@ -4,10 +4,10 @@
 import heapq
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
-from .server import CHANGED, Server, Statement
+from .server import CHANGED, ENDING, LOCKS, Server, Statement
 
 Unit = list[Statement]  # a transaction, or a statement outside of one
 TABLES = 2
@@ -31,6 +31,8 @@ class Event:
     answered: int = 0  # the client had the answer
     answer: tuple[object, ...] = ()
     victim: bool = False
+    ended: int = 0  # the transaction that was open before it, and ended by it
+    failed: bool = False  # it waited too long, or was killed
 
 
 @dataclass
@@ -52,6 +54,8 @@ class _Client:
     transaction: int = 0
     inside: bool = False
     waiting: Event | None = None
+    off: bool = False  # autocommit
+    locked: bool = False  # under LOCK TABLES
 
 
 @dataclass
@@ -65,6 +69,8 @@ class _Source:
     agenda: list[tuple[int, int, Callable[[int], None]]] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
     waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: those that it waits for
+    impatient: float = 0.0
+    killed: float = 0.0
     ties: int = 0
     transactions: int = 0
 
@@ -85,7 +91,7 @@ class _Source:
         if not client.left:
             return
         statement = client.left.pop(0)
-        if not client.inside:
+        if not client.inside and not client.locked:
             self.transactions += 1
             client.transaction = self.transactions
         event = Event(session, len(self.events) + 1, statement, client.transaction, client.inside, sent=now)
@@ -95,9 +101,9 @@ class _Source:
     def arrive(self, now: int, event: Event) -> None:
         client = self.clients[event.session]
         event.arrived = now
-        if event.statement.kind == "begin":
-            client.inside = True
-            self.later(now, "network", lambda at: self.answer(at, event))
+        self.open_or_end(now, client, event)
+        if event.statement.kind in ("begin", "snapshot", "savepoint", "back", "off", "unlock_tables"):
+            self.at_once(now, client, event)
         elif event.statement.kind in ("commit", "rollback"):
             self.later(now, "execute", lambda at: self.end(at, event))
         elif event.statement.kind == "release":
@@ -107,6 +113,34 @@ class _Source:
             self.let_go(now)
         else:
             self.attempt(now, event)
+
+    def open_or_end(self, now: int, client: _Client, event: Event) -> None:
+        """Do what a statement does to the transaction around it."""
+        kind = event.statement.kind
+        if client.inside and kind in ENDING:
+            self.server.commit(client.transaction)
+            event.ended, event.inside, client.inside = client.transaction, False, False
+            self.transactions += 1
+            event.transaction = client.transaction = self.transactions
+            self.let_go(now)
+        client.inside |= kind in ("begin", "snapshot") or (client.off and kind in (*LOCKS, "read"))
+        event.inside |= client.inside and client.off and kind in (*LOCKS, "read")
+
+    def at_once(self, now: int, client: _Client, event: Event) -> None:
+        """Execute what waits for nobody."""
+        kind = event.statement.kind
+        client.off |= kind == "off"
+        if kind == "snapshot":
+            self.server.open_snapshot(event.transaction)
+        elif kind == "savepoint":
+            self.server.set_savepoint(event.transaction)
+        elif kind == "back":
+            self.server.go_back(event.transaction)
+        elif kind == "unlock_tables":
+            self.server.unlock_tables(event.transaction)
+            event.released, client.locked = now, False
+            self.let_go(now)
+        self.later(now, "network", lambda at: self.answer(at, event))
 
     def attempt(self, now: int, event: Event) -> None:
         if event.statement.kind == "get":
@@ -121,7 +155,8 @@ class _Source:
             if found is CHANGED:
                 event.victim = True
                 self.end(now, event)
-            elif client.inside:
+            elif client.inside or event.statement.kind in ("lock_tables", "share_tables"):
+                client.locked |= not client.inside
                 self.later(now, "execute", lambda at: self.answer(at, event))
             else:
                 self.later(now, "execute", lambda at: self.end(at, event))
@@ -134,6 +169,27 @@ class _Source:
             client.waiting = None
             self.waits.pop(event.transaction, None)
             self.end(now, event)
+        elif self.impatient and self.rng.random() < self.impatient:
+            self.later(now, "patience", lambda at: self.give_up(at, event))
+
+    def give_up(self, now: int, event: Event) -> None:
+        """A statement still waits: it fails, alone or with its session. What it had locked stays to the end."""
+        client = self.clients[event.session]
+        if client.waiting is not event:
+            return
+        client.waiting = None
+        self.waits.pop(event.transaction, None)
+        self.server.give_up(event.transaction)
+        event.failed, event.granted, event.answer = True, now, ("failed",)
+        is_killed = self.rng.random() < self.killed
+        if is_killed or not client.inside:
+            self.server.rollback(event.transaction)
+            event.released = now
+        if is_killed:
+            client.left, client.script = [], iter(())
+            self.server.unlock_tables(event.transaction)
+        self.later(now, "flush", lambda at: self.answer(at, event))
+        self.let_go(now)
 
     def attempt_lock(self, now: int, event: Event) -> None:
         client = self.clients[event.session]
@@ -147,7 +203,7 @@ class _Source:
         client = self.clients[event.session]
         if event.victim or event.statement.kind == "rollback":
             self.server.rollback(event.transaction)
-            client.left = [each for each in client.left if each.kind == "release"]  # a program begins anew
+            client.left = [each for each in client.left if each.kind in ("release", "unlock_tables")]  # it begins anew
         else:
             self.server.commit(event.transaction)
         event.released = now
@@ -195,6 +251,13 @@ class Mix:
     isolated: bool = False  # innodb_snapshot_isolation
     moments_ns: int = 1  # times are whole multiples: many things happen at one moment
     user_locks: float = 0.0  # how often a transaction or statement runs under GET_LOCK
+    whole: float = 0.0  # how often a statement outside of a transaction is DDL or runs under LOCK TABLES
+    ddl_ends: float = 0.0  # how often a transaction ends by DDL
+    savepoints: float = 0.0  # how often a transaction goes back to one
+    snapshots: float = 0.0  # how often a transaction begins with a consistent one
+    off: float = 0.0  # how often a session has no autocommit
+    impatient: float = 0.0  # how often a wait ends by a time-out or KILL
+    killed: float = 0.0  # how often it ends the session as well
 
 
 def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:
@@ -207,12 +270,12 @@ def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -
     clients = {n: _Client(_script(random.Random(rng.random()), mix, statements)) for n in range(1, sessions + 1)}
 
     def delay(rng: random.Random, what: str) -> int:
-        usual = {"think": 3, "network": 1, "execute": 2, "flush": 2, "log": 1}[what]
+        usual = {"think": 3, "network": 1, "execute": 2, "flush": 2, "log": 1, "patience": 4}[what]
         if rng.random() < mix.slow_answers:
             usual *= 20
         return rng.randint(0, 2 * usual) * mix.unit_ns
 
-    source = _Source(rng, server, clients, delay)
+    source = _Source(rng, server, clients, delay, impatient=mix.impatient, killed=mix.killed)
     source.run()
     return History(source.events, before, server.committed, server.beyond, mix.isolated, mix.moments_ns)
 
@@ -235,13 +298,40 @@ def _script(rng: random.Random, mix: Mix, statements: int) -> Iterator[Unit]:
         freed = rng.randint(1, len(unit))
         return [Statement("get", low=name), *unit[:freed], Statement("release", low=name), *unit[freed:]]
 
+    def transaction() -> Unit:
+        inside = [one() for _ in range(rng.randint(1, 4))]
+        if mix.savepoints and rng.random() < mix.savepoints:
+            back = rng.randint(1, len(inside))
+            inside[back:back] = [Statement("back")]
+            inside.insert(rng.randrange(back), Statement("savepoint"))
+        end = Statement("rollback" if rng.random() < mix.rollbacks else "commit")
+        if mix.ddl_ends and rng.random() < mix.ddl_ends:
+            end = Statement("alter", rng.randrange(TABLES))
+        first = "snapshot" if mix.snapshots and rng.random() < mix.snapshots else "begin"
+        return [Statement(first), *inside, end]
+
+    def whole() -> Unit:
+        table = rng.randrange(TABLES)
+        kind = rng.choice(("alter", "lock_tables", "share_tables"))
+        if kind == "alter":
+            return [Statement(kind, table)]
+        inside = [replace(one(), table=table) for _ in range(rng.randint(1, 3))]
+        if kind == "share_tables":
+            inside = [replace(each, kind="read") for each in inside]
+        return [Statement(kind, table), *inside, Statement("unlock_tables", table)]
+
     done = 0
+    off = bool(mix.off) and rng.random() < mix.off
+    if off:
+        yield [Statement("off")]
     while done < statements:
-        if rng.random() < mix.transactions:
-            inside = [one() for _ in range(rng.randint(1, 4))]
-            done += len(inside)
-            end = Statement("rollback" if rng.random() < mix.rollbacks else "commit")
-            yield locked([Statement("begin"), *inside, end])
+        if off or rng.random() < mix.transactions:
+            unit = transaction()
+            done += len(unit) - 2
+            yield unit[1:] if off else locked(unit)
+        elif mix.whole and rng.random() < mix.whole:
+            done += 1
+            yield whole()
         else:
             done += 1
             yield locked([one()])

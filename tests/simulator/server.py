@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A model of a server's locks: rows and gaps of InnoDB's REPEATABLE READ, snapshots, rollbacks. It knows no time.
+"""A model of a server's locks: rows and gaps of InnoDB's REPEATABLE READ, tables, snapshots, rollbacks.
+
+It knows no time.
 
 Rows have whole numbers for keys. What a row contains says which writes came to it, and in which order.
 """
@@ -12,14 +14,27 @@ CHANGES = ("update", "insert", "delete")
 LOCKS = (*CHANGES, "lock")
 MODULUS = 2**61 - 1
 CHANGED = ("error 1020",)
+# Locks of a table: a reader's, a writer's, that of LOCK TABLES READ, and of what takes it whole.
+READS, WRITES, SHARED, WHOLE = "reads", "writes", "shared", "whole"
+TABLE_LOCKS = {
+    **dict.fromkeys(LOCKS, WRITES),
+    "read": READS,
+    "share_tables": SHARED,
+    "lock_tables": WHOLE,
+    "alter": WHOLE,
+}
+TOGETHER = ({READS}, {WRITES}, {SHARED}, {READS, WRITES}, {READS, SHARED})  # two transactions can have these
+ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # ends the transaction that is open
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement: begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert, delete, get or release.
+    """One statement.
 
-    It touches the keys low to high of its table, both included; an insert touches low. get and release are GET_LOCK and
-    RELEASE_LOCK of the user-level lock low.
+    begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert, delete: of the keys low to high of its
+    table, both included; an insert is of low. get, release: GET_LOCK and RELEASE_LOCK of the user-level lock low.
+    snapshot: START TRANSACTION WITH CONSISTENT SNAPSHOT. savepoint, back: to the savepoint. off: SET autocommit = 0.
+    alter, lock_tables, share_tables (READ), unlock_tables: of the table whole; alter changes each row.
     """
 
     kind: str
@@ -53,6 +68,10 @@ class Server:
     undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
     snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
     user_locks: dict[int, int] = field(default_factory=dict)  # the session that has one
+    tables: dict[int, dict[int, str]] = field(default_factory=dict)  # who has which lock of a table
+    wanted: dict[int, set[int]] = field(default_factory=dict)  # who waits for a table whole: nobody overtakes
+    kept: set[int] = field(default_factory=set)  # their locks of tables stay until UNLOCK TABLES
+    savepoints: dict[int, int] = field(default_factory=dict)  # how much a transaction had written
 
     def __post_init__(self) -> None:
         """Everything at the beginning is committed."""
@@ -63,12 +82,20 @@ class Server:
 
         `number` marks what it writes. The answer is a tuple: rows, or what happened.
         """
+        if blockers := self._take_table(transaction, statement):
+            return blockers
+        if statement.kind in ("lock_tables", "share_tables"):
+            self.kept.add(transaction)
+            return ("locked",)
+        if statement.kind == "alter":
+            for place in [place for place in self.rows if place[0] == statement.table]:
+                self._write(transaction, place, ((self.rows[place] or 0) * 1_000_003 + number) % MODULUS)
+            return ("altered",)
         if statement.kind == "read":
             return self._read(transaction, statement)
         if statement.kind == "insert":
             return self._insert(transaction, statement, number)
-        blockers = self._lock(transaction, statement)
-        if blockers:
+        if blockers := self._lock(transaction, statement):
             return blockers
         if self._is_changed(transaction, statement):
             return CHANGED
@@ -92,6 +119,29 @@ class Server:
         if self.user_locks.get(name) == session:
             del self.user_locks[name]
 
+    def open_snapshot(self, transaction: int) -> None:
+        """Let a transaction see what is committed now."""
+        self.opened.setdefault(transaction, self.commits)
+        self.snapshots.setdefault(transaction, dict(self.committed))
+
+    def set_savepoint(self, transaction: int) -> None:
+        """Note how far a transaction has come."""
+        self.savepoints[transaction] = len(self.undo.get(transaction, []))
+
+    def go_back(self, transaction: int) -> None:
+        """Undo what a transaction wrote since its savepoint; its locks stay."""
+        self._undo(transaction, self.savepoints.get(transaction, 0))
+
+    def give_up(self, transaction: int) -> None:
+        """A statement waits no more."""
+        for waiting in self.wanted.values():
+            waiting.discard(transaction)
+
+    def unlock_tables(self, transaction: int) -> None:
+        """Free what LOCK TABLES took."""
+        self.kept.discard(transaction)
+        self._release(transaction)
+
     def _is_changed(self, transaction: int, statement: Statement) -> bool:
         if not self.isolated or transaction not in self.opened:
             return False
@@ -111,26 +161,51 @@ class Server:
 
     def rollback(self, transaction: int) -> None:
         """End a transaction; what it wrote goes."""
-        for place, existed, old in reversed(self.undo.get(transaction, [])):
+        self._undo(transaction, 0)
+        self._release(transaction)
+
+    def _undo(self, transaction: int, to: int) -> None:
+        written = self.undo.get(transaction, [])
+        for place, existed, old in reversed(written[to:]):
             if existed:
                 self.rows[place] = old
             else:
                 self.rows.pop(place, None)
-        self._release(transaction)
+        del written[to:]
 
     def _release(self, transaction: int) -> None:
         self.undo.pop(transaction, None)
         self.snapshots.pop(transaction, None)
         self.opened.pop(transaction, None)
+        self.savepoints.pop(transaction, None)
+        self.give_up(transaction)
+        for held in self.tables.values() if transaction not in self.kept else ():
+            held.pop(transaction, None)
         self.holders = {place: owner for place, owner in self.holders.items() if owner != transaction}
         self.gaps = {gap for gap in self.gaps if gap[3] != transaction}
 
     def _read(self, transaction: int, statement: Statement) -> tuple[object, ...]:
-        self.opened.setdefault(transaction, self.commits)
-        seen = self.snapshots.setdefault(transaction, dict(self.committed))
+        self.open_snapshot(transaction)
+        seen = self.snapshots[transaction]
         own = {place for place, _, _ in self.undo.get(transaction, [])}
         places = [(statement.table, key) for key in range(statement.low, statement.high + 1)]
         return tuple(self.rows.get(place) if place in own else seen.get(place) for place in places)
+
+    def _take_table(self, transaction: int, statement: Statement) -> set[int]:
+        """Take the table's lock, or return who has one that does not go with it, or waits for the table whole."""
+        held, waiting = self.tables.setdefault(statement.table, {}), self.wanted.setdefault(statement.table, set())
+        mine, lock = held.get(transaction), TABLE_LOCKS[statement.kind]
+        if mine in (lock, WHOLE) or (mine and lock == READS):
+            return set()
+        blockers = {other for other, had in held.items() if other != transaction and {had, lock} not in TOGETHER}
+        if lock in (READS, WRITES):
+            blockers |= waiting - {transaction}
+        if not blockers:
+            waiting.discard(transaction)
+            held[transaction] = lock
+        elif lock in (SHARED, WHOLE):
+            waiting.add(transaction)
+        return blockers
 
     def _insert(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
         place = (statement.table, statement.low)

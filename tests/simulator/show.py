@@ -30,6 +30,6 @@ def lines(history: History, plan: Sequence[Planned]) -> list[str]:
     return [
         f"{event.number} session {event.session} transaction {event.transaction}"
         f" {event.sent}-{event.granted or event.released}-{event.answered} {event.statement}"
-        f"{' victim' if event.victim else ''}: waits {planned.waits}, is {planned.marks}"
+        f"{' victim' if event.victim else ' failed' if event.failed else ''}: waits {planned.waits}, is {planned.marks}"
         for event, planned in zip(history.events, plan, strict=True)
     ]

@@ -91,17 +91,42 @@ class _Run:
         session = self.sessions[number]
         event, planned = session.events[session.at]
         if session.state == "idle":
-            session.state = "sent"
+            session.state = "executed" if event.failed else "sent"  # what failed because of its moment is not sent
         elif session.state == "sent":
             self._execute(session, event)
         else:
             session.state = "idle"
             session.at += 1
+            if session.at == len(session.events):
+                self._disconnect(event)
             for place, mark in planned.marks:
                 settle(self.settled, self.prefix, place, mark)
 
+    def _disconnect(self, last: Event) -> None:
+        """The last event of a session was answered: what a killed one left open is undone."""
+        self.server.rollback(last.transaction)
+        self.server.unlock_tables(last.transaction)
+        self._wake()
+
+    def _at_once(self, event: Event) -> bool:
+        """Execute a statement that waits for nobody; return whether it is one."""
+        kind = event.statement.kind
+        if kind == "snapshot":
+            self.server.open_snapshot(event.transaction)
+        elif kind == "savepoint":
+            self.server.set_savepoint(event.transaction)
+        elif kind == "back":
+            self.server.go_back(event.transaction)
+        elif kind == "unlock_tables":
+            self.server.unlock_tables(event.transaction)
+            self._wake()
+        return kind in ("begin", "off", "snapshot", "savepoint", "back", "unlock_tables")
+
     def _execute(self, session: _Session, event: Event) -> None:
         kind = event.statement.kind
+        if event.ended:
+            self.server.commit(event.ended)
+            self._wake()
         if event.victim or kind in ("rollback", "commit"):
             (self.server.commit if kind == "commit" else self.server.rollback)(event.transaction)
             self._wake()
@@ -112,13 +137,13 @@ class _Run:
             if not self.server.get_lock(event.session, event.statement.low):
                 session.state, session.blockers = "blocked", set()
                 return
-        elif kind != "begin":
+        elif not self._at_once(event):
             found = self.server.attempt(event.transaction, event.statement, event.number)
             if isinstance(found, set):
                 session.state, session.blockers = "blocked", found
                 self._look_for_circle(event, found)
                 return
-            if not event.inside:
+            if not event.inside and kind not in ("lock_tables", "share_tables"):
                 self.server.commit(event.transaction)
                 self._wake()
             if found != event.answer:

@@ -37,6 +37,14 @@ TEXTS = {
     "insert": ("write", "insert into {} values ({}, {})"),
     "get": ("read", "select get_lock('{0}{1}', 60)"),
     "release": ("read", "select release_lock('{0}{1}')"),
+    "snapshot": ("transaction", "start transaction with consistent snapshot"),
+    "savepoint": ("transaction", "savepoint a"),
+    "back": ("transaction", "rollback to savepoint a"),
+    "off": ("session", "set autocommit = 0"),
+    "alter": ("ddl", "alter table {} force"),
+    "lock_tables": ("session", "lock tables {} write"),
+    "share_tables": ("session", "lock tables {} read"),
+    "unlock_tables": ("session", "unlock tables"),
 }
 
 
@@ -87,7 +95,7 @@ def _tape_event(event: Event, known: tuple[int, int | None], number: int) -> dic
         "statement": text.format(table, statement.low, statement.high),
         "class": kind,
         "digest": f"{abs(hash((statement.kind, table))) % 2**64:016x}",
-        "errno": 1213 if event.victim else 0,
+        "errno": 1213 if event.victim else 1205 if event.failed else 0,
     }
 
 

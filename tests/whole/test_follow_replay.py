@@ -103,7 +103,8 @@ def servers(
     """Return a server with a slow log of everything, and a target."""
     factory = mariadb_factory if request.param == "mariadb" else mysql80_factory
     logs = {"slow_query_log": "1", "long_query_time": "0"}
-    return factory(logs), factory({"max_connections": "1000"})  # a slow log shows no quit: sessions stay open for a while
+    # A slow log shows no quit: on the target sessions stay open for a while.
+    return factory(logs), factory({"max_connections": "1000"})
 
 
 def test_a_tape_is_replayed_while_it_is_captured(servers: tuple[Server, Server], tmp_path: Path) -> None:

@@ -80,6 +80,13 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
     ),
     ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
     (
+        {"facts": {"stale": ("shop.t", "shop.u")}},
+        [
+            "warning: 2 tables have many more rows than the optimizer statistics say, as after a restore (shop.t, shop.u):"
+            " statements may have other plans and lock more rows. ANALYZE TABLE makes the statistics anew"
+        ],
+    ),
+    (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [
             "warning: times run backwards in 2 sessions: their order is kept, those times are moved up",

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions of each kind on random histories: the plan that querytape makes keeps their order.
+
+test_replays.py tries the rules themselves; here are the kinds that its reference does not know.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.helpers.tiers import mostly_long
+
+from .history import Mix, make_history
+from .show import lines
+from .target import Outcome, replay
+from .views import SOURCES, plan_histories
+
+pytestmark = pytest.mark.slow
+REPLAYS = 3  # of each history
+UPDATES = (("update", 5), ("read", 1), ("lock", 1))
+MIXES = {
+    "savepoints": Mix(transactions=1.0, kinds=UPDATES, savepoints=0.6),
+    "no autocommit": Mix(transactions=1.0, kinds=UPDATES, off=0.7),
+    "consistent snapshots": Mix(transactions=1.0, kinds=UPDATES, snapshots=0.6),
+    "time-outs": Mix(transactions=1.0, kinds=UPDATES, impatient=0.5),
+    "KILL": Mix(transactions=1.0, kinds=UPDATES, impatient=0.5, killed=1.0),
+}
+# The times of DDL and LOCK TABLES tell less, and DDL that ends a transaction has two moments (docs/order.md: What is a
+# guess). Of a thousand replays: how many may be stuck, in how many may a row differ.
+GUESSED = {
+    "tables whole": (Mix(transactions=0.7, kinds=UPDATES, slow_answers=0, whole=1.0), 110, 100),
+    "tables whole, late answers": (Mix(transactions=0.7, kinds=UPDATES, whole=1.0), 140, 140),
+}
+
+
+def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tuple[Outcome, str]]:
+    """Yield what comes of each replay, with its history for whoever reads it."""
+    made = [make_history(seed, mix) for seed in range(histories)]
+    for number, (history, plan) in enumerate(zip(made, plan_histories(folder, made, source), strict=True)):
+        for seed in range(REPLAYS):
+            outcome = replay(history, plan, seed)
+            yield outcome, "\n".join((f"history {number}, replay {seed}: {outcome}", *lines(history, plan)))
+
+
+@pytest.mark.parametrize("histories", mostly_long([20, 1000], 20))
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("mix", MIXES)
+def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
+    """Whatever the target's speed."""
+    for outcome, text in outcomes(MIXES[mix], source, histories, tmp_path / "plan"):
+        assert (outcome.stuck, outcome.deadlocks, outcome.rows) == ([], [], []), text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("mix", GUESSED)
+def test_how_often_a_guess_is_wrong(mix: str, source: str, tmp_path: Path) -> None:
+    """DDL and LOCK TABLES on hot tables."""
+    given, most_stuck, most_differ = GUESSED[mix]
+    found = [outcome for outcome, _ in outcomes(given, source, 300, tmp_path / "plan")]
+    assert sum(bool(each.stuck or each.deadlocks) for each in found) * 1000 <= most_stuck * len(found)
+    assert sum(bool(each.rows) for each in found) * 1000 <= most_differ * len(found)
+
+
+@pytest.mark.parametrize(("mix", "kind"), [("savepoints", "back"), ("no autocommit", "off"), ("tables whole", "alter")])
+def test_the_histories_have_what_they_are_for(mix: str, kind: str) -> None:
+    """Each kind comes in most histories."""
+    made = [make_history(seed, MIXES[mix] if mix in MIXES else GUESSED[mix][0]) for seed in range(20)]
+    assert sum(any(event.statement.kind == kind for event in history.events) for history in made) > len(made) / 2
+
+
+@pytest.mark.parametrize("mix", ["time-outs", "KILL"])
+def test_some_waits_end_early(mix: str) -> None:
+    """Statements fail; a killed session does nothing after it."""
+    failed = 0
+    for seed in range(20):
+        events = make_history(seed, MIXES[mix]).events
+        for event in (each for each in events if each.failed):
+            failed += 1
+            after = [each for each in events if each.session == event.session and each.number > event.number]
+            assert not after or mix == "time-outs"
+    assert failed > 10
