@@ -36,6 +36,12 @@ LOCK_WAITS = tuple(
 )
 
 
+# Connections that wait for a lock of rows; any other lock is a state, such as "Waiting for table metadata lock".
+ROW_LOCKS = "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
+STATES = "SELECT ID, STATE FROM information_schema.processlist"
+LOCK_STATES = ("waiting for", "user lock")
+
+
 @dataclass(frozen=True)
 class Standstill:
     """Sessions that wait, each for the next one. `circle`: the last waits for the first; else it is not known."""
@@ -67,33 +73,46 @@ class Facts:
     owners: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)  # (table, commit): session, seq
     texts: dict[tuple[int, int], str] = field(default_factory=dict)  # (session, seq)
     blockers: dict[int, int] = field(default_factory=dict)
+    working: frozenset[int] = frozenset()  # connections whose statement waits for no lock
 
 
 def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options: ReplayOptions) -> Standstill | None:
-    """Return who waits for whom, None where the replay makes progress."""
+    """Return who waits for whom, None where the replay makes progress or a statement is only slow."""
     if stats.order_stalls < MOST_STALLS:
         return None
     facts = Facts({one.session: one for one in engine.doing()})
-    facts.blockers = lock_waits(options)
+    if all(one.table is None for one in facts.doing.values()):
+        return None  # nobody waits just now, or the replay is over
+    facts.blockers, facts.working = ask_target(options)
     with open_storage(plan.spill) as con:
         facts.owners = owners(
             con, plan, [(one.table, one.commit) for one in facts.doing.values() if one.table is not None]
         )
         begun = [(one.session, one.seq) for one in facts.doing.values() if one.seq is not None]
         facts.texts = texts(con, plan, [*begun, *facts.owners.values()])
-    waits, circle = walk(facts)
+    waits, circle, works = walk(facts)
+    if works:
+        return None
     return Standstill(tuple(waits), circle, stats.order_stalls, options.failures.order_bound_ns)
 
 
-def lock_waits(options: ReplayOptions) -> dict[int, int]:
-    """Return for connections of the target for whose lock they wait; empty where it does not tell."""
+def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:
+    """Return for connections of the target for whose lock they wait, and which wait for none.
+
+    Both are empty where it does not tell.
+    """
     try:
         with closing(options.target.connect(options.connect_timeout_s)) as con:
             rows = [row for query in LOCK_WAITS for row in query_or_none(con, query, 2) or ()]
+            row_locks, states = query_or_none(con, ROW_LOCKS), query_or_none(con, STATES, 2)
     except TargetError:
-        return {}
+        return {}, frozenset()
     found = [(whole(waits), whole(blocks)) for waits, blocks, *_ in rows]
-    return {waits: blocks for waits, blocks in found if waits is not None and blocks is not None}
+    blockers = {waits: blocks for waits, blocks in found if waits is not None and blocks is not None}
+    if row_locks is None or states is None:
+        return blockers, frozenset()
+    working = {whole(row[0]) for row in states if not str(row[1]).lower().startswith(LOCK_STATES)}
+    return blockers, frozenset(each for each in working - {whole(row[0]) for row in row_locks} if each is not None)
 
 
 def owners(
@@ -127,9 +146,13 @@ def texts(con: duckdb.DuckDBPyConnection, plan: Plan, events: Sequence[tuple[int
     return {(session, seq): printable(text, TEXT) for session, seq, text in rows}
 
 
-def walk(facts: Facts) -> tuple[list[str], bool]:
-    """Follow the waits from each session, and return the first circle; without one the longest way."""
+def walk(facts: Facts) -> tuple[list[str], bool, bool]:
+    """Follow the waits from each session, and return the first circle; without one the longest way.
+
+    The last is whether such a way ends at a statement that the target works on: then all is only slow.
+    """
     longest: list[str] = []
+    works = False
     for start in sorted(facts.doing):
         way: list[int] = []
         said: list[str] = []
@@ -139,9 +162,11 @@ def walk(facts: Facts) -> tuple[list[str], bool]:
             text, at = wait_of(facts, at)
             said.append(text)
         if at is not None:
-            return said[way.index(at) :], True
+            return said[way.index(at) :], True, False
+        last = facts.doing.get(way[-1])
+        works |= len(way) > 1 and last is not None and last.connection in facts.working and not last.asleep
         longest = max(longest, said, key=len)
-    return longest, False
+    return longest, False, works
 
 
 def wait_of(facts: Facts, session: int) -> tuple[str, int | None]:

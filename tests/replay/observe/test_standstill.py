@@ -23,7 +23,7 @@ def doing(session: int, table: int | None = None, commit: int = 0, asleep: bool 
     return Doing(session, 7, 100 + session, table, commit, asleep)
 
 
-def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool]:
+def said(*sessions: Doing, **facts: Any) -> tuple[list[str], bool, bool]:
     """Return the waits that are named; each statement is that of its session."""
     texts = {(session, seq): f"s{session}" for session in range(9) for seq in range(9)}
     return walk(Facts({one.session: one for one in sessions}, texts=texts, **facts))
@@ -44,6 +44,7 @@ def test_a_circle_through_a_lock_of_the_target() -> None:
             "session 3 at event 7 `s3` waits for a lock of session 2",
         ],
         True,
+        False,
     )
 
 
@@ -56,7 +57,15 @@ def test_the_target_does_not_tell_whose_lock_it_is() -> None:
             "session 2 at event 7 `s2` waits for the target's answer",
         ],
         False,
+        False,
     )
+
+
+def test_a_statement_that_the_target_works_on() -> None:
+    """Others wait for it: that is slow, and no standstill. One that only a lock keeps, or that nobody waits for, is none."""
+    waiting = doing(1, table=9, commit=4), doing(2), doing(3)
+    assert said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({102}))[2]
+    assert not said(*waiting, owners={(9, 4): (2, 8)}, working=frozenset({103}))[2]
 
 
 def test_each_end_of_a_way() -> None:
@@ -67,7 +76,7 @@ def test_each_end_of_a_way() -> None:
     assert said(doing(1, table=9, commit=4), owners={(9, 4): (2, 8)})[0][-1] == "session 2 has no connection"
     assert said(doing(1, table=9, commit=4))[0][-1].endswith("waits for the order")
     assert said(doing(1, asleep=True))[0][-1] == "session 1 has been answered event 7, and waits for its next one"
-    assert said() == ([], False)
+    assert said() == ([], False, False)
 
 
 def test_a_long_way_is_cut() -> None:
@@ -132,3 +141,25 @@ def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, t
     assert warnings[0].startswith("--order commit: ")
     assert "`commit` waits for event" in warnings[0]
     assert ("a circle of waits: " in warnings[0]) == (server.kind == "mariadb")  # the other has no performance schema
+
+
+def test_a_slow_statement_is_no_standstill(server: Server, tmp_path: Path) -> None:
+    """The target works on it for longer than 20 bounds. The waits for it are broken, and the replay comes to its end."""
+    server.execute("CREATE DATABASE IF NOT EXISTS shop")
+    server.execute("DROP TABLE IF EXISTS shop.t")
+    server.execute("CREATE TABLE shop.t (k INT PRIMARY KEY, n INT) ENGINE = InnoDB")
+    server.execute("INSERT INTO shop.t VALUES (1, 0), (2, 0)")
+    transaction = [("BEGIN", "transaction"), ("UPDATE t SET n = n + 1 WHERE k = 1", "write"), ("COMMIT", "transaction")]
+    events: list[dict[str, Any]] = [
+        {"session": 2, "statement": "UPDATE t SET n = n + SLEEP(5) WHERE k = 2", "class": "write"}
+    ]
+    events += [
+        {"session": 1, "statement": text, "class": kind} for _ in range(2 * MOST_STALLS) for text, kind in transaction
+    ]
+    for number, event in enumerate(events):
+        event.update(start_ns=T0 + number * 10 * MS, duration_ns=MS)
+    tape = make_tape(tmp_path / "t.tape", events)
+    failures = Failures(order_bound_ns=100 * MS)
+    summary = replay(tape, options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, failures=failures))
+    assert (summary.info["partial"], accounting(summary)[3]) == (None, 0)
+    assert summary.info["accounting"]["order_broken"] > MOST_STALLS
