@@ -38,6 +38,12 @@ def unwind_on_signals() -> Iterator[None]:
         yield
 
 
+def hear(number: signal.Signals) -> None:
+    """Let a signal that was ignored when the program began unwind it: the program sends it to itself."""
+    if threading.current_thread() is threading.main_thread() and signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler)
+
+
 @contextmanager
 def held() -> Iterator[None]:
     """Let a signal that has a handler here be heard at the block's end only: what it makes is known by then."""

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.common.signals import ENDING
 from querytape.servers.programs import find_program, missing_sentence
 from querytape.servers.sandbox import Server, start_server
 
@@ -78,6 +79,15 @@ def _signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _signals_stay(_signals: None) -> Iterator[None]:
+    """No test leaves a signal ignored: the processes of later tests would not end by it."""
+    before = {number: signal.getsignal(number) for number in ENDING}
+    yield
+    left = {number.name for number, handler in before.items() if signal.signal(number, handler) != handler}
+    assert left == set()
 
 
 def skip_loudly(request: pytest.FixtureRequest, sentence: str) -> None:

@@ -15,6 +15,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ...common.errors import InputError, NativeFault, QuerytapeError, RefusedError, TargetError
+from ...common.signals import hear
 from ...native.bindings.engine import Engine, State
 from ...schemas import Folder
 from ..checks.preflight import Finding
@@ -83,6 +84,7 @@ class Driver(Watcher, Together):
 
     def listen(self) -> None:
         """Answer the lead from a thread of its own, from now on."""
+        hear(signal.SIGTERM)
         threading.Thread(target=self._listen, name="lead", daemon=True).start()
 
     def _listen(self) -> None:

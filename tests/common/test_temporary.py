@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from querytape.common.files import publish
-from querytape.common.signals import one_ending
+from querytape.common.signals import ENDING, one_ending
 from querytape.common.temporary import temporary_folder
 
 from tests.helpers.processes import default_signals
@@ -36,7 +36,7 @@ def interrupted_at(line: int, act: Callable[[], None]) -> bool:
             os.kill(os.getpid(), signal.SIGINT)
         return trace
 
-    with default_signals(signal.SIGINT), one_ending():
+    with default_signals(*ENDING), one_ending():
         sys.settrace(trace)
         try:
             act()

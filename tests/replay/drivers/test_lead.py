@@ -23,6 +23,7 @@ from querytape.replay.plan.selection import Selection
 from querytape.servers.sandbox import Server
 
 from tests.helpers.primes import EVENTS, WRITTEN, prime_set, written
+from tests.helpers.processes import start
 from tests.helpers.tapes import MS, make_tape
 from tests.helpers.whole import accounting, options, outcomes, query
 
@@ -245,10 +246,11 @@ def wait_for(ready: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_ctrl_c_stops_all(shop: Server, tmp_path: Path) -> None:
-    """Ctrl-C on the lead lets all drivers stop; the run is partial, and balances."""
+@pytest.mark.parametrize("ignored", [(), (signal.SIGTERM,)])
+def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
+    """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""
     tapes, run = prime_set(tmp_path, 3, 1000 * MS), tmp_path / "a.run"
-    lead = subprocess.Popen(command(tapes, shop, run), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    lead = start(command(tapes, shop, run), ignored, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_for(lambda: sum(written(shop).values()) > 20)
     lead.send_signal(signal.SIGINT)
     out, said = lead.communicate(timeout=BOUND_S)
