@@ -50,7 +50,7 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each session 
     closed_ns BIGINT,
     thread_id BIGINT,             -- connection id on the target
     executed BIGINT NOT NULL,
-    injected BIGINT NOT NULL,     -- commands that the replayer added (schema changes, session settings)
+    injected BIGINT NOT NULL,     -- commands that the replayer added (schema changes, session settings, COMMIT before DDL)
     in_transaction BOOLEAN,       -- a transaction was open when it was closed
     errno INTEGER,                -- of the failed connect or of the loss of the connection; 0 = none
     error VARCHAR

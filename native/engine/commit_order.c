@@ -240,11 +240,22 @@ static int await_commits(struct qt_session *s, const struct qt_planned_event *ev
     return in_turn;
 }
 
-void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev)
+int qt_has_own_commit(const char *waits)
+{
+    return strchr(waits, '|') != NULL;
+}
+
+const char *qt_last_turn(const char *waits)
+{
+    const char *bar = strchr(waits, '|');
+    return bar != NULL ? bar + 1 : waits;
+}
+
+void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, const char *turn)
 {
     struct qt_engine *e = s->engine;
     struct qt_order *o = e->order;
-    const char *p = ev->waits;
+    const char *p = turn;
     int64_t begun = 0;
     uint64_t table, needed;
     int in_turn = 1;
@@ -265,9 +276,9 @@ void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev)
     if (begun == 0)
         return;
     s->free_ns = qt_now();
-    s->order_ns = s->free_ns - begun;
+    s->order_ns += s->free_ns - begun;
     atomic_fetch_add(&e->order_waits, 1);
-    atomic_fetch_add(&e->order_wait_ns, s->order_ns);
+    atomic_fetch_add(&e->order_wait_ns, s->free_ns - begun);
 }
 
 static void settle_commit(struct table *t, uint64_t number)
@@ -288,17 +299,26 @@ static void settle_commit(struct table *t, uint64_t number)
     pthread_mutex_unlock(&t->lock);
 }
 
-void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
+void qt_settle_turn(struct qt_engine *e, const char *turn)
 {
-    const char *p = ev->waits != NULL && e->order != NULL ? strchr(ev->waits, ';') : NULL;
+    const char *p = turn + strcspn(turn, ";|");
     uint64_t table, number;
 
-    if (p == NULL)
+    if (*p != ';' || e->order == NULL)
         return;
     p++;
     while (read_pair(&p, &table, &number))
         if (table < (uint64_t)e->order->n)
             settle_commit(&e->order->table[table], number);
+}
+
+void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
+{
+    if (ev->waits == NULL)
+        return;
+    if (qt_has_own_commit(ev->waits))
+        qt_settle_turn(e, ev->waits); /* again where it was sent: what is settled stays so */
+    qt_settle_turn(e, qt_last_turn(ev->waits));
 }
 
 int32_t qt_engine_doing(struct qt_engine *e, struct qt_doing *out, int32_t most)

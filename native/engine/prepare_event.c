@@ -2,7 +2,7 @@
 /* What an event needs before it is due, done while its session is idle, so that it costs the event no lateness:
  *
  *   select its schema ─► allow several statements ─► set clock and next insert id, where the plan says so
- *   ─► await its turn in the order of commits
+ *   ─► end the transaction that it ends ─► await its turn in the order of commits
  */
 #include "engine/prepare_event.h"
 
@@ -99,6 +99,30 @@ static enum qt_reason allow_several(struct qt_session *s, const struct qt_planne
     return QT_EXECUTED;
 }
 
+/* What ends a transaction and does more (DDL, LOCK TABLES) waits only when that has ended: it holds no locks then. */
+static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned_event *ev)
+{
+    static const char COMMIT[] = "COMMIT";
+    struct qt_connection *c = &s->backends[0].connection;
+    struct qt_answer a = {0};
+
+    qt_await_turn(s, ev, ev->waits);
+    if (s->in_tx) {
+        if (qt_connection_send(c, COMMIT, sizeof COMMIT - 1, &a) == 0) {
+            qt_connection_wait(c, -1);
+            qt_connection_receive(c, &a);
+        }
+        qt_bump(&s->injected);
+        s->free_ns = qt_now();
+        if (a.lost)
+            return mark_lost(s, &a);
+        s->in_tx = qt_connection_in_transaction(c);
+        s->unordered &= s->in_tx;
+    }
+    qt_settle_turn(s->engine, ev->waits);
+    return QT_EXECUTED;
+}
+
 enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     enum qt_reason why = select_schema(s, ev, a);
@@ -107,7 +131,9 @@ enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_ev
     if (why == QT_EXECUTED)
         why = set_overrides(s, ev);
     follow_own_clock(s, ev);
+    if (why == QT_EXECUTED && ev->waits != NULL && qt_has_own_commit(ev->waits))
+        why = commit_first(s, ev);
     if (why == QT_EXECUTED && ev->waits != NULL)
-        qt_await_turn(s, ev);
+        qt_await_turn(s, ev, qt_last_turn(ev->waits));
     return why;
 }

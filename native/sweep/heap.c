@@ -13,7 +13,9 @@ static int is_before(const struct qt_point *a, const struct qt_point *b)
         return a->lo_ns < b->lo_ns;
     if (a->session != b->session)
         return a->session < b->session;
-    return a->seq < b->seq;
+    if (a->seq != b->seq)
+        return a->seq < b->seq;
+    return a->part < b->part;
 }
 
 int qt_heap_add(struct qt_heap *h, const struct qt_point *point)

@@ -17,6 +17,7 @@ struct qt_point {
     struct qt_tx *tx;
     int32_t table;
     uint8_t type, kind, in_front; /* type: of points at one moment the lowest comes first */
+    uint8_t part;                 /* of its event */
 };
 
 struct qt_heap {

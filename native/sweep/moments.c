@@ -5,6 +5,7 @@
  *   own write     --[UPDATE......]           the moment is its end (rule 3), or
  *   own write     --[UPDATE.............]    just before the first statement of a transaction that had its locks
  *   transaction          --[UPDATE]---       behind `since`: the write's beginning, or the last commit before its end
+ *   DDL           --[ALTER..............]    just before the first lock of a transaction that is still open at its end
  *
  * What happens at one moment happens in the order of `enum qt_step`: rule 3 asks for what lies strictly between.
  */
@@ -23,6 +24,7 @@ void qt_sweep_at(struct qt_sweep *s, int64_t ns, enum qt_step step, struct qt_ev
         point.lo_ns = e->lo_ns;
         point.session = e->session;
         point.seq = e->seq;
+        point.part = e->part;
         e->left++;
     }
     if (tx != NULL)
@@ -58,18 +60,47 @@ static int64_t first_behind(const struct qt_sweep *s, const struct qt_event *e)
     return first;
 }
 
+/* Rule 11. INT64_MAX = none so far. */
+static int64_t first_holder(const struct qt_sweep *s, const struct qt_event *e)
+{
+    int64_t first = INT64_MAX;
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        const struct qt_sweep_table *t = &s->table[e->uses[i].table];
+        for (size_t k = 0; k < t->n_holders; k++)
+            if (t->holder[k].ns > e->lo_ns && t->holder[k].ns < first)
+                first = t->holder[k].ns;
+    }
+    return first;
+}
+
+static int64_t before_what(const struct qt_sweep *s, const struct qt_event *e)
+{
+    return e->exclusive ? first_holder(s, e) : first_behind(s, e);
+}
+
+/* Rule 11: DDL and LOCK TABLES have a table in the order of their arrival. */
+static void keep_behind_whole(struct qt_sweep *s, struct qt_event *e)
+{
+    for (int32_t i = 0; i < e->n_uses && s->times == QT_ARRIVALS; i++) {
+        int64_t ns = s->table[e->uses[i].table].whole_ns + 1;
+        if (e->moment_ns < ns && (ns < e->hi_ns || e->is_last))
+            e->moment_ns = ns;
+    }
+    for (int32_t i = 0; i < e->n_uses && e->exclusive; i++)
+        s->table[e->uses[i].table].whole_ns = e->moment_ns;
+}
+
 void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
 {
-    int64_t lo = e->lo_ns;
     e->decided = 1;
-    e->first_ns = e->closes && lo < e->moment_ns ? lo : e->moment_ns;
+    keep_behind_whole(s, e);
     for (int32_t i = 0; i < e->n_uses; i++)
-        qt_sweep_mark(s, e, e->uses[i].table, QT_COMMITS, e->moment_ns, !e->is_long && e->moment_ns == e->first_ns);
-    if (s->unknown && !(e->closes && e->moment_ns == lo))
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->moment_ns, !e->is_long && e->moment_ns == e->first_ns);
-    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long && !e->closes; i++) /* 11; else: take.c */
+        qt_sweep_mark(s, e, e->uses[i].table, QT_COMMITS, e->moment_ns, !e->is_long);
+    if (s->unknown)
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->moment_ns, !e->is_long);
+    for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long; i++) /* 11; else: take.c */
         qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->moment_ns - 1);
-    if (!e->closes && !e->is_long && e->uses[0].table > QT_UNKNOWN_TABLE)
+    if (!e->is_long && e->uses[0].table > QT_UNKNOWN_TABLE)
         qt_sweep_wait_unknown(s, e, e->moment_ns - 1);
     qt_sweep_event_done(s, e);
 }
@@ -77,8 +108,11 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
 static void own_opens(struct qt_sweep *s, struct qt_event *e)
 {
     qt_list_add(&s->own, e);
-    for (int32_t i = 0; i < e->n_uses; i++)
-        table_of(s, e->uses[i].table)->own_open++;
+    for (int32_t i = 0; i < e->n_uses; i++) {
+        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+        t->own_open++;
+        t->whole_open += e->exclusive;
+    }
 }
 
 static void own_closes(struct qt_sweep *s, struct qt_event *e)
@@ -88,12 +122,14 @@ static void own_closes(struct qt_sweep *s, struct qt_event *e)
         struct qt_sweep_table *t = table_of(s, e->uses[i].table);
         if (--t->own_open == 0)
             t->n_held = 0;
+        if (e->exclusive && --t->whole_open == 0)
+            t->n_holders = 0;
     }
 }
 
 static void own_ends(struct qt_sweep *s, struct qt_event *e)
 {
-    int64_t first = s->times == QT_ARRIVALS || e->decided ? INT64_MAX : first_behind(s, e);
+    int64_t first = s->times == QT_ARRIVALS || e->decided ? INT64_MAX : before_what(s, e);
     if (e->decided)
         return;
     if (first != INT64_MAX)
@@ -124,10 +160,41 @@ static void own_arrives(struct qt_sweep *s, struct qt_event *e)
     }
 }
 
-static void locks_taken(struct qt_sweep *s, const struct qt_event *e)
+static void add_open(struct qt_sweep *s, struct qt_sweep_table *t, struct qt_tx *tx)
+{
+    for (size_t k = 0; k < t->n_open; k++)
+        if (t->open[k] == tx)
+            return;
+    t->open = qt_sweep_grown(s, t->open, &t->open_room, t->n_open, sizeof *t->open);
+    if (t->n_open < t->open_room)
+        t->open[t->n_open++] = tx;
+}
+
+static void note_holder(struct qt_sweep *s, struct qt_sweep_table *t, const struct qt_tx *tx, int64_t ns)
+{
+    for (size_t k = 0; k < t->n_holders; k++)
+        if (t->holder[k].tx == tx)
+            return;
+    t->holder = qt_sweep_grown(s, t->holder, &t->holder_room, t->n_holders, sizeof *t->holder);
+    if (t->n_holders < t->holder_room)
+        t->holder[t->n_holders++] = (struct qt_holder){ns, tx};
+}
+
+static void drop_holder(struct qt_sweep_table *t, const struct qt_tx *tx)
+{
+    for (size_t k = 0; k < t->n_holders; k++)
+        if (t->holder[k].tx == tx) {
+            t->holder[k] = t->holder[--t->n_holders];
+            return;
+        }
+}
+
+static void locks_taken(struct qt_sweep *s, const struct qt_event *e, struct qt_tx *tx)
 {
     for (int32_t i = 0; i < e->n_uses; i++) {
         struct qt_sweep_table *t = table_of(s, e->uses[i].table);
+        if (t->whole_open > 0 && !tx->over)
+            note_holder(s, t, tx, e->hi_ns);
         if (t->own_open == 0)
             continue;
         t->held_ns = qt_sweep_grown(s, t->held_ns, &t->held_room, t->n_held, sizeof *t->held_ns);
@@ -138,17 +205,8 @@ static void locks_taken(struct qt_sweep *s, const struct qt_event *e)
 
 static void tx_opens(struct qt_sweep *s, struct qt_tx *tx, const struct qt_event *e)
 {
-    for (int32_t i = 0; i < e->n_uses && !tx->over; i++) { /* over: it ended at this very moment */
-        struct qt_sweep_table *t = table_of(s, e->uses[i].table);
-        size_t k = 0;
-        while (k < t->n_open && t->open[k] != tx)
-            k++;
-        if (k < t->n_open)
-            continue;
-        t->open = qt_sweep_grown(s, t->open, &t->open_room, t->n_open, sizeof *t->open);
-        if (t->n_open < t->open_room)
-            t->open[t->n_open++] = tx;
-    }
+    for (int32_t i = 0; i < e->n_uses && !tx->over; i++) /* over: it ended at this very moment */
+        add_open(s, table_of(s, e->uses[i].table), tx);
 }
 
 static void leave_open(struct qt_sweep_table *t, const struct qt_tx *tx)
@@ -167,6 +225,7 @@ static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
         if (!tx->used[i].held)
             continue;
         leave_open(t, tx);
+        drop_holder(t, tx);
         if (!tx->dropped) {
             t->closed_ns = ns;
             t->n_held = 0; /* all of them lie before it */
@@ -175,7 +234,7 @@ static void tx_ends(struct qt_sweep *s, struct qt_tx *tx, int64_t ns)
     for (size_t i = 0; i < tx->n_waiting; i++) {
         struct qt_event *e = tx->waiting[i];
         e->undecided--;
-        if (!e->decided && !tx->dropped && ns < e->hi_ns && ns > e->at_ns)
+        if (!e->decided && !tx->dropped && (ns < e->hi_ns || e->is_last) && ns > e->at_ns)
             e->moment_ns = ns + 1;
         if (!e->decided && e->undecided == 0) {
             own_closes(s, e);
@@ -192,10 +251,11 @@ void qt_sweep_moments_until(struct qt_sweep *s, int64_t ns)
         struct qt_point point = qt_heap_take(&s->moments);
         switch ((enum qt_step)point.type) {
         case QT_OWN_ENDS:
+        case QT_WHOLE_ENDS:
             own_ends(s, point.event);
             break;
         case QT_LOCKS_TAKEN:
-            locks_taken(s, point.event);
+            locks_taken(s, point.event, point.tx);
             break;
         case QT_TX_ENDS:
             tx_ends(s, point.tx, point.ns);
@@ -224,7 +284,7 @@ int64_t qt_sweep_moments_bound(const struct qt_sweep *s)
     for (const struct qt_event *e = s->own.first; e != NULL; e = e->after) {
         int64_t least = e->moment_ns;
         if (s->times != QT_ARRIVALS) {
-            least = first_behind(s, e);
+            least = before_what(s, e);
             least = least < s->now_ns ? least - 1 : s->now_ns - 1;
         }
         bound = least < bound ? least : bound;

@@ -6,7 +6,7 @@
 #include "sweep/state.h"
 
 /* At one moment the first comes first. */
-enum qt_step { QT_OWN_ENDS, QT_LOCKS_TAKEN, QT_TX_ENDS, QT_OWN_ARRIVES, QT_OPENS };
+enum qt_step { QT_OWN_ENDS, QT_LOCKS_TAKEN, QT_WHOLE_ENDS, QT_TX_ENDS, QT_OWN_ARRIVES, QT_OPENS };
 
 void qt_sweep_at(struct qt_sweep *, int64_t ns, enum qt_step, struct qt_event *, struct qt_tx *);
 /* The moment of a write of its own is known. */

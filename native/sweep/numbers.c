@@ -21,6 +21,7 @@ static void add(struct qt_sweep *s, struct qt_heap *heap, struct qt_point point,
         point.lo_ns = e->lo_ns;
         point.session = e->session;
         point.seq = e->seq;
+        point.part = e->part;
         e->left++;
     }
     if (point.tx != NULL)
@@ -97,21 +98,12 @@ static void look(struct qt_sweep *s, struct qt_tx *tx, enum type type)
     qt_sweep_settle_reader(s, tx);
 }
 
-static int has_mark(const struct qt_event *e, int32_t place)
-{
-    for (size_t i = 0; i < e->marks.n; i++)
-        if (e->marks.pair[i].place == place)
-            return 1;
-    return 0;
-}
-
 static void mark(struct qt_sweep *s, const struct qt_point *p)
 {
     struct qt_sweep_table *t = &s->table[p->table];
     int64_t number = ++t->number[p->kind];
-    int in_front = p->in_front && !has_mark(p->event, QT_KINDS * p->table + p->kind); /* not behind itself */
     qt_sweep_add(s, &p->event->marks, p->table, (enum qt_kind)p->kind, number);
-    if (in_front)
+    if (p->in_front)
         qt_sweep_add(s, &p->event->waits, p->table, (enum qt_kind)p->kind, number - 1);
     if (p->kind != QT_COMMITS)
         return;

@@ -117,28 +117,46 @@ static char *write_pairs(const struct qt_pairs *pairs, char *to)
     return to;
 }
 
-static void write_row(struct qt_sweep *s, struct qt_event *e)
+/* Returns how many pairs are left. */
+static size_t sort_pairs(struct qt_event *e)
 {
-    enum { PAIR_CHARS = 32 };
-    char small[1024], *text = small, *end;
-
     if (e->waits.n > 1)
         qsort(e->waits.pair, e->waits.n, sizeof *e->waits.pair, by_place);
     keep_highest(&e->waits);
     if (e->marks.n > 1)
         qsort(e->marks.pair, e->marks.n, sizeof *e->marks.pair, by_place);
-    if (e->waits.n + e->marks.n == 0)
+    return e->waits.n + e->marks.n;
+}
+
+static char *write_part(const struct qt_event *e, char *to)
+{
+    to = write_pairs(&e->waits, to);
+    if (e->marks.n > 0)
+        *to++ = ';';
+    return write_pairs(&e->marks, to);
+}
+
+static void write_row(struct qt_sweep *s, struct qt_event *e)
+{
+    enum { PAIR_CHARS = 32, MARKS_OF_PARTS = 4 };
+    size_t in_front = e->commit != NULL ? sort_pairs(e->commit) : 0, room = in_front + sort_pairs(e);
+    char small[1024], *text = small, *end;
+
+    if (room == 0)
         return;
-    if ((e->waits.n + e->marks.n + 1) * PAIR_CHARS > sizeof small)
-        text = malloc((e->waits.n + e->marks.n + 1) * PAIR_CHARS);
+    room = room * PAIR_CHARS + MARKS_OF_PARTS;
+    if (room > sizeof small)
+        text = malloc(room);
     if (text == NULL) {
         s->failed = 1;
         return;
     }
-    end = write_pairs(&e->waits, text);
-    if (e->marks.n > 0)
-        *end++ = ';';
-    end = write_pairs(&e->marks, end);
+    end = text;
+    if (in_front > 0) {
+        end = write_part(e->commit, end);
+        *end++ = '|';
+    }
+    end = write_part(e, end);
     qt_col_i64(&s->rows->col[0], e->session);
     qt_col_i64(&s->rows->col[1], e->seq);
     qt_col_i64(&s->rows->col[2], e->tape_ns);
@@ -147,13 +165,24 @@ static void write_row(struct qt_sweep *s, struct qt_event *e)
         free(text);
 }
 
+static void free_event(struct qt_sweep *s, struct qt_event *e)
+{
+    e->after = s->free_events;
+    s->free_events = e;
+}
+
 void qt_sweep_event_done(struct qt_sweep *s, struct qt_event *e)
 {
     if (--e->left > 0)
         return;
+    if (e->whole != NULL) {
+        qt_sweep_event_done(s, e->whole);
+        return;
+    }
     write_row(s, e);
-    e->after = s->free_events;
-    s->free_events = e;
+    if (e->commit != NULL)
+        free_event(s, e->commit);
+    free_event(s, e);
 }
 
 void qt_sweep_clear(struct qt_sweep *s)
@@ -169,6 +198,7 @@ void qt_sweep_clear(struct qt_sweep *s)
     }
     for (int32_t i = 0; i < s->n_tables; i++) {
         free(s->table[i].held_ns);
+        free(s->table[i].holder);
         free(s->table[i].open);
     }
     free(s->table);

@@ -47,15 +47,17 @@ struct qt_event {
     int64_t session, seq, tape_ns;
     int64_t at_ns, lo_ns, hi_ns; /* at_ns: its start, or its arrival */
     int64_t moment_ns;           /* of a commit of its own: the earliest that it can still have */
-    int64_t first_ns;            /* of its commits */
     const struct qt_use *uses;
     int32_t n_uses;
     int32_t left;      /* points that are not done; 0 = its row is complete */
     int32_t undecided; /* transactions that its moment depends on */
-    uint8_t is_long, locks, alone, held, ends, closes, decided;
+    uint8_t is_long, locks, alone, held, decided;
+    uint8_t is_last;   /* of its session, on a log of arrivals: its end is not known */
+    uint8_t part;      /* 1: what is left of an event whose implicit COMMIT is `commit` */
     uint8_t exclusive; /* it takes tables whole: DDL, LOCK TABLES */
     uint8_t user_lock; /* QT_TAKES_LOCK, QT_FREES_LOCK, QT_LOOKS_AT_LOCK */
     struct qt_pairs waits, marks;
+    struct qt_event *commit, *whole; /* the COMMIT in front of what ends a transaction and does more; and back */
     struct qt_event *before, *after; /* in a list of the sweep; `after` of the free ones as well */
 };
 
@@ -79,6 +81,12 @@ struct qt_tx {
     struct qt_tx *previous, *next; /* of the sweep's */
 };
 
+/* The first lock that a transaction took on a table while DDL or LOCK TABLES wanted the table whole. */
+struct qt_holder {
+    int64_t ns;
+    const struct qt_tx *tx; /* never read: only compared, and gone at its end */
+};
+
 enum { QT_BLOCK_EVENTS = 256 };
 
 struct qt_block {
@@ -97,6 +105,9 @@ struct qt_sweep_table {
     int64_t closed_ns;   /* moment of the last transaction's commit */
     int64_t *held_ns;    /* ends of locking statements after that, while a write of its own is open */
     size_t n_held, held_room, own_open;
+    struct qt_holder *holder; /* while DDL or LOCK TABLES is open */
+    size_t n_holders, holder_room, whole_open;
+    int64_t whole_ns;    /* of arrivals: moment of the last DDL or LOCK TABLES */
     struct qt_tx **open; /* of arrivals: transactions that hold locks */
     size_t n_open, open_room;
     uint8_t is_long, is_exclusive, adds;

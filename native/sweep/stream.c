@@ -17,7 +17,7 @@ enum { PIECE = 1024, BATCH_ROWS = 16384 };
 enum { SESSION, SEQ, TAPE_NS, AT_NS, LO_NS, HI_NS, DIGEST, TX_FIRST, TX_END, FACTS };
 #define FORMATS "llllllllll"
 /* Bits of `facts`: FACTS in replay/plan/commit_order.py. */
-enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32 };
+enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32, LAST = 64 };
 
 static const struct qt_column_spec SPECS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0}, {"tape_ns", 'l', 0}, {"waits", 'u', 0}};
@@ -52,6 +52,7 @@ static void take_row(struct swept *w)
         .is_long = (facts & LONG) != 0,
         .locks = (facts & LOCKS) != 0,
         .exclusive = (facts & EXCLUSIVE) != 0,
+        .is_last = (facts & LAST) != 0,
     };
     if (digest >= 0 && digest < s->n_digests) {
         e.uses = s->uses + s->first_use[digest];
@@ -142,7 +143,7 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
     for (int32_t i = 0; i < o->n_tables; i++) {
         s->table[i].is_long = o->is_long[i] != 0;
         s->table[i].is_exclusive = o->is_exclusive[i] != 0;
-        s->table[i].released_ns = s->table[i].closed_ns = INT64_MIN / 2;
+        s->table[i].released_ns = s->table[i].closed_ns = s->table[i].whole_ns = INT64_MIN / 2;
     }
     if (o->unknown)
         s->table[QT_ALL_TABLES].adds = s->table[QT_UNKNOWN_TABLE].adds = 1;

@@ -8,27 +8,40 @@
 #include "sweep/transactions.h"
 
 /* 2: the commit of a transaction. */
-static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
+static void take_commit(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
-    int in_front = !(e->alone && e->is_long);
     int32_t least = INT32_MAX;
-    e->ends = 1;
-    e->closes = qt_sweep_has_locks(tx) != 0;
-    if (!e->closes)
+    if (!qt_sweep_has_locks(tx))
         return;
-    e->first_ns = e->lo_ns;
     for (size_t i = 0; i < tx->n_used; i++)
         if (tx->used[i].held) {
-            qt_sweep_mark(s, e, tx->used[i].table, QT_COMMITS, e->lo_ns, in_front);
+            qt_sweep_mark(s, e, tx->used[i].table, QT_COMMITS, e->lo_ns, 1);
             least = tx->used[i].table < least ? tx->used[i].table : least;
         }
     if (s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->lo_ns, in_front);
-    for (int32_t i = 0; i < e->n_uses && e->alone && !e->is_long; i++)
-        least = e->uses[i].table < least ? e->uses[i].table : least;
+        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->lo_ns, 1);
     if (least > QT_UNKNOWN_TABLE)
         qt_sweep_wait_unknown(s, e, e->lo_ns - 1);
     qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, tx);
+}
+
+/* 12: what ends a transaction and does more is two events: a COMMIT, and what it does. */
+static void take_end(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
+{
+    struct qt_event *commit;
+    if (e->n_uses == 0) {
+        take_commit(s, e, tx);
+        return;
+    }
+    commit = qt_sweep_new_event(s, e);
+    if (commit == NULL)
+        return;
+    commit->whole = e;
+    e->commit = commit;
+    e->part = 1;
+    e->left++;
+    take_commit(s, commit, tx);
+    qt_sweep_event_done(s, commit);
 }
 
 /* 3, 4: a write of its own. */
@@ -37,23 +50,29 @@ static void take_own(struct qt_sweep *s, struct qt_event *e)
     int64_t from = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
     e->left++; /* until it is decided */
     e->moment_ns = s->times == QT_ARRIVALS ? e->at_ns : e->hi_ns;
-    for (int32_t i = 0; i < e->n_uses && (e->is_long || e->closes); i++) {
+    for (int32_t i = 0; i < e->n_uses && e->is_long; i++)
         qt_sweep_wait(s, e, e->uses[i].table, QT_COMMITS, e->lo_ns - 1);
-        if (e->exclusive && !e->is_long) /* 11 */
-            qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->lo_ns - 1);
-    }
-    if (e->hi_ns <= from) { /* nothing lies strictly between */
+    if (e->hi_ns <= from && !e->is_last) { /* nothing lies strictly between */
         qt_sweep_decide(s, e);
         return;
     }
     qt_sweep_at(s, from, s->times == QT_ARRIVALS ? QT_OWN_ARRIVES : QT_OPENS, e, NULL);
-    qt_sweep_at(s, e->hi_ns, QT_OWN_ENDS, e, NULL);
+    if (!e->is_last)
+        qt_sweep_at(s, e->hi_ns, e->exclusive ? QT_WHOLE_ENDS : QT_OWN_ENDS, e, NULL);
+}
+
+static void at_locks(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
+{
+    if (s->times == QT_ARRIVALS)
+        qt_sweep_at(s, e->lo_ns, QT_OPENS, e, tx);
+    else
+        qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, tx);
 }
 
 /* 5, 7: a locking statement of a transaction. */
 static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
-    int64_t until = (e->is_long || e->closes ? e->lo_ns : e->hi_ns) - 1; /* not for the commit that it is itself */
+    int64_t until = (e->is_long ? e->lo_ns : e->hi_ns) - 1;
     int adds = 0, marks_locks = 0;
     for (int32_t i = 0; i < e->n_uses; i++) {
         const struct qt_use *use = &e->uses[i];
@@ -72,14 +91,11 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
         qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
     if (adds)
         qt_sweep_grant(s, e);
-    if (s->times == QT_ARRIVALS)
-        qt_sweep_at(s, e->lo_ns, QT_OPENS, e, tx);
-    else
-        qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, NULL);
+    at_locks(s, e, tx);
 }
 
 /* 11: of a table that somebody takes whole, a read holds a lock as well: in a transaction to its end. */
-static void take_shared(struct qt_sweep *s, struct qt_event *e, const struct qt_tx *tx)
+static void take_shared(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
 {
     int shares = 0;
     for (int32_t i = 0; i < e->n_uses; i++) {
@@ -88,13 +104,13 @@ static void take_shared(struct qt_sweep *s, struct qt_event *e, const struct qt_
             continue;
         qt_sweep_mark(s, e, table, QT_LOCKS, e->hi_ns, 0);
         if (tx != NULL)
-            qt_sweep_wait(s, e, table, QT_COMMITS, (e->closes ? e->lo_ns : e->hi_ns) - 1);
+            qt_sweep_wait(s, e, table, QT_COMMITS, e->hi_ns - 1);
         shares = 1;
     }
     if (shares && s->unknown)
         qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
-    if (shares && tx != NULL && s->times != QT_ARRIVALS)
-        qt_sweep_at(s, e->hi_ns, QT_LOCKS_TAKEN, e, NULL);
+    if (shares && tx != NULL)
+        at_locks(s, e, tx);
 }
 
 /* 6: what takes no locks. */
@@ -105,8 +121,6 @@ static void take_read(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, 
         until = e->at_ns;
     if (until > e->hi_ns - 1)
         until = e->hi_ns - 1;
-    if (e->ends)
-        until = e->lo_ns - 1;
     for (int32_t i = 0; i < e->n_uses; i++)
         qt_sweep_read(s, e, e->uses[i].table, until);
     if (tx != NULL && is_read && tx->reader == NULL) {
@@ -148,6 +162,7 @@ void qt_sweep_take(struct qt_sweep *s, const struct qt_event *event, int64_t tx_
     struct qt_sweep_session *session = qt_sweep_session(s, event->session);
     struct qt_event *e = qt_sweep_new_event(s, event);
     struct qt_tx *old, *tx = NULL;
+    int ends;
 
     if (session == NULL || e == NULL)
         return;
@@ -156,14 +171,15 @@ void qt_sweep_take(struct qt_sweep *s, const struct qt_event *event, int64_t tx_
         e->n_uses = 0;
     e->alone = e->n_uses > 0 && (is_own || (tx_first < 0 && e->locks));
     e->held = e->n_uses > 0 && e->locks && !e->alone;
-    if (old != NULL && old->end_seq == e->seq)
+    ends = old != NULL && old->end_seq == e->seq;
+    if (ends)
         take_end(s, e, old);
-    if (old != NULL && (e->ends || tx_first != old->first_seq)) {
-        if (!e->ends && tx_first >= 0 && qt_sweep_has_locks(old)) {
+    if (old != NULL && (ends || tx_first != old->first_seq)) {
+        if (!ends && tx_first >= 0 && qt_sweep_has_locks(old)) {
             old->dropped = 1;
             qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, old);
         }
-        if (e->ends || tx_first >= 0) {
+        if (ends || tx_first >= 0) {
             qt_sweep_finish(s, old);
             session->tx = old = NULL;
         }

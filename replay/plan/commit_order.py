@@ -33,8 +33,8 @@ USER_LOCK_WORDS = {
 }
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
-LONG, LOCKS, OWN, READS, STATEMENT, EXCLUSIVE = (
-    1 << bit for bit in range(6)
+LONG, LOCKS, OWN, READS, STATEMENT, EXCLUSIVE, LAST = (
+    1 << bit for bit in range(7)
 )  # of `facts`, as native/sweep/stream.c reads them
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
@@ -83,6 +83,7 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     con.execute(f"SET VARIABLE precision_ns = {precision}")
     con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
     con.execute(f"SET VARIABLE long = {LONG}")
+    con.execute(f"SET VARIABLE last = {LAST}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):

@@ -13,7 +13,7 @@
 
 struct peer {
     struct fake_server *server;
-    int fd, number, status;
+    int fd, number, status, trapped;
     unsigned char seq;
     int files;       /* that the prepared statement asks for */
     char out[32768]; /* not sent yet */
@@ -206,8 +206,11 @@ static int answer_query(struct peer *p, const char *sql)
         write_result(p, 8);
         write_result(p, 8);
         write_ok(p, 0, 0, 0);
+    } else if (p->trapped && strcmp(sql, "COMMIT") == 0) {
+        return 0;
     } else {
-        p->status = strcmp(sql, "BEGIN") == 0                  ? 1
+        p->trapped = strcmp(sql, "TRAP") == 0;
+        p->status = strcmp(sql, "BEGIN") == 0 || p->trapped    ? 1
                     : strcmp(sql, "COMMIT") == 0               ? 2
                     : strncmp(sql, "SET autocommit=", 15) == 0 ? (sql[15] == '1') * 2
                                                                : p->status;

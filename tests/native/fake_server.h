@@ -7,7 +7,7 @@
  *   ROWS n       one column, n rows              BROKEN    three rows, then error 1317
  *   CHANGED      OK: session state changed
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
- *   SET autocommit=n   OK: as it says
+ *   SET autocommit=n   OK: as it says            TRAP      as BEGIN, but its COMMIT is as DROP
  *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
  *   anything else: OK, 1 row affected
  * PREPARE of BEGIN fails with 1295, as MySQL's does.

@@ -51,6 +51,42 @@ static void commits_come_first(void)
     replay_free(&r);
 }
 
+/* DDL ends the transaction of its session first: so another one may wait for that COMMIT, and the DDL for the other. */
+static void ddl_sends_its_commit_first(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 3);
+    r.options.order_bound_ns = 3600 * 1000 * MS;
+    event(&r, 1, 1, "BEGIN", NULL);
+    event(&r, 1, 2, "ALTER", ";1:1|2:1;1:2");
+    event(&r, 1, 3, "ALTER no transaction", "1:2;1:3|1:3;1:4");
+    event(&r, 2, 1, "SLEEP 200", "1:1;2:1");
+    event(&r, 2, 2, "a", "1:4");
+    event(&r, 2, 3, "b", NULL);
+    replay_run(&r);
+    CHECK_INT(fake_count(&r.server, 3, "COMMIT"), 1);
+    CHECK(replay_find(&r, 1, 2)->sent_ns >= replay_find(&r, 2, 1)->done_ns);
+    CHECK_INT(r.stats.order_broken, 0);
+    replay_free(&r);
+}
+
+/* Its COMMIT loses the connection: neither is waited for any more. */
+static void a_lost_commit_settles_both(void)
+{
+    struct replay r;
+
+    begin(&r, 2, 2);
+    event(&r, 1, 1, "TRAP", NULL);
+    event(&r, 1, 2, "ALTER", ";1:1|1:1;1:2");
+    event(&r, 2, 1, "a", "1:1");
+    event(&r, 2, 2, "b", "1:2");
+    replay_run(&r);
+    CHECK_INT(r.stats.executed, 3);
+    CHECK_INT(r.stats.order_broken, 0);
+    replay_free(&r);
+}
+
 /* What is never sent is no reason to wait: its session is lost, or could not be opened. */
 static void refused_commits_count_as_done(void)
 {
@@ -348,6 +384,8 @@ static void random_orders_are_kept(void)
 int main(void)
 {
     RUN(commits_come_first);
+    RUN(ddl_sends_its_commit_first);
+    RUN(a_lost_commit_settles_both);
     RUN(refused_commits_count_as_done);
     RUN(a_circle_is_broken);
     RUN(the_earliest_is_let_go);

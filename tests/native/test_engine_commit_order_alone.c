@@ -53,7 +53,7 @@ static int would_wait(struct bare *b, const char *waits)
     struct qt_planned_event ev = {.waits = waits};
     int64_t before = b->e.order_waits;
     b->e.ending = 1;
-    qt_await_turn(&b->session[0], &ev);
+    qt_await_turn(&b->session[0], &ev, ev.waits);
     b->e.ending = 0;
     CHECK_INT(b->e.order_broken, 0);
     return (int)(b->e.order_waits - before);
@@ -130,7 +130,7 @@ static void without_an_order(void)
     struct qt_planned_event ev = {.waits = "0:1;0:1"};
     qt_order_free(b->e.order);
     b->e.order = NULL;
-    qt_await_turn(&b->session[0], &ev);
+    qt_await_turn(&b->session[0], &ev, ev.waits);
     qt_settle_commits(&b->e, &ev);
     CHECK_INT(b->e.order_waits, 0);
     CHECK_INT(b->session[0].order_ns, 0);
@@ -152,7 +152,7 @@ static void *await(void *arg)
     struct qt_planned_event ev = {.due_ns = w->due_ns, .waits = w->waits};
     struct rusage before;
     getrusage(RUSAGE_THREAD, &before);
-    qt_await_turn(w->s, &ev);
+    qt_await_turn(w->s, &ev, ev.waits);
     getrusage(RUSAGE_THREAD, &w->used);
     w->used.ru_nvcsw -= before.ru_nvcsw;
     w->over = 1;
@@ -205,7 +205,7 @@ static void whose_wait_is_over(void)
             w[i].s->sleep = QT_WAITS_FOR_TIME; /* for something else: no commit of the list is to wake it */
         }
     CHECK_INT(b->e.order_broken, 3);
-    qt_await_turn(&b->session[0], &rest);
+    qt_await_turn(&b->session[0], &rest, rest.waits);
     CHECK_INT(b->e.order_broken, 4);
     CHECK_INT(b->e.order_waits, 3);
     for (int number = 1; number <= N; number++) {

@@ -6,17 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from .history import Event, History
-from .server import Server
+from .server import BEGINNINGS, COMMITS, ENDS, Server
 
 Counts = dict[int, int]  # place: number
 
 
 @dataclass(frozen=True)
 class Planned:
-    """What one event waits for (place: how many), and which numbers it has on which places."""
+    """What one event waits for (place: how many), and which numbers it has on which places.
+
+    `commit`: the same of the COMMIT that is sent in front of it, where it ends a transaction and does more.
+    """
 
     waits: Counts
     marks: tuple[tuple[int, int], ...]
+    commit: "Planned | None" = None
 
 
 @dataclass
@@ -49,6 +53,7 @@ class _Session:
     at: int = 0
     state: str = "idle"  # idle, sent, blocked, executed
     weight: float = 1.0
+    committed: bool = False  # the COMMIT in front of its event was sent
     blockers: set[int] = field(default_factory=set)
 
 
@@ -83,24 +88,37 @@ class _Run:
         if session.state == "idle":
             if session.at == len(session.events):
                 return False
-            return all(self.prefix.get(place, 0) >= n for place, n in session.events[session.at][1].waits.items())
+            return all(self.prefix.get(place, 0) >= n for place, n in self._turn(session).waits.items())
         return session.state != "blocked"
+
+    def _turn(self, session: _Session) -> Planned:
+        planned = session.events[session.at][1]
+        return planned if session.committed or planned.commit is None else planned.commit
 
     def move(self, number: int) -> None:
         """Let a session send, execute or get its answer."""
         session = self.sessions[number]
         event, planned = session.events[session.at]
-        if session.state == "idle":
+        if session.state == "idle" and self._turn(session) is planned.commit:
+            session.committed = True
+            self.server.commit(event.ended)
+            self._wake()
+            self._settle(planned.commit)
+        elif session.state == "idle":
             session.state = "executed" if event.failed else "sent"  # what failed because of its moment is not sent
         elif session.state == "sent":
             self._execute(session, event)
         else:
             session.state = "idle"
             session.at += 1
+            session.committed = False
             if session.at == len(session.events):
                 self._disconnect(event)
-            for place, mark in planned.marks:
-                settle(self.settled, self.prefix, place, mark)
+            self._settle(planned)
+
+    def _settle(self, planned: Planned) -> None:
+        for place, mark in planned.marks:
+            settle(self.settled, self.prefix, place, mark)
 
     def _disconnect(self, last: Event) -> None:
         """The last event of a session was answered: what a killed one left open is undone."""
@@ -120,15 +138,15 @@ class _Run:
         elif kind == "unlock_tables":
             self.server.unlock_tables(event.transaction)
             self._wake()
-        return kind in ("begin", "off", "snapshot", "savepoint", "back", "unlock_tables")
+        return kind in (*BEGINNINGS, "off", "savepoint", "back", "unlock_tables", "xa_end", "xa_prepare")
 
     def _execute(self, session: _Session, event: Event) -> None:
         kind = event.statement.kind
         if event.ended:
             self.server.commit(event.ended)
             self._wake()
-        if event.victim or kind in ("rollback", "commit"):
-            (self.server.commit if kind == "commit" else self.server.rollback)(event.transaction)
+        if event.victim or kind in ENDS:
+            (self.server.commit if kind in COMMITS and not event.victim else self.server.rollback)(event.transaction)
             self._wake()
         elif kind == "release":
             self.server.release_lock(event.session, event.statement.low)
@@ -147,7 +165,7 @@ class _Run:
                 self.server.commit(event.transaction)
                 self._wake()
             if found != event.answer:
-                if kind == "read" or (kind == "lock" and not event.inside):
+                if kind == "read" or (kind in ("lock", "share") and not event.inside):
                     self.outcome.reads += 1
                 else:
                     self.outcome.answers.append(f"{event.number} {event.statement}: {event.answer} became {found}")
@@ -179,8 +197,9 @@ class _Run:
         """Say who did not come to the end, and which rows differ."""
         for session in self.sessions.values():
             if session.at < len(session.events) and not self.outcome.deadlocks:
-                event, planned = session.events[session.at]
-                short = {p: (n, self.prefix.get(p, 0)) for p, n in planned.waits.items() if self.prefix.get(p, 0) < n}
+                event = session.events[session.at][0]
+                waits = self._turn(session).waits
+                short = {p: (n, self.prefix.get(p, 0)) for p, n in waits.items() if self.prefix.get(p, 0) < n}
                 self.outcome.stuck.append(
                     f"{event.number} of session {event.session}: {session.state} {short} {session.blockers}"
                 )

@@ -32,6 +32,7 @@ TEXTS = {
     "rollback": ("transaction", "rollback"),
     "read": ("read", "select v from {} where id between {} and {}"),
     "lock": ("read", "select v from {} where id between {} and {} for update"),
+    "share": ("read", "select v from {} where id between {} and {} lock in share mode"),
     "update": ("write", "update {} set v = v + 1 where id between {} and {}"),
     "delete": ("write", "delete from {} where id between {} and {}"),
     "insert": ("write", "insert into {} values ({}, {})"),
@@ -40,6 +41,11 @@ TEXTS = {
     "snapshot": ("transaction", "start transaction with consistent snapshot"),
     "savepoint": ("transaction", "savepoint a"),
     "back": ("transaction", "rollback to savepoint a"),
+    "xa_start": ("transaction", "xa start '{0}_{1}'"),
+    "xa_end": ("transaction", "xa end '{0}_{1}'"),
+    "xa_prepare": ("transaction", "xa prepare '{0}_{1}'"),
+    "xa_commit": ("transaction", "xa commit '{0}_{1}'"),
+    "xa_rollback": ("transaction", "xa rollback '{0}_{1}'"),
     "off": ("session", "set autocommit = 0"),
     "alter": ("ddl", "alter table {} force"),
     "lock_tables": ("session", "lock tables {} write"),
@@ -69,9 +75,10 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
 
 
 def read_planned(text: str | None) -> Planned:
-    """Return what the engine reads: waits and marks."""
-    waits, _, marks = (text or "").partition(";")
-    return Planned(dict(_pairs(waits)), tuple(_pairs(marks)))
+    """Return what the engine reads: waits and marks, and those of the COMMIT in front."""
+    *commit, own = (text or "").split("|")
+    waits, _, marks = own.partition(";")
+    return Planned(dict(_pairs(waits)), tuple(_pairs(marks)), read_planned(commit[0]) if commit else None)
 
 
 def _pairs(text: str) -> list[tuple[int, int]]:

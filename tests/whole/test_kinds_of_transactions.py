@@ -128,11 +128,18 @@ def changed_table(say: Say, rng: random.Random) -> None:
     say("COMMIT")
 
 
+def changed_inside(say: Say, rng: random.Random) -> None:
+    """ALTER TABLE commits what was open, and waits for others that have the table."""
+    say("BEGIN")
+    change(say, rng)
+    say(f"ALTER TABLE counter COMMENT = '{rng.randint(1, 9)}'")
+
+
 SCRIPTS = (
     *(user_lock, user_lock_and_transaction, plain, xa, savepoint),
     *(locked_tables, by_hand, snapshot, ddl_inside, changed_table),
 )
-WORKLOADS = {script.__name__: (script, plain) for script in SCRIPTS} | {"all": SCRIPTS}
+WORKLOADS = {script.__name__: (script, plain) for script in (*SCRIPTS, changed_inside)} | {"all": SCRIPTS}
 TABLES = ("counter", "slow_counter", "log", "emptied")
 
 

@@ -1,8 +1,8 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Between which moments did each event that is sent run, and what is it? The events of the sweep, as
 -- native/sweep/stream.c reads them. docs/order.md has the rules.
--- Inputs: table all_events (commit_order.py); variables precision_ns, overlap_ns, long (a bit of facts), and times: what
--- the tape knows of an event (commit_order.py: both, ends, arrivals).
+-- Inputs: table all_events (commit_order.py); variables precision_ns, overlap_ns, long and last (bits of facts), and times:
+-- what the tape knows of an event (commit_order.py: both, ends, arrivals).
 -- By hand: `commit_order.order_commits(con, plan, catalog)` makes this the view order_events.
 -- Of a log of arrivals a statement ran up to the arrival of its session's next, and an Execute, which some servers log
 -- when it has ended, from that of the one before.
@@ -12,7 +12,8 @@ WITH timed AS (
             WHEN command = 'execute' THEN coalesce(lag(start_ns) OVER by_seq, start_ns)
             ELSE start_ns END AS from_ns,
         CASE WHEN getvariable('times') = 'arrivals' THEN coalesce(lead(start_ns) OVER by_seq, start_ns)
-            ELSE start_ns + coalesce(duration_ns, 0) END AS to_ns
+            ELSE start_ns + coalesce(duration_ns, 0) END AS to_ns,
+        getvariable('times') = 'arrivals' AND lead(start_ns) OVER by_seq IS NULL AS is_last
     FROM all_events
     WINDOW by_seq AS (PARTITION BY session ORDER BY seq)
 ), behind AS (
@@ -29,5 +30,5 @@ SELECT session, seq, tape_ns, start_ns AS at_ns,
     coalesce(tx_first, -1) AS tx_first,
     coalesce(tx_end, -1) AS tx_end,
     facts + CASE WHEN getvariable('times') <> 'arrivals' AND to_ns - from_ns > getvariable('overlap_ns')
-        THEN getvariable('long') ELSE 0 END AS facts
+        THEN getvariable('long') ELSE 0 END + CASE WHEN is_last THEN getvariable('last') ELSE 0 END AS facts
 FROM behind

@@ -57,8 +57,8 @@ def test_wrong_input_is_said() -> None:
         swept([(DIGEST, TABLE, ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
 
 
-def test_ddl_that_ends_a_transaction_waits_for_what_lay_before_it_however_much_came_since() -> None:
-    """It began at 100 and ended at 90,000: others read its table meanwhile, and are not waited for."""
+def test_ddl_that_ends_a_transaction_is_two_events() -> None:
+    """Its COMMIT waits for nothing and is waited for; it waits itself for what read its table before it ended."""
     own, reads, exclusive = 4, 8, 32
     ddl = LOCKS | own | STATEMENT | exclusive
     rows = [
@@ -82,4 +82,5 @@ def test_ddl_that_ends_a_transaction_waits_for_what_lay_before_it_however_much_c
         with closing(stream):
             reader.register("swept", stream)
             ((waits,),) = reader.execute("SELECT waits FROM swept WHERE session = 1 AND seq = 3").fetchall()
-    assert waits == f"{3 * TABLE + 1}:2;{3 * TABLE}:1 {3 * TABLE}:2"
+    commits, locks = 3 * TABLE, 3 * TABLE + 1
+    assert waits == f";{commits}:1|{commits}:1 {locks}:3001;{commits}:2"
