@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from .server import CHANGED, ENDING, LOCKS, Server, Statement
+from .server import BEGINNINGS, CHANGED, COMMITS, ENDING, ENDS, LOCKS, Server, Statement
 
 Unit = list[Statement]  # a transaction, or a statement outside of one
 TABLES = 2
 KEYS = 8
+AT_ONCE = (*BEGINNINGS, "savepoint", "back", "off", "unlock_tables", "xa_end", "xa_prepare")  # waits for nobody
+AFTER_AN_ERROR = ("release", "unlock_tables", "xa_end", "xa_commit", "xa_rollback")  # still comes
 
 
 @dataclass
@@ -102,9 +104,9 @@ class _Source:
         client = self.clients[event.session]
         event.arrived = now
         self.open_or_end(now, client, event)
-        if event.statement.kind in ("begin", "snapshot", "savepoint", "back", "off", "unlock_tables"):
+        if event.statement.kind in AT_ONCE:
             self.at_once(now, client, event)
-        elif event.statement.kind in ("commit", "rollback"):
+        elif event.statement.kind in ENDS:
             self.later(now, "execute", lambda at: self.end(at, event))
         elif event.statement.kind == "release":
             self.server.release_lock(event.session, event.statement.low)
@@ -123,7 +125,7 @@ class _Source:
             self.transactions += 1
             event.transaction = client.transaction = self.transactions
             self.let_go(now)
-        client.inside |= kind in ("begin", "snapshot") or (client.off and kind in (*LOCKS, "read"))
+        client.inside |= kind in BEGINNINGS or (client.off and kind in (*LOCKS, "read"))
         event.inside |= client.inside and client.off and kind in (*LOCKS, "read")
 
     def at_once(self, now: int, client: _Client, event: Event) -> None:
@@ -201,9 +203,13 @@ class _Source:
     def end(self, now: int, event: Event) -> None:
         """Give its locks away, and let others go on in any order."""
         client = self.clients[event.session]
-        if event.victim or event.statement.kind == "rollback":
+        if event.victim or (event.statement.kind in ENDS and event.statement.kind not in COMMITS):
             self.server.rollback(event.transaction)
-            client.left = [each for each in client.left if each.kind in ("release", "unlock_tables")]  # it begins anew
+            client.left = [
+                replace(each, kind="xa_rollback") if each.kind == "xa_commit" else each
+                for each in client.left
+                if each.kind in AFTER_AN_ERROR
+            ]
         else:
             self.server.commit(event.transaction)
         event.released = now
@@ -256,6 +262,7 @@ class Mix:
     savepoints: float = 0.0  # how often a transaction goes back to one
     snapshots: float = 0.0  # how often a transaction begins with a consistent one
     off: float = 0.0  # how often a session has no autocommit
+    xa: float = 0.0  # how often a transaction is an XA transaction
     impatient: float = 0.0  # how often a wait ends by a time-out or KILL
     killed: float = 0.0  # how often it ends the session as well
 
@@ -307,6 +314,10 @@ def _script(rng: random.Random, mix: Mix, statements: int) -> Iterator[Unit]:
         end = Statement("rollback" if rng.random() < mix.rollbacks else "commit")
         if mix.ddl_ends and rng.random() < mix.ddl_ends:
             end = Statement("alter", rng.randrange(TABLES))
+        if mix.xa and rng.random() < mix.xa:
+            name = rng.randrange(10**6)
+            around = [Statement(kind, low=name) for kind in ("xa_start", "xa_end", "xa_prepare", f"xa_{end.kind}")]
+            return [around[0], *inside, around[1], *(around[2:] if rng.random() < 0.7 else around[3:])]
         first = "snapshot" if mix.snapshots and rng.random() < mix.snapshots else "begin"
         return [Statement(first), *inside, end]
 

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field
 
 Place = tuple[int, int]  # (table, key)
 CHANGES = ("update", "insert", "delete")
-LOCKS = (*CHANGES, "lock")
+LOCKS = (*CHANGES, "lock", "share")
+BEGINNINGS = ("begin", "snapshot", "xa_start")
+COMMITS = ("commit", "xa_commit")
+ENDS = (*COMMITS, "rollback", "xa_rollback")
 MODULUS = 2**61 - 1
 CHANGED = ("error 1020",)
 # Locks of a table: a reader's, a writer's, that of LOCK TABLES READ, and of what takes it whole.
@@ -19,10 +22,13 @@ READS, WRITES, SHARED, WHOLE = "reads", "writes", "shared", "whole"
 TABLE_LOCKS = {
     **dict.fromkeys(LOCKS, WRITES),
     "read": READS,
+    "share": READS,
     "share_tables": SHARED,
     "lock_tables": WHOLE,
     "alter": WHOLE,
 }
+# Locks of a row.
+WITH_OTHERS, ALONE = "with others", "alone"
 TOGETHER = ({READS}, {WRITES}, {SHARED}, {READS, WRITES}, {READS, SHARED})  # two transactions can have these
 ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # ends the transaction that is open
 
@@ -31,8 +37,9 @@ ENDING = ("begin", "snapshot", "alter", "lock_tables", "share_tables")  # ends t
 class Statement:
     """One statement.
 
-    begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), update, insert, delete: of the keys low to high of its
-    table, both included; an insert is of low. get, release: GET_LOCK and RELEASE_LOCK of the user-level lock low.
+    begin, commit, rollback, read, lock (SELECT ... FOR UPDATE), share (LOCK IN SHARE MODE), update, insert, delete: of
+    the keys low to high of its table, both included; an insert is of low. xa_start, xa_end, xa_prepare, xa_commit,
+    xa_rollback: of a transaction of that kind. get, release: GET_LOCK and RELEASE_LOCK of the user-level lock low.
     snapshot: START TRANSACTION WITH CONSISTENT SNAPSHOT. savepoint, back: to the savepoint. off: SET autocommit = 0.
     alter, lock_tables, share_tables (READ), unlock_tables: of the table whole; alter changes each row.
     """
@@ -63,13 +70,14 @@ class Server:
     changed: dict[Place, int] = field(default_factory=dict)  # the commit that changed a row last
     opened: dict[int, int] = field(default_factory=dict)  # how many commits a transaction's snapshot has
     committed: dict[Place, int | None] = field(default_factory=dict)
-    holders: dict[Place, int] = field(default_factory=dict)
+    holders: dict[Place, dict[int, str]] = field(default_factory=dict)  # who has which lock of a row
+    queues: dict[Place, list[tuple[int, str]]] = field(default_factory=dict)  # who wants which, the first first
     gaps: set[tuple[int, float, float, int]] = field(default_factory=set)  # (table, above, below, transaction)
     undo: dict[int, list[tuple[Place, bool, int | None]]] = field(default_factory=dict)
     snapshots: dict[int, dict[Place, int | None]] = field(default_factory=dict)
     user_locks: dict[int, int] = field(default_factory=dict)  # the session that has one
     tables: dict[int, dict[int, str]] = field(default_factory=dict)  # who has which lock of a table
-    wanted: dict[int, set[int]] = field(default_factory=dict)  # who waits for a table whole: nobody overtakes
+    wanted: dict[int, dict[int, str]] = field(default_factory=dict)  # who waits for a table whole, the first first
     kept: set[int] = field(default_factory=set)  # their locks of tables stay until UNLOCK TABLES
     savepoints: dict[int, int] = field(default_factory=dict)  # how much a transaction had written
 
@@ -82,6 +90,12 @@ class Server:
 
         `number` marks what it writes. The answer is a tuple: rows, or what happened.
         """
+        found = self._attempt(transaction, statement, number)
+        if isinstance(found, tuple):
+            self._leave_queues(transaction)
+        return found
+
+    def _attempt(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
         if blockers := self._take_table(transaction, statement):
             return blockers
         if statement.kind in ("lock_tables", "share_tables"):
@@ -108,7 +122,7 @@ class Server:
                     self._write(transaction, place, (old * 1_000_003 + number) % MODULUS)
                 elif statement.kind == "delete":
                     self._write(transaction, place, None)
-        return tuple(found) if statement.kind == "lock" else (len(found),)
+        return tuple(found) if statement.kind in ("lock", "share") else (len(found),)
 
     def get_lock(self, session: int, name: int) -> bool:
         """Give a session a user-level lock, unless another one has it."""
@@ -134,8 +148,9 @@ class Server:
 
     def give_up(self, transaction: int) -> None:
         """A statement waits no more."""
+        self._leave_queues(transaction)
         for waiting in self.wanted.values():
-            waiting.discard(transaction)
+            waiting.pop(transaction, None)
 
     def unlock_tables(self, transaction: int) -> None:
         """Free what LOCK TABLES took."""
@@ -181,7 +196,8 @@ class Server:
         self.give_up(transaction)
         for held in self.tables.values() if transaction not in self.kept else ():
             held.pop(transaction, None)
-        self.holders = {place: owner for place, owner in self.holders.items() if owner != transaction}
+        for owners in self.holders.values():
+            owners.pop(transaction, None)
         self.gaps = {gap for gap in self.gaps if gap[3] != transaction}
 
     def _read(self, transaction: int, statement: Statement) -> tuple[object, ...]:
@@ -193,26 +209,28 @@ class Server:
 
     def _take_table(self, transaction: int, statement: Statement) -> set[int]:
         """Take the table's lock, or return who has one that does not go with it, or waits for the table whole."""
-        held, waiting = self.tables.setdefault(statement.table, {}), self.wanted.setdefault(statement.table, set())
+        held, waiting = self.tables.setdefault(statement.table, {}), self.wanted.setdefault(statement.table, {})
         mine, lock = held.get(transaction), TABLE_LOCKS[statement.kind]
         if mine in (lock, WHOLE) or (mine and lock == READS):
             return set()
-        blockers = {other for other, had in held.items() if other != transaction and {had, lock} not in TOGETHER}
-        if lock in (READS, WRITES):
-            blockers |= waiting - {transaction}
+        ahead = list(waiting.items())
+        if transaction in waiting:
+            ahead = ahead[: list(waiting).index(transaction)]
+        blockers = {
+            other for other, had in (*held.items(), *ahead) if other != transaction and {had, lock} not in TOGETHER
+        }
         if not blockers:
-            waiting.discard(transaction)
+            waiting.pop(transaction, None)
             held[transaction] = lock
         elif lock in (SHARED, WHOLE):
-            waiting.add(transaction)
+            waiting.setdefault(transaction, lock)
         return blockers
 
     def _insert(self, transaction: int, statement: Statement, number: int) -> set[int] | tuple[object, ...]:
         place = (statement.table, statement.low)
         if place in self.rows:
-            if self.holders.get(place, transaction) != transaction:
-                return {self.holders[place]}
-            self.holders[place] = transaction
+            if blockers := self._lock_row(transaction, place, WITH_OTHERS):
+                return blockers
             if self.rows[place] is not None:
                 return ("duplicate",)
         blockers = {
@@ -221,8 +239,9 @@ class Server:
             if table == statement.table and above < statement.low < below and owner != transaction
         }
         if blockers:
+            self._leave_queues(transaction)
             return blockers
-        self.holders[place] = transaction
+        self.holders.setdefault(place, {})[transaction] = ALONE
         self._write(transaction, place, number)
         return ("inserted",)
 
@@ -240,23 +259,40 @@ class Server:
 
     def _lock(self, transaction: int, statement: Statement) -> set[int]:
         """Lock row after row; return who holds the first that is not free."""
+        lock = WITH_OTHERS if statement.kind == "share" else ALONE
         keys = self._keys(statement.table)
         point = statement.low == statement.high
         if point and statement.low in keys:
-            return self._lock_row(transaction, (statement.table, statement.low))
+            return self._lock_row(transaction, (statement.table, statement.low), lock)
         above: float = max((key for key in keys if key < statement.low), default=float("-inf"))
         for key in keys:
             if statement.low <= key <= statement.high:
                 self.gaps.add((statement.table, above, key, transaction))
-                if blockers := self._lock_row(transaction, (statement.table, key)):
+                if blockers := self._lock_row(transaction, (statement.table, key), lock):
                     return blockers
                 above = key
         below = min((key for key in keys if key > statement.high), default=None)
         self.gaps.add((statement.table, above, float("inf") if below is None else below, transaction))
         if self.beyond and below is not None and not point:
-            return self._lock_row(transaction, (statement.table, below))
+            return self._lock_row(transaction, (statement.table, below), lock)
         return set()
 
-    def _lock_row(self, transaction: int, place: Place) -> set[int]:
-        owner = self.holders.setdefault(place, transaction)
-        return set() if owner == transaction else {owner}
+    def _lock_row(self, transaction: int, place: Place, lock: str) -> set[int]:
+        """Lock a row, or return who has a lock that does not go with it, or wants one and came first."""
+        held, queue, mine = self.holders.setdefault(place, {}), self.queues.setdefault(place, []), (transaction, lock)
+        if held.get(transaction) in (lock, ALONE):
+            return set()
+        ahead = queue[: queue.index(mine)] if mine in queue else queue
+        blockers = {
+            other for other, theirs in (*held.items(), *ahead) if other != transaction and ALONE in (theirs, lock)
+        }
+        if not blockers:
+            held[transaction] = lock
+        elif mine not in queue:
+            self._leave_queues(transaction)
+            queue.append(mine)
+        return blockers
+
+    def _leave_queues(self, transaction: int) -> None:
+        for queue in self.queues.values():
+            queue[:] = [waiting for waiting in queue if waiting[0] != transaction]

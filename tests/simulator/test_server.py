@@ -30,6 +30,10 @@ def on(kind: str, low: int, high: int | None = None) -> Statement:
         (on("insert", 3), on("update", 2, 4), True),
         (on("insert", 3), on("insert", 3), True),
         (on("insert", 3), on("insert", 5), False),
+        (on("share", 2), on("share", 2), False),
+        (on("share", 2), on("update", 2), True),
+        (on("update", 2), on("share", 2), True),
+        (on("share", 2, 4), on("insert", 3), True),
     ],
 )
 def test_who_waits(held: Statement, wanted: Statement, waits: bool) -> None:
@@ -41,6 +45,20 @@ def test_who_waits(held: Statement, wanted: Statement, waits: bool) -> None:
     if waits:
         found.commit(1)
         assert isinstance(found.attempt(2, wanted, 2), tuple)
+
+
+def test_nobody_overtakes() -> None:
+    """Who wants a lock waits for those who wanted one before that does not go with it."""
+    found = server(2, 4)
+    assert found.attempt(1, on("share", 2), 1) == (1,)
+    assert found.attempt(2, on("update", 2), 2) == {1}
+    assert found.attempt(3, on("share", 2), 3) == {2}
+    assert found.attempt(1, on("update", 2), 4) == {2, 3}  # a circle
+    found.rollback(1)
+    assert found.attempt(3, on("share", 2), 3) == {2}
+    assert found.attempt(2, on("update", 2), 2) == (1,)
+    found.give_up(3)
+    assert found.attempt(4, on("update", 2), 5) == {2}
 
 
 @pytest.mark.parametrize("beyond", [False, True])
