@@ -240,10 +240,7 @@ static int await_commits(struct qt_session *s, const struct qt_planned_event *ev
     return in_turn;
 }
 
-int qt_has_own_commit(const char *waits)
-{
-    return strchr(waits, '|') != NULL;
-}
+int qt_has_own_commit(const char *waits) { return strchr(waits, '|') != NULL; }
 
 const char *qt_last_turn(const char *waits)
 {

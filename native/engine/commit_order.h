@@ -7,8 +7,8 @@
 
 struct qt_order *qt_order_new(int32_t tables); /* NULL when out of memory */
 void qt_order_free(struct qt_order *);
-/* An event's turn, as the plan writes it: "waits;marks", each a list of "place:number". What ends a transaction and does
- * more has two, apart by '|': that of its COMMIT, and its own. */
+/* An event's turn, as the plan writes it: "waits;marks", each a list of "place:number". What ends a transaction and
+ * does more has two, apart by '|': that of its COMMIT, and its own. */
 int qt_has_own_commit(const char *waits);
 const char *qt_last_turn(const char *waits);
 /* By the session's thread: sleeps until that turn, a stop, or the bound. */

@@ -30,6 +30,7 @@ class Seen:
     alone: bool  # it takes locks, and is its own commit
     inside: bool  # it takes locks in a transaction
     ends: bool  # it ends its transaction
+    last: bool  # of its session, on a log of arrivals: its end is not known
     moment: int = 0
     granted: int = 0
 
@@ -93,7 +94,7 @@ class Reference:
             if self.arrivals:
                 for other in closed:
                     first = min(held.low for held in self.held[seen.table] if held.transaction == other.transaction)
-                    if first < seen.low < other.low < seen.high:
+                    if first < seen.low < other.low and (other.low < seen.high or seen.last):
                         seen.moment = max(seen.moment, other.low + 1)
             else:
                 since = max([seen.low, *(other.low for other in closed if other.low < seen.high)])
@@ -209,6 +210,7 @@ def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
                 takes and not event.inside,
                 takes and event.inside,
                 event.inside and (event.victim or event.statement.kind in ("commit", "rollback")),
+                end is None and event.number not in next_of,
             )
         )
     return found
