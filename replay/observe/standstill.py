@@ -122,10 +122,10 @@ def owners(
     if not wanted or not plan.order.exists():
         return {}
     listed = ", ".join(f"('{table}:{number}')" for table, number in wanted)
-    marks_of_events = (
-        "SELECT session, seq, unnest(string_split(split_part(waits, ';', 2), ' ')) AS mark"
-        f" FROM read_parquet({sql_text(plan.order)})"
+    turns = (  # of what ends a transaction and does more there are two
+        f"SELECT session, seq, unnest(string_split(waits, '|')) AS turn FROM read_parquet({sql_text(plan.order)})"
     )
+    marks_of_events = f"SELECT session, seq, unnest(string_split(split_part(turn, ';', 2), ' ')) AS mark FROM ({turns})"
     rows = con.execute(
         f"SELECT mark, session, seq FROM ({marks_of_events}) WHERE mark IN (VALUES {listed}) ORDER BY ALL"
     ).fetchall()

@@ -5,13 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.common.duck import open_database
 from querytape.native.bindings.meters import Doing
 from querytape.replay import replay
-from querytape.replay.observe.standstill import MOST_STALLS, Facts, Standstill, walk
+from querytape.replay.observe.standstill import MOST_STALLS, Facts, Standstill, owners, walk
 from querytape.replay.options import Failures
 from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.rules import Rules
 from querytape.servers.sandbox import Server
 
+from tests.helpers.planning import planned
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options
 
@@ -77,6 +80,27 @@ def test_each_end_of_a_way() -> None:
     assert said(doing(1, table=9, commit=4))[0][-1].endswith("waits for the order")
     assert said(doing(1, asleep=True))[0][-1] == "session 1 has been answered event 7, and waits for its next one"
     assert said() == ([], False, False)
+
+
+def test_whose_a_commit_is(tmp_path: Path) -> None:
+    """Of DDL that ends a transaction both are found: that of its COMMIT, and its own."""
+    texts = (("transaction", "begin"), ("write", "update t set x = 1"), ("ddl", "alter table t force"))
+    events = [
+        {
+            "session": 1,
+            "start_ns": T0 + n * MS,
+            "duration_ns": MS // 2,
+            "class": kind,
+            "statement": text,
+            "digest": f"{n:016x}",
+        }
+        for n, (kind, text) in enumerate(texts)
+    ]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True))
+    with open_database() as con:
+        ((waits,),) = con.execute(f"SELECT waits FROM '{plan.order}' WHERE seq = 3").fetchall()
+        place = int(waits.partition("|")[0].strip(";").partition(":")[0])
+        assert owners(con, plan, [(place, 1), (place, 2), (place, 3)]) == {(place, 1): (1, 3), (place, 2): (1, 3)}
 
 
 def test_a_long_way_is_cut() -> None:
