@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from tests.helpers.tapes import T0
 
 from .history import Event, History
+from .server import ENDS, SHARED, TABLE_LOCKS, WHOLE
 from .target import Planned
 from .views import times
 
 Key = tuple[int, int]  # (table, kind)
 COMMITS, LOCKS, ADDS = range(3)
 USER_LOCKS = -1  # as a table
+AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # of what happens at one moment, the first comes first
+NEVER = 1 << 62
 PRECISION_NS = 1  # of the tapes that views.py makes
 
 
@@ -28,9 +31,11 @@ class Seen:
     long: bool
     transaction: int | None
     alone: bool  # it takes locks, and is its own commit
+    exclusive: bool  # it takes its table whole
     inside: bool  # it takes locks in a transaction
     ends: bool  # it ends its transaction
     last: bool  # of its session, on a log of arrivals: its end is not known
+    part: int = 0  # 1: what is left of an event behind the COMMIT in front of it
     moment: int = 0
     granted: int = 0
 
@@ -59,28 +64,37 @@ class Reference:
         self.seconds = source == "slow log of whole seconds"
         self.events = _see(history, source, overlap_ns)
         self.ended = {seen.transaction: seen for seen in self.events if seen.ends}
+        self.whole = {seen.table for seen in self.events if seen.exclusive}
         self.held: dict[int, list[Seen]] = defaultdict(list)  # by table
         self.tables: dict[int | None, set[int]] = defaultdict(set)  # of what each transaction locked
         for seen in self.events:
-            if seen.inside:
+            if seen.inside or (self._shares(seen) and seen.transaction is not None):
                 self.held[seen.table].append(seen)
                 self.tables[seen.transaction].add(seen.table)
         self._find_moments()
         self.marks = self._find_marks()
-        self.numbers: dict[int, dict[Key, int]] = defaultdict(dict)  # by the event's number
+        self.numbers: dict[tuple[int, int], dict[Key, int]] = defaultdict(dict)  # by the event's number and part
         for key, marked in self.marks.items():
             for number, (*_, seen) in enumerate(marked, 1):
-                self.numbers[seen.event.number][key] = number
+                self.numbers[seen.event.number, seen.part][key] = number
 
     def plan(self) -> list[Planned]:
         """Return what each event waits for and is, in the order of the history."""
-        return [
-            Planned(
-                {3 * table + kind: number for (table, kind), number in self._waits(seen).items() if number > 0},
-                tuple((3 * table + kind, number) for (table, kind), number in self.numbers[seen.event.number].items()),
-            )
-            for seen in self.events
-        ]
+        front: dict[int, Planned] = {}
+        found = []
+        for seen in self.events:
+            waits = {3 * table + kind: number for (table, kind), number in self._waits(seen).items() if number > 0}
+            numbers = self.numbers[seen.event.number, seen.part].items()
+            marks = tuple((3 * table + kind, number) for (table, kind), number in numbers)
+            if seen.ends and seen.event.ended:
+                front[seen.event.number] = Planned(waits, marks)
+            else:
+                commit = front.get(seen.event.number)
+                found.append(Planned(waits, marks, commit if commit and (commit.waits or commit.marks) else None))
+        return found
+
+    def _shares(self, seen: Seen) -> bool:
+        return seen.kind == "read" and seen.table in self.whole
 
     def _closed(self, table: int) -> list[Seen]:
         return [seen for tx, seen in self.ended.items() if table in self.tables[tx]]
@@ -91,7 +105,9 @@ class Reference:
             if not seen.alone:
                 continue
             closed = self._closed(seen.table)
-            if self.arrivals:
+            if seen.exclusive and not self.arrivals:
+                seen.moment = min([seen.high, *(first - 1 for first in self._first_of_holders(seen))])
+            elif self.arrivals:
                 for other in closed:
                     first = min(held.low for held in self.held[seen.table] if held.transaction == other.transaction)
                     if first < seen.low < other.low and (other.low < seen.high or seen.last):
@@ -101,11 +117,46 @@ class Reference:
                 within = [held.high for held in self.held[seen.table] if since < held.high < seen.high]
                 seen.moment = min(within) - 1 if within else seen.high
 
+        for table in self.whole if self.arrivals else ():
+            self._keep_behind_whole([seen for seen in self.events if seen.alone and seen.table == table])
+
+    def _first_of_holders(self, seen: Seen) -> list[int]:
+        """Return when each transaction that is open at the end of DDL had its first lock while DDL wanted the table."""
+        others = [other for other in self.events if other.alone and other.exclusive and other.table == seen.table]
+        since = seen.low
+        while before := [other.low for other in others if other.low < since < other.high]:
+            since = min(before)
+        firsts: dict[int | None, int] = {}
+        for held in self.held[seen.table]:
+            end = self.ended.get(held.transaction)
+            if since < held.high <= seen.high and (end is None or (end.low >= seen.high and end.low != held.high)):
+                firsts[held.transaction] = min(firsts.get(held.transaction, NEVER), held.high)
+        return [first for first in firsts.values() if first > seen.low]
+
+    def _keep_behind_whole(self, own: list[Seen]) -> None:
+        whole = -NEVER
+        for seen in sorted(own, key=self._decided):
+            if whole + 1 > seen.moment and (whole + 1 < seen.high or seen.last):
+                seen.moment = whole + 1
+            if seen.exclusive:
+                whole = seen.moment
+
+    def _decided(self, seen: Seen) -> tuple[int, ...]:
+        """Return when the moment of an arrival is known."""
+        place = (seen.low, seen.event.session, seen.seq)
+        if seen.high <= seen.low and not seen.last:
+            return (seen.low, AT_ONCE, *place)
+        opened = {held.transaction for held in self.held[seen.table] if held.low < seen.low}
+        ends = [self.ended[tx].low if tx in self.ended else NEVER for tx in opened]
+        awaited = max((end for end in ends if end > seen.low), default=-1)
+        limit = (NEVER, 0) if seen.last else (seen.high, WHOLE_ENDS if seen.exclusive else OWN_ENDS)
+        return (*min(limit, (awaited, TX_ENDS) if awaited > 0 else (seen.low, OWN_ARRIVES)), *place)
+
     def _find_marks(self) -> dict[Key, list[tuple[int, int, int, int, Seen]]]:
         marks: dict[Key, list[tuple[int, int, int, int, Seen]]] = defaultdict(list)
 
         def mark(table: int, kind: int, moment: int, seen: Seen) -> None:
-            marks[table, kind].append((moment, seen.low, seen.event.session, seen.seq, seen))
+            marks[table, kind].append((moment, seen.low, seen.event.session, 2 * seen.seq + seen.part, seen))
             marks[table, kind].sort(key=lambda mark: mark[:4])
 
         for seen in self.events:
@@ -121,7 +172,7 @@ class Reference:
                     seen.high if self.arrivals else min(seen.high, max([seen.low, *(at + 1 for at in before)]))
                 )
                 mark(seen.table, ADDS, seen.granted, seen)
-            if seen.inside and seen.table in self.long:
+            if (seen.inside and seen.table in self.long | self.whole) or self._shares(seen):
                 mark(seen.table, LOCKS, seen.high, seen)
         return marks
 
@@ -130,7 +181,7 @@ class Reference:
 
     def _waits(self, seen: Seen) -> dict[Key, int]:
         table = seen.table
-        numbers = self.numbers[seen.event.number]
+        numbers = self.numbers[seen.event.number, seen.part]
         waits: dict[Key, int] = {}
         if seen.ends or seen.alone:
             for key, number in numbers.items():
@@ -152,6 +203,10 @@ class Reference:
                 waits[each, COMMITS] = max(visible, default=0)
             for each in self._locked_later(seen):
                 waits[each, COMMITS] = max(waits.get((each, COMMITS), 0), self._before((each, COMMITS), seen.high))
+            if self._shares(seen) and seen.transaction is not None:
+                waits[table, COMMITS] = max(waits[table, COMMITS], self._before((table, COMMITS), seen.high))
+        if seen.exclusive and not seen.long:
+            waits[table, LOCKS] = self._before((table, LOCKS), seen.moment if seen.alone else seen.high)
         if seen.long and (seen.alone or seen.inside):
             waits[table, LOCKS] = self._before((table, LOCKS), seen.low)
         return waits
@@ -185,6 +240,9 @@ def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
             next_of[last[event.session].number] = event
         last[event.session] = event
     found = []
+    under_locks = {
+        event.transaction for event in history.events if event.statement.kind in ("lock_tables", "share_tables")
+    }
     for event in history.events:
         start, end = times(event, source, history.moments_ns)
         low = start
@@ -197,7 +255,14 @@ def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
             high = max(end, ended)
         before[event.session] = high
         seqs[event.session] += 1
-        takes = event.statement.locks and not event.victim
+        exclusive = TABLE_LOCKS.get(event.statement.kind) in (SHARED, WHOLE)
+        takes = (event.statement.locks or exclusive) and not event.victim
+        inside = event.inside or event.transaction in under_locks
+        is_long = end is not None and end - start > overlap_ns
+        is_last = end is None and event.number not in next_of
+        if event.ended:
+            args = (event, seqs[event.session], start, low, high, is_long, event.ended)
+            found.append(Seen(*args, alone=False, exclusive=False, inside=False, ends=True, last=is_last))
         found.append(
             Seen(
                 event,
@@ -205,12 +270,14 @@ def _see(history: History, source: str, overlap_ns: int) -> list[Seen]:
                 start,
                 low,
                 high,
-                end is not None and end - start > overlap_ns,
-                event.transaction if event.inside else None,
-                takes and not event.inside,
-                takes and event.inside,
-                event.inside and (event.victim or event.statement.kind in ("commit", "rollback")),
-                end is None and event.number not in next_of,
+                is_long,
+                event.transaction if inside else None,
+                takes and not inside,
+                exclusive,
+                takes and inside,
+                inside and (event.victim or event.statement.kind in (*ENDS, "unlock_tables")),
+                is_last,
+                int(bool(event.ended)),
             )
         )
     return found

@@ -12,11 +12,14 @@ from .views import SOURCES, plan_histories
 
 pytestmark = pytest.mark.slow
 OVERLAP_NS = 1_000_000_000
+UPDATES = (("update", 5), ("read", 3), ("lock", 1))
 MIXES = {
     "both": Mix(),
     "late answers": Mix(slow_answers=0.4),
     "user-level locks": Mix(slow_answers=0.4, user_locks=0.5),
     "longer than a wait may be": Mix(slow_answers=0.4, unit_ns=50_000_000),
+    "tables whole": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3),
+    "tables whole at one moment": Mix(slow_answers=0.4, kinds=UPDATES, whole=1.0, ddl_ends=0.3, moments_ns=40_000),
     "many at one moment": Mix(slow_answers=0.4, unit_ns=1_000, moments_ns=40_000),
 }
 
@@ -41,5 +44,5 @@ def counts(plan: list[Planned]) -> list[tuple[list[tuple[int, int]], list[tuple[
             sorted((place % 3, number) for place, number in each.waits.items()),
             sorted((place % 3, number) for place, number in each.marks),
         )
-        for each in plan
+        for each in (part for one in plan for part in (one.commit, one) if part is not None)
     ]
