@@ -24,6 +24,7 @@
 #include "sweep/heap.h"
 
 enum { QT_ALL_TABLES = 0, QT_UNKNOWN_TABLE = 1, QT_USER_LOCKS = 2 };
+enum { QT_LAST_NS = 1000000000 }; /* so long after its arrival the last event of a session may have ended */
 enum qt_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_KINDS };
 
 struct qt_use {

@@ -57,8 +57,7 @@ static void take_own(struct qt_sweep *s, struct qt_event *e)
         return;
     }
     qt_sweep_at(s, from, s->times == QT_ARRIVALS ? QT_OWN_ARRIVES : QT_OPENS, e, NULL);
-    if (!e->is_last)
-        qt_sweep_at(s, e->hi_ns, e->exclusive ? QT_WHOLE_ENDS : QT_OWN_ENDS, e, NULL);
+    qt_sweep_at(s, e->is_last ? from + QT_LAST_NS : e->hi_ns, e->exclusive ? QT_WHOLE_ENDS : QT_OWN_ENDS, e, NULL);
 }
 
 static void at_locks(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)

@@ -16,6 +16,7 @@ COMMITS, LOCKS, ADDS = range(3)
 USER_LOCKS = -1  # as a table
 AT_ONCE, OWN_ENDS, WHOLE_ENDS, TX_ENDS, OWN_ARRIVES = range(5)  # of what happens at one moment, the first comes first
 NEVER = 1 << 62
+LAST_NS = 1_000_000_000  # so long after its arrival the last event of a session may have ended
 PRECISION_NS = 1  # of the tapes that views.py makes
 
 
@@ -110,7 +111,7 @@ class Reference:
             elif self.arrivals:
                 for other in closed:
                     first = min(held.low for held in self.held[seen.table] if held.transaction == other.transaction)
-                    if first < seen.low < other.low and (other.low < seen.high or seen.last):
+                    if first < seen.low < other.low < (seen.low + LAST_NS if seen.last else seen.high):
                         seen.moment = max(seen.moment, other.low + 1)
             else:
                 since = max([seen.low, *(other.low for other in closed if other.low < seen.high)])
@@ -149,7 +150,7 @@ class Reference:
         opened = {held.transaction for held in self.held[seen.table] if held.low < seen.low}
         ends = [self.ended[tx].low if tx in self.ended else NEVER for tx in opened]
         awaited = max((end for end in ends if end > seen.low), default=-1)
-        limit = (NEVER, 0) if seen.last else (seen.high, WHOLE_ENDS if seen.exclusive else OWN_ENDS)
+        limit = (seen.low + LAST_NS if seen.last else seen.high, WHOLE_ENDS if seen.exclusive else OWN_ENDS)
         return (*min(limit, (awaited, TX_ENDS) if awaited > 0 else (seen.low, OWN_ARRIVES)), *place)
 
     def _find_marks(self) -> dict[Key, list[tuple[int, int, int, int, Seen]]]:
