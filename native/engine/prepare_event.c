@@ -100,22 +100,21 @@ static enum qt_reason allow_several(struct qt_session *s, const struct qt_planne
 }
 
 /* What ends a transaction and does more (DDL, LOCK TABLES) waits only when that has ended: it holds no locks then. */
-static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned_event *ev)
+static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
     static const char COMMIT[] = "COMMIT";
     struct qt_connection *c = &s->backends[0].connection;
-    struct qt_answer a = {0};
 
     qt_await_turn(s, ev, ev->waits);
     if (s->in_tx) {
-        if (qt_connection_send(c, COMMIT, sizeof COMMIT - 1, &a) == 0) {
+        if (qt_connection_send(c, COMMIT, sizeof COMMIT - 1, a) == 0) {
             qt_connection_wait(c, -1);
-            qt_connection_receive(c, &a);
+            qt_connection_receive(c, a);
         }
         qt_bump(&s->injected);
         s->free_ns = qt_now();
-        if (a.lost)
-            return mark_lost(s, &a);
+        if (a->lost)
+            return mark_lost(s, a);
         s->in_tx = qt_connection_in_transaction(c);
         s->unordered &= s->in_tx;
     }
@@ -132,8 +131,8 @@ enum qt_reason qt_prepare_event(struct qt_session *s, const struct qt_planned_ev
         why = set_overrides(s, ev);
     follow_own_clock(s, ev);
     if (why == QT_EXECUTED && ev->waits != NULL && qt_has_own_commit(ev->waits))
-        why = commit_first(s, ev);
-    if (why == QT_EXECUTED && ev->waits != NULL)
+        why = commit_first(s, ev, a);
+    if (why == QT_EXECUTED && ev->waits != NULL && a->error == 0)
         qt_await_turn(s, ev, qt_last_turn(ev->waits));
     return why;
 }

@@ -260,7 +260,7 @@ static enum qt_reason why_not_sendable(struct qt_session *s)
 static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
 {
     struct qt_engine *e = s->engine;
-    struct qt_answer answer;
+    struct qt_answer answer = {0};
     int64_t due, sent;
     enum qt_reason why;
 
@@ -284,8 +284,10 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     due = qt_compute_due(s, ev); /* only now: the speed may have changed during the sleep */
     if (why == QT_EXECUTED)
         why = why_not_sendable(s);
-    if (why == QT_EXECUTED)
+    if (why == QT_EXECUTED && answer.error == 0)
         why = send_event(s, ev, &answer);
+    else if (why == QT_EXECUTED) /* its COMMIT failed: the server would answer so */
+        answer.first_ns = answer.done_ns = qt_now();
     if (why == QT_EXECUTED)
         qt_conclude_event(s, ev, &answer, due, sent);
     else

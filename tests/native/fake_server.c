@@ -13,7 +13,7 @@
 
 struct peer {
     struct fake_server *server;
-    int fd, number, status, trapped;
+    int fd, number, status, trapped, spoiled;
     unsigned char seq;
     int files;       /* that the prepared statement asks for */
     char out[32768]; /* not sent yet */
@@ -208,12 +208,17 @@ static int answer_query(struct peer *p, const char *sql)
         write_ok(p, 0, 0, 0);
     } else if (p->trapped && strcmp(sql, "COMMIT") == 0) {
         return 0;
+    } else if (p->spoiled && strcmp(sql, "COMMIT") == 0) {
+        p->spoiled = 0;
+        p->status = 2;
+        write_error(p, 1064, "not committed");
     } else {
         p->trapped = strcmp(sql, "TRAP") == 0;
-        p->status = strcmp(sql, "BEGIN") == 0 || p->trapped    ? 1
-                    : strcmp(sql, "COMMIT") == 0               ? 2
-                    : strncmp(sql, "SET autocommit=", 15) == 0 ? (sql[15] == '1') * 2
-                                                               : p->status;
+        p->spoiled = strcmp(sql, "SPOIL") == 0;
+        p->status = strcmp(sql, "BEGIN") == 0 || p->trapped || p->spoiled ? 1
+                    : strcmp(sql, "COMMIT") == 0                          ? 2
+                    : strncmp(sql, "SET autocommit=", 15) == 0            ? (sql[15] == '1') * 2
+                                                                          : p->status;
         write_ok(p, 1, 0, 0);
     }
     return 1;

@@ -8,6 +8,7 @@
  *   CHANGED      OK: session state changed
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
  *   SET autocommit=n   OK: as it says            TRAP      as BEGIN, but its COMMIT is as DROP
+ *                                               SPOIL     as BEGIN, but its COMMIT is as ERROR
  *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
  *   anything else: OK, 1 row affected
  * PREPARE of BEGIN fails with 1295, as MySQL's does.

@@ -71,20 +71,23 @@ static void ddl_sends_its_commit_first(void)
     replay_free(&r);
 }
 
-/* Its COMMIT loses the connection: neither is waited for any more. */
-static void a_lost_commit_settles_both(void)
+/* Its COMMIT fails, or loses the connection: the DDL is not sent, has that error, and nobody waits for it. */
+static void a_failed_commit_is_the_answer(void)
 {
-    struct replay r;
+    for (int lost = 0; lost < 2; lost++) {
+        struct replay r;
 
-    begin(&r, 2, 2);
-    event(&r, 1, 1, "TRAP", NULL);
-    event(&r, 1, 2, "ALTER", ";1:1|1:1;1:2");
-    event(&r, 2, 1, "a", "1:1");
-    event(&r, 2, 2, "b", "1:2");
-    replay_run(&r);
-    CHECK_INT(r.stats.executed, 3);
-    CHECK_INT(r.stats.order_broken, 0);
-    replay_free(&r);
+        begin(&r, 2, 2);
+        event(&r, 1, 1, lost ? "TRAP" : "SPOIL", NULL);
+        event(&r, 1, 2, "ALTER", ";1:1|1:1;1:2");
+        event(&r, 2, 1, "a", "1:1");
+        event(&r, 2, 2, "b", "1:2");
+        replay_run(&r);
+        CHECK_INT(r.stats.executed, lost ? 3 : 4);
+        CHECK_INT(replay_find(&r, 1, 2)->error, lost ? NO_VALUE : 1064);
+        CHECK_INT(fake_count(&r.server, 3, "ALTER") + r.stats.order_broken, 0);
+        replay_free(&r);
+    }
 }
 
 /* What is never sent is no reason to wait: its session is lost, or could not be opened. */
@@ -385,7 +388,7 @@ int main(void)
 {
     RUN(commits_come_first);
     RUN(ddl_sends_its_commit_first);
-    RUN(a_lost_commit_settles_both);
+    RUN(a_failed_commit_is_the_answer);
     RUN(refused_commits_count_as_done);
     RUN(a_circle_is_broken);
     RUN(the_earliest_is_let_go);
