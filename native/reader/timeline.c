@@ -2,7 +2,7 @@
 /*
  * Logs of whole seconds say in which second an event ended, and its duration to the microsecond. The events of a second
  * are spread over it so that
- *   - they end in the log's order, which is the order of completion,
+ *   - they end in the log's order, which is the order of completion, and no two at the same moment,
  *   - none begins before the previous one of its session has ended.
  * `latest` (found backwards) is the latest end that still leaves room for what follows; forwards each event then gets
  * its even share of the second, moved between those bounds. Where no place satisfies them (server logs can be wrong)
@@ -90,7 +90,7 @@ static void find_latest(struct qt_sessions *s, struct qt_event_time *events, siz
     for (size_t i = n; i-- > 0;) {
         struct qt_session_entry *e = &s->entries[events[i].entry];
         if (events[i].stamp_kind == QT_STAMP_SECOND) {
-            latest = least(latest, events[i].when_ns + QT_SECOND - 1);
+            latest = least(latest - 1, events[i].when_ns + QT_SECOND - 1);
             if (e->row >= 0)
                 latest = least(latest, events[e->row].latest_ns - most(events[e->row].duration_ns, 0));
             latest = most(latest, events[i].when_ns);
@@ -108,10 +108,10 @@ static void place_second(struct qt_timeline *t, struct qt_session_entry *e, stru
     int64_t second = event->when_ns, last = second + QT_SECOND - 1, duration = most(event->duration_ns, 0);
     int64_t end = second + share_ns;
     end = least(end, event->latest_ns);
-    end = most(end, t->last_end_ns);
+    end = most(end, t->last_end_ns + 1);
     if (e->prev_end_ns != INT64_MIN)
         end = most(end, e->prev_end_ns + duration);
-    end = most(second, least(end, most(last, t->last_end_ns)));
+    end = most(second, least(end, most(last, t->last_end_ns + 1)));
     int64_t start = end - duration;
     if (e->prev_end_ns != INT64_MIN && start < e->prev_end_ns) {
         start = e->prev_end_ns;
