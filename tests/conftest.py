@@ -10,9 +10,11 @@ import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
+import pymysql
 import pytest
 from querytape.common.signals import ENDING
 from querytape.servers.programs import find_program, missing_sentence
@@ -26,6 +28,10 @@ NOT_TESTED = "not tested: "
 # A program and the mark of the tests that may start it; a fixture and the mark of the tests that use it.
 STARTED = {"mariadbd": "server", "mysqld": "server", "chromium": "browser", "google-chrome": "browser"}
 GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "build"}
+OTHER_CONNECTIONS = (
+    "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND command <> 'Daemon'"
+    " AND user NOT IN ('system user', 'event_scheduler', 'unauthenticated user')"
+)
 
 ServerFactory = Callable[..., Server]
 
@@ -113,30 +119,41 @@ def _shared_servers() -> Iterator[dict[str, Server]]:
         server.remove()
 
 
-def _shared(name: str, servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+def _shared(name: str, servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
     if find_program(KINDS[name]) is None:
         skip_loudly(request, missing_sentence(KINDS[name]))
     if name not in servers or not servers[name].running:
         servers[name] = start_server(KINDS[name])
-    return servers[name]
+    yield servers[name]
+    if servers[name].running:
+        _end_connections(servers[name])
+
+
+def _end_connections(server: Server) -> None:
+    """End what a test has left behind, such as the statement of a replay that did not wait for its answer."""
+    with closing(server.connect()) as con, con.cursor() as cursor:
+        cursor.execute(OTHER_CONNECTIONS)
+        for (number,) in cursor.fetchall():
+            with suppress(pymysql.err.MySQLError):  # it has ended by itself
+                cursor.execute(f"KILL {number}")
 
 
 @pytest.fixture
-def mariadb(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+def mariadb(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
     """A private MariaDB that all tests share: use a schema of your own, leave its settings alone."""
-    return _shared("mariadb", _shared_servers, request)
+    yield from _shared("mariadb", _shared_servers, request)
 
 
 @pytest.fixture
-def mysql80(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+def mysql80(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
     """A private MySQL 8.0 that all tests share."""
-    return _shared("mysql80", _shared_servers, request)
+    yield from _shared("mysql80", _shared_servers, request)
 
 
 @pytest.fixture(params=sorted(KINDS))
-def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Server:
+def server(_shared_servers: dict[str, Server], request: pytest.FixtureRequest) -> Iterator[Server]:
     """Each kind of shared server in turn."""
-    return _shared(request.param, _shared_servers, request)
+    yield from _shared(request.param, _shared_servers, request)
 
 
 @pytest.fixture
