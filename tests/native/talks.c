@@ -10,8 +10,6 @@
 #include "sources.h"
 #include "test_normalize_util.h"
 
-enum { BLOCKS = 8 };
-
 size_t read_talks(const char *path, struct talk *talks)
 {
     static char file[1 << 18];
@@ -55,6 +53,9 @@ static int on_event(void *self, void *connection, const struct qt_decoded_event 
                                e->rows_sent,        e->rows_affected,   e->bytes_sent,     e->warnings,      e->errno_,
                                e->last_insert_id,   e->flags,           e->no_backslash,   e->packet};
     (void)connection;
+    CHECK(e->packet >= 0 && e->packet < MOST_SEGMENTS);
+    CHECK(e->request_first_ns >= 0 && e->request_first_ns <= e->request_last_ns);
+    CHECK(e->reply_last_ns < 0 || (e->reply_first_ns >= 0 && e->reply_first_ns <= e->reply_last_ns));
     hear(l, numbers, sizeof numbers);
     hear(l, e->command, strlen(e->command));
     hear(l, e->checksum, strlen(e->checksum));
@@ -82,6 +83,7 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
 {
     struct listener *l = self;
     (void)connection;
+    CHECK(packet >= 0 && packet < MOST_SEGMENTS);
     hear(l, &packet, sizeof packet);
     hear(l, kind, strlen(kind));
     hear(l, expected, strlen(expected));
@@ -194,32 +196,11 @@ uint64_t run_with_gaps(struct run *r, const struct talk *talk, struct qt_tls_log
     return run_end(r);
 }
 
-void check_golden(const char *path, const way_to_alter *ways, size_t n_ways, int runs)
+void check_ways(const way_to_alter *ways, size_t n_ways, int runs)
 {
-    const char *shown = getenv("QT_SHOW");
-    int writes = getenv("QT_GOLDEN") != NULL;
-    char wanted[BLOCKS * 5 + 2], found[BLOCKS * 5 + 2];
-    FILE *golden = fopen(path, writes ? "w" : "r");
-    CHECK(golden != NULL);
     for (size_t way = 0; way < n_ways; way++) {
-        size_t n = 0;
-        for (size_t block = 0; block < BLOCKS; block++) {
-            uint64_t state = UINT64_C(88172645463325252) + way * 1000 + block, hash = HASH_BEGIN;
-            for (int i = 0; i < runs; i++) {
-                uint64_t one = ways[way](&state);
-                hash = hash_more(hash, &one, sizeof one);
-                if (shown != NULL && (size_t)atol(shown) == way)
-                    printf("%zu %016llx\n", block * (size_t)runs + (size_t)i, (unsigned long long)one);
-            }
-            n += (size_t)sprintf(found + n, "%04x ", (unsigned)(hash >> 48));
-        }
-        found[n - 1] = '\0';
-        if (writes)
-            fprintf(golden, "%s\n", found);
-        else
-            CHECK(fgets(wanted, sizeof wanted, golden) != NULL && (wanted[strcspn(wanted, "\n")] = '\0') == '\0');
-        if (!writes)
-            CHECK_TEXT(found, wanted);
+        uint64_t state = UINT64_C(88172645463325252) + way * 1000;
+        for (int i = 0; i < runs; i++)
+            ways[way](&state); /* on_event and on_problem look at what is told */
     }
-    fclose(golden);
 }

@@ -51,9 +51,8 @@ void check_answers(const struct talk *, size_t from, struct qt_tls_log *keys);
 /* Bytes that were never seen, once or twice. */
 uint64_t run_with_gaps(struct run *, const struct talk *, struct qt_tls_log *keys, uint64_t *state);
 
-/* Compares what ways to alter come to with a line each of a file, or writes them (QT_GOLDEN=write); QT_SHOW=1 says what
- * each run of way 1 comes to. */
+/* What is told of altered talks has its place in them; many runs of each way to alter. */
 typedef uint64_t (*way_to_alter)(uint64_t *state);
-void check_golden(const char *path, const way_to_alter *ways, size_t n_ways, int runs);
+void check_ways(const way_to_alter *ways, size_t n_ways, int runs);
 
 #endif

@@ -117,10 +117,10 @@ static void records_are_known_by_their_lengths(void)
         }
 }
 
-static void what_is_told_is_what_it_was(void)
+static void what_is_told_of_altered_talks_has_its_place(void)
 {
     static const way_to_alter WAYS[] = {altered, with_gaps, late};
-    check_golden("inputs/encrypted.txt", WAYS, sizeof WAYS / sizeof *WAYS, 40);
+    check_ways(WAYS, sizeof WAYS / sizeof *WAYS, 320);
 }
 
 int main(void)
@@ -136,7 +136,7 @@ int main(void)
     RUN(records_are_known_by_their_lengths);
     RUN(pieces_of_any_size);
     RUN(what_a_sink_answers_is_handed_back);
-    RUN(what_is_told_is_what_it_was);
+    RUN(what_is_told_of_altered_talks_has_its_place);
     qt_tls_log_free(keys);
     return 0;
 }
