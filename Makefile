@@ -2,6 +2,8 @@
 # Everything that is done with a checkout. CI calls only these targets.
 
 SHELL := /bin/bash
+# Else each command that a test starts compiles its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 venv := .venv
 lock := requirements.lock
