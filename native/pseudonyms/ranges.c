@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/comments.h"
 #include "sql/lexer.h"
 #include "sql/names.h"
 
@@ -42,8 +43,10 @@ static void gap(struct pass *a, const char *p, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         if (p[i] != ' ' && p[i] != '\n' && p[i] != '\t' && p[i] != '\r') {
-            int version = n - i > 3 && p[i] == '/' && p[i + 1] == '*' && (p[i + 2] == '!' || p[i + 2] == 'M');
-            if (!(version && a->other_way))
+            size_t opening = 0;
+            if (a->other_way && n - i > 3 && p[i] == '/' && p[i + 1] == '*')
+                (void)qt_comment_at(p + i, p + n, 0, &opening);
+            if (opening == 0)
                 add(a, p, n, 10);
             return;
         }
@@ -128,7 +131,7 @@ static void begin(struct qt_lexer *lexer, const struct qt_keywords *keywords, co
     qt_lexer_init(lexer, keywords, p, n);
     lexer->reading = way.reading;
     lexer->charset = way.charset;
-    lexer->skip_versions = way.skip_versions;
+    lexer->comments = way.comments;
 }
 
 /* SET without a user variable, and no second statement. What is set for the server is often an address, a path or a
@@ -153,7 +156,7 @@ static int keeps_all(const struct qt_keywords *keywords, const char *p, size_t n
 int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way)
 {
     static const char *const DDL[] = {"create", "alter", "kill", NULL};
-    struct pass a = {.out = r, .sql = p, .other_way = way.skip_versions};
+    struct pass a = {.out = r, .sql = p, .other_way = way.comments & QT_READ_SKIPPED};
     struct qt_lexer lexer;
     struct qt_token t;
     const char *behind = p; /* the end of the token before */
@@ -177,7 +180,7 @@ int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, cons
         r->n = 0;
     r->ends = lexer.open_quote == 0 || lexer.open_quote == '*';
     r->saw = lexer.saw;
-    r->version = lexer.saw_version;
+    r->saw_comments = lexer.saw_comments;
     return a.failed ? -1 : 0;
 }
 

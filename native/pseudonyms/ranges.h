@@ -18,13 +18,13 @@ struct qt_range {
 struct qt_ranges {
     struct qt_range *range; /* owned here */
     size_t n, room;
-    int sound, ends;      /* no backslash is outside of quotes; no literal lacks its end */
-    uint8_t saw, version; /* as in struct qt_lexer */
+    int sound, ends;           /* no backslash is outside of quotes; no literal lacks its end */
+    uint8_t saw, saw_comments; /* as in struct qt_lexer */
 };
 
 /* How a session reads: as in struct qt_lexer. */
 struct qt_way {
-    uint8_t reading, charset, skip_versions;
+    uint8_t reading, charset, comments;
 };
 
 /* Makes `r` the values of a statement, in order. 0, or -1 when out of memory. */

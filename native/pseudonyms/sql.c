@@ -77,9 +77,10 @@ static size_t ways(const struct qt_ranges *r, const char *p, size_t n, struct qt
         if (charset != QT_NARROW && !(qt_is_wide((int)charset) ? wide : blank))
             continue;
         for (unsigned reading = 0; reading <= (QT_READ_NO_BACKSLASH | QT_READ_ANSI); reading++)
-            for (unsigned skip = 0; skip <= r->version; skip++)
-                if ((backslash || !(reading & QT_READ_NO_BACKSLASH)) && (ansi || !(reading & QT_READ_ANSI)))
-                    way[count++] = (struct qt_way){(uint8_t)reading, (uint8_t)charset, (uint8_t)skip};
+            for (unsigned comments = 0; comments <= QT_READ_COMMENTS; comments++)
+                if ((backslash || !(reading & QT_READ_NO_BACKSLASH)) && (ansi || !(reading & QT_READ_ANSI)) &&
+                    (comments & ~(unsigned)r->saw_comments) == 0)
+                    way[count++] = (struct qt_way){(uint8_t)reading, (uint8_t)charset, (uint8_t)comments};
     }
     return count;
 }
@@ -123,7 +124,7 @@ int qt_pseudonyms_statement(struct qt_pseudonyms *s, char *p, size_t n)
     struct qt_way way[QT_WAYS];
     if (qt_ranges_find(&s->ranges, &s->keywords, p, n, (struct qt_way){0}) != 0)
         return -1;
-    size_t count = s->ranges.saw | s->ranges.version ? ways(&s->ranges, p, n, way) : 1;
+    size_t count = s->ranges.saw | s->ranges.saw_comments ? ways(&s->ranges, p, n, way) : 1;
     if (count == 1)
         return replace_all(s, &s->ranges, p);
     char *work = calloc(2, n);

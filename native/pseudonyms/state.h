@@ -53,7 +53,7 @@ struct qt_pseudonyms {
     int64_t ambiguous;       /* statements that could be read in several ways, with other values in each */
 };
 
-#define QT_WAYS 48 /* to read a statement */
+#define QT_WAYS 96 /* to read a statement */
 
 static inline void qt_symbol_add(struct qt_pseudonyms *s, size_t at, unsigned value, unsigned radix, unsigned base,
                                  int kind)

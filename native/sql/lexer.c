@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "sql/comments.h"
 #include "sql/scan.h"
 
 void qt_lexer_init(struct qt_lexer *l, const struct qt_keywords *keywords, const char *sql, size_t len)
@@ -81,20 +82,9 @@ static const char *skip_line(const struct qt_lexer *l, const char *p)
     return newline != NULL ? newline + 1 : l->end;
 }
 
-/* The star of the next star and slash, or NULL. */
-static const char *comment_end(const char *p, const char *end)
-{
-    while (p < end && (p = memchr(p, '*', (size_t)(end - p))) != NULL) {
-        if (p + 1 < end && p[1] == '/')
-            return p;
-        p++;
-    }
-    return NULL;
-}
-
 static const char *skip_comment(struct qt_lexer *l, const char *p)
 {
-    const char *star = comment_end(p, l->end);
+    const char *star = qt_comment_end(p, l->end);
     if (star != NULL)
         return star + 2;
     l->open_quote = '*';
@@ -119,7 +109,7 @@ static const char *skip_executable(struct qt_lexer *l, const char *p)
 
 static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    const char *star = comment_end(p + 3, l->end);
+    const char *star = qt_comment_end(p + 3, l->end);
     if (star == NULL)
         l->open_quote = '*';
     else
@@ -129,36 +119,29 @@ static void open_hint(struct qt_lexer *l, const char *p, struct qt_token *t)
     t->len = 3;
 }
 
-/* MySQL executes what its version has reached, MariaDB the same but for 50700 to 99999, which are MySQL's alone. So
- * below 50700 every server of today does, be it MySQL 5.7 or MariaDB 10.0. */
-static int by_all_servers(const char *d, const char *at) { return at - d == 5 && memcmp(d, "50700", 5) < 0; }
-
 /* At a slash and a star. Returns 1 where it opens something whose content is tokens. */
 static int comment(struct qt_lexer *l, const char *p, struct qt_token *t)
 {
-    size_t left = (size_t)(l->end - p);
-    int mariadb = left > 3 && p[2] == 'M' && p[3] == '!';
-    t->p = p;
-    t->keyword = QT_K_NONE;
-    if (left > 2 && p[2] == '+' && l->hintable && !l->in_hint) {
-        open_hint(l, p, t);
-    } else if (((left > 2 && p[2] == '!') || mariadb) && !l->in_hint) {
-        const char *digits = p + (mariadb ? 4 : 3), *at = digits;
-        while (at - digits < 6 && at < l->end && IS(*at, QT_C_DIGIT))
-            at++;
-        int version = at - digits >= 5; /* fewer digits are SQL */
-        int some = mariadb || (version && !by_all_servers(digits, at));
-        l->saw_version |= some;
-        if (l->skip_versions && some) {
-            l->at = skip_executable(l, at);
-            return 0;
-        }
-        t->kind = QT_T_EXECUTABLE;
-        t->len = (size_t)((version ? at : digits) - p);
-        l->in_executable = 1;
-    } else {
+    size_t opening = 0;
+    enum qt_comment kind = l->in_hint ? QT_COMMENT_SKIPPED : qt_comment_at(p, l->end, l->hintable, &opening);
+    int some = kind == QT_COMMENT_EXECUTED_SOME, plain = some && p[2] != '!';
+    l->saw_comments |= (some ? QT_READ_SKIPPED : 0) | (plain ? QT_READ_PLAIN : 0);
+    if (kind == QT_COMMENT_SKIPPED || (plain && l->comments & QT_READ_PLAIN)) {
         l->at = skip_comment(l, p + 2);
         return 0;
+    }
+    if (some && l->comments & QT_READ_SKIPPED) {
+        l->at = skip_executable(l, p + opening);
+        return 0;
+    }
+    t->p = p;
+    t->keyword = QT_K_NONE;
+    if (kind == QT_COMMENT_HINT) {
+        open_hint(l, p, t);
+    } else {
+        t->kind = QT_T_EXECUTABLE;
+        t->len = opening;
+        l->in_executable = (uint8_t)kind;
     }
     l->hintable = 0;
     l->at = p + t->len;

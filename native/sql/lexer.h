@@ -44,13 +44,19 @@ struct qt_lexer {
     int open_quote;   /* the byte that opened what never ends; see struct qt_statement */
     uint8_t previous; /* kind of the last token */
     uint8_t hintable; /* the last token was a word that a hint may follow */
-    uint8_t in_hint, in_executable;
-    uint8_t skip_versions; /* set by the caller: take comments that only some servers execute as comments */
-    uint8_t saw_version;   /* there was one */
+    uint8_t in_hint;
+    uint8_t in_executable; /* enum qt_comment of the comment that is being executed */
+    uint8_t comments;      /* set by the caller: QT_READ_SKIPPED and QT_READ_PLAIN */
+    uint8_t saw_comments;  /* those that would read the text in another way */
     uint8_t reading;       /* set by the caller: QT_READ_*, how the session that sent it reads quotes; 0 = by default */
     uint8_t charset;       /* set by the caller: enum qt_charset of the session */
     uint8_t saw;           /* QT_SAW_*: what another reading would take differently */
 };
+
+/* Readings: what servers do with comments. */
+#define QT_READ_SKIPPED 1  /* comments that only some servers execute are skipped, with a comment inside them */
+#define QT_READ_PLAIN 2    /* those that MySQL does not know end at the first star and slash */
+#define QT_READ_COMMENTS 3 /* both */
 
 /* Readings: what sql_mode changes. */
 #define QT_READ_NO_BACKSLASH 1 /* NO_BACKSLASH_ESCAPES */

@@ -371,7 +371,7 @@ int qt_normalize(struct qt_normalizer *n, const struct qt_session_mode *known, c
     n->classifier.secret |= secret;
     if (n->classifier.sets_mode > 1)
         mode.known = 0; /* in the middle of the text */
-    if (n->lexer.saw | n->lexer.saw_version | qt_is_wide(mode.charset))
+    if (n->lexer.saw | n->lexer.saw_comments | qt_is_wide(mode.charset))
         qt_readings(&n->classifier, &n->lexer, mode, sql, len);
     out->digest = qt_text_digest(&n->text, &out->text_len);
     out->text = n->text.p;

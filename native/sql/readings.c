@@ -21,10 +21,10 @@ static int is_impossible(const struct qt_token *t, const char *end)
     return t->kind == QT_T_OPERATOR && *t->p == '\\' && (t->p + 1 >= end || t->p[1] != 'N');
 }
 
-/* Returns whether there was a comment with a version in it. `own`: in the way in which the session reads, whatever its
- * text says. */
-static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
-                     const struct qt_lexer *how, int own)
+/* Returns the readings of its comments that differ: QT_READ_COMMENTS of a lexer. `own`: in the way in which the session
+ * reads, whatever its text says. */
+static unsigned read_once(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
+                          const struct qt_lexer *how, int own)
 {
     struct qt_lexer lexer;
     struct qt_token t;
@@ -34,7 +34,7 @@ static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords
     qt_lexer_init(&lexer, keywords, sql, len);
     lexer.reading = how->reading;
     lexer.charset = how->charset;
-    lexer.skip_versions = how->skip_versions;
+    lexer.comments = how->comments;
     qt_classify_again(c);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END && possible; qt_lex(&lexer, &t)) {
         possible = own || !is_impossible(&t, sql + len);
@@ -54,16 +54,18 @@ static int read_once(struct qt_classifier *c, const struct qt_keywords *keywords
         c->secret = possible ? c->secret : secret; /* the end may be missing because a log cut it */
     }
     qt_classify_end(c);
-    return lexer.saw_version;
+    return lexer.saw_comments;
 }
 
-static void with_and_without_versions(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql,
-                                      size_t len, struct qt_session_mode way)
+/* Reads a text in each way in which servers take its comments, from the way `comments` on. `saw`: what is known to
+ * differ; more may come to light. */
+static void read_comments(struct qt_classifier *c, const struct qt_keywords *keywords, const char *sql, size_t len,
+                          struct qt_session_mode way, unsigned comments, unsigned saw, int own)
 {
-    struct qt_lexer how = {.reading = way.reading, .charset = way.charset};
-    if (read_once(c, keywords, sql, len, &how, 0)) {
-        how.skip_versions = 1;
-        read_once(c, keywords, sql, len, &how, 0);
+    for (; comments <= QT_READ_COMMENTS; comments++) {
+        struct qt_lexer how = {.reading = way.reading, .charset = way.charset, .comments = (uint8_t)comments};
+        if ((comments & ~saw) == 0)
+            saw |= read_once(c, keywords, sql, len, &how, own);
     }
 }
 
@@ -101,10 +103,7 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
     int ends_differ = first->saw & (QT_SAW_BACKSLASH | QT_SAW_WIDE) || qt_is_wide(own.charset), other[QT_CHARSETS];
     int mode = ends_differ && memchr(sql, '\\', len) != NULL, wide = ends_differ && qt_holds_wide(sql, len);
     int ansi = first->saw & QT_SAW_DOUBLE || (ends_differ && memchr(sql, '"', len) != NULL);
-    if (first->saw_version) {
-        struct qt_lexer how = {.reading = own.reading, .charset = own.charset, .skip_versions = 1};
-        read_once(c, first->keywords, sql, len, &how, 1);
-    }
+    read_comments(c, first->keywords, sql, len, own, 1, first->saw_comments, 1);
     size_t n = qt_other_ways(own, way);
     int blank = qt_is_wide(own.charset) ? qt_holds_high_blank(sql, len) : first->saw & QT_SAW_BLANK;
     for (unsigned charset = QT_NARROW; charset < QT_CHARSETS; charset++)
@@ -113,7 +112,7 @@ void qt_readings(struct qt_classifier *c, const struct qt_lexer *first, struct q
     for (size_t i = 0; i < n; i++) {
         unsigned differs = way[i].reading ^ own.reading;
         if (other[way[i].charset] && (mode || !(differs & QT_READ_NO_BACKSLASH)) && (ansi || !(differs & QT_READ_ANSI)))
-            with_and_without_versions(c, first->keywords, sql, len, way[i]);
+            read_comments(c, first->keywords, sql, len, way[i], 0, 0, 0);
     }
 }
 
@@ -126,6 +125,6 @@ void qt_readings_all(struct qt_classifier *c, const struct qt_keywords *keywords
     for (qt_lex(&lexer, &t); t.kind != QT_T_END; qt_lex(&lexer, &t))
         qt_classify(c, &t);
     qt_classify_end(c);
-    if (lexer.saw | lexer.saw_version)
+    if (lexer.saw | lexer.saw_comments)
         qt_readings(c, &lexer, (struct qt_session_mode){0}, sql, len);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Classifies a text in every way in which a session may read it: sql_mode and character set decide where its literals
- * end, its server's version which comments are executed. The text counts as the worst of them. What is known of the
- * session leaves fewer ways. */
+ * end, its server's version which comments are executed. The text counts as the worst of them. What
+ * is known of the session leaves fewer ways. */
 #ifndef QT_READINGS_H
 #define QT_READINGS_H
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sql/comments.h"
 #include "sql/names.h"
 #include "sql/readings.h"
 
@@ -127,6 +128,18 @@ static int agree(struct ways *w, const struct qt_token *t)
     return 1;
 }
 
+/* Does a comment open here that makes code of literals where a server skips it? */
+static int hides_quotes(const struct qt_lexer *l, const struct qt_token *t)
+{
+    if (t->kind != QT_T_EXECUTABLE || l->in_executable != QT_COMMENT_EXECUTED_SOME)
+        return 0;
+    const char *p = t->p + t->len, *star = qt_comment_end(p, l->all_end), *end = star != NULL ? star : l->all_end;
+    for (; p < end; p++)
+        if (memchr("'\"`#", *p, 4) != NULL || (p + 1 < end && (memcmp(p, "--", 2) == 0 || memcmp(p, "/*", 2) == 0)))
+            return 1;
+    return 0;
+}
+
 void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_session_mode mode, const char *sql,
                size_t len)
 {
@@ -145,7 +158,8 @@ void qt_redact(struct qt_redacted *r, const struct qt_lexer *first, struct qt_se
     begin_ways(&ways, first, mode, sql, len);
     for (qt_lex(&lexer, &t); t.kind != QT_T_END && r->len < QT_REDACTED_KEPT; qt_lex(&lexer, &t)) {
         hint = read_hint(hint, &place, &t);
-        int text = is_text(&t) || (t.kind == QT_T_QUOTED && lexer.open_quote), sure = agree(&ways, &t);
+        int text = is_text(&t) || (t.kind == QT_T_QUOTED && lexer.open_quote),
+            sure = agree(&ways, &t) && !hides_quotes(&lexer, &t);
         if (t.p > behind)
             append(r, " ", 1);
         if (t.kind == QT_T_VARIABLE && text)

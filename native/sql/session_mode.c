@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "sql/charsets.h"
+#include "sql/comments.h"
 #include "sql/names.h"
 #include "sql/normal_text.h"
 #include "sql/readings.h"
@@ -91,7 +92,7 @@ static void next(struct follower *f)
     for (;;) {
         qt_lex(&f->lexer, &f->t);
         if (f->t.kind == QT_T_EXECUTABLE) {
-            int plain = f->t.len == 3 && f->t.p[2] == '!';
+            int plain = f->lexer.in_executable == QT_COMMENT_EXECUTED && f->t.len == 3;
             int64_t version = plain ? 0 : digits(f->t.p + 3, f->t.p + f->t.len);
             f->doubtful = version < 0 || version > NEWEST_EVERYWHERE;
         } else if (f->t.kind == QT_T_COMMENT_END) {
