@@ -67,7 +67,10 @@ def first_info(plan: Plan, options: ReplayOptions, facts: Facts, read_target: Fa
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "finished": False,
         "tape": tape_info(plan),
-        "target": _server(options.target, facts),
+        "target": {
+            **_server(options.target, facts),
+            "prepared": None if facts.prepared is None else [xid.literal for xid in facts.prepared],
+        },
         "read_target": _server(options.reads_to, read_target) if options.reads_to and read_target else None,
         "parameters": options.as_json(),
         "measuring_point": "client",

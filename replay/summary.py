@@ -23,6 +23,7 @@ from .growing import follow_problem, settle
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
 from .observe.order import order_warnings
+from .observe.prepared import end_own_prepared, prepared_warnings
 from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
 from .observe.restored import count_restored
@@ -129,6 +130,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
         summaries=[],
         query_plans=0,
         query_cache=run.info.get("query_cache"),
+        prepared=None,
         problems_afterwards=[],
     )
     if run.drivers is not None:
@@ -137,6 +139,8 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     run.info["files"] = file_entries(folder, con)
     run.info["generator"]["warnings"] = run_warnings(run)
     run.folder.write(run.info)  # whatever fails from here on, the run has its accounting
+    run.info["prepared"] = _try(run, "prepared", _end_prepared)
+    run.info["generator"]["warnings"] += prepared_warnings(run.info["prepared"])
     run.info["variables_changed"] = _try(run, "variables_changed", _changed_variables)
     run.info["query_cache"] = _try(run, "query_cache", _query_cache)
     run.info["summaries"] = _try(run, "summaries", _summaries)
@@ -233,6 +237,17 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
         return None
     names = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
     return {name: [before.get(name), after.get(name)] for name in names if name not in VOLATILE_VARIABLES}
+
+
+def _end_prepared(run: EndedRun) -> dict[str, list[str]] | None:
+    """End what the replay prepared and did not end; None where there is none. Of several drivers the lead does it."""
+    before, options = run.info["target"].get("prepared"), run.options
+    if before is None or "driver" in run.info or not options.allow_writes:
+        return None
+    outcomes = run.folder.open().source("outcomes")
+    return end_own_prepared(
+        run.plan.tape, outcomes, options.target, before, run.folder.spill, options.connect_timeout_s
+    )
 
 
 def _query_cache(run: EndedRun) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from typing import Any
 from pymysql.connections import Connection
 
 from .library_functions import LibraryFunctions, library_functions
+from .prepared import Xid, prepared_transactions
 from .queries import Rows, query_or_none, whole
 from .table_statistics import stale_statistics
 
@@ -38,7 +39,8 @@ class Facts:
     `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
     itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
     NAMES takes for it. `statements_per_s`: mean since the server's start. `library`: functions that libraries
-    brought to it, and what calls one. `stale`: tables that the optimizer takes for nearly empty.
+    brought to it, and what calls one. `stale`: tables that the optimizer takes for nearly empty. `prepared`: XA
+    transactions that nobody has ended.
     """
 
     version: str
@@ -56,6 +58,7 @@ class Facts:
     statements_per_s: float | None = None
     library: LibraryFunctions = field(default_factory=LibraryFunctions)
     stale: tuple[str, ...] = ()
+    prepared: tuple[Xid, ...] | None = None
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -102,6 +105,7 @@ def gather(con: "Connection[Any]") -> Facts:
         ),
         library=library_functions(con),
         stale=stale_statistics(con),
+        prepared=prepared_transactions(con),
     )
 
 

@@ -127,7 +127,7 @@ def replay_command(tapes: tuple[Path, ...], **options: Any) -> int:
 
 
 def exit_code(summary: RunSummary) -> int:
-    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, or out of their order.
+    """Return 0; 1 where the run is not whole; EXIT_LOST where rows may be others: other ids, out of their order, XA.
 
     EXIT_UNKNOWN where a driver was lost, and nobody knows whether some of its events were sent.
     """
@@ -139,7 +139,8 @@ def exit_code(summary: RunSummary) -> int:
     lost = (
         summary.info["plan"].get("ids_unknown", 0) + counts.get("overrides_failed", 0) + counts.get("order_broken", 0)
     )
-    return EXIT_LOST if lost else 0
+    failed = any(text.startswith("prepared: ") for text in summary.info.get("problems_afterwards", ()))
+    return EXIT_LOST if lost or failed or summary.info.get("prepared") else 0
 
 
 def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> "Following | None":
@@ -240,7 +241,7 @@ def summary_lines(summary: RunSummary) -> list[str]:
     info = summary.info
     accounting, lateness, sessions = info["accounting"], info["lateness"], info["sessions"]
     warnings = info["generator"].get("warnings", ())
-    order = [text for text in warnings if text.startswith("--order commit:")]
+    order = [text for text in warnings if text.startswith(("--order commit:", "XA:"))]
     found = [
         *sent_or_not(info),
         *follow_lines(info),

@@ -42,6 +42,7 @@ def check(
         *_collations(plan, facts),
         *_schemas(plan, target, facts),
         *_statistics(facts),
+        *_prepared(plan, facts),
         *_connections(plan, target, facts),
         *_machine(plan, target, machine),
     ]
@@ -212,7 +213,7 @@ def _reads_only(target: Target, facts: Facts) -> Iterator[Finding]:
             "warning",
             f"the target has {plural(len(library.names), 'function')} of libraries ({names}), which a"
             " read-only session does not keep from anything: statements that name one in a call are not sent"
-            f" (not_permitted){hidden}. --allow-statements instance sends them",
+            f" (not_permitted){hidden}. --allow-statement instance sends them",
         )
     elif library.names is None:
         yield Finding(
@@ -284,6 +285,17 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
             f"{plural(len(facts.stale), 'table')} have many more rows than the optimizer statistics say, as after a"
             f" restore ({listed([printable(name) for name in facts.stale])}): statements may have other plans and lock"
             " more rows. ANALYZE TABLE makes the statistics anew",
+        )
+
+
+def _prepared(plan: Plan, facts: Facts) -> Iterator[Finding]:
+    """Report prepared XA transactions: they keep their locks, and whoever needs a row of theirs waits."""
+    if facts.prepared:
+        yield Finding(
+            "refuse" if plan.rules.allow_writes else "warning",
+            f"the target has {plural(len(facts.prepared), 'prepared XA transaction')}, whose locks stay until somebody"
+            f" ends them: {listed([str(xid) for xid in facts.prepared])}: XA COMMIT or XA ROLLBACK"
+            f" {facts.prepared[0].literal}",
         )
 
 

@@ -93,6 +93,7 @@ def test_complete() -> None:
         ("_query_cache", "query_cache"),
         ("_summaries", "summaries"),
         ("_query_plans", "query_plans"),
+        ("_end_prepared", "prepared"),
     ],
 )
 def test_what_fails_afterwards_loses_no_run(

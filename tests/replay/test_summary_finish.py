@@ -46,7 +46,7 @@ def test_all_that_run_json_says(made: Made) -> None:
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
         f"{ENGINE_COUNTS.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
         " (max_allowed_packet of the target, and a part of 1 GiB for all sessions): those connections were ended with"
-        " error 2013, and not by the target. Replay with fewer sessions at once (--max-concurrent-sessions), or raise"
+        " error 2013, and not by the target. Replay fewer sessions (--max-sessions), or raise"
         " the target's max_allowed_packet",
         f"the queue was full while events were overdue: {ENGINE_COUNTS.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
@@ -77,6 +77,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "summaries": [],
         "query_plans": 0,
         "query_cache": None,
+        "prepared": None,
         "problems_afterwards": [],
     }  # fmt: skip
     assert (done.path, done.late_p50_ns, done.late_p99_ns, done.errors) == (made.path, 5000, 5000, {1146: 2})

@@ -15,6 +15,7 @@ from querytape.schemas import Folder
 from querytape.servers.accounts import Account
 from querytape.servers.facts import Facts
 from querytape.servers.library_functions import LibraryFunctions
+from querytape.servers.prepared import Xid
 from querytape.servers.target import Target
 
 TARGET = Target("app", "db2", "10.0.0.2", db="shop")
@@ -75,7 +76,7 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
         [
             "warning: the target has 2 functions of libraries (f, g [31m), which a read-only session does not keep from"
             " anything: statements that name one in a call are not sent (not_permitted), nor what names a view or routine"
-            " that calls one, or may (v, w [31m). --allow-statements instance sends them"
+            " that calls one, or may (v, w [31m). --allow-statement instance sends them"
         ],
     ),
     ({"facts": {"library": LibraryFunctions(("f",))}, "writes": True, "info": KNOWN_SOURCE}, []),
@@ -86,6 +87,14 @@ SENTENCES: list[tuple[dict[str, Any], list[str]]] = [
             " statements may have other plans and lock more rows. ANALYZE TABLE makes the statistics anew"
         ],
     ),
+    (
+        {"facts": {"prepared": (Xid(b"g1"), Xid(b"\xff", b"b", 2))}},
+        [
+            "warning: the target has 2 prepared XA transactions, whose locks stay until somebody ends them: 'g1',"
+            " '\\xff','b',2: XA COMMIT or XA ROLLBACK X'6731',X'',1"
+        ],
+    ),
+    ({"facts": {"prepared": ()}}, []),
     (
         {"disordered": 2, "order_notes": ["a note", "another"]},
         [

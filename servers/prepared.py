@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transactions that XA PREPARE has left on a server: they outlive their session and keep their locks.
+
+Sources: MySQL 8.4 manual, section 15.3.8; MariaDB, XA Transactions. XA RECOVER needs XA_RECOVER_ADMIN in MySQL 8.
+"""
+
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pymysql.connections import Connection
+
+from ..common.text import printable
+from .queries import query_or_none, whole
+
+# With the parts' bytes as text that any character set can show: MySQL 5.7 and later, MariaDB 10.3 and later. Then all.
+RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
+HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
+LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+)"
+PREPARE = re.compile(rf"xa\s+prepare\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?", re.IGNORECASE)
+COMMENT = re.compile(r"/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.DOTALL)
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
+PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
+
+
+@dataclass(frozen=True, order=True)
+class Xid:
+    """The name of an XA transaction: two parts of at most 64 bytes, and a number."""
+
+    gtrid: bytes
+    bqual: bytes = b""
+    format_id: int = 1
+
+    @property
+    def literal(self) -> str:
+        """As XA COMMIT and XA ROLLBACK take it, whatever its bytes are."""
+        return f"X'{self.gtrid.hex()}',X'{self.bqual.hex()}',{self.format_id}"
+
+    def __str__(self) -> str:
+        """As people write it, where its bytes can be shown."""
+        gtrid, bqual = (f"'{printable(part.decode('utf-8', 'backslashreplace'))}'" for part in (self.gtrid, self.bqual))
+        if self.format_id != 1:
+            return f"{gtrid},{bqual},{self.format_id}"
+        return f"{gtrid},{bqual}" if self.bqual else gtrid
+
+
+def prepared_transactions(con: "Connection[Any]") -> tuple[Xid, ...] | None:
+    """Return the prepared transactions of a server, sorted; None where it does not say.
+
+    Raises TargetError where the connection is lost.
+    """
+    for query in RECOVER:
+        rows = query_or_none(con, query, 4)
+        if rows is not None:
+            return tuple(sorted(xid for row in rows if (xid := _xid(row)) is not None))
+    return None
+
+
+def end_prepared(con: "Connection[Any]", xids: Sequence[Xid]) -> list[Xid]:
+    """Roll back prepared transactions; return those that the server did not let go within 2 s."""
+    left, end = list(xids), time.monotonic() + PATIENCE_S
+    while left := [xid for xid in left if query_or_none(con, f"XA ROLLBACK {xid.literal}") is None]:
+        if time.monotonic() > end:
+            break
+        time.sleep(PAUSE_S)
+    return left
+
+
+def _xid(row: Sequence[Any]) -> Xid | None:
+    """Return the name in a row of XA RECOVER: format id, two lengths in bytes, the parts. None where it is none."""
+    numbers = [whole(value) for value in row[:3]]
+    text = row[3].decode("latin-1") if isinstance(row[3], bytes) else str(row[3])
+    if None in numbers:
+        return None
+    format_id, gtrid, bqual = (int(number or 0) for number in numbers)
+    parts = HEX.findall(text) if HEX.match(text) else []
+    data = b"".join(_hex(a or b) for a, b in parts) if parts else text.encode()
+    if not parts and text.startswith("'") and len(data) > gtrid + bqual:  # MariaDB's FORMAT='SQL' doubles no quote
+        data = data[1 : 1 + gtrid] + data[gtrid + 4 : gtrid + 4 + bqual]
+    return Xid(data[:gtrid], data[gtrid : gtrid + bqual], format_id)
+
+
+def xid_of(statement: str) -> Xid | None:
+    """Return the name that an XA PREPARE has, None for any other text."""
+    found = PREPARE.fullmatch(COMMENT.sub(" ", statement).strip().removesuffix(";").strip())
+    if found is None:
+        return None
+    number = found[3] or "1"
+    return Xid(_bytes(found[1]), _bytes(found[2] or "''"), int(number, 16 if number[:2].lower() == "0x" else 10))
+
+
+def _hex(digits: str) -> bytes:
+    return bytes.fromhex(digits if len(digits) % 2 == 0 else f"0{digits}")
+
+
+def _bytes(literal: str) -> bytes:
+    if found := HEX.fullmatch(literal):
+        return _hex(found[1] or found[2] or "")
+    text = literal[1:-1].replace(literal[0] * 2, literal[0])
+    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found[1], found[1]), text, flags=re.DOTALL).encode()

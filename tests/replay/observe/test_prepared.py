@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A replay that ends between XA PREPARE and XA COMMIT leaves no locks behind, and says what it ended."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from querytape.capture.library import capture
+from querytape.cli.commands.replay import exit_code, summary_lines
+from querytape.cli.output import EXIT_LOST
+from querytape.common.errors import RefusedError
+from querytape.replay import replay
+from querytape.replay.watcher import Watcher
+from querytape.servers.prepared import Xid, end_prepared, prepared_transactions
+from querytape.servers.sandbox import Server
+
+from tests.helpers.logs import write_mariadb
+from tests.helpers.whole import options
+
+FIRST = ["XA START 'g1'", "UPDATE account SET n = n + 1 WHERE id = 1", "XA END 'g1'", "XA PREPARE 'g1'"]
+SECOND = ["XA START 'g2','b'", "UPDATE account SET n = n + 1 WHERE id = 2", "XA END 'g2','b'", "XA PREPARE 'g2','b'"]
+
+
+def create(server: Server) -> None:
+    """Make the rows of the beginning."""
+    server.execute("DROP TABLE IF EXISTS shop.account")
+    server.execute("CREATE TABLE shop.account (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    server.execute("INSERT INTO shop.account VALUES (1, 0), (2, 0)")
+
+
+def tape_of(folder: Path, *sessions: list[str]) -> Path:
+    """Return the tape of a slow log in which the sessions take turns."""
+    rows = [
+        (1718000000 + at, session, 0.001, statements[at])
+        for at in range(max(map(len, sessions)))
+        for session, statements in enumerate(sessions, 1)
+        if at < len(statements)
+    ]
+    capture([write_mariadb(folder / "s.log", rows)], folder / "t.tape", "slowlog")
+    return folder / "t.tape"
+
+
+def prepared(server: Server) -> tuple[Xid, ...] | None:
+    """Return the server's prepared transactions."""
+    with closing(server.connect()) as con:
+        return prepared_transactions(con)
+
+
+def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: Path) -> None:
+    """Its locks go, the summary names it, and the exit code says that the data may differ."""
+    create(any_shop)
+    tape = tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"], SECOND)
+    summary = replay(tape, options(any_shop, tmp_path / "t.run"))
+    assert prepared(any_shop) == ()
+    assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
+    assert summary.info["prepared"] == {"rolled_back": ["'g2','b'"], "left": []}
+    assert exit_code(summary) == EXIT_LOST
+    lines = summary_lines(summary)
+    said = "  WARNING: XA: 1 transaction that the replay prepared had no end when it ended ('g2','b')"
+    assert [line.startswith(said) for line in lines[:3]].count(True) == 1
+
+
+def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path) -> None:
+    """Of a name that is on the tape, too: a replay of reads has sent no XA PREPARE, and ends nothing."""
+    create(any_shop)
+    tape = tape_of(tmp_path, SECOND, ["DO SLEEP(1)"])
+    with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
+
+        def prepare(*_: object) -> None:
+            for statement in SECOND:
+                cursor.execute(statement)
+
+        watcher = Watcher()
+        watcher.planned = prepare  # type: ignore[assignment,method-assign]
+        reads = replay(tape, replace(options(any_shop, tmp_path / "t.run"), allow_writes=False), watcher)
+    assert (reads.info["prepared"], exit_code(reads)) == (None, 0)
+    with closing(any_shop.connect()) as con:
+        assert end_prepared(con, [Xid(b"g2", b"b")]) == []
+
+
+def test_a_tape_that_ends_all_of_them(any_shop: Server, tmp_path: Path) -> None:
+    """Nothing is said."""
+    create(any_shop)
+    summary = replay(tape_of(tmp_path, [*FIRST, "XA COMMIT 'g1'"]), options(any_shop, tmp_path / "t.run"))
+    assert (summary.info["prepared"], exit_code(summary)) == (None, 0)
+    assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
+
+
+def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None:
+    """They keep a replay of writes from starting, and one of reads is told of them; no replay ends them."""
+    create(any_shop)
+    with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
+        for statement in SECOND:
+            cursor.execute(statement)
+    tape = tape_of(tmp_path, ["SELECT n FROM account WHERE id = 1"])
+    given = options(any_shop, tmp_path / "t.run")
+    try:
+        with pytest.raises(RefusedError, match=r"1 prepared XA transaction.*'g2','b'.*XA ROLLBACK X'6732',X'62',1"):
+            replay(tape, given)
+        reads = replay(tape, replace(given, allow_writes=False, output=tmp_path / "reads.run"))
+        assert (reads.info["prepared"], exit_code(reads)) == (None, 0)
+        assert prepared(any_shop) == (Xid(b"g2", b"b"),)
+    finally:
+        with closing(any_shop.connect()) as con:
+            assert end_prepared(con, [Xid(b"g2", b"b")]) == []
