@@ -27,8 +27,8 @@ def _large_rows(info: dict[str, Any]) -> list[str]:
     answers = "1 answer had a row" if count == 1 else f"{count:,} answers had rows"
     return [
         f"{answers} larger than what a session of this replay may hold (max_allowed_packet of the target, and a part of"
-        " 1 GiB for all sessions): those connections were ended with error 2013, and not by the target. Replay with"
-        " fewer sessions at once (--max-concurrent-sessions), or raise the target's max_allowed_packet"
+        " 1 GiB for all sessions): those connections were ended with error 2013, and not by the target. Replay fewer"
+        " sessions (--max-sessions), or raise the target's max_allowed_packet"
     ]
 
 

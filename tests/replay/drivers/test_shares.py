@@ -58,7 +58,7 @@ def test_a_part_is_a_tape(tmp_path: Path) -> None:
     ("name", "given"),
     [
         ("--order commit", {"commit_order": True}),
-        ("--max-concurrent-sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
+        ("max_concurrent_sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
         ("--max-sessions", {"selection": Selection(max_sessions=3)}),
         ("--max-errors", {"failures": Failures(max_errors=0)}),
         ("--max-idle", {"pace": Pace(max_idle_ns=0)}),
