@@ -25,6 +25,7 @@ from .public_keys import is_this_machine, keys_of, read_public_key
 from .tls import Tls, is_encrypted
 
 DEFAULT_PORT = 3306
+INSECURE_TRANSPORT = 3159  # require_secure_transport, in MySQL and MariaDB
 MAX_FAULT = 1000  # characters of a server's message
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
 SHAPE = "mysql://user@host:3306/db, or mysql://user@/db?socket=/path"
@@ -84,7 +85,20 @@ class Target:
                 raise TargetError(f"{self.name} has no TLS, and --ssl-mode {self.tls.mode} asks for it")
             return con
         except (pymysql.Error, OSError, RuntimeError) as error:
-            raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{_hint(error)}") from error
+            raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{self._hint(error)}") from error
+
+    def _hint(self, error: BaseException) -> str:
+        """Return what the user can do about a failed connect."""
+        number = error.args[0] if error.args else None
+        clear = self.tls.mode == "DISABLED"
+        if number in (1045, 1698):
+            tls = "; an account that asks for TLS (REQUIRE SSL) needs --ssl-mode REQUIRED" if clear else ""
+            return f": give the password in {PASSWORD_VARIABLES[0]}, an option file or with --ask-password{tls}"
+        if number == INSECURE_TRANSPORT and clear:
+            return ": use --ssl-mode REQUIRED"
+        if number in (2002, 2003):
+            return ": is it running, and does it listen there?"
+        return ""
 
     def settled(self, con: "Connection[Any]") -> "Target":
         """Return the target with PREFERRED replaced by what the control connection `con` came to.
@@ -102,16 +116,6 @@ def fault_text(error: BaseException) -> str:
     if error.args == (0, ""):  # PyMySQL's for a connection that an earlier error closed
         return "the connection is closed"
     return printable(" ".join(str(part) for part in error.args) or type(error).__name__, MAX_FAULT)
-
-
-def _hint(error: BaseException) -> str:
-    """Return what the user can do about a failed connect."""
-    number = error.args[0] if error.args else None
-    if number in (1045, 1698):
-        return f": give the password in {PASSWORD_VARIABLES[0]}, an option file or with --ask-password"
-    if number in (2002, 2003):
-        return ": is it running, and does it listen there?"
-    return ""
 
 
 def parse_target(

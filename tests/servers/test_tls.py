@@ -2,12 +2,16 @@
 """TLS settings by the mysql client's names."""
 
 import ssl
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from querytape.common.errors import InputError
+from querytape.common.errors import InputError, TargetError
 from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
 from querytape.servers.tls import MODES, Tls, is_encrypted
+
+from ..conftest import ServerFactory
 
 
 def test_option_file() -> None:
@@ -49,3 +53,20 @@ def test_plain_connection(mariadb: Server) -> None:
     """A connection without TLS is seen as such."""
     with mariadb.connect() as con:
         assert not is_encrypted(con)
+
+
+@pytest.mark.parametrize("kind", ["mariadb-11.8", "mysql80"])
+def test_a_server_that_asks_for_tls(kind: str, server_factory: ServerFactory) -> None:
+    """A login without it is refused, and the option is named; so is that of an account that asks for it."""
+    server = server_factory(kind)  # both make certificates of their own
+    server.execute("CREATE USER careful REQUIRE SSL")
+    without = Target("careful", "127.0.0.1", "127.0.0.1", server.port)
+    with pytest.raises(TargetError, match=r"1045.*REQUIRE SSL.* needs --ssl-mode REQUIRED"):
+        without.connect()
+    server.execute("CREATE USER careless")
+    server.execute("SET GLOBAL require_secure_transport = ON")
+    with pytest.raises(TargetError, match=r"insecure transport.*: use --ssl-mode REQUIRED"):
+        replace(without, user="careless").connect()
+    for user in ("careful", "careless"):
+        with replace(without, user=user, tls=Tls("REQUIRED")).connect() as con:
+            assert is_encrypted(con)
