@@ -14,7 +14,7 @@ from tests.helpers.tiers import mostly_long
 from .history import Mix, make_history
 from .show import lines
 from .target import Outcome, replay
-from .views import SOURCES, plan_histories
+from .views import SOURCES, TRIED, plan_histories
 
 pytestmark = pytest.mark.slow
 REPLAYS = 3  # of each history
@@ -47,7 +47,7 @@ def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tu
 
 
 @pytest.mark.parametrize("histories", mostly_long([20, 1000], 20))
-@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
 def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
     """Whatever the target's speed."""

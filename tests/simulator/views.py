@@ -12,6 +12,7 @@ from querytape.replay.plan.rules import Rules
 
 from tests.helpers.planning import planned
 from tests.helpers.tapes import SECOND, T0
+from tests.helpers.tiers import mostly_long
 
 from .history import Event, History
 from .target import Planned
@@ -25,6 +26,8 @@ SOURCES = {
     "slow log of whole seconds": ("slowlog", SECOND),
     "general log": ("general", 1),
 }
+# In `make test` without the slow log of microseconds: it tells the plan what packets tell it.
+TRIED = mostly_long(SOURCES, "packets", "slow log of whole seconds", "general log")
 
 TEXTS = {
     "begin": ("transaction", "begin"),
