@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from ..common.errors import InputError, NativeFault
 from ..native.bindings.inputs import head
 from .source import SourceKind
+from .wrapped import unwrapping
 
 MAX_SHOWN = 40  # bytes of a file that is not known
 
@@ -25,6 +26,8 @@ def detect_source(name: str, kinds: Iterable[SourceKind]) -> SourceKind:
         raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
     kinds = list(kinds)
     seen = [(place, kind) for kind in kinds if (place := kind.sniff(begin)) >= 0]
+    if text := unwrapping(name, begin, min((place for place, _ in seen), default=-1)):
+        raise InputError(f"{name}: {text} (no tape was written)")
     if seen:
         return min(seen, key=lambda pair: pair[0])[1]
     first = begin.split(b"\n", 1)[0][:MAX_SHOWN]

@@ -6,7 +6,7 @@ names -> check_files -> order_by_time -> open_reader -> record (tape_writer) -> 
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ import duckdb
 from ..common.errors import InputError, NativeFault
 from ..common.files import hold
 from ..common.signals import stop_on_signals
-from ..native.bindings.inputs import STDIN, Pipe, as_input
+from ..native.bindings.inputs import STDIN, Pipe, as_input, head
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
 from .finish import finish
@@ -24,10 +24,12 @@ from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
 from .storage import open_storage
 from .tape_writer import Source, Stop, new_tape, record
+from .wrapped import unwrapping
 
 if TYPE_CHECKING:
     from .open_sessions import Told
 
+WRAPPED = ("slowlog", "general", "audit", "audit-json")  # kinds whose lines other programs put something before
 FEW = 50_000  # events that one thread has finished before others have started
 
 
@@ -37,6 +39,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
     Raises InputError where a file cannot be read, `path` exists, or there is no event (no tape is left then).
     """
     check_files(names, follow=settings.follow is not None)
+    if kind.name in WRAPPED:
+        refuse_wrapped(kind, names)
     ordered = order_by_time([as_input(name) for name in names], kind.first_time)
     endless = settings.endless is not None or kind.live(settings)
     total = None if endless else total_bytes(ordered)
@@ -121,6 +125,15 @@ def check_files(names: Sequence[str], *, follow: bool = False) -> None:
             raise InputError(f"{name}: no such file")
         if path.is_file() and path.stat().st_size == 0 and not follow:
             raise InputError(f"{name}: the file is empty: there is nothing to capture (no tape was written)")
+
+
+def refuse_wrapped(kind: SourceKind, names: Sequence[str]) -> None:
+    """Raise InputError for a file that another program has wrapped."""
+    for name in names:
+        with suppress(NativeFault):  # the reader says why it can't be read
+            begin = head(name) if Path(name).is_file() else b""
+            if text := unwrapping(name, begin, kind.sniff(begin)):
+                raise InputError(f"{name}: {text} (no tape was written)")
 
 
 def order_by_time(names: Sequence[str], first_time: Callable[[str], int] | None) -> list[str]:

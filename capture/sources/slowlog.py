@@ -28,6 +28,14 @@ def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"kind": "session_sampled", "text": text}]
 
 
+def restarts(description: Mapping[str, Any]) -> list[str]:
+    """Return a note on starts of the server in the log."""
+    count = description.get("restarts", 0)
+    if not count:
+        return []
+    return [f"the server was restarted {'once' if count == 1 else f'{count:,} times'}: its sessions end there"]
+
+
 KIND = SourceKind(
     name="slowlog",
     title="a slow log",
@@ -51,6 +59,7 @@ To log everything for a while on the server (new connections only):
     open=open_source,
     sniff=sniff_pattern(HEADER_LINE),
     warnings=sampling,
+    notes=restarts,
     first_time=slowlog_first_time,
     follows=True,
 )

@@ -6,8 +6,8 @@
  *
  * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes
  * have become blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that
- * length is taken as cut. READ, WRITE and the like tell which tables a QUERY row used, and are passed over.
- * Source: server_audit.c of MariaDB 10.11.
+ * length is taken as cut. READ, WRITE and the like tell which tables a QUERY row used, PROXY_CONNECT tells whom an
+ * account acts for: they are passed over. MariaDB 12 writes host:port. Source: server_audit.c of MariaDB 10.11 and 12.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +26,7 @@ struct qt_server_audit {
     struct qt_log log;
     int64_t limit;        /* server_audit_query_log_limit */
     struct qt_bytes text; /* the statement without escapes */
+    int has_ports;        /* behind hosts */
     uint64_t cut;
 };
 
@@ -150,13 +151,48 @@ static const char *command_of(struct qt_span operation)
     return NULL;
 }
 
-static int is_table_row(struct qt_span operation)
+static int is_passed_over(struct qt_span operation)
 {
-    static const char *const names[] = {"READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP"};
+    static const char *const names[] = {"READ", "WRITE", "CREATE", "ALTER", "RENAME", "DROP", "PROXY_CONNECT"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (qt_span_is(operation, names[i]))
             return 1;
     return 0;
+}
+
+/* Takes the port off `host`, where it has one; -1 = none. Of an IPv6 address the last group may be no port: it is where
+ * it has five digits, or where hosts of this log have ports. */
+static int32_t take_port(struct qt_server_audit *a, struct qt_span *host)
+{
+    const char *colon = memrchr(host->p, ':', host->len);
+    int64_t port;
+    if (colon == NULL)
+        return -1;
+    struct qt_span digits = {colon + 1, (size_t)(host->p + host->len - colon - 1)};
+    struct qt_span before = {host->p, (size_t)(colon - host->p)};
+    if (!number(digits, &port) || port > 65535 || before.len == 0 || before.p[before.len - 1] == ':')
+        return -1;
+    a->has_ports |= digits.len == 5 || memchr(before.p, ':', before.len) == NULL;
+    if (!a->has_ports)
+        return -1;
+    *host = before;
+    return (int32_t)port;
+}
+
+static void tell_port(struct qt_server_audit *a, const struct qt_event_row *e, int32_t port)
+{
+    struct qt_session_fact fact = {
+        .session = e->session,
+        .thread_id = e->thread_id,
+        .user = e->user,
+        .db = e->db,
+        .port = port,
+        .client_flags = -1,
+        .open_at_start = -1,
+        .open_at_end = -1,
+        .encrypted = -1,
+    };
+    qt_session_facts_add(&a->log.reader.facts, &fact);
 }
 
 static int begins_session(struct qt_server_audit *a, uint64_t key)
@@ -175,7 +211,7 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     struct qt_event_time m = {.duration_ns = -1};
     int64_t id;
     e.command = command_of(l->field[OPERATION]);
-    if (e.command == NULL && is_table_row(l->field[OPERATION]))
+    if (e.command == NULL && is_passed_over(l->field[OPERATION]))
         return 0;
     if (e.command == NULL || !when(a, l->field[TIME], &m) || !number(l->field[CONNECTION], &id))
         return -2;
@@ -192,8 +228,11 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.thread_id = id;
     e.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.user = l->field[USER];
-    e.host = l->field[HOST];
     e.db = l->field[DATABASE];
+    e.host = l->field[HOST];
+    int32_t port = take_port(a, &e.host);
+    if (port > 0 && strcmp(e.command, "connect") == 0)
+        tell_port(a, &e, port);
     e.errno_ = l->retcode;
     e.file = a->log.file;
     e.offset = (int64_t)a->log.offset;

@@ -205,9 +205,8 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
                                "a copy of the log next to it that goes on where this was read to; what was written just"
                                " before it was truncated may be missing",
                                (struct qt_span){NULL, 0});
-        return code;
     }
-    while (code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
+    while (!l->following && code == QT_OK && !l->at_end && l->end - l->begin < want && l->end < l->room) {
         size_t got = 0;
         code = qt_input_read(l->input, l->buffer + l->end, l->room - l->end, &got, error);
         l->end += got;
@@ -221,6 +220,8 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
         atomic_store_explicit(&l->reader.bytes_read, l->bytes_before + qt_input_stored_bytes(l->input),
                               memory_order_relaxed);
     }
+    if (l->offset == 0 && l->end - l->begin >= 3 && memcmp(l->buffer + l->begin, "\xEF\xBB\xBF", 3) == 0)
+        qt_log_consume(l, 3); /* a byte order mark, as editors of Windows write it */
     return code;
 }
 

@@ -40,7 +40,6 @@ struct qt_log {
 
     int64_t timezone_ns; /* of local times, where has_timezone */
     int has_timezone;
-    uint64_t largest_thread;
     pthread_mutex_t facts_lock; /* of the server's version */
     int has_facts_lock;
     char server_version[128]; /* "" = not known */

@@ -109,10 +109,14 @@ void qt_sessions_begin(struct qt_sessions *s, struct qt_session_entry *entry)
     entry->ended = 0;
 }
 
-void qt_sessions_restart(struct qt_sessions *s)
+void qt_sessions_restart(struct qt_sessions *s, uint64_t since)
 {
-    s->n_entries = 0;
-    memset(s->slots, 0, sizeof *s->slots * s->n_slots);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->n_entries; i++)
+        if (s->entries[i].last_use >= since)
+            s->entries[kept++] = s->entries[i];
+    s->n_entries = kept;
+    index_all(s);
 }
 
 static int by_last_use(const void *a, const void *b)

@@ -41,8 +41,9 @@ int64_t qt_sessions_find(struct qt_sessions *, uint64_t key, uint64_t now);
 const struct qt_session_entry *qt_sessions_look_up(const struct qt_sessions *, uint64_t key);
 /* Makes the entry mean a new session. */
 void qt_sessions_begin(struct qt_sessions *, struct qt_session_entry *);
-/* A restarted server numbers its threads from 1 again: forget them all. Not while a batch is open. */
-void qt_sessions_restart(struct qt_sessions *);
+/* A restarted server numbers its threads from 1 again: forget all that were last used before event `since`. Not while a
+ * batch is open. */
+void qt_sessions_restart(struct qt_sessions *, uint64_t since);
 /* Forgets the longest unused half where the limit is reached. Moves entries: not while a batch is open. */
 int qt_sessions_trim(struct qt_sessions *);
 

@@ -86,20 +86,20 @@ uint32_t qt_slow_account_of(const struct qt_slow_event *e)
     return e->user.p != NULL ? (uint32_t)(qt_hash_spans(e->user, e->host.len ? e->host : e->address) | 1) : 0;
 }
 
-/* A server writes the same header when it starts and when FLUSH LOGS (or a rotation) reopens its log. It is a restart
- * unless a FLUSH is next to the header, or a later file of the set goes on with sessions that are known. */
-int qt_slow_is_restart(const struct qt_slowlog *s, int flush, int64_t thread_id, uint64_t key, uint32_t account)
+/* A server writes the same header when it starts, when FLUSH LOGS or a rotation reopens its log, and when the log is
+ * switched on. A restart is proven by another version, or by thread ids that begin again: an id that has ended
+ * or was somebody else's. Until one of both is proven the sessions go on. */
+enum qt_slow_restart qt_slow_find_restart(const struct qt_slowlog *s, int flush, int64_t thread_id, uint64_t key,
+                                          uint32_t account)
 {
+    const struct qt_session_entry *known = thread_id < 0 ? NULL : qt_sessions_look_up(&s->log.sessions, key);
+    if (s->other_version)
+        return QT_SLOW_RESTARTED;
     if (s->after_flush || flush)
-        return 0;
-    if (s->log.file == 0 || s->log.file_events > 0)
-        return 1;
-    if (thread_id >= 0 && (uint64_t)thread_id > s->log.largest_thread)
-        return 0;
-    for (uint32_t i = 0; i < s->log.sessions.n_entries; i++)
-        if (s->log.sessions.entries[i].key == key)
-            return s->log.sessions.entries[i].account != account || s->log.sessions.entries[i].ended;
-    return 1;
+        return QT_SLOW_GOES_ON;
+    if (known == NULL || account == 0 || known->account == 0)
+        return QT_SLOW_UNDECIDED;
+    return known->ended || known->account != account ? QT_SLOW_RESTARTED : QT_SLOW_GOES_ON;
 }
 
 enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *s, const struct qt_slow_event *open, size_t from,

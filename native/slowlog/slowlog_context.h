@@ -13,9 +13,11 @@ int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
 void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
 /* Sets when_ns, stamp_kind and flags. */
 void qt_slow_stamp_event(const struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
-/* A server's header was read before this event: was the server restarted? `flush`: the event is a FLUSH that writes a
- * new header. */
-int qt_slow_is_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key, uint32_t account);
+/* A server's header was read before this event, or some events before: was the server restarted? `flush`: the event is
+ * a FLUSH that writes a new header. */
+enum qt_slow_restart { QT_SLOW_UNDECIDED, QT_SLOW_GOES_ON, QT_SLOW_RESTARTED };
+enum qt_slow_restart qt_slow_find_restart(const struct qt_slowlog *, int flush, int64_t thread_id, uint64_t key,
+                                          uint32_t account);
 /* The key of the event's session: its thread id, or a hash of its account. */
 uint64_t qt_slow_key_of(const struct qt_slow_event *);
 /* A hash of its account, or 0. */

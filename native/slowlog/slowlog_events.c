@@ -120,15 +120,17 @@ static void add_flags(const struct reading *r, struct qt_session_entry *entry, s
 }
 
 /* The server was started again where a header told so and this event confirms it; 0 where the batch must end first. */
-static int take_restart(struct qt_slowlog *s, int restart)
+static int take_restart(struct qt_slowlog *s, enum qt_slow_restart restart)
 {
-    if (restart && s->log.reader.batch.rows > 0)
-        return 0;
-    if (restart) {
-        qt_sessions_restart(&s->log.sessions);
+    if (restart == QT_SLOW_UNDECIDED)
+        return 1;
+    if (restart == QT_SLOW_RESTARTED) {
+        if (s->log.reader.batch.rows > 0)
+            return 0;
+        qt_sessions_restart(&s->log.sessions, s->header_at);
         atomic_fetch_add(&s->restarts, 1);
     }
-    s->pending_restart = 0;
+    s->pending_restart = s->other_version = 0;
     return 1;
 }
 
@@ -170,7 +172,8 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     qt_slow_stamp_event(s, e, &m);
     if (qt_log_must_close(&s->log, &m, e->body.len))
         return CLOSE_BATCH;
-    if (s->pending_restart && !take_restart(s, qt_slow_is_restart(s, is_flush(r, command), e->thread_id, key, account)))
+    if (s->pending_restart && strcmp(command, "change_user") != 0 &&
+        !take_restart(s, qt_slow_find_restart(s, is_flush(r, command), e->thread_id, key, account)))
         return CLOSE_BATCH;
     int64_t at = qt_log_find_session(&s->log, key, account, command);
     if (at < 0)
@@ -197,8 +200,6 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     if (carry(s, r) != 0)
         goto no_memory;
     s->after_flush = is_flush(r, command);
-    if (e->thread_id >= 0 && (uint64_t)e->thread_id > s->log.largest_thread)
-        s->log.largest_thread = (uint64_t)e->thread_id;
     s->log.file_events++;
     atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
     return TAKEN;
@@ -221,11 +222,15 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
             size_t len = banner.len - i - (sizeof mark - 1);
             const char *tail = len > 15 ? version + len - 15 : version; /* `. started with:` */
             len = len > 15 && tail[0] == '.' ? len - 15 : len;
-            qt_log_set_version(&s->log, (struct qt_span){version, len});
+            len = len < sizeof s->log.server_version ? len : sizeof s->log.server_version - 1;
+            struct qt_span found = {version, len};
+            s->other_version |= s->log.server_version[0] != '\0' && !qt_span_is(found, s->log.server_version);
+            qt_log_set_version(&s->log, found);
             break;
         }
-    if (atomic_load_explicit(&s->log.reader.events, memory_order_relaxed) > 0)
-        s->pending_restart = 1;
+    s->header_at = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
+    s->pending_restart = s->header_at > 0;
+    s->other_version &= s->pending_restart;
     s->has_use = 0;
     s->use.len = 0;
 }

@@ -227,45 +227,6 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
     qt_slow_parse_attributes(p, line, out);
 }
 
-/* The server's own SET line: `SET [last_insert_id=N,][insert_id=N,]timestamp=N[.ffffff];` and nothing else. */
-static int server_set(const char *p, const char *line, struct qt_slow_event *out)
-{
-    int64_t last_insert_id = -1, insert_id = -1, timestamp = -1;
-    line = without_cr(p, line);
-    if (!STARTS(p, line, "SET ") || line[-1] != ';')
-        return 0;
-    for (p += 4;;) {
-        int64_t *to, value = 0;
-        if (STARTS(p, line, "timestamp="))
-            to = &timestamp, p += 10;
-        else if (STARTS(p, line, "insert_id="))
-            to = &insert_id, p += 10;
-        else if (STARTS(p, line, "last_insert_id="))
-            to = &last_insert_id, p += 15;
-        else
-            return 0;
-        const char *digits = p;
-        while (p < line && *p >= '0' && *p <= '9' && value < INT64_MAX / 10 - 9)
-            value = value * 10 + (*p++ - '0');
-        if (p == digits)
-            return 0;
-        *to = value;
-        if (*p == '.' && to == &timestamp)
-            for (p++; *p >= '0' && *p <= '9'; p++)
-                ;
-        if (*p == ';' && p + 1 == line)
-            break;
-        if (*p++ != ',')
-            return 0;
-    }
-    if (timestamp < 0 || timestamp > INT64_C(7258118400)) /* the year 2200 */
-        return 0;
-    out->timestamp_s = timestamp;
-    out->insert_id = insert_id;
-    out->last_insert_id = last_insert_id;
-    return 1;
-}
-
 /* `use db;` or `` use `db`; ``: only a meta line where the event goes on behind it. */
 static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out,
                     enum answer *more)
@@ -339,7 +300,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             ;
         else if (more == MORE)
             return QT_SLOW_MORE;
-        else if (!seen_set && server_set(p, line, out)) {
+        else if (!seen_set && qt_slow_parse_set(p, without_cr(p, line), out)) {
             enum answer ends = boundary_at(line + 1 > end ? end : line + 1, end, at_end);
             if (ends == MORE)
                 return QT_SLOW_MORE;

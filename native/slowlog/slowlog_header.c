@@ -7,6 +7,9 @@
 
 #include "sql/lexer.h"
 
+#define STARTS(p, end, text) ((size_t)((end) - (p)) >= sizeof(text) - 1 && memcmp((p), (text), sizeof(text) - 1) == 0)
+#define YEAR_2000 INT64_C(946684800)
+#define YEAR_2200 INT64_C(7258118400)
 #define TEN_YEARS_NS (INT64_C(315360000) * QT_SECOND)
 
 static const char *number(const char *p, const char *end, int64_t *out)
@@ -57,18 +60,29 @@ static const char *word(const char *p, const char *end, struct qt_span *out)
     return at;
 }
 
-/* `Schema:` may be empty, and its value may hold a blank: it goes to the next double blank or known key. */
+#define IS_KEY_CHAR(c) (qt_char_class[(unsigned char)(c)] & QT_C_IDENT)
+
+static int is_key(const char *p, const char *end)
+{
+    const char *colon = p;
+    while (colon < end && IS_KEY_CHAR(*colon))
+        colon++;
+    return colon > p && colon < end && *colon == ':' && (colon + 1 == end || colon[1] == ' ');
+}
+
+/* `Schema:` may be empty, and its value may hold a blank: it goes to the next double blank or key. */
 static const char *schema(const char *p, const char *end, struct qt_span *out)
 {
     const char *at = p;
-    while (at < end && !(at[0] == ' ' && (at + 1 == end || at[1] == ' ')))
-        at++;
-    const char *colon = memchr(p, ':', (size_t)(at - p));
-    if (colon != NULL && (colon + 1 == end || colon[1] == ' ')) { /* the next key is here: the value is empty */
-        out->p = p;
-        out->len = 0;
-        return p;
+    while (at < end && !is_key(at, end)) {
+        const char *blank = memchr(at, ' ', (size_t)(end - at));
+        int last = blank == NULL || blank + 1 == end || blank[1] == ' ';
+        at = blank == NULL ? end : blank + !last;
+        if (last)
+            break;
     }
+    while (at > p && at[-1] == ' ')
+        at--;
     out->p = p;
     out->len = (size_t)(at - p);
     return at;
@@ -171,8 +185,6 @@ static const char *known_key(const char *p, const char *end, struct qt_slow_even
     }
 }
 
-#define IS_KEY_CHAR(c) (qt_char_class[(unsigned char)(c)] & QT_C_IDENT)
-
 /* An unknown key, or what is no key: to what follows the next blank. Was it a key? */
 static int pass(const char **at, const char *end)
 {
@@ -234,4 +246,43 @@ const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_sl
     out->address.p = bracket + 1;
     out->address.len = (size_t)(bracket_end - bracket - 1);
     return bracket_end + 1;
+}
+
+int qt_slow_parse_set(const char *p, const char *end, struct qt_slow_event *out)
+{
+    int64_t last_insert_id = -1, insert_id = -1, timestamp = -1;
+    if (!STARTS(p, end, "SET ") || end[-1] != ';')
+        return 0;
+    for (p += 4;;) {
+        int64_t *to, value = 0;
+        if (STARTS(p, end, "timestamp="))
+            to = &timestamp, p += 10;
+        else if (STARTS(p, end, "insert_id="))
+            to = &insert_id, p += 10;
+        else if (STARTS(p, end, "last_insert_id="))
+            to = &last_insert_id, p += 15;
+        else
+            return 0;
+        const char *digits = p;
+        while (p < end && *p >= '0' && *p <= '9' && value < INT64_MAX / 10 - 9)
+            value = value * 10 + (*p++ - '0');
+        if (p == digits)
+            return 0;
+        *to = value;
+        if (*p == '.' && to == &timestamp)
+            for (p++; *p >= '0' && *p <= '9'; p++)
+                ;
+        if (*p == ';' && p + 1 == end)
+            break;
+        if (*p++ != ',')
+            return 0;
+    }
+    if (timestamp > YEAR_2000 * 1000)
+        timestamp /= 1000; /* dble writes milliseconds */
+    if (timestamp < 0 || timestamp > YEAR_2200)
+        return 0;
+    out->timestamp_s = timestamp;
+    out->insert_id = insert_id;
+    out->last_insert_id = last_insert_id;
+    return 1;
 }

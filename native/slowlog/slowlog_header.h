@@ -10,4 +10,8 @@ void qt_slow_parse_attributes(const char *p, const char *end, struct qt_slow_eve
 /* Reads what follows `# User@Host: `; returns where it ends, `p` itself where it is not understood. */
 const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out);
 
+/* The server's own SET line: `SET [last_insert_id=N,][insert_id=N,]timestamp=N[.ffffff];` and nothing else; is it one?
+ * dble writes milliseconds. */
+int qt_slow_parse_set(const char *p, const char *end, struct qt_slow_event *);
+
 #endif

@@ -18,7 +18,9 @@ struct qt_slowlog {
     struct qt_logtime time; /* of the last `# Time:` understood */
     int has_use;
     struct qt_bytes use; /* the last `use` line: log-wide until the next server header */
-    int pending_restart; /* a server header was seen: the next event tells what it was */
+    int pending_restart; /* a server header was seen: an event that follows tells what it was */
+    uint64_t header_at;  /* the number of the event behind it */
+    int other_version;   /* that header names another version than the one before */
     int after_flush;     /* the last event was a FLUSH that writes a new header */
     int said_no_thread;
 

@@ -35,7 +35,10 @@ static void each_key_has_its_entry(void)
             CHECK(qt_sessions_look_up(&s, key_of(kind, i)) == &s.entries[i]);
             CHECK(qt_sessions_look_up(&s, key_of(kind, MANY + i)) == NULL);
         }
-        qt_sessions_restart(&s);
+        qt_sessions_restart(&s, MANY + MANY / 2);
+        for (uint64_t i = 0; i < MANY; i++)
+            CHECK((qt_sessions_look_up(&s, key_of(kind, i)) == NULL) == (i < MANY / 2));
+        qt_sessions_restart(&s, 2 * MANY);
         for (uint64_t i = 0; i < MANY; i++)
             CHECK(qt_sessions_look_up(&s, key_of(kind, i)) == NULL);
         CHECK_INT(qt_sessions_find(&s, key_of(kind, 9), 1), 0);

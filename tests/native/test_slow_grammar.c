@@ -53,6 +53,8 @@ static void the_servers_set(void)
         {"timestamp=9 ", -1, -1, -1},
         {"sql_mode=9", -1, -1, -1},
         {"last_insert_id=92233720368547758079,timestamp=9", -1, -1, -1},
+        {"timestamp=1772615701018", 1772615701, -1, -1}, /* dble */
+        {"timestamp=946684800000", -1, -1, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (int cr = 0; cr <= 1; cr++) {

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
+from querytape.capture.library import capture
 from querytape.common.errors import InputError
+from querytape.schemas import open_folder
 
 from tests.helpers.reading import Read, read_all, read_quickly
+from tests.helpers.whole import query
 
 ROWS = """20261120 15:21:05,db1,app,web1,29,0,CONNECT,shop,,0
 20261120 15:21:05,db1,app,web1,29,344,QUERY,shop,'SELECT \\'it\\'',0
@@ -175,3 +178,44 @@ def test_a_text_of_the_limit(length: int, tmp_path: Path) -> None:
     log = read_rows(tmp_path, [row(behind=b"'" + text + b"',0")], limit=128)
     assert len(log.events[0]["statement"]) == length
     assert bool(log.events[0]["flags"] & 8) == (length == 128)
+
+
+HOSTS = [  # as they are in the log; the host and port of the tape
+    ("10.1.2.3:54312", "10.1.2.3", 54312),
+    ("web1:1", "web1", 1),
+    ("2001:db8::5:54399", "2001:db8::5", 54399),
+    ("localhost", "localhost", None),
+    ("10.1.2.3", "10.1.2.3", None),
+    ("::1", "::1", None),
+    ("2001:db8::5:7777", "2001:db8::5:7777", None),
+    ("web1:70000", "web1:70000", None),
+    ("web1:", "web1:", None),
+    (":80", ":80", None),
+    ("", "", None),
+]
+
+
+@pytest.mark.parametrize(("written", "host", "port"), HOSTS)
+def test_ports_behind_hosts(written: str, host: str, port: int | None, tmp_path: Path) -> None:
+    """MariaDB 12 writes host:port; the last group of an IPv6 address is a port only where that is certain."""
+    (tmp_path / "a.log").write_text(ROWS.replace(",web1,", f",{written},"))
+    capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
+    tape = open_folder("tape", tmp_path / "t.tape")
+    found = query(f"SELECT DISTINCT host FROM {tape.source('events')}")
+    assert found == [(host,)]
+    assert query(f"SELECT port FROM {tape.source('sessions')}") == [(port,)]
+
+
+def test_short_ports_of_a_log_that_has_ports(tmp_path: Path) -> None:
+    """Behind an address that has one, the last group of an IPv6 address is one, too."""
+    other = ROWS.replace(",web1,", ",::1:7777,").replace(",29,", ",30,")
+    (tmp_path / "a.log").write_text(ROWS.replace(",web1,", ",10.1.2.3:54312,") + other)
+    capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")
+    tape = open_folder("tape", tmp_path / "t.tape")
+    assert query(f"SELECT host, port FROM {tape.source('sessions')} ORDER BY 1") == [("10.1.2.3", 54312), ("::1", 7777)]
+
+
+def test_whom_an_account_acts_for(tmp_path: Path) -> None:
+    """A row of MariaDB 12 that is nothing lost."""
+    log = read(tmp_path, ROWS + "20261120 15:21:08,db1,rep,10.1.2.9:5000,31,0,PROXY_CONNECT,shop,`app`@`%`,0\n")
+    assert (len(log.events), log.problems, log.not_understood) == (4, [], 0)

@@ -301,7 +301,7 @@ def test_a_literal_that_holds_an_entry(before: str, tmp_path: Path) -> None:
         (7, "other", False),
         (8, "app", False),
         (8, "other", False),
-        (5, "app", False),
+        (5, "app", True),
         (99, "app", True),
     ],
 )

@@ -152,10 +152,14 @@ def test_accounts(account: str, wanted: tuple[str, str, int], tmp_path: Path) ->
         ("# Thread_id: 5  Schema: ", ""),
         ("# Thread_id: 5  Schema:", None),
         ("# Schema: x", "x"),
+        ("# Thread_id: 5 Schema: shop QC_hit: No", "shop"),
+        ("# Thread_id: 5 Schema: my shop QC_hit: No", "my shop"),
+        ("# Schema: shop Last_errno: 0 Killed: 0", "shop"),
+        ("# Schema: a:b Last_errno: 0", "a:b"),
     ],
 )
 def test_schemas(header: str, db: str | None, tmp_path: Path) -> None:
-    """A schema's name ends at two blanks or with its line; it may hold a blank or a colon, and may be missing."""
+    """A schema's name ends at two blanks, a key or its line; it may hold a blank or a colon, and may be missing."""
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(f"{header}\n{times}"))
     assert (event["db"], event["rows_sent"], event["rows_examined"]) == (db, 1, 2)
