@@ -156,7 +156,7 @@ static int keeps_all(const struct qt_keywords *keywords, const char *p, size_t n
 int qt_ranges_find(struct qt_ranges *r, const struct qt_keywords *keywords, const char *p, size_t n, struct qt_way way)
 {
     static const char *const DDL[] = {"create", "alter", "kill", NULL};
-    struct pass a = {.out = r, .sql = p, .other_way = way.comments & QT_READ_SKIPPED};
+    struct pass a = {.out = r, .sql = p, .other_way = way.comments != 0};
     struct qt_lexer lexer;
     struct qt_token t;
     const char *behind = p; /* the end of the token before */

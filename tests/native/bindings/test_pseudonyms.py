@@ -231,3 +231,14 @@ def test_what_is_set_for_the_server(scope: str) -> None:
         b"7110815" not in each.rpartition(b"=")[2] and b"example" not in each for each in replaced([mixed, behind])
     )
     assert replaced([b"SET SESSION time_zone = '+02:00'"]) == [b"SET SESSION time_zone = '+02:00'"]
+
+
+@pytest.mark.parametrize(
+    "opening", ["/*!", "/*!40101", "/*!100301", "/*M!", "/*M!100301", "/*!!130100", "/*T![a_b]", "/*X!"]
+)
+def test_code_of_comments_that_servers_execute(opening: str) -> None:
+    """It stays code, whoever executes it; its values are replaced, as are those of plain comments."""
+    (found,) = replaced([f"SELECT a {opening} FROM t WHERE b = 'secret' */ /* secret */".encode()])
+    pattern = rf"SELECT a {re.escape(opening)} FROM t WHERE b = '\w+' \*/ /\* \w+ \*/"
+    assert re.fullmatch(pattern.encode(), found)
+    assert b"secret" not in found
