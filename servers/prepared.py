@@ -20,7 +20,7 @@ RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
 LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+)"
 PREPARE = re.compile(rf"xa\s+prepare\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?", re.IGNORECASE)
-COMMENT = re.compile(r"/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.DOTALL)
+LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
 
@@ -84,7 +84,8 @@ def _xid(row: Sequence[Any]) -> Xid | None:
 
 def xid_of(statement: str) -> Xid | None:
     """Return the name that an XA PREPARE has, None for any other text."""
-    found = PREPARE.fullmatch(COMMENT.sub(" ", statement).strip().removesuffix(";").strip())
+    plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)
+    found = PREPARE.fullmatch(plain.strip().removesuffix(";").strip())
     if found is None:
         return None
     number = found[3] or "1"

@@ -75,6 +75,8 @@ STATEMENTS = [
     ("XA PREPARE 'it''s', 'o\\'clock'", Xid(b"it's", b"o'clock")),
     ("XA PREPARE ''", Xid(b"")),
     ("/* app */ XA /**/ PREPARE 'a' -- x\n;", Xid(b"a")),
+    ("XA PREPARE 'a#b','c-- d' /* e */", Xid(b"a#b", b"c-- d")),
+    ('XA PREPARE "a/*b*/" # c', Xid(b"a/*b*/")),
     ("XA PREPARE 0x123, x'', 01", Xid(b"\x01\x23")),
     ("XA PREPARE 'a\\nb\\'c'", Xid(b"a\nb'c")),
     ("XA COMMIT 'g'", None),
