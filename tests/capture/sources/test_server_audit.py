@@ -207,7 +207,7 @@ def test_ports_behind_hosts(written: str, host: str, port: int | None, tmp_path:
 
 
 def test_short_ports_of_a_log_that_has_ports(tmp_path: Path) -> None:
-    """Behind an address that has one, the last group of an IPv6 address is one, too."""
+    """Where another address of the log has a port, the last group of an IPv6 address is a port."""
     other = ROWS.replace(",web1,", ",::1:7777,").replace(",29,", ",30,")
     (tmp_path / "a.log").write_text(ROWS.replace(",web1,", ",10.1.2.3:54312,") + other)
     capture([tmp_path / "a.log"], tmp_path / "t.tape", "audit")

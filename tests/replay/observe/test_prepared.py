@@ -62,7 +62,7 @@ def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: P
 
 
 def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path) -> None:
-    """Of a name that is on the tape, too: a replay of reads has sent no XA PREPARE, and ends nothing."""
+    """A replay of reads sends no XA PREPARE and ends no transaction, even if the tape contains its name."""
     create(any_shop)
     tape = tape_of(tmp_path, SECOND, ["DO SLEEP(1)"])
     with closing(any_shop.connect(db="shop")) as con, con.cursor() as cursor:
