@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What captures say of themselves: of files, and of packets read live."""
 
+import contextlib
+import itertools
 import re
 import signal
 import socket
@@ -21,7 +23,7 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, wait_until_it_listens
-from tests.helpers.scrapes import fetch, never_falls, promtool, scrape
+from tests.helpers.scrapes import Scrape, fetch, never_falls, promtool, scrape
 
 LIVE_ALONE = {
     "querytape_capture_received_packets",
@@ -78,19 +80,7 @@ def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRe
     assert process.stderr is not None
     url = next(found[1] for line in process.stderr if (found := re.match(r"metrics: (\S+)$", line)))
     wait_until_it_listens(process)
-    scrapes = []
-    for n in range(10):
-        talk(mariadb, f"SELECT {n}")
-        scrapes.append(scrape(url))
-    until = time.monotonic() + 60  # the kernel's counts are read once a second
-    while time.monotonic() < until:
-        scrapes.append(scrape(url))
-        if scrapes[-1].get("querytape_capture_events_total") >= 10 and scrapes[-1].get(
-            "querytape_capture_received_packets_total"
-        ):
-            break
-        talk(mariadb, "SELECT 1")
-        time.sleep(0.05)
+    scrapes = grown(url, mariadb, process)
     with socket.create_connection(("127.0.0.1", int(url.split(":")[2].partition("/")[0]))):  # who hangs is no matter
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=120)[1]
@@ -102,6 +92,30 @@ def test_live_packets(mariadb: Server, tmp_path: Path, request: pytest.FixtureRe
     assert last.get("querytape_capture_running") == 1
     assert open_folder("tape", tape).info["counts"]["events"] >= last.get("querytape_capture_events_total") >= 10
     assert ("querytape_capture_input_bytes", frozenset()) not in last.values
+
+
+def grown(url: str, server: Server, process: "subprocess.Popen[str]") -> list[Scrape]:
+    """Talk to the server until its capture tells of the events and of the packets; return all that it told.
+
+    A scrape may break where the capture goes on, as one of Prometheus may; what a capture said that ended is shown.
+    """
+    scrapes: list[Scrape] = []
+    until = time.monotonic() + 60  # the kernel's counts are read once a second
+    for n in itertools.count():
+        talk(server, f"SELECT {n}")
+        try:
+            scrapes.append(scrape(url))
+        except OSError as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                raise AssertionError(process.communicate(timeout=5)[1]) from error
+            assert len(scrapes) >= n - 1, "no scrape comes through"
+            continue
+        events = scrapes[-1].get("querytape_capture_events_total")
+        if events >= 10 and scrapes[-1].get("querytape_capture_received_packets_total"):
+            return scrapes
+        assert time.monotonic() < until, scrapes[-1].text
+        time.sleep(0.05)
+    raise AssertionError
 
 
 def talk(server: Server, statement: str) -> None:
