@@ -13,12 +13,14 @@
 #include "base/error.h"
 #include "logs/general_row.h"
 #include "logs/general_state.h"
+#include "reader/foreign_line.h"
 #include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
 
 #define LITERAL_REACH ((size_t)256 << 10) /* how far a literal that swallows rows is followed */
 #define TIME_REACH ((size_t)1 << 20)      /* how far the first time of a file is looked for */
+#define FOREIGN_INSIDE 16                 /* lines with a time in a literal; those behind are looked at more rarely */
 
 struct qt_general {
     struct qt_log log;
@@ -39,6 +41,7 @@ struct row {
     struct qt_span text; /* argument with its further lines */
     struct qt_statement statement;
     int has_statement, unbalanced, ambiguous, cut;
+    int torn; /* another program's line is inside, and what follows it may belong to the statement */
     size_t used;
 };
 
@@ -67,29 +70,57 @@ static int is_servers_own(const struct qt_general *g, const struct row *open, co
            strcmp(row->command->tape, "connect") == 0;
 }
 
+/* Another program's line begins at `at`: does text follow it that belongs to no row? The buffer may move. */
+static int is_torn(struct qt_general *g, size_t at, int *torn, struct qt_error *error)
+{
+    struct qt_general_row row;
+    size_t len;
+    int code = QT_OK;
+    *torn = 0;
+    for (;;) {
+        const char *p = qt_log_line_at(&g->log, at, &len, &code, error);
+        if (p == NULL || qt_general_parse_row(p, len, g->style, &row) || banner_ends(p, len))
+            return code;
+        if ((len > 1 || (len == 1 && *p != '\r')) && !qt_is_foreign_line(p, len)) {
+            *torn = 1;
+            return code;
+        }
+        at += len + 1;
+    }
+}
+
+/* Takes the bytes from `argument` to the end of the line before `end` for the row's text. */
+static void set_text(const struct qt_general *g, struct row *r, size_t argument, size_t end)
+{
+    const char *base = g->log.buffer + g->log.begin;
+    end -= end > argument && base[end - 1] == '\n';
+    r->text = (struct qt_span){base + argument, end > argument ? end - argument : 0};
+    if (r->text.len > 0 && r->text.p[r->text.len - 1] == '\r')
+        r->text.len--;
+}
+
 /* The end of the statement that begins in the row at `begin`: offset behind its last newline. */
 static int read_text(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
 {
     struct qt_general_row next;
     struct qt_session_mode mode = qt_log_find_mode(&g->log, (uint64_t)r->head.thread_id, 0);
     size_t at = first_line, argument = (size_t)(r->head.argument.p - (g->log.buffer + g->log.begin)), len,
-           first_end = 0;
-    int code = QT_OK, old = 0;
+           first_end = 0, looked = 0;
+    int code = QT_OK, old = 0, inside = 0;
     for (;;) {
         const char *p = qt_log_line_at(&g->log, at, &len, &code, error);
         if (code != QT_OK)
             return code;
         int is_row = p != NULL && qt_general_parse_row(p, len, g->style, &next);
         int full = p == NULL && qt_log_is_full(&g->log), boundary = p == NULL || is_row || banner_ends(p, len);
-        if (!boundary) {
+        int foreign = !boundary && (inside < FOREIGN_INSIDE || at > 2 * looked) && qt_is_foreign_line(p, len);
+        if (!boundary && !foreign) {
             at += len + (at + len < g->log.end - g->log.begin ? 1 : 0);
             continue;
         }
-        const char *base = g->log.buffer + g->log.begin;
-        size_t end = at > argument && base[at - 1] == '\n' ? at - 1 : at;
-        r->text = (struct qt_span){base + argument, end > argument ? end - argument : 0};
-        if (r->text.len > 0 && r->text.p[r->text.len - 1] == '\r')
-            r->text.len--;
+        if (foreign && (code = is_torn(g, at, &r->torn, error)) != QT_OK)
+            return code;
+        set_text(g, r, argument, at);
         r->used = at;
         r->cut = full;
         g->ahead_at = UINT64_MAX;
@@ -104,12 +135,18 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
         r->ambiguous = first_end > 0;
         if (code != QT_OK || r->statement.open_quote == 0 || full)
             return code;
-        if (first_end == 0)
+        if (foreign) { /* it is a literal's own */
+            r->torn = 0;
+            inside++;
+            looked = at;
+        } else if (first_end == 0) {
             first_end = at;
-        if (p == NULL || at - first_end > LITERAL_REACH || (is_row && is_servers_own(g, r, &next, &old))) {
+        }
+        if (!foreign &&
+            (p == NULL || at - first_end > LITERAL_REACH || (is_row && is_servers_own(g, r, &next, &old)))) {
             /* it never closes: then the first row was one */
+            set_text(g, r, argument, first_end);
             r->used = first_end;
-            r->text = (struct qt_span){base + argument, first_end > argument ? first_end - 1 - argument : 0};
             r->unbalanced = 1;
             r->ambiguous = 0;
             g->ahead_at = UINT64_MAX;
@@ -195,7 +232,7 @@ static int take(struct qt_general *g, const struct row *r)
     qt_general_follow(s, r->text, &e);
     if (r->has_statement)
         qt_event_set_statement(&e, r->text, &r->statement);
-    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0) | (r->cut ? QT_F_TRUNCATED : 0);
+    m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0) | (r->cut || r->torn ? QT_F_TRUNCATED : 0);
     if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)
@@ -207,6 +244,8 @@ static int take(struct qt_general *g, const struct row *r)
                                : r->text;
     if (r->cut)
         qt_log_add_cut_problem(&g->log, shown);
+    else if (r->torn)
+        qt_log_add_problem(&g->log, "truncated_statement", "no line of another program inside a statement", shown);
     else if (r->unbalanced)
         qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
     else if (r->ambiguous)

@@ -111,7 +111,7 @@ enum qt_slow_result qt_slow_find_later(const struct qt_slowlog *s, const struct 
     int old = 0;
     for (size_t at = from; at < to && at < have; at += used) {
         const char *p = s->log.buffer + s->log.begin + at;
-        enum qt_slow_result what = qt_slow_parse(p, have - at, s->log.at_end, 1, 0, &e, &banner, &used);
+        enum qt_slow_result what = qt_slow_parse(p, have - at, s->log.at_end, 1, QT_QUOTES_TRUSTED, &e, &banner, &used);
         if (what == QT_SLOW_MORE && e.timestamp_s < 0 && e.time.kind == QT_LOGTIME_BAD)
             return QT_SLOW_MORE;
         const struct qt_session_entry *entry = qt_sessions_look_up(&s->log.sessions, qt_slow_key_of(&e));

@@ -235,17 +235,17 @@ static void server_header(struct qt_slowlog *s, struct qt_span banner)
     s->use.len = 0;
 }
 
-/* What is at `begin`, as far as it was read. check_quotes: as the grammar's. */
-static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, int check_quotes, int full)
+/* What is at `begin`, as far as it was read. */
+static enum qt_slow_result parse_item(struct qt_slowlog *s, struct reading *r, enum qt_slow_quotes quotes, int full)
 {
     const char *p = s->log.buffer + s->log.begin;
     size_t have = s->log.end - s->log.begin;
     enum qt_slow_result what = QT_SLOW_MORE;
     if (have > 0)
-        what = qt_slow_parse(p, have, s->log.at_end, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+        what = qt_slow_parse(p, have, s->log.at_end, s->header_known, quotes, &r->event, &r->banner, &r->used);
     r->cut = full && what == QT_SLOW_MORE;
     if (r->cut) /* then the buffer's end is taken for the event's */
-        what = qt_slow_parse(p, have, 1, s->header_known, check_quotes, &r->event, &r->banner, &r->used);
+        what = qt_slow_parse(p, have, 1, s->header_known, quotes, &r->event, &r->banner, &r->used);
     r->cut &= what == QT_SLOW_EVENT && r->used == have;
     r->event.truncated |= r->cut;
     return what;
@@ -272,7 +272,7 @@ static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, si
 /* A quote never closes: the event ends where it might at first. */
 static enum qt_slow_result end_at_first(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
-    enum qt_slow_result what = parse_item(s, r, 0, 0);
+    enum qt_slow_result what = parse_item(s, r, QT_QUOTES_BROKEN, 0);
     struct qt_session_mode mode = qt_log_find_mode(&s->log, qt_slow_key_of(&r->event), qt_slow_account_of(&r->event));
     *code = qt_normalize(s->log.normalizer, &mode, r->event.body.p, r->event.body.len, &r->statement, error);
     r->event.unbalanced = 1;
@@ -286,7 +286,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
     for (;;) {
         size_t have = s->log.end - s->log.begin;
         int full = qt_log_is_full(&s->log);
-        enum qt_slow_result what = parse_item(s, r, first_end > 0, full);
+        enum qt_slow_result what = parse_item(s, r, first_end > 0 ? QT_QUOTES_FOLLOWED : QT_QUOTES_TRUSTED, full);
         r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
         if (r->has_statement) {
             enum qt_slow_result end = judge_end(s, r, first_end, full, error, code);

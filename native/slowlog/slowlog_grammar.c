@@ -7,50 +7,18 @@
  *   SET timestamp=1718000000;          the server's own: the first one of the event
  *   SELECT ...;                        body: raw bytes, then ";\n"
  *
- * Nothing carries a length, so a body ends at ";\n" followed by a full header, a server's start-up lines or the end of
- * the input. Where such a place is inside an open literal, the literal's end decides (ambiguous); where the literal
- * never ends, the first place does (unbalanced). Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
+ * Where a body ends is in slowlog_body.c. Sources: sql/log.cc of MySQL 5.7 to 9 and of MariaDB 10.11.
  */
 #include "slowlog/slowlog_grammar.h"
 
-#include <string.h>
-
+#include "reader/foreign_line.h"
+#include "slowlog/slowlog_bounds.h"
 #include "slowlog/slowlog_header.h"
+#include "slowlog/slowlog_lines.h"
 
-#define HEADER_LINES 200 /* explain blocks are long; a header is never longer than this */
 #define MAX_LINE ((size_t)1 << 20)
-#define LITERAL_REACH (256 << 10) /* how far a literal that swallows headers is followed */
-
-#define STARTS(p, end, text) ((size_t)((end) - (p)) >= sizeof(text) - 1 && memcmp((p), (text), sizeof(text) - 1) == 0)
 
 static const char ADMIN[] = "# administrator command: ";
-
-enum answer { NO = 0, YES = 1, MORE = 2 };
-
-/* The end of the line at p (its newline or the end of input), NULL where more input may bring it. */
-static const char *line_end(const char *p, const char *end, int at_end)
-{
-    const char *newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL;
-    return newline != NULL ? newline : at_end ? end : NULL;
-}
-
-static const char *without_cr(const char *p, const char *line)
-{
-    return line > p && line[-1] == '\r' ? line - 1 : line;
-}
-
-/* `/usr/sbin/mysqld, Version: 8.0.15 (...). started with:` */
-static int is_banner(const char *p, const char *line)
-{
-    static const char tail[] = "started with:";
-    line = without_cr(p, line);
-    if ((size_t)(line - p) < sizeof tail + 11 || memcmp(line - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
-        return 0;
-    for (const char *at = p; (at = memchr(at, ',', (size_t)(line - at))) != NULL; at++)
-        if (STARTS(at, line, ", Version: "))
-            return 1;
-    return 0;
-}
 
 static int is_banner_rest(const char *p, const char *line)
 {
@@ -61,135 +29,6 @@ static int is_banner_rest(const char *p, const char *line)
     for (p += 4; p < line && (*p == ' ' || *p == '\t'); p++)
         ;
     return STARTS(p, line, "Id Command");
-}
-
-static int begins_header(const char *p, const char *line)
-{
-    return STARTS(p, line, "# User@Host: ") || STARTS(p, line, "# User: ") || STARTS(p, line, "# Time: ") ||
-           STARTS(p, line, "# Thread_id: ") || STARTS(p, line, "# Query_time: ") || STARTS(p, line, "# Client: ") ||
-           STARTS(p, line, "# Schema: ");
-}
-
-/* Is there a whole header at p: a known first line, and within the # lines one with a Query_time? */
-static enum answer header_at(const char *p, const char *end, int at_end)
-{
-    for (int n = 0; n < HEADER_LINES; n++) {
-        const char *line = line_end(p, end, at_end);
-        if (line == NULL)
-            return n == 0 && end - p > 13 && !begins_header(p, end) ? NO : MORE;
-        if (p == line || *p != '#' || (n == 0 && !begins_header(p, line)))
-            return NO;
-        const char *key = p;
-        if (STARTS(key, line, "# Query_time: "))
-            return YES;
-        while ((key = memchr(key + 1, 'Q', (size_t)(line - key - 1))) != NULL)
-            if (STARTS(key, line, "Query_time: "))
-                return YES;
-        p = line + 1;
-        if (p >= end)
-            return at_end ? NO : MORE;
-    }
-    return NO;
-}
-
-/* May an event end before p, a line's start? */
-static enum answer boundary_at(const char *p, const char *end, int at_end)
-{
-    if (p >= end)
-        return at_end ? YES : MORE;
-    if (*p == '#')
-        return header_at(p, end, at_end);
-    if (*p != '/' && *p != '.' && *p != 'm' && *p != 'b' && !(end - p > 1 && p[1] == ':'))
-        return NO; /* no path of a server begins so: /usr/sbin/mysqld, bin/mysqld, mariadbd, D:\mysqld */
-    const char *line = line_end(p, end, at_end);
-    if (line == NULL)
-        return end - p > 4096 ? NO : MORE;
-    return is_banner(p, line) ? YES : NO;
-}
-
-/* Follows literals and comments over a text given in pieces. state: 0 outside, else the byte that opened it. */
-static int quote_state(int state, const char *p, const char *end)
-{
-    while (p < end) {
-        char c = *p++;
-        if (state == 0) {
-            if (c == '\'' || c == '"' || c == '`')
-                state = c;
-            else if (c == '/' && p < end && *p == '*' && !(p + 1 < end && (p[1] == '!' || p[1] == 'M')))
-                state = '*', p++;
-            else if (c == '#' ||
-                     (c == '-' && p + 1 < end && *p == '-' && (p[1] == ' ' || p[1] == '\t' || p[1] == '\n')))
-                state = '#';
-        } else if (state == '*') {
-            if (c == '*' && p < end && *p == '/')
-                state = 0, p++;
-        } else if (state == '#') {
-            state = c == '\n' ? 0 : '#';
-        } else if (c == '\\' && state != '`') {
-            p += p < end;
-        } else if (c == state) {
-            state = 0; /* a doubled quote opens again at once: the same in the end */
-        }
-    }
-    return state;
-}
-
-/* A statement's text may be open only in a literal or comment that can hold a newline. */
-static int is_open(int state) { return state != 0 && state != '#'; }
-
-/* Finds where the body that begins at `p` ends: sets out->body, returns the byte behind its newline; NULL for MORE. */
-static const char *find_body_end(const char *p, const char *end, int at_end, int check_quotes,
-                                 struct qt_slow_event *out)
-{
-    const char *at = p, *first = NULL, *scanned = p;
-    int state = 0, passed = 0;
-    for (;;) {
-        const char *newline = memchr(at, '\n', (size_t)(end - at));
-        if (newline == NULL)
-            break;
-        at = newline + 1;
-        const char *last = without_cr(p, newline);
-        int closed = last > p && last[-1] == ';';
-        if (!closed && !(at < end && *at == '/') && !(at < end && (*at == 'm' || *at == 'b')))
-            continue; /* only start-up lines may follow a body that was cut off */
-        if (first != NULL && (size_t)(at - first) > LITERAL_REACH)
-            break; /* before anything else: what is in the buffer may not matter */
-        enum answer here = boundary_at(at, end, at_end);
-        if (here == MORE)
-            return NULL;
-        if (here == NO || (!closed && *at == '#'))
-            continue;
-        if (check_quotes)
-            state = quote_state(state, scanned, closed ? last - 1 : last);
-        scanned = closed ? last - 1 : last;
-        if (first == NULL)
-            first = at;
-        if (!is_open(state) || !closed) {
-            out->ambiguous = passed > 0;
-            out->truncated = !closed;
-            out->body.p = p;
-            out->body.len = (size_t)((closed ? last - 1 : last) - p);
-            out->header_follows = at < end && *at == '#';
-            return at;
-        }
-        passed++;
-        if (at >= end)
-            break;
-    }
-    if (first != NULL && (at_end || (size_t)(end - first) > LITERAL_REACH)) {
-        const char *last = without_cr(p, first - 1);
-        out->unbalanced = 1;
-        out->body.p = p;
-        out->body.len = (size_t)(last - 1 - p);
-        return first;
-    }
-    if (!at_end)
-        return NULL;
-    const char *last = end > p && end[-1] == ';' ? end - 1 : end; /* the last newline may be missing */
-    out->truncated = last == end;
-    out->body.p = p;
-    out->body.len = (size_t)(last - p);
-    return end;
 }
 
 static void header_line(const char *p, const char *line, struct qt_slow_event *out)
@@ -229,20 +68,15 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
 
 /* `use db;` or `` use `db`; ``: only a meta line where the event goes on behind it. */
 static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out,
-                    enum answer *more)
+                    enum qt_slow_bound *more)
 {
     const char *stop = without_cr(p, line);
     if (!(STARTS(p, stop, "use ") || STARTS(p, stop, "USE ")) || stop[-1] != ';' || out->use.p != NULL)
         return 0;
-    enum answer ends = boundary_at(line + 1 > end ? end : line + 1, end, at_end);
+    enum qt_slow_bound ends = qt_slow_bound_at(line + 1 > end ? end : line + 1, end, at_end);
     *more = ends;
-    if (ends != NO) { /* the event ends here (or it is not known yet): then it is the client's own statement */
-        const char *next = line + 1;
-        if (ends == YES && next < end && STARTS(next, end, ADMIN))
-            ends = NO;
-        if (ends != NO)
-            return 0;
-    }
+    if (ends != QT_NO_BOUND) /* the event ends here (or it is not known yet): then it is the client's own statement */
+        return 0;
     p += 4;
     stop--;
     if (stop - p >= 2 && *p == '`' && stop[-1] == '`')
@@ -266,7 +100,7 @@ static int hashless_attributes(const char *p, const char *line)
     return STARTS(p, line, "Tmp_tables: ") || STARTS(p, line, "Profile_") || STARTS(p, line, "Bytes_sent: ");
 }
 
-static enum qt_slow_result parse_event(const char *start, const char *end, int at_end, int check_quotes,
+static enum qt_slow_result parse_event(const char *start, const char *end, int at_end, enum qt_slow_quotes quotes,
                                        struct qt_slow_event *out, size_t *used)
 {
     const char *p = start;
@@ -276,7 +110,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
         const char *line = line_end(p, end, at_end);
         if (line == NULL)
             return QT_SLOW_MORE;
-        enum answer more = NO;
+        enum qt_slow_bound more = QT_NO_BOUND;
         if (STARTS(p, line, ADMIN)) {
             const char *stop = without_cr(p, line);
             out->is_admin = 1;
@@ -285,11 +119,11 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             *used = (size_t)((line < end ? line + 1 : end) - start);
             return QT_SLOW_EVENT;
         }
-        if (*p == '#' && out->query_ns != -1 && begins_header(p, line)) {
-            enum answer next = header_at(p, end, at_end);
-            if (next == MORE)
+        if (*p == '#' && out->query_ns != -1 && qt_slow_begins_header(p, line)) {
+            enum qt_slow_bound next = qt_slow_header_at(p, end, at_end);
+            if (next == QT_BOUND_UNKNOWN)
                 return QT_SLOW_MORE;
-            if (next == YES)
+            if (next == QT_BOUND_HEADER)
                 break; /* the next event's header: this one has no body at all */
         }
         if (*p == '#' && !seen_set)
@@ -298,17 +132,19 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             qt_slow_parse_attributes(p, without_cr(p, line), out);
         else if (!seen_set && meta_use(p, line, end, at_end, out, &more))
             ;
-        else if (more == MORE)
+        else if (more == QT_BOUND_UNKNOWN)
             return QT_SLOW_MORE;
         else if (!seen_set && qt_slow_parse_set(p, without_cr(p, line), out)) {
-            enum answer ends = boundary_at(line + 1 > end ? end : line + 1, end, at_end);
-            if (ends == MORE)
+            enum qt_slow_bound ends = qt_slow_bound_at(line + 1 > end ? end : line + 1, end, at_end);
+            if (ends == QT_BOUND_UNKNOWN)
                 return QT_SLOW_MORE;
             seen_set = 1;
-            if (ends == YES && !STARTS(line + 1, end, ADMIN))
+            if (ends != QT_NO_BOUND && ends != QT_BOUND_FOREIGN)
                 continue; /* nothing follows: then it is the client's own SET, read again as the body */
+        } else if (qt_is_foreign_line(p, (size_t)(line - p))) {
+            break;
         } else {
-            const char *after = find_body_end(p, end, at_end, check_quotes, out);
+            const char *after = qt_slow_find_body_end(p, end, at_end, quotes, out);
             if (after == NULL)
                 return QT_SLOW_MORE;
             *used = (size_t)(after - start);
@@ -323,7 +159,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
     return QT_SLOW_EVENT;
 }
 
-enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes,
+enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, enum qt_slow_quotes quotes,
                                   struct qt_slow_event *out, struct qt_span *banner, size_t *used)
 {
     const char *end = p + len;
@@ -332,7 +168,7 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     if (len == 0)
         return QT_SLOW_MORE;
     if (known)
-        return parse_event(p, end, at_end, check_quotes, out, used);
+        return parse_event(p, end, at_end, quotes, out, used);
     const char *line = line_end(p, end, at_end);
     if (line == NULL && len < MAX_LINE)
         return QT_SLOW_MORE;
@@ -343,15 +179,15 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
     *used = (size_t)((line < end ? line + 1 : end) - p);
     if (without_cr(p, line) == p || is_banner_rest(p, line))
         return QT_SLOW_SKIP;
-    if (is_banner(p, line)) {
+    if (qt_slow_is_banner(p, line)) {
         banner->p = p;
         banner->len = (size_t)(without_cr(p, line) - p);
         return QT_SLOW_SKIP;
     }
     if (*p != '#')
         return QT_SLOW_GARBAGE;
-    enum answer header = header_at(p, end, at_end);
-    if (header == YES)
-        return parse_event(p, end, at_end, check_quotes, out, used);
-    return header == MORE ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
+    enum qt_slow_bound header = qt_slow_header_at(p, end, at_end);
+    if (header == QT_BOUND_HEADER)
+        return parse_event(p, end, at_end, quotes, out, used);
+    return header == QT_BOUND_UNKNOWN ? QT_SLOW_MORE : QT_SLOW_GARBAGE;
 }

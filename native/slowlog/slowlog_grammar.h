@@ -5,6 +5,7 @@
 #define QT_SLOWLOG_GRAMMAR_H
 
 #include "slowlog/slow_event.h"
+#include "slowlog/slowlog_body.h"
 
 enum qt_slow_result {
     QT_SLOW_EVENT = 1,  /* an event of *used bytes */
@@ -14,10 +15,10 @@ enum qt_slow_result {
 };
 
 /* Reads what is at `p` (a line's start). `at_end` says that nothing follows `len`. For SKIP of a server header,
- * `banner` is its first line. Call it first with check_quotes 0; where the body then turns out to end inside an open
- * literal, again with 1, which follows the literal to its end. `known`: the event before ended here because a whole
- * header was seen at `p` (out->header_follows), so it is not looked for again. */
-enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, int check_quotes,
+ * `banner` is its first line. Call it first with trusted quotes; where the body then turns out to end inside an open
+ * literal, again with followed ones, and with broken ones where the literal never ends. `known`: the event before
+ * ended here because a whole header was seen at `p` (out->header_follows), so it is not looked for again. */
+enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int known, enum qt_slow_quotes quotes,
                                   struct qt_slow_event *out, struct qt_span *banner, size_t *used);
 
 #endif

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
+#include "slowlog/slowlog_lines.h"
 #include "sql/lexer.h"
 
-#define STARTS(p, end, text) ((size_t)((end) - (p)) >= sizeof(text) - 1 && memcmp((p), (text), sizeof(text) - 1) == 0)
 #define YEAR_2000 INT64_C(946684800)
 #define YEAR_2200 INT64_C(7258118400)
 #define TEN_YEARS_NS (INT64_C(315360000) * QT_SECOND)

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines that other programs write into a log: an error log on the same output, the names of files by `tail -F`. */
+#ifndef QT_FOREIGN_LINE_H
+#define QT_FOREIGN_LINE_H
+
+#include <stddef.h>
+
+/* So much of a line tells whether it begins with a time. */
+#define QT_TIME_BYTES 40
+
+/* Does a line begin with a time, or is it `==> PATH <==`? No SQL does so outside of literals and comments. `len`: of
+ * the whole line, or QT_TIME_BYTES of it at least. */
+int qt_is_foreign_line(const char *p, size_t len);
+
+#endif

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lines that other programs write into a log: no event takes one for its own, and each of them is told."""
+
+import random
+import re
+from pathlib import Path
+
+import pytest
+from querytape.native.bindings.parsers import open_slowlog
+from querytape.schemas import FLAGS
+
+from tests.helpers.reading import read_all
+
+from .test_open_quotes import KINDS, Log
+
+TIMED = [
+    "2026-03-04T09:15:04.000000Z 39 [Note] [MY-013730] [Server] 'wait_timeout' period was exceeded for `app`@`10.1.2.3`",
+    "2026-03-04T09:15:04.000000+02:00 0 [Warning] [MY-010055] [Server] page_cleaner: took 4000ms;",
+    "2026-03-04  9:15:04 39 [Note] Aborted connection 39 to db: 'shop'",
+    "2026-03-04 09:15:04 12345 [ERROR] InnoDB: it can't be opened",
+    "260304  9:15:04 [Warning] Access denied for user 'app'@'10.1.2.3' (using password: YES)",
+    "2026-03-04T09:15:04.000000Z mysqld_safe Starting mysqld daemon with databases from /var/lib/mysql",
+    "==> /var/lib/mysql/error.log <==",
+    "==> standard input <==",
+]
+UNTIMED = ["", "Got an error: no such host", "# the job that turns the log over", "Fatal: 3 > 2", "I/O is slow"]
+STATEMENTS = [
+    "SELECT 1",
+    "INSERT INTO t VALUES ('it''s', \"x\")",
+    "SELECT a,\n  b\nFROM t -- of a; and of b",
+    "UPDATE t SET a = 'line;\nnext' WHERE id = 3",
+    "INSERT INTO notes VALUES ('==> a.log <==\n2026-03-04T09:15:04.000000Z 39 [Note] written down;\nand its end')",
+    "SELECT 1 /* 2026-03-04 09:15:04 1 [Note] x\n2026-03-04 09:15:04 1 [Note] y */",
+    "INSERT INTO days VALUES\n(1, '2026-03-04'),\n(2026, '2026-03-05')",
+    "CREATE PROCEDURE p()\nBEGIN\n  SELECT 1;\n  SELECT 2;\nEND",
+]
+
+
+def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list[str], list[str]]:
+    """Return a log with lines of others between its records, its statements, and the lines that are no blank ones."""
+    log = Log(kind, chance)
+    wrote, others = [], []
+    for _ in range(chance.randrange(3, 40)):
+        log.add(statement := chance.choice(STATEMENTS))
+        wrote.append(statement)
+        is_clear = kind != "slow" or not re.search("PROCEDURE|--", statement)  # see test_ends_of_a_body
+        if chance.random() < 0.3 and is_clear:
+            chunk = [chance.choice(lines) for _ in range(chance.randrange(1, 4))]
+            if kind != "slow":
+                chunk.insert(0, chance.choice(TIMED))
+            log.text += "".join(f"{line}\n" for line in chunk)
+            log.written = -1  # a time comes before the next event
+            others += [line for line in chunk if line]
+    return log.text, wrote, others
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(40))
+def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
+    """All events are there as they were sent; each byte of the others is counted."""
+    text, wrote, others = mixed(kind, random.Random(seed), TIMED if seed % 2 else TIMED + UNTIMED)
+    (tmp_path / "log").write_text(text)
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    found = sorted(read.events, key=lambda event: event["offset"])
+    torn = [bool(event["flags"] & FLAGS["truncated"]) for event in found]
+    assert [event["statement"].decode() for event in found] == wrote
+    assert read.not_understood == sum(len(line) + 1 for line in others)
+    assert ("not_understood" in read.kinds) == bool(others)
+    if kind == "slow" or seed % 2:
+        assert not any(torn)
+    assert read.kinds.count("truncated_statement") == sum(torn)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(40))
+def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
+    """What another program cut in two is told; no event has its line, and no other event is harmed."""
+    chance = random.Random(seed)
+    log, marks = Log(kind, chance), []
+    for number in range(20):
+        before = len(log.text)
+        log.add(f"SELECT {number},\n  a\nFROM t")
+        if chance.random() < 0.3:
+            at = chance.choice([n + 1 for n in range(before, len(log.text) - 1) if log.text[n] == "\n"])
+            log.text = f"{log.text[:at]}{chance.choice(TIMED)}\n{log.text[at:]}"
+            marks.append(number)
+            log.written = -1
+    (tmp_path / "log").write_text(log.text)
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    whole = {e["statement"].decode() for e in read.events if not e["flags"] & FLAGS["truncated"] and e["statement"]}
+    untouched = {f"SELECT {number},\n  a\nFROM t" for number in range(20) if number not in marks}
+    assert whole - {f"SELECT {number},\n  a\nFROM t" for number in marks} == untouched
+    assert not any(line in event["statement"].decode() for event in read.events if event["statement"] for line in TIMED)
+    assert ("not_understood" in read.kinds) == bool(marks)
+
+
+HEADER = (
+    "# User@Host: app[app] @ localhost []\n# Thread_id: 7  Schema: shop  QC_hit: No\n# Query_time: 0.1  Lock_time: 0\n"
+)
+BANNER = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n"
+
+
+@pytest.mark.parametrize("ending", [HEADER + "SET timestamp=1718000000;\nSELECT 9;\n", BANNER, ""])
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("SELECT 1;\nnot ours\n", [("SELECT 1", False)]),
+        ("SELECT 1;\n\n\n", [("SELECT 1", False)]),
+        ("SELECT 'a;\nb';\nnot ours\n", [("SELECT 'a;\nb'", False)]),
+        ("SELECT 1 /* a;\nb */;\nnot ours\n", [("SELECT 1 /* a;\nb */", False)]),
+        ("SELECT 1\n", [("SELECT 1", True)]),
+        ("SELECT 1 -- a;\nnot ours\n", [("SELECT 1 -- a;\nnot ours", True)]),
+        (
+            "CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN\n  SET @a = 1;\nnot ours\n",
+            [("CREATE TRIGGER x BEFORE INSERT ON t FOR EACH ROW BEGIN\n  SET @a = 1;\nnot ours", True)],
+        ),
+        (
+            "BEGIN NOT ATOMIC\n  SELECT 1;\n  SELECT 2;\nEND\n",
+            [("BEGIN NOT ATOMIC\n  SELECT 1;\n  SELECT 2;\nEND", True)],
+        ),
+    ],
+)
+def test_ends_of_a_body(body: str, told: list[tuple[str, bool]], ending: str, tmp_path: Path) -> None:
+    """The first semicolon outside of literals and comments ends it; what holds statements is not known to be whole."""
+    (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\n{body}{ending}")
+    read = read_all(open_slowlog([tmp_path / "log"]))
+    found = [(e["statement"].decode().rstrip(), bool(e["flags"] & FLAGS["truncated"])) for e in read.events]
+    assert found == told + [("SELECT 9", False)] * ending.startswith("#")
+    assert ("not_understood" in read.kinds) == ("not ours" in body and not told[0][1])
+
+
+def test_many_headers_in_a_literal(tmp_path: Path) -> None:
+    """A log that somebody stores is one statement, and each of its lines is looked at once."""
+    stored = (HEADER.replace("'", "") + "SET timestamp=1718000000;\nSELECT 9\n") * 2_000
+    (tmp_path / "log").write_text(f"{HEADER}SET timestamp=1718000000;\nINSERT INTO t VALUES ('\n{stored}');\n" + HEADER)
+    read = read_all(open_slowlog([tmp_path / "log"]))
+    assert [len(event["statement"]) for event in read.events if event["statement"]] == [
+        len("INSERT INTO t VALUES ('\n" + stored + "')")
+    ]
