@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say why a statement fails and what to do about it: from its error number, and from what lint knows of its text."""
+"""Say why a statement fails and what to do about it.
+
+From its error number, from the settings that decide about it and differ, and from what lint knows of its text.
+"""
 
 import csv
 import re
@@ -8,11 +11,16 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from ..database import Row
 from ..lint.rules import Rule, applicable, tape_version
 from ..model import Report
 
 # Error numbers at which the text says more than the number: syntax, functions, variables.
 BY_TEXT = frozenset({1064, 1149, 1193, 1231, 1305, 1221, 1235})
+
+
+# Settings that are read when a server starts.
+AT_START = frozenset({"default_authentication_plugin", "log_bin", "lower_case_table_names"})
 
 
 class Cause(NamedTuple):
@@ -22,21 +30,47 @@ class Cause(NamedTuple):
     remedy: str
 
 
+class _Line(NamedTuple):
+    """A line of causes.tsv. `settings`: those that decide whether the error comes, most likely first."""
+
+    cause: Cause
+    settings: tuple[str, ...]
+
+
 @cache
-def _lines() -> dict[int, Cause]:
+def _lines() -> dict[int, _Line]:
     """Return causes.tsv by error number."""
     text = files(__package__).joinpath("causes.tsv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-    return {int(row["errno"]): Cause(row["cause"], row["remedy"]) for row in rows}
+    return {
+        int(row["errno"]): _Line(Cause(row["cause"], row["remedy"]), tuple(row["settings"].split())) for row in rows
+    }
 
 
-def cause_of(errno: int, statement: str, rules: Sequence[Rule] = ()) -> Cause:
-    """Return why a normalised statement fails with an error number. `rules`: of lint, on the way from A to B."""
+def cause_of(errno: int, statement: str, rules: Sequence[Rule] = (), variables: Sequence[Row] = ()) -> Cause:
+    """Return why a normalised statement fails with an error number.
+
+    `rules`: of lint, on the way from A to B. `variables`: the settings that differ: name, a, b.
+    """
     if errno in BY_TEXT:
         for rule in rules:
             if _found(rule, statement.lower()):
                 return of_rule(rule)
-    return _lines().get(errno, Cause(f"error {errno}", "its message says why; see the statement with report --show"))
+    line = _lines().get(errno)
+    if line is None:
+        return Cause(f"error {errno}", "its message says why; see the statement with report --show")
+    differs = {row["name"]: row for row in variables if row["a"] is not None and row["b"] is not None}
+    name = next((name for name in line.settings if name in differs), None)
+    return line.cause if name is None else of_setting(line.cause, differs[name])
+
+
+def of_setting(cause: Cause, variable: Row) -> Cause:
+    """Return a cause with the setting that differs, and how to run B as A."""
+    name, a, b = variable["name"], variable["a"], variable["b"]
+    value = a if re.fullmatch(r"-?[0-9.]+|ON|OFF", a) else f"'{a}'"
+    as_a = f"start B with {name} = {value}" if name in AT_START else f"SET GLOBAL {name} = {value} on B"
+    remedy = cause.remedy if cause.remedy.startswith(as_a) else f"{as_a}, or {cause.remedy}"
+    return Cause(f"{cause.text}: {name} is {a or 'empty'} in A, {b or 'empty'} in B", remedy)
 
 
 def of_rule(rule: Rule) -> Cause:

@@ -87,7 +87,7 @@ def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
     rules = failing_rules(report)
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
-            cause = cause_of(row["after"], texts.get(row["digest"]) or "", rules)
+            cause = cause_of(row["after"], texts.get(row["digest"]) or "", rules, report.variables)
             if row["what"] == ON_BOTH:
                 cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
             yield BREAKS, cause, False, row["digest"], row["events"], 0

@@ -23,7 +23,7 @@ BY_STEP = {
     "max_heap_table_size": "uses a temporary table",
 }
 # Errors that sql_mode decides about.
-OF_SQL_MODE = frozenset({1055, 1056, 1140, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 3065})
+OF_SQL_MODE = frozenset({1055, 1056, 1067, 1140, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 3065})
 # What a changed statement does with the thing, for one and for more.
 DOING = {
     "sql_mode": ("fails with an error that it decides about", "fail with errors that it decides about"),

@@ -40,6 +40,11 @@ def decisive() -> tuple[str, ...]:
     return tuple(each.name for each in telling() if each.above)
 
 
+def is_telling(variable: str) -> bool:
+    """Whether the list has the variable by its name."""
+    return any(each.kind == "variable" and each.name == variable for each in telling())
+
+
 @cache
 def _place(kind: str, name: str) -> tuple[int, str] | None:
     """Return a name's place in the list and its topic, None where it is not in it. Counters' names have any case."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..database import Row
 from ..model import ServerDifference
-from .telling import decisive
+from .telling import decisive, is_telling
 
 LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
@@ -59,6 +59,7 @@ def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
     for name in sorted(a.keys() | b.keys()):
         before, after = a.get(name), b.get(name)
         own = name in SERVERS_OWN_NAMES or any(part in name for part in SERVERS_OWN)
+        own &= not is_telling(name)
         if before != after and not own:
             rows.append({"name": name, "a": before, "b": after})
     both = [row for row in rows if row["a"] is not None and row["b"] is not None]

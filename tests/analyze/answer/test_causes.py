@@ -16,10 +16,10 @@ def test_each_line_is_whole(checkout: Path) -> None:
     lines = (checkout / "analyze" / "answer" / "causes.tsv").read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines[1:]]
     numbers = [int(row[0]) for row in rows]
-    assert lines[0] == "errno\tcause\tremedy"
+    assert lines[0] == "errno\tcause\tremedy\tsettings"
     assert numbers == sorted(set(numbers))
     assert len(numbers) > 100
-    for _, cause, remedy in rows:
+    for _, cause, remedy, _ in rows:
         assert 3 < len(cause) <= 60, cause
         assert 10 < len(remedy) <= 120, remedy
         assert not remedy.endswith("."), remedy
