@@ -12,6 +12,7 @@ from .column_use import compares
 from .errors import NEW_ERRORS, ON_BOTH
 from .plan_json import accesses, steps
 from .results import unexplained
+from .telling import is_durability
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
@@ -28,10 +29,13 @@ OF_SQL_MODE = frozenset({1055, 1056, 1067, 1140, 1264, 1265, 1292, 1364, 1365, 1
 DOING = {
     "sql_mode": ("fails with an error that it decides about", "fail with errors that it decides about"),
     "setting": ("sorts or keeps rows aside", "sort or keep rows aside"),
+    "durability": ("writes or commits", "write or commit"),
     "index": ("uses it", "use it"),
     "column": ("names it", "name it"),
     "table": ("reads or writes it", "read or write it"),
 }
+# Classes of statements that wait for what durability costs.
+DURABLE = frozenset({"write", "transaction", "ddl"})
 OF_NEW_COLUMNS = frozenset({"charset", "collation"})
 ON_IT = ("is on it", "are on it")
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
@@ -71,11 +75,18 @@ def with_causes(report: Report) -> Servers:
     of_mode = {
         row["digest"] for row in report.answers.get("errors", ()) if row["what"] in NEW and row["after"] in OF_SQL_MODE
     }
+    waiting = {
+        entry["digest"]
+        for entry in report.digests
+        if entry.get("class") in DURABLE and (entry["verdict"] in (SLOWER, UNSTABLE) or entry["digest"] in untold)
+    }
     stepping = {step: {digest for digest in tables if does(report, digest, step)} for step in set(BY_STEP.values())}
 
     def explained(difference: ServerDifference) -> ServerDifference:
         if difference.name == "sql_mode":
             found = of_mode
+        elif difference.kind == "setting" and is_durability(difference.name):
+            found = waiting
         elif difference.kind == "setting":
             found = stepping.get(BY_STEP.get(difference.name, ""), set())
         else:
@@ -139,7 +150,8 @@ def does(report: Report, digest: str, step: str) -> bool:
 
 def reason_text(difference: ServerDifference) -> str:
     """Return a difference as a sentence, with how many changed statements it may explain."""
-    doing = DOING.get(difference.name) or DOING.get(difference.kind, ON_IT)
+    kind = "durability" if difference.kind == "setting" and is_durability(difference.name) else difference.kind
+    doing = DOING.get(difference.name) or DOING.get(kind, ON_IT)
     said = [
         f"{n:,} statement{'' if n == 1 else 's'} that {what} {doing[n != 1]}"
         for n, what in ((len(difference.changed), "changed"), (len(difference.untold), "may be slower"))

@@ -45,6 +45,12 @@ def is_telling(variable: str) -> bool:
     return any(each.kind == "variable" and each.name == variable for each in telling())
 
 
+def is_durability(variable: str) -> bool:
+    """Whether writes and commits wait for what the variable says."""
+    place = _place("variable", variable)
+    return place is not None and place[1] == "durability"
+
+
 @cache
 def _place(kind: str, name: str) -> tuple[int, str] | None:
     """Return a name's place in the list and its topic, None where it is not in it. Counters' names have any case."""

@@ -46,6 +46,18 @@ def test_what_explains_a_change_comes_first() -> None:
     assert reason_text(found[2]) == "t"
 
 
+def test_what_durability_costs_explains_slower_writes() -> None:
+    """Writes, commits and DDL that became slower; no read, and nothing that fails or changes other rows."""
+    made = report(servers=Servers((ServerDifference("setting", "log_bin", "l"),)))
+    made.digests[0] |= {"class": "write"}
+    made.digests[1] |= {"class": "read"}
+    for more, verdict in (("transaction", "slower"), ("ddl", "unstable"), ("write", "errors"), ("write", "same")):
+        made.digests.append({"digest": f"{more} {verdict}", "verdict": verdict, "text": "", "class": more})
+    found = with_causes(made).differences[0]
+    assert found.changed == ("ddl unstable", "slow", "transaction slower")
+    assert reason_text(found) == "l: 3 statements that changed write or commit"
+
+
 def test_what_may_be_slower_has_its_cause_too() -> None:
     """A digest that its times can't judge, beyond the margin; not one inside it, nor one that lost next to nothing."""
     rows = (ServerDifference("setting", "time_zone", "t"), ServerDifference("index", "o.k", "i", table="o"))
