@@ -46,7 +46,13 @@ KINDS = {
     "statistics": "table",
 }
 # Facts that follow from another one: where that differs, they are not said again.
-FOLLOW = {"collation": "charset", "prefix": "columns", "order": "columns", "bounds": "partitions"}
+FOLLOW = {
+    "charset": ("type",),
+    "collation": ("charset", "type"),
+    "prefix": ("columns",),
+    "order": ("columns",),
+    "bounds": ("partitions",),
+}
 # How much a kind of difference weighs, most first; what is not named comes after.
 WEIGHTS = {
     "schema": 0,
@@ -132,7 +138,7 @@ def _schema_differences(rows: Sequence[Row]) -> Iterable[ServerDifference]:
     other_rows = {(row["db"], row["tbl"]) for row in rows if row["fact"] == "rows"}
     for row in rows:
         place = (row["kind"], row["db"], row["tbl"], row["name"])
-        follows = row["fact"] in FOLLOW and (*place, FOLLOW[row["fact"]]) in seen
+        follows = any((*place, fact) in seen for fact in FOLLOW.get(row["fact"], ()))
         if follows or (row["fact"] == "cardinality" and (row["db"], row["tbl"]) in other_rows):
             continue
         a, b = (None if row[side] is None else str(row[side]) for side in ("a", "b"))

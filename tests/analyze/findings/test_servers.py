@@ -21,7 +21,7 @@ from tests.helpers.tapes import make_tape
 
 TABLES = (
     "CREATE TABLE users (id INT PRIMARY KEY, name VARCHAR(40) NOT NULL DEFAULT 'nobody', mail VARCHAR(40),"
-    " born DATE, note TEXT, twice INT AS (id * 2) STORED, seen TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,"
+    " born DATE, note TEXT, about TEXT, twice INT AS (id * 2) STORED, seen TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP,"
     " KEY k_name (name), KEY k_mail (mail)) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin",
     "CREATE TABLE orders (id INT PRIMARY KEY, user_id INT NOT NULL, total DECIMAL(10,2), KEY k_user (user_id),"
     " CONSTRAINT f_user FOREIGN KEY (user_id) REFERENCES users (id)) DEFAULT CHARSET utf8mb4 COLLATE utf8mb4_bin",
@@ -45,6 +45,7 @@ PLANTED = (
         "ALTER TABLE users MODIFY note TEXT CHARACTER SET latin1",
         "column users.note: character set utf8mb4 in A, latin1 in B",
     ),
+    ("ALTER TABLE users MODIFY about JSON", "column users.about: type text in A, json in B"),
     ("ALTER TABLE orders MODIFY total DOUBLE", "column orders.total: type decimal(10,2) in A, double in B"),
     (
         "ALTER TABLE users MODIFY twice INT AS (id * 3) STORED",
