@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """List what is to be done before the move: cause and remedy by group, what breaks first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ...common.units import duration, plural
@@ -9,6 +9,7 @@ from ..database import Row
 from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.results import KINDS, RACE
+from ..findings.roots import roots_of
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import Cause, cause_of, failing_rules
@@ -28,7 +29,8 @@ REMEDY_OF_BOTH = "set up A as production is, and compare again"
 class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
-    `untold`: they take longer, but it can't be told by their times whether the cause is B.
+    `untold`: they take longer, but it can't be told by their times whether the cause is B. `following`: those of the
+    digests that fail since another one of them failed.
     """
 
     part: str
@@ -38,6 +40,7 @@ class Task:
     lost_ns: int = 0
     digests: dict[str, int] = field(default_factory=dict)
     untold: bool = False
+    following: list[str] = field(default_factory=list)
 
     @property
     def events(self) -> int:
@@ -53,6 +56,9 @@ class Task:
         elif self.part == SLOW:
             lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} an event)"
         counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}"
+        if self.following:
+            after = sum(self.digests[digest] for digest in self.following)
+            counts += f", {after:,} of them since another one failed before"
         if self.untold:
             counts += ", by their times it can't be told whether B is slower"
         return f"{counts}: {self.cause}; {self.remedy}"
@@ -61,10 +67,13 @@ class Task:
 def to_do(report: Report) -> list[Task]:
     """Return the groups: what breaks, then other results, then what is slower; inside each what matters most first."""
     tasks: dict[tuple[str, str, bool], Task] = {}
-    for part, cause, expected, digest, events, lost_ns in _items(report):
+    roots = roots_of(report.answers["errors"], texts_of(report), report.tables)
+    for part, cause, expected, digest, events, lost_ns in _items(report, roots):
         task = tasks.setdefault((part, cause.text, False), Task(part, cause.text, cause.remedy, expected))
         task.digests[digest] = task.digests.get(digest, 0) + events
         task.lost_ns += lost_ns
+        if part == BREAKS and digest in roots and digest not in task.following:
+            task.following.append(digest)
     for cause, entry in _perhaps_slower(report):
         task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
         task.digests[entry["digest"]] = times_sent(entry)
@@ -72,7 +81,9 @@ def to_do(report: Report) -> list[Task]:
     for task in tasks.values():
         if task.part == SLOW:
             continue  # in the order of the report: what lost most comes first
-        task.digests = dict(sorted(task.digests.items(), key=lambda item: (-item[1], item[0])))
+        task.digests = dict(
+            sorted(task.digests.items(), key=lambda item: (item[0] in task.following, -item[1], item[0]))
+        )
     return sorted(tasks.values(), key=_rank)
 
 
@@ -81,13 +92,21 @@ def _rank(task: Task) -> tuple[int, bool, bool, int, str]:
     return PARTS.index(task.part), task.untold, task.expected, -weight, task.cause
 
 
-def _items(report: Report) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
-    """Yield part, cause, whether it is to be expected, digest, events and lost time."""
-    texts = {entry["digest"]: entry["text"] for entry in report.digests}
-    rules = failing_rules(report)
+def texts_of(report: Report) -> dict[str, str]:
+    """Return the normalised statements by digest."""
+    return {entry["digest"]: entry["text"] or "" for entry in report.digests}
+
+
+def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
+    """Yield part, cause, whether it is to be expected, digest, events and lost time.
+
+    `roots`: by digest, the error whose cause is its own.
+    """
+    texts, rules = texts_of(report), failing_rules(report)
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
-            cause = cause_of(row["after"], texts.get(row["digest"]) or "", rules, report.variables)
+            root = roots.get(row["digest"], row)
+            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, report.variables)
             if row["what"] == ON_BOTH:
                 cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
             yield BREAKS, cause, False, row["digest"], row["events"], 0

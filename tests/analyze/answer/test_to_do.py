@@ -37,6 +37,22 @@ def test_one_cause_is_one_group(tmp_path: Path) -> None:
     assert first.digests == {DIGESTS["fine"]: 2 * REPEATS, DIGESTS["grouped"]: REPEATS}
 
 
+def test_what_follows_stands_under_its_root(tmp_path: Path) -> None:
+    """A table is missing since its CREATE failed: the cause and the first digest are those of the CREATE."""
+    report = planted(tmp_path)
+    for entry in report.digests:
+        if entry["digest"] == DIGESTS["locked"]:
+            entry["text"] = "create table missing ( pad int )"
+    for row in report.answers["errors"]:
+        row["after"] = 3750 if row["digest"] == DIGESTS["locked"] else row["after"]
+        row["what"] = "new"
+    report = replace(report, tables={DIGESTS["missing"]: frozenset({"missing"})})
+    first = next(task for task in to_do(report) if "primary key" in task.cause)
+    assert list(first.digests) == [DIGESTS["locked"], DIGESTS["missing"]]
+    assert f"2 digests, {REPEATS + 9} errors, {REPEATS} of them since another one failed before: " in first.said()
+    assert not [task for task in to_do(report) if "a table is missing" in task.cause]
+
+
 def test_why_something_is_slower(tmp_path: Path) -> None:
     """A difference of the servers that concerns the statement, else another plan, else nothing that is known."""
     report = planted(tmp_path)

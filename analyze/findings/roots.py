@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find errors that follow from another one: what a statement misses that a failed CREATE or ALTER should have made."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from ..database import Row
+from .causes import bare
+from .errors import NEW_ERRORS, ON_BOTH
+
+# Errors that say that an object is missing: tables and views, then routines, then columns and indexes of a table.
+NO_TABLE = frozenset({1051, 1109, 1146, 1356, 1824})
+NO_ROUTINE = frozenset({1305})
+NO_PART = frozenset({1054, 1072, 1091, 1176})
+_NAME = r"((?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?)"
+_MADE = re.compile(
+    r"(?:create\b(?:\s+(?!table|view|procedure|function)\S+)*?\s+(table|view|procedure|function)"
+    r"(?:\s+if\s+not\s+exists)?|(alter|rename)\s+table)\s+" + _NAME,
+    re.I,
+)
+
+
+def roots_of(errors: Iterable[Row], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]) -> dict[str, Row]:
+    """Return, by digest, the error that a digest's error follows from.
+
+    `errors`: rows of errors.sql. `texts`: normalised statements, `tables`: bare names, both by digest.
+    """
+    new = [row for row in errors if row["what"] in NEW_ERRORS and row["digest"] is not None]
+    makers = {(errnos, name): row for row in new for errnos, name in _makes(texts.get(row["digest"]) or "")}
+    found = {}
+    for row in new:
+        text, named = texts.get(row["digest"]) or "", tables.get(row["digest"], frozenset())
+        for (errnos, name), root in makers.items():
+            names_it = name in named or (errnos is NO_ROUTINE and re.search(rf"(?<!\w){re.escape(name)}\W", text, re.I))
+            alike = (row["what"] == ON_BOTH) == (root["what"] == ON_BOTH) and root["digest"] != row["digest"]
+            if row["after"] in errnos and names_it and alike:
+                found[row["digest"]] = root
+    return found
+
+
+def _makes(text: str) -> Iterator[tuple[frozenset[int], str]]:
+    """Yield what a statement should have made: the errors without it, and its bare name."""
+    if (made := _MADE.match(text.strip())) is None:
+        return
+    kind, changes, name = (made[1] or "").lower(), made[2], bare(re.sub(r"\s", "", made[3]))
+    if changes:
+        yield NO_PART, name
+    elif kind in ("table", "view"):
+        yield NO_TABLE, name
+    else:
+        yield NO_ROUTINE, name
