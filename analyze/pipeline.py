@@ -127,6 +127,7 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     database.set_variable("tape_in_server", tape_info.get("measuring_point") == "server", "BOOLEAN")
     database.set_variable("skip_ns", report.settings.skip_ns, "BIGINT")
     database.set_variable("sort_lost", sort_lost(report), "BOOLEAN")
+    database.set_variable("time_kept", time_kept(report), "BOOLEAN")
     database.set_variable("writes_race", writes_race(report), "BOOLEAN")
     database.set_variable("b", "b" if report.b else None, "VARCHAR")
     outcomes = [
@@ -176,6 +177,12 @@ def sort_lost(report: Report) -> bool:
     first, *others = said if report.b else (str(report.tape.info.get("server_version") or ""), *said)
     before, after = tape_version(first), tape_version(others[0])
     return before is not None and after is not None and sorts_groups(before) and not sorts_groups(after)
+
+
+def time_kept(report: Report) -> bool:
+    """Whether the statements of every run had the tape's time (--now original), so that it explains no difference."""
+    rounds = [run for side in report.sides.values() for run in side]
+    return all((run.info.get("parameters") or {}).get("now") == "original" for run in rounds)
 
 
 def writes_race(report: Report) -> bool:

@@ -8,6 +8,12 @@ from ..findings.results import RACE
 REMEDIES = {
     "asks the time": "this is to be expected; replay with --now original, and it is compared, too",
     "random": "this is to be expected",
+    "sorts at random": "this is to be expected",
+    "perhaps the time, in a condition": "replay both sides with --now original, and it is compared",
+    "perhaps chance, in a condition": "compare the data of both servers: chance explains it, and so does lost data",
+    "perhaps its session or server, in a condition": "compare the data of both servers and what it asks for",
+    "perhaps LIMIT without ORDER BY": "add ORDER BY: the server chooses the rows; compare the data of both servers",
+    "perhaps LIMIT without ORDER BY in a subquery": "add ORDER BY to the subquery; compare the data of both servers",
     "asks about its session or server": "nothing, if the application does not depend on it",
     "asks about the server": "nothing, if the application does not depend on it",
     "LIMIT without ORDER BY": "add ORDER BY: which rows come is up to the server",

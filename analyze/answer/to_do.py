@@ -8,7 +8,7 @@ from ...common.units import duration, plural
 from ..database import Row
 from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
-from ..findings.results import KINDS, RACE
+from ..findings.results import KINDS, PERHAPS
 from ..findings.roots import roots_of
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
@@ -20,7 +20,7 @@ BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
 AS_A = "make B as A is, and compare again"
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
-BY_DATA = frozenset({None, RACE, "ties in ORDER BY, or another collation"})
+BY_DATA = frozenset({None, "ties in ORDER BY, or another collation", *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 

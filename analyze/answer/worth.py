@@ -4,7 +4,7 @@
 from ...common.units import duration, plural
 from ..findings.coverage import missing_sentences
 from ..findings.doubt import doubt
-from ..findings.headline import MAX_UNKNOWN, NO, UNKNOWN, YES, Headline, few_raced, headline
+from ..findings.headline import MAX_UNKNOWN, NO, UNKNOWN, YES, Headline, few_unproven, headline
 from ..findings.results import against_b
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, UNSTABLE
@@ -30,7 +30,7 @@ def worth(report: Report) -> Headline:
         return Headline(NO, f"No: with it {' and '.join(against)}; {balance}{untold}.{besides}")
     cost = sum(part.lost_ns for part in dearer)
     if cheaper.digests and not missing and -cheaper.lost_ns > cost:
-        return Headline(YES, f"Yes, for this traffic: {balance}{untold}.{few_raced(report)}")
+        return Headline(YES, f"Yes, for this traffic: {balance}{untold}.{few_unproven(report)}")
     if missing:
         return Headline(UNKNOWN, f"Cannot tell: {'; '.join(missing)}. Of what was replayed, {balance}{untold}.")
     if not cheaper.digests and not any(part.digests for part in dearer) and _unknown(report):

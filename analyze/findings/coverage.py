@@ -10,7 +10,7 @@ from ..model import Finding, Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS
 from .errors import ON_BOTH, by_digest
 from .reasons import reason_words
-from .results import raced_sentence
+from .results import unproven_sentences
 
 MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
 # Why an event is skipped although the original sent it and the user did not exclude it; docs/format.md.
@@ -42,9 +42,9 @@ def missing_sentences(report: Report) -> list[str]:
     failed = _failed(report)
     if failed["sent"] and failed["unknown"] > MAX_MISSING * failed["sent"]:
         sentences.append(_unknown_text(report))
-    raced, many = raced_sentence(report)
+    unproven, many = unproven_sentences(report)
     if many:
-        sentences.append(raced)
+        sentences += unproven
     if report.compares:
         sentences += [*_to_one_side(report), *_failed_in_a(report)]
     return sentences

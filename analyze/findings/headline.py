@@ -11,7 +11,7 @@ from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTAB
 from .causes import differences_of
 from .coverage import few_failed, missing_sentences
 from .doubt import doubt
-from .results import against_b, raced_sentence
+from .results import against_b, unproven_sentences
 
 YES, NO, UNKNOWN = "yes", "no", "cannot tell"
 MAX_UNKNOWN = 0.5  # of the time, in digests of which nothing can be said
@@ -56,14 +56,14 @@ def headline(report: Report) -> Headline | None:
         f"Yes: none of {count(len(report.digests))} digests is slower by more than {margin.ratio:.0%} and"
         f" {duration(margin.ns)}, none has new errors; {same} are the same, {faster} faster"
         f"{left}."
-        f"{few_failed(report)}{few_raced(report)}{_untold(report)}",
+        f"{few_failed(report)}{few_unproven(report)}{_untold(report)}",
     )
 
 
-def few_raced(report: Report) -> str:
-    """Return a sentence on results that perhaps differ by the replay's order alone, "" where there are none."""
-    said, _ = raced_sentence(report)
-    return f" Besides, {said}." if said else ""
+def few_unproven(report: Report) -> str:
+    """Return a sentence on results that differ for unproven reasons, "" where there are none."""
+    sentences, _ = unproven_sentences(report)
+    return f" Besides, {'; '.join(sentences)}." if sentences else ""
 
 
 def _against(report: Report) -> list[str]:

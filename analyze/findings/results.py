@@ -8,9 +8,17 @@ from ...common.units import plural
 from ..database import Row
 from ..model import Report
 
-# The `reason` of results.sql that no statement holds: the replay itself may be why results differ.
 RACE = "perhaps writes of other sessions, whose order is not kept"
-MAX_RACED = 0.01  # of a digest's events: above it there is no yes
+# Reasons of results.sql that may be why results differ, unproven, with what would tell.
+PERHAPS = {
+    RACE: "--order commit on both sides would tell",
+    "perhaps the time, in a condition": "--now original on both sides would tell",
+    "perhaps chance, in a condition": "compare the data of both servers",
+    "perhaps its session or server, in a condition": "compare the data of both servers",
+    "perhaps LIMIT without ORDER BY": "with ORDER BY it can be compared",
+    "perhaps LIMIT without ORDER BY in a subquery": "with ORDER BY it can be compared",
+}
+MAX_UNPROVEN = 0.01  # of a digest's events: above it there is no yes
 
 # By `kind` of results.sql.
 KINDS = {
@@ -28,28 +36,36 @@ def unexplained(report: Report) -> Iterator[Row]:
 
 
 def against_b(report: Report) -> set[str]:
-    """Return the digests that return something else, and neither the statement nor the replay's order is why."""
-    return {row["digest"] for row in unexplained(report) if row["kind"] != "warnings" and row.get("reason") != RACE}
+    """Return the digests that return something else, and neither the statement nor the replay may be why."""
+    return {row["digest"] for row in unexplained(report) if row["kind"] != "warnings" and not unproven(row)}
 
 
-def raced_sentence(report: Report) -> tuple[str, bool]:
-    """Return what is said of results that perhaps differ by the replay's order alone, and whether they are many.
+def unproven(row: Row) -> bool:
+    """Whether a row of results.sql may have a reason that is not B, and nothing proves it."""
+    return row.get("reason") in PERHAPS
 
-    Many: more than MAX_RACED of the events of a digest. "" where there are none. In few words, without a full stop.
+
+def unproven_sentences(report: Report) -> tuple[list[str], bool]:
+    """Return what is said of results that differ for unproven reasons, a sentence for each, and whether they are many.
+
+    Many: more than MAX_UNPROVEN of the events of a digest. In few words, without a full stop.
     """
     others = against_b(report)
-    raced: Counter[str] = Counter()
+    found: dict[str, Counter[str]] = {}
     for row in unexplained(report):
-        if row.get("reason") == RACE and row["digest"] not in others:
-            raced[row["digest"]] += row["events"]
-    if not raced:
-        return "", False
+        if unproven(row) and row["kind"] != "warnings" and row["digest"] not in others:
+            found.setdefault(row["reason"], Counter())[row["digest"]] += row["events"]
     sent = {
         entry["digest"]: max(int((entry[side] or {}).get("n") or 0) for side in ("a", "b")) for entry in report.digests
     }
-    many = any(events > MAX_RACED * sent.get(digest, 0) for digest, events in raced.items())
-    verb = "returns" if len(raced) == 1 else "return"
-    return (
-        f"{plural(len(raced), 'digest')} {verb} something else ({plural(raced.total(), 'event')}), {RACE}:"
-        " --order commit on both sides would tell"
-    ), many
+    every = sum(found.values(), Counter())
+    many = any(events > MAX_UNPROVEN * sent.get(digest, 0) for digest, events in every.items())
+    sentences = []
+    for reason in filter(found.__contains__, PERHAPS):
+        events = found[reason]
+        verb = "returns" if len(events) == 1 else "return"
+        sentences.append(
+            f"{plural(len(events), 'digest')} {verb} something else ({plural(events.total(), 'event')}), {reason}:"
+            f" {PERHAPS[reason]}"
+        )
+    return sentences, many

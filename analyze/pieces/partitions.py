@@ -19,7 +19,7 @@ from .steps import statements
 
 OF_EVENTS = ("joined", "outcome", "failure")  # what prelude.sql makes of events: partitions have it
 VARIABLES = (
-    *("errors_known", "tape_in_server", "sort_lost", "writes_race"),
+    *("errors_known", "tape_in_server", "sort_lost", "time_kept", "writes_race"),
     *("b", "skip_ns", "first_ns", "span_ns", "end_ns", "bin_ns"),
 )
 TYPES = ("digest_name", "short_name")

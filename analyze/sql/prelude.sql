@@ -39,19 +39,8 @@ SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, 
     start_ns, errno AS tape_errno, rows_sent, rows_affected, warnings, checksum
 FROM tape_event;
 
--- Why a statement may come to another result each time, or NULL. GROUP BY sorted where A is: then LIMIT without ORDER BY did not come out
--- as it liked (variable sort_lost: A's GROUP BY sorts, B's does not).
-CREATE OR REPLACE TEMP MACRO known_reason(text, actions) AS CASE
-    WHEN has_action(actions, 'asks_time') THEN 'asks the time'
-    WHEN has_action(actions, 'random') THEN 'random'
-    WHEN has_action(actions, 'session_dependent') OR has_action(actions, 'asks_server') THEN 'asks about its session or server'
-    WHEN regexp_matches(text, '\blimit\b') AND NOT regexp_matches(text, '\border by\b')
-        AND NOT (coalesce(getvariable('sort_lost'), false) AND regexp_matches(text, '\bgroup by\b')) THEN 'LIMIT without ORDER BY'
-    WHEN contains(text, 'information_schema') THEN 'asks about the server'
-END;
-
 CREATE OR REPLACE TEMP TABLE digest_texts AS
-SELECT TRY_CAST(digest AS digest_name) AS digest, normalized, tables, known_reason(normalized, actions) AS known
+SELECT TRY_CAST(digest AS digest_name) AS digest, class, normalized, tables, actions
 FROM tape_digest
 WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 

@@ -132,7 +132,11 @@ def test_results_are_classed(tmp_path: Path) -> None:
     texts = {
         f"{n:016x}": text for n, text in enumerate(("select a", "select now(?)", "select a from t limit ?", "update t"))
     }
-    events = [{"statement": b"x", "digest": digest, "class": "read", "flags": 0} for digest in texts for _ in range(2)]
+    events = [
+        {"statement": text.replace("?", "2"), "digest": digest, "class": "read", "actions": None, "flags": 0}
+        for digest, text in texts.items()
+        for _ in range(2)
+    ]
     tape = make_tape(tmp_path / "t.tape", events)
     write_digests(tape, texts)
     one, other, turned = "text:01:aa", "text:02:bb", "text:03:aa"

@@ -3,15 +3,137 @@
 --   rows      another number of rows was sent                 affected  another number of rows was changed
 --   data      as many rows, with other data (checksums)            order     the same rows in another order
 --   warnings  another number of warnings
--- `known`: why that may be so on two servers that are both right; NULL = no such reason is in the statement.
--- `reason`: the same, else what else explains it: B's GROUP BY no longer sorts, ties, or a write to one of its tables that failed or changed
---   other rows on one side before all of these events; or, where nothing else does, writes of other sessions (variable writes_race: they
---   were sent, without --order commit). `after_write`: how many of the events came after such a write.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts.
+-- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
+-- `reason`: the same, else what explains it or may: a write to one of its tables that failed or changed other rows on one side before
+--   all of these events; what results_excuses has for the statement; or, where nothing else does, writes of other sessions (variable
+--   writes_race: they were sent, without --order commit). `after_write`: how many of the events came after such a write.
+-- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event.
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/results.sql
+
+-- What a property of a statement is for each kind of difference:
+--   excuse   two servers that are both right differ so          perhaps  they may, and nothing proves that it is why
+--   reason   it explains the difference, which counts           NULL     the property cannot make it
+-- `where cut`: only where LIMIT was reached by all events on both sides; where its value is unknown, an excuse is a perhaps.
+CREATE OR REPLACE TEMP VIEW results_excuses AS
+SELECT * FROM (VALUES
+    -- property                                             rows       affected   data                order               warnings
+    ('asks the time',                                       NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('random',                                              NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('asks about its session or server',                    NULL,      NULL,      'excuse',           NULL,               NULL),
+    ('asks about the server',                               'excuse',  NULL,      'excuse',           'excuse',           'excuse'),
+    ('sorts at random',                                     NULL,      NULL,      'excuse where cut', 'excuse',           NULL),
+    ('LIMIT without ORDER BY',                              NULL,      NULL,      'excuse where cut', 'excuse where cut', NULL),
+    ('perhaps chance, in a condition',                      'perhaps', 'perhaps', 'excuse',           'excuse',           'perhaps'),
+    ('perhaps the time, in a condition',                    'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('perhaps its session or server, in a condition',       'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('perhaps LIMIT without ORDER BY in a subquery',        'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
+    ('GROUP BY no longer sorts',                            NULL,      NULL,      'reason where cut', 'reason',           NULL),
+    ('ties in ORDER BY, or another collation',              NULL,      NULL,      NULL,               'reason',           NULL),
+    ('rows without ORDER BY',                               NULL,      NULL,      NULL,               'reason',           NULL),
+    ('perhaps ties in ORDER BY under LIMIT',                NULL,      NULL,      'reason where cut', NULL,               NULL),
+    ('GROUP_CONCAT without ORDER BY',                       NULL,      NULL,      'reason',           NULL,               NULL)
+) AS t(property, "rows", affected, data, "order", warnings);
+
+-- A statement without what is in brackets.
+CREATE OR REPLACE TEMP MACRO outside_of(text) AS
+list_reduce([text, '', '', '', '', '', '', ''], lambda x, y: regexp_replace(x, '\([^()]*\)', '', 'g'));
+
+-- What decides which rows a statement returns or changes, or more than that.
+CREATE OR REPLACE TEMP MACRO condition_of(text) AS CASE
+    WHEN regexp_matches(text, '^insert\b') AND NOT regexp_matches(text, '\b(select|table|with|ignore|on duplicate key)\b') THEN ''
+    WHEN NOT regexp_matches(text, '^select\b') THEN text
+    WHEN NOT regexp_matches(outside_of(text), '\b(from|where|having|union|intersect|except)\b') THEN ''
+    ELSE regexp_replace(regexp_extract(text, '\b(from|where|having|union|intersect|except)\b.*$', 0, 's'), 'order by rand\([^()]*\)', '')
+END;
+
+CREATE OR REPLACE TEMP MACRO asks_time(text) AS regexp_matches(text,
+    '\b(current_timestamp|current_date|current_time|localtime|localtimestamp|utc_date|utc_time|utc_timestamp)\b'
+    || '|\b(now|sysdate|curdate|curtime|unix_timestamp)\(|@@(session\.)?timestamp\b');
+
+CREATE OR REPLACE TEMP MACRO asks_chance(text) AS
+regexp_matches(text, '\b(rand|uuid|uuid_short|uuid_v4|uuid_v7|random_bytes|sys_guid)\(');
+
+CREATE OR REPLACE TEMP MACRO asks_session(text) AS regexp_matches(text,
+    '@|\b(current_user|current_role|(previous|next) value for)\b'
+    || '|\b(last_insert_id|row_count|found_rows|connection_id|get_lock|release_lock|release_all_locks|is_used_lock|is_free_lock)\('
+    || '|\b(lastval|nextval|setval|user|session_user|system_user|version)\(');
+
+-- SHOW, EXPLAIN, and what reads the server's own tables only.
+CREATE OR REPLACE TEMP MACRO only_server(text, actions, tables) AS
+(has_action(actions, 'asks_server') AND regexp_matches(text, '^(show|explain|desc|describe|help)\b'))
+    OR (contains(text, 'information_schema') AND len(tables) > 0
+        AND len(list_filter(tables, lambda t: NOT starts_with(replace(t, '`', ''), 'information_schema.'))) = 0);
+
+CREATE OR REPLACE TEMP VIEW results_texts AS
+SELECT *, condition_of(text) AS condition, outside_of(text) AS outside,
+    regexp_matches(outside, '\border by rand\b') AS sorts_at_random,
+    regexp_matches(outside, '\border by\b') AND NOT sorts_at_random AS sorts,
+    regexp_matches(outside, '\blimit (\?|\d)|\bfetch (first|next)\b') AS limited
+FROM (SELECT digest, class, normalized AS text, actions, tables, only_server(normalized, actions, tables) AS only_server FROM digest_texts);
+
+CREATE OR REPLACE TEMP VIEW results_properties AS
+SELECT digest, unnest([
+    CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT contains(text, 'sysdate('))
+        THEN CASE WHEN asks_time(condition) THEN 'perhaps the time, in a condition' ELSE 'asks the time' END END,
+    CASE WHEN has_action(actions, 'random') AND NOT (sorts_at_random AND len(regexp_extract_all(text, '\brand\(')) = 1)
+        THEN CASE WHEN asks_chance(condition) THEN 'perhaps chance, in a condition' ELSE 'random' END END,
+    CASE WHEN sorts_at_random THEN 'sorts at random' END,
+    CASE WHEN only_server THEN 'asks about the server'
+        WHEN has_action(actions, 'session_dependent') OR has_action(actions, 'asks_server')
+        THEN CASE WHEN asks_session(condition) THEN 'perhaps its session or server, in a condition'
+            ELSE 'asks about its session or server' END END,
+    CASE WHEN getvariable('sort_lost') AND regexp_matches(text, '\bgroup by\b') AND NOT sorts THEN 'GROUP BY no longer sorts'
+        WHEN limited AND NOT sorts AND NOT sorts_at_random THEN 'LIMIT without ORDER BY' END,
+    CASE WHEN len(regexp_extract_all(text, '\blimit (\?|\d)')) > limited::INTEGER AND NOT regexp_matches(text, '\(.*\border by\b')
+        THEN 'perhaps LIMIT without ORDER BY in a subquery' END,
+    CASE WHEN sorts THEN 'ties in ORDER BY, or another collation' ELSE 'rows without ORDER BY' END,
+    CASE WHEN sorts AND limited THEN 'perhaps ties in ORDER BY under LIMIT' END,
+    CASE WHEN contains(text, 'group_concat') AND NOT regexp_matches(text, '\bgroup_concat\([^()]*\border by\b') THEN 'GROUP_CONCAT without ORDER BY' END
+]) AS property
+FROM results_texts;
+
+-- A number among the bound values of an execution (schemas/params.md), the last (back = 0) or the one before it; NULL where it is none.
+CREATE OR REPLACE TEMP MACRO bound_type(h, back) AS CASE
+    WHEN h[1:2] = '45' AND h[3:4] < 'FB' THEN h[17 + 2 * ((('0x' || h[3:4])::INTEGER + 7) // 8) + 4 * (('0x' || h[3:4])::INTEGER - 1 - back):][1:2] END;
+
+CREATE OR REPLACE TEMP MACRO width_of(type) AS CASE type WHEN '01' THEN 1 WHEN '02' THEN 2 WHEN '03' THEN 4 WHEN '08' THEN 8 END;
+
+CREATE OR REPLACE TEMP MACRO number_of(h) AS ('0x' || array_to_string(list_reverse(regexp_extract_all(h, '..')), ''))::UBIGINT;
+
+CREATE OR REPLACE TEMP MACRO bound_number(h, back) AS CASE WHEN back = 0 THEN number_of(right(h, 2 * width_of(bound_type(h, 0))))
+    ELSE number_of(left(right(h, 2 * (width_of(bound_type(h, 0)) + width_of(bound_type(h, 1)))), 2 * width_of(bound_type(h, 1)))) END;
+
+-- The LIMIT with which a statement ends: [skipped, count, skipped], as it writes them.
+CREATE OR REPLACE TEMP MACRO last_limit(statement) AS regexp_extract(
+    regexp_replace(statement::VARCHAR, '\\x0[9AD]', ' ', 'g'),
+    '(?i)\b(?:limit\s+(?:(?:\d+|\?)\s*,\s*)?(\d+|\?)(?:\s*(offset)\s*(?:\d+|\?))?|fetch\s+(?:first|next)\s+(\d+)\s+rows?\s+only)'
+    || '(?:\s|;|/\*[^*]*\*/|(?:--\s|#).*|for\s+(?:update|share)\b[^;()]*|lock\s+in\s+share\s+mode|into\s[^;()]*)*$',
+    ['count', 'skips', 'fetched']);
+
+-- How many of the events were cut by their LIMIT on both sides, and of how many its value is not known.
+CREATE OR REPLACE TEMP TABLE results_limited AS
+SELECT kind, digest, session, seq, coalesce(b_rows_sent, a_rows_sent) AS sent
+FROM joined
+WHERE matched AND kind IN ('data', 'order') AND digest IN (SELECT digest FROM results_texts WHERE limited);
+
+CREATE OR REPLACE TEMP TABLE results_cut AS
+SELECT kind, digest, bool_and(coalesce(sent >= most, false)) AS all_cut, bool_or(coalesce(sent < most, false)) AS some_whole
+FROM (
+    SELECT l.kind, l.digest, l.sent, CASE
+            WHEN found.count = '?' THEN bound_number(hex(params), (found.skips <> '')::INTEGER)
+            ELSE TRY_CAST(coalesce(nullif(found.count, ''), found.fetched) AS UBIGINT) END AS most
+    FROM (
+        SELECT session, seq, params, last_limit(statement) AS found
+        FROM tape_event
+        WHERE (session, seq) IN (SELECT (session, seq) FROM results_limited)
+    ) AS t
+    JOIN results_limited AS l USING (session, seq)
+) AS known
+GROUP BY kind, digest;
+
 CREATE OR REPLACE TEMP TABLE results_spoiled AS
 SELECT round, digest, min(start_ns) AS since
 FROM joined
@@ -49,21 +171,33 @@ WITH raced AS ( -- whose tables are written, by sessions whose order nobody keep
         FROM table_names AS w
         JOIN tape_digest AS t ON w.digest = TRY_CAST(t.digest AS digest_name)
         WHERE t.class = 'write')
-), counted AS (
-    SELECT c.*, d.known, d.normalized AS text FROM results_counts AS c LEFT JOIN digest_texts AS d ON c.digest = d.digest
+), cells AS (
+    FROM results_excuses UNPIVOT (state FOR kind IN ("rows", affected, data, "order", warnings))
+), stated AS (
+    SELECT c.kind, c.digest, e.property, CASE
+            WHEN NOT ends_with(e.state, 'where cut') OR x.all_cut THEN split_part(e.state, ' ', 1)
+            WHEN x.digest IS NULL OR x.some_whole THEN NULL
+            WHEN starts_with(e.state, 'excuse') THEN 'perhaps'
+            ELSE split_part(e.state, ' ', 1) END AS state
+    FROM results_counts AS c
+    JOIN results_properties AS p ON c.digest = p.digest
+    JOIN cells AS e ON p.property = e.property AND e.kind = c.kind::VARCHAR
+    LEFT JOIN results_cut AS x ON x.digest = c.digest AND x.kind = c.kind
+), best AS (
+    SELECT kind, digest, min({'rank': list_position(['excuse', 'reason', 'perhaps'], state), 'property': property}) AS best
+    FROM stated
+    WHERE state IS NOT NULL
+    GROUP BY ALL
 )
-SELECT kind, digest, known, CASE
-        WHEN known IS NOT NULL THEN known
+SELECT c.kind AS kind, c.digest AS digest, CASE WHEN best.rank = 1 THEN best.property END AS known, CASE
+        WHEN best.rank = 1 THEN best.property
         WHEN after_write = events THEN 'an earlier write to its tables failed on one side'
-        WHEN kind = 'warnings' THEN NULL
-        WHEN getvariable('sort_lost') AND regexp_matches(text, '\bgroup by\b') AND NOT regexp_matches(text, '\border by\b')
-            AND (kind = 'order' OR regexp_matches(text, '\blimit\b')) THEN 'GROUP BY no longer sorts'
-        WHEN kind = 'order' AND regexp_matches(text, '\border by\b') THEN 'ties in ORDER BY, or another collation'
-        WHEN kind = 'order' THEN 'rows without ORDER BY'
-        WHEN kind = 'data' AND regexp_matches(text, '\border by\b.*\blimit\b') THEN 'perhaps ties in ORDER BY under LIMIT'
-        WHEN kind = 'data' AND contains(text, 'group_concat') AND NOT regexp_matches(text, '\border by\b') THEN 'GROUP_CONCAT without ORDER BY'
-        WHEN digest IN (FROM raced) THEN 'perhaps writes of other sessions, whose order is not kept'
+        WHEN best.rank = 2 THEN best.property
+        WHEN best.rank = 3 AND NOT starts_with(best.property, 'perhaps') THEN 'perhaps LIMIT without ORDER BY'
+        WHEN best.rank = 3 THEN best.property
+        WHEN c.kind <> 'warnings' AND c.digest IN (FROM raced) THEN 'perhaps writes of other sessions, whose order is not kept'
     END AS reason,
     events, after_write, more_sent, first.session AS first_session, first.seq AS first_seq
-FROM counted
-ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], kind), events DESC, digest
+FROM results_counts AS c
+LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
+ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], c.kind), events DESC, c.digest

@@ -41,7 +41,13 @@ def planted(folder: Path, versions: tuple[str, str] = ("5.7.44-log", "8.0.42"), 
     for number in range(REPEATS * len(TEXTS)):
         name, due = list(TEXTS)[number % len(TEXTS)], number * 5 * MS
         events.append(
-            {"statement": "SELECT 1", "digest": DIGESTS[name], "errno": tape_errno, "duration_ns": MS, "class": "read"}
+            {
+                "statement": TEXTS[name].replace("?", "1"),
+                "digest": DIGESTS[name],
+                "errno": tape_errno,
+                "duration_ns": MS,
+                "class": "read",
+            }
         )
         events[-1]["start_ns"] = T0 + due
         took = MS // 2 + number * 37 % 100 * 1000

@@ -9,7 +9,7 @@ import pytest
 from querytape.analyze import Report, build
 from querytape.analyze.answer.reasons import remedy_of
 from querytape.analyze.findings.headline import headline
-from querytape.analyze.findings.results import KINDS, RACE, against_b, raced_sentence, unexplained
+from querytape.analyze.findings.results import KINDS, RACE, against_b, unexplained, unproven_sentences
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
@@ -206,4 +206,4 @@ def test_what_the_order_may_explain_is_no_no(tmp_path: Path, events: int, answer
     assert found is not None
     assert found.answer == "no"
     assert "1 of 1 digest returns different results" in found.sentence
-    assert raced_sentence(report) == ("", False)
+    assert unproven_sentences(report) == ([], False)

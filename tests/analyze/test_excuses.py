@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What excuses a difference: every property of a statement, with every kind of difference."""
+
+import re
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze import build
+from querytape.analyze.findings.headline import headline
+from querytape.analyze.findings.results import PERHAPS
+from querytape.analyze.gates import gate_values
+from querytape.analyze.model import Settings
+
+from tests.helpers.runs import make_run
+from tests.helpers.simulated import write_digests
+from tests.helpers.tapes import T0, make_tape
+
+KINDS = ("rows", "affected", "data", "order", "warnings")
+SERVER, SESSION = "asks about the server", "asks about its session or server"
+LIMIT, PERHAPS_LIMIT = "LIMIT without ORDER BY", "perhaps LIMIT without ORDER BY"
+TIES, UNSORTED = "ties in ORDER BY, or another collation", "rows without ORDER BY"
+TIME, CHANCE = "perhaps the time, in a condition", "perhaps chance, in a condition"
+OF_SESSION = "perhaps its session or server, in a condition"
+SUBQUERY = "perhaps LIMIT without ORDER BY in a subquery"
+# By statement, for rows, affected, data, order and warnings: an excuse, "?" and what is unproven, "!" and what counts.
+# Five rows come back.
+CELLS: dict[str, Sequence[str]] = {
+    "select a from t": ["-", "-", "-", f"!{UNSORTED}", "-"],
+    "select a from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
+    "select a, now() from t order by a": ["-", "-", "asks the time", f"!{TIES}", "-"],
+    "select a from t where b < now() order by a": [f"?{TIME}"] * 3 + [f"!{TIES}", f"?{TIME}"],
+    "select a from t where b < current_date order by a": [f"?{TIME}"] * 3 + [f"!{TIES}", f"?{TIME}"],
+    "update t set a = now()": [f"?{TIME}"] * 3 + [f"!{UNSORTED}", f"?{TIME}"],
+    "insert into t values (now())": ["-", "-", "asks the time", f"!{UNSORTED}", "-"],
+    "insert into t values (now()) on duplicate key update b = 1": [f"?{TIME}"] * 3 + [f"!{UNSORTED}", f"?{TIME}"],
+    "select now()": ["-", "-", "asks the time", f"!{UNSORTED}", "-"],
+    "select a, uuid() from t order by a": ["-", "-", "random", f"!{TIES}", "-"],
+    "select a from t where b > rand() order by a": [f"?{CHANCE}"] * 2 + [CHANCE, CHANCE, f"?{CHANCE}"],
+    "select a from t order by rand()": ["-", "-", "-", "sorts at random", "-"],
+    "select a from t order by rand() limit 5": ["-", "-", "sorts at random", "sorts at random", "-"],
+    "select a from t order by rand() limit 6": ["-", "-", "-", "sorts at random", "-"],
+    "select a, connection_id() from t order by a": ["-", "-", SESSION, f"!{TIES}", "-"],
+    "select a from t where b = last_insert_id() order by a": [f"?{OF_SESSION}"] * 3 + [f"!{TIES}", f"?{OF_SESSION}"],
+    "select a from t where b = @@server_id order by a": [f"?{OF_SESSION}"] * 3 + [f"!{TIES}", f"?{OF_SESSION}"],
+    "show variables": [SERVER, "-", SERVER, SERVER, SERVER],
+    "select x from information_schema.tables": [SERVER, "-", SERVER, SERVER, SERVER],
+    "select x from information_schema.tables join t": ["-", "-", "-", f"!{UNSORTED}", "-"],
+    "select a from t limit 5": ["-", "-", LIMIT, LIMIT, "-"],
+    "select a from t limit 3, 5": ["-", "-", LIMIT, LIMIT, "-"],
+    "select a from t limit 5 offset 9 for update": ["-", "-", LIMIT, LIMIT, "-"],
+    "select a from t fetch first 5 rows only": ["-", "-", LIMIT, LIMIT, "-"],
+    "select group_concat(a order by a) from t limit 5": ["-", "-", LIMIT, LIMIT, "-"],
+    "select a from t limit 6": ["-", "-", "-", f"!{UNSORTED}", "-"],
+    "select a from t limit 5, 6": ["-", "-", "-", f"!{UNSORTED}", "-"],
+    "select a from t limit ?": ["-", "-", f"?{PERHAPS_LIMIT}", f"!{UNSORTED}", "-"],
+    "delete from t limit 5": ["-", "-", LIMIT, LIMIT, "-"],
+    "select a from (select b from u limit 5) v": [f"?{SUBQUERY}"] * 3 + [f"!{UNSORTED}", f"?{SUBQUERY}"],
+    "select a from (select b from u order by b limit 5) v": ["-", "-", "-", f"!{UNSORTED}", "-"],
+    "select a from t order by b limit 5": ["-", "-", "!perhaps ties in ORDER BY under LIMIT", f"!{TIES}", "-"],
+    "select a from t order by b limit 6": ["-", "-", "-", f"!{TIES}", "-"],
+    "select group_concat(a) from t": ["-", "-", "!GROUP_CONCAT without ORDER BY", f"!{UNSORTED}", "-"],
+}  # fmt: skip
+# The same where B's GROUP BY no longer sorts.
+UNSORTED_GROUPS: dict[str, Sequence[str]] = {
+    "select a from t group by a": ["-", "-", "-", "!GROUP BY no longer sorts", "-"],
+    "select a from t group by a limit 5": ["-", "-", "!GROUP BY no longer sorts", "!GROUP BY no longer sorts", "-"],
+    "select a from t group by a limit 6": ["-", "-", "-", "!GROUP BY no longer sorts", "-"],
+}
+# Every run has the tape's time: it explains nothing, but for SYSDATE(), which keeps its own.
+TIME_KEPT: dict[str, Sequence[str]] = {
+    "select a, now() from t order by a": ["-", "-", "-", f"!{TIES}", "-"],
+    "select a from t where b < now() order by a": ["-", "-", "-", f"!{TIES}", "-"],
+    "select a from t where b < sysdate() order by a": [f"?{TIME}"] * 3 + [f"!{TIES}", f"?{TIME}"],
+}
+SAME = {"rows_sent": 5, "rows_affected": 0, "checksum": "text:01:02", "warnings": 0}
+OTHER: dict[str, dict[str, Any]] = {
+    "rows": {"rows_sent": 0},
+    "affected": {"rows_affected": 1},
+    "data": {"checksum": "text:03:04"},
+    "order": {"checksum": "text:03:02"},
+    "warnings": {"warnings": 1},
+}
+
+
+def cells(
+    folder: Path, table: dict[str, Sequence[str]], now: str = "wall", partitions: int = 1
+) -> dict[str, list[str]]:
+    """Return the same table as a report has it: one digest for each cell, equal on both sides but for its kind."""
+    events = [
+        {"statement": text, "digest": f"{number:014x}{place:02x}", "errno": 0, "start_ns": T0}
+        for number, text in enumerate(table)
+        for place in range(len(KINDS))
+    ]
+    tape = make_tape(folder / "t.tape", events)
+    write_digests(tape, {str(event["digest"]): str(event["statement"]) for event in events})
+    runs = []
+    for letter, version in (("a", "5.7.44"), ("b", "8.0.42")):
+        if table is not UNSORTED_GROUPS:
+            version = "8.0.42"
+        rows = [SAME | (OTHER[kind] if letter == "b" else {}) for _ in table for kind in KINDS]
+        target = {"name": letter, "version": version}
+        parameters = {"speed": "1", "now": now}
+        runs.append(make_run(folder / f"{letter}.run", tape, rows, target=target, parameters=parameters))
+    settings = Settings(partitions=partitions)
+    found: dict[str, list[str]] = {text: [""] * len(KINDS) for text in table}
+    for row in build(tape, runs[:1], runs[1:], settings).answers["results"]:
+        place = KINDS.index(row["kind"])
+        assert place == int(row["digest"][-2:], 16)
+        said = row["known"] or ("-" if row["reason"] is None else f"!{row['reason']}")
+        if row["known"] is None and row["reason"] in PERHAPS:
+            said = f"?{row['reason']}"
+        assert row["known"] in (None, row["reason"])
+        found[list(table)[int(row["digest"][:14], 16)]][place] = said
+    return found
+
+
+@pytest.mark.parametrize(
+    ("table", "now", "partitions"),
+    [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],
+)
+def test_every_cell(table: dict[str, Sequence[str]], now: str, partitions: int, tmp_path: Path) -> None:
+    """Each property of a statement with each kind of difference; in partitions the same."""
+    assert cells(tmp_path, table, now, partitions) == {text: list(row) for text, row in table.items()}
+
+
+def test_the_table_has_no_property_that_is_not_tested(checkout: Path) -> None:
+    """Each row of results_excuses is in a cell here."""
+    text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
+    rows = text[text.index("(VALUES") : text.index(") AS t(property")]
+    named = {line.split("'")[1] for line in rows.splitlines() if "'" in line}
+    said = {cell.lstrip("?!") for table in (CELLS, UNSORTED_GROUPS) for row in table.values() for cell in row}
+    assert len(named) == 15
+    assert named <= said
+
+
+def test_the_lexer_and_the_table_know_the_same_functions(checkout: Path) -> None:
+    """What native code counts as asking the time, chance or the session is found in a condition."""
+    text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
+    native = (checkout / "native" / "sql" / "actions.c").read_text()
+    names = re.findall(r"case QT_K_(\w+):", native.partition("void qt_actions_call")[2].partition("\n}\n")[0])
+    assert len(names) > 20
+    assert [name for name in names if not re.search(rf"[(|]{name}[|)]", text)] == []
+
+
+def one(folder: Path, text: str, sent: tuple[int, int], params: bytes | None = None) -> tuple[str, float, str | None]:
+    """Return the answer, the gate and the reason of a statement whose rows differ, sent 200 times."""
+    event = {"statement": text, "digest": f"{7:016x}", "errno": 0, "class": "read"}
+    if params:
+        event |= {"command": "execute", "params": params}
+    tape = make_tape(folder / "t.tape", [event] * 200)
+    runs = []
+    for side in (0, 1) * 3:
+        rows = [
+            {"start_ns": n * 10**7, "done_ns": n * 10**7 + 10**6, "due_ns": n * 10**7, "rows_sent": sent[side],
+             "checksum": f"text:0{side}:0{side}"}
+            for n in range(200)
+        ]  # fmt: skip
+        runs.append(make_run(folder / f"{len(runs)}.run", tape, rows))
+    report = build(tape, runs[::2], runs[1::2], Settings(undisturbed=True))
+    (row,) = report.answers["results"]
+    found = headline(report)
+    assert found is not None
+    return found.answer, gate_values(report)["different_results"], row["reason"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sent", "answer", "counted", "reason"),
+    [
+        ("SELECT id FROM account WHERE login = 'x ' LIMIT 1", (1, 0), "no", 600, None),
+        ("SELECT id FROM account LIMIT 10", (10, 9), "no", 600, None),
+        ("SELECT id FROM account LIMIT 10", (4, 4), "no", 600, None),
+        ("SELECT id FROM account LIMIT 10", (10, 10), "yes", 0, LIMIT),
+        ("SELECT id FROM account LIMIT 10 /* trace: 1 */", (10, 10), "yes", 0, LIMIT),
+        ("SELECT UUID(), id FROM account", (10, 0), "no", 600, None),
+        ("SELECT id FROM account WHERE at < NOW()", (10, 0), "cannot tell", 600, TIME),
+        ("SELECT id FROM account ORDER BY RAND() LIMIT 1", (1, 0), "no", 600, None),
+        ("SELECT id FROM account ORDER BY RAND() LIMIT 1", (1, 1), "yes", 0, "sorts at random"),
+    ],
+)
+def test_an_excuse_that_is_not_proven_passes_no_gate(
+    text: str, sent: tuple[int, int], answer: str, counted: int, reason: str | None, tmp_path: Path
+) -> None:
+    """LIMIT decides which rows come where both sides reach it, never how many; NOW() in a condition is unproven."""
+    assert one(tmp_path, text, sent) == (answer, counted, reason)
+
+
+def bound(types: Sequence[int], values: Sequence[bytes]) -> bytes:
+    """Return the params of an execution (schemas/params.md)."""
+    head = b"E" + bytes([len(types)]) + bytes(5) + bytes((len(types) + 7) // 8) + b"\x01"
+    return head + b"".join(struct.pack("<H", kind) for kind in types) + b"".join(values)
+
+
+TEN, FIVE, TEXT = struct.pack("<q", 10), struct.pack("<i", 5), b"\x03abc"
+
+
+@pytest.mark.parametrize(
+    ("text", "params", "sent", "answer"),
+    [
+        ("SELECT id FROM t WHERE a = ? LIMIT ?", bound([0xFD, 8], [TEXT, TEN]), 10, "yes"),
+        ("SELECT id FROM t WHERE a = ? LIMIT ?", bound([0xFD, 8], [TEXT, TEN]), 9, "no"),
+        ("SELECT id FROM t LIMIT ?, ?", bound([3, 8], [FIVE, TEN]), 10, "yes"),
+        ("SELECT id FROM t LIMIT ?, ?", bound([3, 8], [FIVE, TEN]), 5, "no"),
+        ("SELECT id FROM t LIMIT ? OFFSET ?", bound([3, 8], [FIVE, TEN]), 5, "yes"),
+        ("SELECT id FROM t LIMIT ? OFFSET ?", bound([8, 3], [TEN, FIVE]), 5, "no"),
+        ("SELECT id FROM t LIMIT ?", bound([0x8001], [b"\x02"]), 2, "yes"),
+        ("SELECT id FROM t LIMIT ?", bound([0xFD], [b"\x012"]), 2, "cannot tell"),
+        ("SELECT id FROM t LIMIT ?", b"R123", 2, "cannot tell"),
+        ("SELECT id FROM t LIMIT 7", bound([], []), 7, "yes"),
+    ],
+)
+def test_a_bound_limit(text: str, params: bytes, sent: int, answer: str, tmp_path: Path) -> None:
+    """The LIMIT of a prepared statement is among its values; where it cannot be read nothing is proven."""
+    assert one(tmp_path, text, (sent, sent), params)[0] == answer
