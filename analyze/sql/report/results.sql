@@ -4,9 +4,10 @@
 --   data      as many rows, with other data (checksums)            order     the same rows in another order
 --   warnings  another number of warnings
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
--- `reason`: the same, else what explains it or may: a write to one of its tables that failed or changed other rows on one side before
---   all of these events; what results_excuses has for the statement; or, where nothing else does, writes of other sessions (variable
---   writes_race: they were sent, without --order commit). `after_write`: how many of the events came after such a write.
+-- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
+--   other rows on one side, or a SET of the session failed there; what results_excuses has for the statement; or, where nothing else does,
+--   writes of other sessions (variable writes_race: they were sent, without --order commit), of which results_raced has the evidence.
+--   `after_write`: how many of the events came after such a write.
 -- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event.
 -- By hand, with the variables of prelude.sql:
 --   .read analyze/sql/prelude.sql
@@ -134,13 +135,28 @@ FROM (
 ) AS known
 GROUP BY kind, digest;
 
+-- Writes that only one side made, or that changed other rows there; and SETs that only one side took.
 CREATE OR REPLACE TEMP TABLE results_spoiled AS
-SELECT round, digest, min(start_ns) AS since
+SELECT round, digest, spoiled, min(start_ns) AS since
+FROM (
+    SELECT round, digest, start_ns, CASE
+            WHEN matched AND kind = 'affected' THEN 'changed other rows'
+            WHEN class NOT IN ('write', 'ddl') THEN NULL
+            WHEN getvariable('b') IS NULL THEN CASE
+                WHEN coalesce(tape_errno, 0) <> 0 THEN NULL WHEN a_status <> 'executed' THEN 'was not sent' WHEN a_errno <> 0 THEN 'failed' END
+            WHEN coalesce(a_status = 'executed', false) <> coalesce(b_status = 'executed', false) THEN 'was not sent'
+            WHEN a_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) THEN 'failed' END AS spoiled
+    FROM joined
+    WHERE digest IS NOT NULL
+) AS each
+WHERE spoiled IS NOT NULL
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP TABLE results_unset AS
+SELECT round, session, min(seq) AS seq
 FROM joined
-WHERE digest IS NOT NULL AND (
-    (class IN ('write', 'ddl') AND a_status = 'executed' AND b_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0))
-    OR (class IN ('write', 'ddl') AND a_status = 'executed' AND a_errno <> 0 AND getvariable('b') IS NULL AND tape_errno = 0)
-    OR (matched AND kind = 'affected'))
+WHERE class = 'session' AND a_status = 'executed' AND CASE
+    WHEN getvariable('b') IS NULL THEN a_errno <> 0 AND tape_errno = 0 ELSE b_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) END
 GROUP BY ALL;
 
 CREATE OR REPLACE TEMP VIEW table_names AS
@@ -150,28 +166,111 @@ CREATE OR REPLACE TEMP TABLE results_counts AS
 SELECT m.kind AS kind, m.digest AS digest,
     count(*) AS events,
     count(*) FILTER (m.start_ns > s.since) AS after_write,
+    count(*) FILTER (m.start_ns > s.lost_since) AS after_lost,
+    arg_min(s.lost, s.lost_since) AS lost,
+    count(*) FILTER (m.seq > u.seq) AS after_set,
     sum(m.more_sent)::BIGINT AS more_sent,
     min({'session': m.session, 'seq': m.seq}) AS first
 FROM matched_events AS m
 LEFT JOIN (
-    SELECT n.digest, s.round, min(s.since) AS since
+    SELECT n.digest, s.round, min(s.since) AS since, min(s.since) FILTER (s.spoiled <> 'changed other rows') AS lost_since,
+        min_by(s.spoiled, (s.since, s.spoiled)) FILTER (s.spoiled <> 'changed other rows') AS lost
     FROM table_names AS n
     JOIN table_names AS w ON n.tbl = w.tbl
     JOIN results_spoiled AS s ON s.digest = w.digest
     GROUP BY ALL
 ) AS s ON m.digest = s.digest AND m.round = s.round
+LEFT JOIN results_unset AS u ON m.session = u.session AND m.round = u.round
 WHERE m.kind IS NOT NULL
 GROUP BY ALL;
 
-WITH raced AS ( -- whose tables are written, by sessions whose order nobody keeps
-    SELECT DISTINCT n.digest
-    FROM table_names AS n
-    WHERE getvariable('writes_race') AND n.tbl IN (
-        SELECT w.tbl
-        FROM table_names AS w
-        JOIN tape_digest AS t ON w.digest = TRY_CAST(t.digest AS digest_name)
-        WHERE t.class = 'write')
-), cells AS (
+-- Which differences may be a race? Those of a digest that differs in some executions and not in all, each of them with a write of another
+-- session to one of its tables that overlaps with it on a side, or that came before it on one side only; or behind two such writes.
+CREATE OR REPLACE TEMP TABLE results_matched AS
+SELECT digest, count(*) AS events, count(*) FILTER (kind IS NOT NULL AND kind <> 'warnings') AS differing
+FROM matched_events
+WHERE digest IS NOT NULL
+GROUP BY ALL;
+
+CREATE OR REPLACE TEMP VIEW results_suspects AS
+SELECT digest, tbl
+FROM table_names
+WHERE getvariable('writes_race') AND digest IN (SELECT digest FROM results_matched WHERE differing > 0 AND (differing < events OR events < 3))
+    AND tbl IN (SELECT w.tbl FROM table_names AS w JOIN digest_texts AS t ON w.digest = t.digest WHERE t.class = 'write');
+
+-- A moment of the reference, and of the run under test; the tape knows only when an event began.
+CREATE OR REPLACE TEMP MACRO old_of(began, a) AS CASE WHEN getvariable('b') IS NULL THEN began ELSE a END;
+CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
+
+CREATE OR REPLACE TEMP TABLE results_acts AS
+SELECT digest, round, session, clone, seq, class = 'write' AS writes, matched AND kind IS NOT NULL AND kind <> 'warnings' AS differs, kind,
+    old_of(start_ns, a_sent_ns) AS old_sent, old_of(start_ns, coalesce(a_done_ns, a_sent_ns)) AS old_done,
+    new_of(a_sent_ns, b_sent_ns) AS new_sent, new_of(coalesce(a_done_ns, a_sent_ns), coalesce(b_done_ns, b_sent_ns)) AS new_done
+FROM joined
+WHERE (digest IN (SELECT digest FROM results_suspects) AND matched AND kind IS NOT NULL AND kind <> 'warnings')
+    OR (class = 'write' AND digest IN (SELECT digest FROM table_names WHERE tbl IN (SELECT tbl FROM results_suspects)));
+
+CREATE OR REPLACE TEMP TABLE results_ends AS
+SELECT round, session, clone, seq, old_of(start_ns, a_done_ns) AS old_done, new_of(a_done_ns, b_done_ns) AS new_done
+FROM joined
+WHERE class = 'transaction' AND (round, session, clone) IN (SELECT (round, session, clone) FROM results_acts WHERE writes);
+
+-- What a write does may be seen from its start to the end of its transaction.
+CREATE OR REPLACE TEMP TABLE results_spans AS
+SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs, w.kind,
+    unnest([
+        {'side': 'old', 'sent': w.old_sent, 'done': w.old_done, 'seen': greatest(w.old_done, e.old_done)},
+        {'side': 'new', 'sent': w.new_sent, 'done': w.new_done, 'seen': greatest(w.new_done, e.new_done)}]) AS span
+FROM results_acts AS w
+JOIN table_names AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM results_suspects)
+ASOF LEFT JOIN results_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
+
+-- How many writes had begun, or were over, at a moment: of all sessions, and of one.
+CREATE OR REPLACE TEMP TABLE results_marks AS
+SELECT tbl, round, side, what, own, moment, count(*) OVER (PARTITION BY tbl, round, side, what, own ORDER BY moment) AS n
+FROM (
+    SELECT tbl, round, span.side AS side, unnest([
+            {'what': 'begun', 'own': '', 'moment': span.sent}, {'what': 'begun', 'own': session || '.' || clone, 'moment': span.sent},
+            {'what': 'over', 'own': '', 'moment': span.seen}, {'what': 'over', 'own': session || '.' || clone, 'moment': span.seen}], recursive := true)
+    FROM results_spans
+    WHERE writes AND span.sent IS NOT NULL
+) AS marks;
+
+CREATE OR REPLACE TEMP TABLE results_neighbours AS
+SELECT tbl, digest, round, session, clone, seq, writes, differs, kind, max(sent) FILTER (side = 'new') AS sent,
+    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'old'), 0) AS old_over,
+    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'new'), 0) AS new_over,
+    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'old'), 0) AS old_begun,
+    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'new'), 0) AS new_begun
+FROM (
+    SELECT l.*, m.n
+    FROM (
+        SELECT tbl, digest, round, session, clone, seq, writes, differs, kind, span.side AS side, span.sent AS sent, unnest([
+                {'what': 'over', 'own': '', 'sign': 1, 'moment': span.sent}, {'what': 'over', 'own': session || '.' || clone, 'sign': -1, 'moment': span.sent},
+                {'what': 'begun', 'own': '', 'sign': 1, 'moment': span.done}, {'what': 'begun', 'own': session || '.' || clone, 'sign': -1, 'moment': span.done}
+            ], recursive := true)
+        FROM results_spans
+    ) AS l
+    ASOF LEFT JOIN results_marks AS m ON l.tbl = m.tbl AND l.round = m.round AND l.side = m.side AND l.what = m.what AND l.own = m.own AND l.moment >= m.moment
+) AS found
+GROUP BY tbl, digest, round, session, clone, seq, writes, differs, kind;
+
+CREATE OR REPLACE TEMP VIEW results_touched AS
+SELECT *, old_over <> new_over OR old_begun > old_over OR new_begun > new_over AS touched FROM results_neighbours;
+
+CREATE OR REPLACE TEMP TABLE results_raced AS
+SELECT kind, digest, bool_and(touched) AS raced
+FROM (
+    SELECT t.kind, t.digest, t.round, t.session, t.clone, t.seq, bool_or(t.touched OR coalesce(t.sent > w.since, false)) AS touched
+    FROM results_touched AS t
+    LEFT JOIN (SELECT tbl, round, min(sent) AS since FROM results_touched WHERE writes AND touched GROUP BY tbl, round) AS w
+        ON t.tbl = w.tbl AND t.round = w.round
+    WHERE t.differs AND t.digest IN (SELECT digest FROM results_suspects)
+    GROUP BY t.kind, t.digest, t.round, t.session, t.clone, t.seq
+) AS each
+GROUP BY kind, digest;
+
+WITH cells AS (
     FROM results_excuses UNPIVOT (state FOR kind IN ("rows", affected, data, "order", warnings))
 ), stated AS (
     SELECT c.kind, c.digest, e.property, CASE
@@ -188,16 +287,30 @@ WITH raced AS ( -- whose tables are written, by sessions whose order nobody keep
     FROM stated
     WHERE state IS NOT NULL
     GROUP BY ALL
+), certain AS ( -- tables whose writes changed other rows, and no race explains it
+    SELECT DISTINCT n.tbl
+    FROM results_spoiled AS s
+    JOIN table_names AS n ON s.digest = n.digest
+    LEFT JOIN results_raced AS r ON r.digest = s.digest AND r.kind = 'affected'
+    WHERE s.spoiled = 'changed other rows' AND NOT coalesce(r.raced, false)
+), judged AS (
+    SELECT c.*, best.rank AS rank, best.property AS property, coalesce(r.raced, false) AS raced,
+        after_write = events AND EXISTS (FROM table_names AS n JOIN certain USING (tbl) WHERE n.digest = c.digest) AS changed
+    FROM results_counts AS c
+    LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
+    LEFT JOIN results_raced AS r ON r.digest = c.digest AND r.kind = c.kind
 )
-SELECT c.kind AS kind, c.digest AS digest, CASE WHEN best.rank = 1 THEN best.property END AS known, CASE
-        WHEN best.rank = 1 THEN best.property
-        WHEN after_write = events THEN 'an earlier write to its tables failed on one side'
-        WHEN best.rank = 2 THEN best.property
-        WHEN best.rank = 3 AND NOT starts_with(best.property, 'perhaps') THEN 'perhaps LIMIT without ORDER BY'
-        WHEN best.rank = 3 THEN best.property
-        WHEN c.kind <> 'warnings' AND c.digest IN (FROM raced) THEN 'perhaps writes of other sessions, whose order is not kept'
+SELECT kind, digest, CASE WHEN rank = 1 THEN property END AS known, CASE
+        WHEN rank = 1 THEN property
+        WHEN after_lost = events AND lost = 'was not sent' THEN 'an earlier write to its tables was not sent on one side'
+        WHEN after_lost = events THEN 'an earlier write to its tables failed on one side'
+        WHEN changed THEN 'an earlier write to its tables changed other rows on one side'
+        WHEN after_set = events THEN 'an earlier SET of its session failed on one side'
+        WHEN rank = 2 THEN property
+        WHEN rank = 3 AND NOT starts_with(property, 'perhaps') THEN 'perhaps LIMIT without ORDER BY'
+        WHEN rank = 3 THEN property
+        WHEN raced THEN 'perhaps writes of other sessions, whose order is not kept'
     END AS reason,
     events, after_write, more_sent, first.session AS first_session, first.seq AS first_seq
-FROM results_counts AS c
-LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
-ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], c.kind), events DESC, c.digest
+FROM judged
+ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], kind), events DESC, digest

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build
-from querytape.analyze.answer.reasons import remedy_of
 from querytape.analyze.findings.headline import headline
 from querytape.analyze.findings.results import KINDS, RACE, against_b, unexplained, unproven_sentences
 
@@ -102,18 +101,24 @@ def test_what_explains_a_difference(
 @pytest.mark.parametrize(
     ("write", "compared", "after", "reason"),
     [
-        ({"errno": 1062}, True, 2, True),
-        ({"errno": 1062}, False, 2, True),
-        ({"rows_affected": 7}, True, 2, True),
-        ({"errno": 1062, "place": 2}, True, 1, False),
-        ({"errno": 1062, "table": "shop.Other"}, True, 0, False),
-        ({"errno": 1062, "both": True}, True, 0, False),
+        ({"errno": 1062}, True, 2, "failed"),
+        ({"errno": 1062}, False, 2, "failed"),
+        ({"rows_affected": 7}, True, 2, "changed other rows"),
+        ({"status": "not_sent", "reason": "connection_lost"}, True, 2, "was not sent"),
+        ({"status": "filtered", "reason": "write"}, True, 2, "was not sent"),
+        ({"status": "not_sent", "reason": "connection_lost"}, False, 2, "was not sent"),
+        ({"errno": 1062, "place": 2}, True, 1, None),
+        ({"status": "not_sent", "place": 2}, True, 1, None),
+        ({"errno": 1062, "table": "shop.Other"}, True, 0, None),
+        ({"status": "not_sent", "table": "shop.Other"}, True, 0, None),
+        ({"errno": 1062, "both": True}, True, 0, None),
+        ({"status": "not_sent", "both": True}, True, 0, None),
     ],
 )
-def test_an_earlier_write_that_failed_explains_other_rows(
-    tmp_path: Path, write: dict[str, Any], compared: bool, after: int, reason: bool
+def test_an_earlier_write_of_one_side_explains_other_rows(
+    tmp_path: Path, write: dict[str, Any], compared: bool, after: int, reason: str | None
 ) -> None:
-    """Where a write to one of its tables failed, or changed other rows, on one side, before all of its events."""
+    """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
     place = write.get("place", 0)
     insert = {"statement": f"INSERT INTO {write.get('table', '`shop`.T')} VALUES (1)", "class": "write", "errno": 0}
     reads = [{"statement": "SELECT a FROM t JOIN u", "errno": 0, "rows_sent": 1}] * 2
@@ -127,8 +132,7 @@ def test_an_earlier_write_that_failed_explains_other_rows(
             if "INSERT" not in event["statement"]:
                 rows.append({"rows_sent": 1 + side})
             elif side or write.get("both"):
-                failed = {"errno": write.get("errno", 0), "rows_affected": write.get("rows_affected")}
-                rows.append(failed)
+                rows.append({key: value for key, value in write.items() if key not in ("place", "table", "both")})
             else:
                 rows.append({"rows_affected": 1})
         sides.append(rows)
@@ -136,44 +140,29 @@ def test_an_earlier_write_that_failed_explains_other_rows(
     report = build(tape, runs[:1], runs[1:]) if compared else build(tape, runs[1:])
     row = next(row for row in report.answers["results"] if row["kind"] == "rows")
     assert (row["events"], row["after_write"]) == (2, after)
-    assert (row["reason"] == "an earlier write to its tables failed on one side") == reason
+    assert row["reason"] == (reason and f"an earlier write to its tables {reason} on one side")
     assert row["known"] is None
 
 
-@pytest.mark.parametrize(
-    ("parameters", "sessions", "write", "raced"),
-    [
-        ({"allow_writes": True, "order": "time"}, 2, "t", True),
-        ({"allow_writes": True, "order": "commit"}, 2, "t", False),
-        ({"allow_writes": False, "order": "time"}, 2, "t", False),
-        ({"allow_writes": True, "order": "time"}, 1, "t", False),
-        ({"allow_writes": True, "order": "time"}, 2, "other", False),
-    ],
-)
-def test_writes_whose_order_nobody_keeps(
-    parameters: dict[str, Any], sessions: int, write: str, raced: bool, tmp_path: Path
-) -> None:
-    """Reads of what other sessions write meanwhile see what the moment gives: that is the reason where no other is."""
-    events: list[dict[str, Any]] = [
-        {"statement": "SELECT a FROM t WHERE id = 1", "session": 1, "class": "read", "errno": 0, "rows_sent": 1},
-        {
-            "statement": f"UPDATE {write} SET a = 2",
-            "session": sessions,
-            "class": "write",
-            "errno": 0,
-            "rows_affected": 1,
-        },
+@pytest.mark.parametrize("session", [1, 2])
+def test_a_set_that_failed_explains_what_its_session_reads(session: int, tmp_path: Path) -> None:
+    """Only what follows in the same session."""
+    texts = ["SET time_zone = 'Europe/Berlin'", "SELECT FROM_UNIXTIME(1)", "SELECT FROM_UNIXTIME(1)"]
+    events = [
+        {"statement": text, "class": "session" if "SET" in text else "read", "errno": 0, "session": number}
+        for text, number in zip(texts, (session, 1, 1), strict=True)
     ]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
-    same = {"rows_affected": 1}
-    runs = [
-        make_run(tmp_path / f"{n}.run", tape, [{"rows_sent": 1 + n}, same], parameters={"speed": "1", **parameters})
-        for n in range(2)
+    sides = [
+        [{"session": session, "errno": errno}, *({"session": 1, "rows_sent": 1, "checksum": SUM[sum_]} for _ in "12")]
+        for errno, sum_ in ((0, "a"), (1298, "data"))
     ]
+    for rows in sides:
+        for place, row in enumerate(rows):
+            row["seq"] = place + 1 if session == 1 else max(1, place)
+    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n, rows in enumerate(sides)]
     (row,) = build(tape, runs[:1], runs[1:]).answers["results"]
-    assert row["known"] is None
-    assert (row["reason"] == RACE) == raced
-    assert remedy_of(row).startswith("replay both sides with --order commit") == raced
+    assert (row["reason"] == "an earlier SET of its session failed on one side") == (session == 1)
 
 
 @pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "cannot tell"), (200, "cannot tell")])
