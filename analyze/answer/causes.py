@@ -11,12 +11,14 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+from ...common.text import printable
 from ..database import Row
 from ..lint.rules import Rule, applicable, tape_version
 from ..model import Report
 
 # Error numbers at which the text says more than the number: syntax, functions, variables.
 BY_TEXT = frozenset({1064, 1149, 1193, 1231, 1305, 1221, 1235})
+MESSAGE_SHOWN = 200
 
 
 # Settings that are read when a server starts.
@@ -47,8 +49,14 @@ def _lines() -> dict[int, _Line]:
     }
 
 
-def cause_of(errno: int, statement: str, rules: Sequence[Rule] = (), variables: Sequence[Row] = ()) -> Cause:
-    """Return why a normalised statement fails with an error number.
+def cause_of(
+    errno: int,
+    statement: str,
+    rules: Sequence[Rule] = (),
+    variables: Sequence[Row] = (),
+    message: str | None = None,
+) -> Cause:
+    """Return why a normalised statement fails with an error number: without a known cause, its message.
 
     `rules`: of lint, on the way from A to B. `variables`: the settings that differ: name, a, b.
     """
@@ -58,7 +66,8 @@ def cause_of(errno: int, statement: str, rules: Sequence[Rule] = (), variables: 
                 return of_rule(rule)
     line = _lines().get(errno)
     if line is None:
-        return Cause(f"error {errno}", "its message says why; see the statement with report --show")
+        said = f": {printable(message, MESSAGE_SHOWN)}" if message else ""
+        return Cause(f"error {errno}{said}", "see the statement with report --show")
     differs = {row["name"]: row for row in variables if row["a"] is not None and row["b"] is not None}
     name = next((name for name in line.settings if name in differs), None)
     return line.cause if name is None else of_setting(line.cause, differs[name])

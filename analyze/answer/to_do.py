@@ -8,6 +8,7 @@ from ...common.units import duration, plural
 from ..database import Row
 from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
+from ..findings.plan_classes import FAILS, UNKNOWN
 from ..findings.results import KINDS, PERHAPS
 from ..findings.roots import roots_of
 from ..model import Report, ServerDifference
@@ -106,7 +107,7 @@ def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Caus
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
             root = roots.get(row["digest"], row)
-            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, report.variables)
+            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, report.variables, root["error"])
             if row["what"] == ON_BOTH:
                 cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
             yield BREAKS, cause, False, row["digest"], row["events"], 0
@@ -154,6 +155,10 @@ def _difference_as_cause(report: Report, digest: str) -> Cause | None:
     """Return the difference of the servers, or of the plans, that concerns a digest."""
     if difference := next(differences_of(report, digest), None):
         return Cause(difference.text, AS_A)
-    if changes := report.query_plans.get(digest, {"changes": []})["changes"]:
-        return Cause(f"another query plan ({changes[0]})", "see the plans of both sides; statistics, indexes, hints")
-    return None
+    plans = report.query_plans.get(digest)
+    if not plans or not plans["changes"] or plans.get("class") == UNKNOWN:
+        return None
+    first = plans["changes"][0]
+    if plans.get("class") == FAILS:
+        return Cause(first, "EXPLAIN the statement on both servers; see its errors")
+    return Cause(f"another query plan ({first})", "see the plans of both sides; statistics, indexes, hints")

@@ -37,6 +37,7 @@ DOING = {
 # Classes of statements that wait for what durability costs.
 DURABLE = frozenset({"write", "transaction", "ddl"})
 OF_NEW_COLUMNS = frozenset({"charset", "collation"})
+OF_PLANS = frozenset({"rows", "cardinality", "updated"})  # facts of the optimizer's: they make nothing fail
 ON_IT = ("is on it", "are on it")
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
 _SORTS = re.compile(r"\b(order|group) by\b", re.I)
@@ -80,6 +81,7 @@ def with_causes(report: Report) -> Servers:
         for entry in report.digests
         if entry.get("class") in DURABLE and (entry["verdict"] in (SLOWER, UNSTABLE) or entry["digest"] in untold)
     }
+    failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS} - different
     stepping = {step: {digest for digest in tables if does(report, digest, step)} for step in set(BY_STEP.values())}
 
     def explained(difference: ServerDifference) -> ServerDifference:
@@ -91,6 +93,8 @@ def with_causes(report: Report) -> Servers:
             found = stepping.get(BY_STEP.get(difference.name, ""), set())
         else:
             found = {digest for digest, names in tables.items() if concerns(report, difference, digest, names)}
+            if for_plans_only(difference):
+                found -= failing
         return replace(difference, changed=tuple(sorted(found & certain)), untold=tuple(sorted(found & untold)))
 
     rows = [explained(difference) for difference in report.servers.differences]
@@ -105,6 +109,11 @@ def _telling(row: ServerDifference) -> tuple[bool, int, bool]:
 def differences_of(report: Report, digest: str) -> Iterator[ServerDifference]:
     """Yield the differences of the servers that may explain what a digest does in B, most telling first."""
     return (each for each in report.servers.differences if digest in each.changed or digest in each.untold)
+
+
+def for_plans_only(difference: ServerDifference) -> bool:
+    """Whether a difference acts on query plans only, as statistics do."""
+    return difference.kind in ("statistics", "histogram") or difference.name.rpartition(" ")[2] in OF_PLANS
 
 
 def concerns(report: Report, difference: ServerDifference, digest: str, tables: frozenset[str]) -> bool:

@@ -104,8 +104,9 @@ def _joined(samples: list[Row]) -> Row:
     for sample in samples:
         _judge(sample)
     known = [sample for sample in samples if sample["class"] is not None] or samples
+    known = [sample for sample in known if sample["class"] != UNKNOWN] or known
     first = min(known, key=lambda sample: 0 if sample["class"] is None else CLASSES.index(sample["class"]))
-    every = dict.fromkeys(text for sample in known for text in sample["changes"])
+    every = dict.fromkeys(text for sample in [first, *known] for text in sample["changes"])
     digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
-    differ = sum(bool(sample["changes"]) for sample in known)
+    differ = sum(bool(sample["changes"]) and sample["class"] != UNKNOWN for sample in known)
     return {**first, "changes": merged(every), "server_digest": digests, "samples": len(samples), "differing": differ}

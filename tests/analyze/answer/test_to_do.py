@@ -4,9 +4,11 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from querytape.analyze import Report
 from querytape.analyze.answer.parts import BREAKS, ELSE, SLOW
 from querytape.analyze.answer.to_do import to_do
+from querytape.analyze.findings.plan_classes import FAILS, SCAN, UNKNOWN
 from querytape.analyze.model import ServerDifference, Servers
 
 from .planted import DIGESTS, REPEATS, planted
@@ -92,3 +94,28 @@ def test_other_results_by_another_column(tmp_path: Path) -> None:
         other = ServerDifference("column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"],))
         causes = [task.cause for task in to_do(replace(report, servers=Servers((other,)))) if task.part == ELSE]
         assert any("column t.g" in cause for cause in causes) == found
+
+
+def test_an_unknown_error_is_named_by_its_message(tmp_path: Path) -> None:
+    """As the server of B answered."""
+    report = planted(tmp_path)
+    row = next(row for row in report.answers["errors"] if row["after"] == 1055)
+    row |= {"after": 4711, "error": "Unknown or incorrect time zone: '?'"}
+    assert any("error 4711: Unknown or incorrect time zone: '?';" in task.said() for task in to_do(report))
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "cause"),
+    [
+        (UNKNOWN, "EXPLAIN fails on both: error 1305, error 1305", "nothing that differs explains it"),
+        (UNKNOWN, "not asked: it writes", "nothing that differs explains it"),
+        (FAILS, "EXPLAIN fails in B: error 1054", "EXPLAIN fails in B: error 1054"),
+        (SCAN, "t: ref by k -> a full scan", "another query plan (t: ref by k -> a full scan)"),
+    ],
+)
+def test_what_is_no_plan_is_no_other_plan(word: str, text: str, cause: str, tmp_path: Path) -> None:
+    """An EXPLAIN that fails, or was not asked, shows no other plan."""
+    report = planted(tmp_path)
+    for name in ("slow", "slower"):
+        report.query_plans[DIGESTS[name]] = {"changes": [text], "class": word}
+    assert [task.cause for task in to_do(report) if task.part == SLOW] == [cause]

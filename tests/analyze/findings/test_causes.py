@@ -159,3 +159,21 @@ def test_errors_of_sql_mode_have_it_in_their_remedy() -> None:
     lines = files("querytape.analyze.answer").joinpath("causes.tsv").read_text().splitlines()
     told = {int(line.split("\t")[0]) for line in lines if "A's sql_mode" in line}
     assert told | {1056} == OF_SQL_MODE
+
+
+def test_statistics_explain_nothing_that_only_fails() -> None:
+    """Statistics, histograms and estimates make a plan, not an error; a column explains both."""
+    rows = tuple(
+        ServerDifference(kind, name, name, table="o")
+        for kind, name in (
+            ("statistics", "o updated"),
+            ("histogram", "o.a"),
+            ("table", "o rows"),
+            ("index", "o.k cardinality"),
+            ("column", "o.a type"),
+        )
+    )
+    made = report(servers=Servers(rows))
+    for verdict, found in (("errors changed", ["o.a type"]), ("slower", [row.name for row in rows])):
+        made.digests[0]["verdict"] = verdict
+        assert sorted(row.name for row in with_causes(made).differences if "slow" in row.changed) == sorted(found)
