@@ -17,6 +17,7 @@ from .findings.interference import conditions
 from .findings.over_time import observations
 from .findings.query_plans import plans_of, plans_of_folder
 from .findings.results import unexplained
+from .findings.server_events import name_server_writes
 from .findings.servers import compare_servers, side_of
 from .findings.telling import ordered_topics, rank_counters, rank_variables
 from .findings.trust import trust
@@ -76,6 +77,8 @@ def build(
     for entry in report.digests:
         entry["note"] = contradiction(report, entry) if report.compares else None
     report.servers = with_causes(report)
+    if report.compares:
+        name_server_writes(report)
     report.trust = trust(report)
     return report
 

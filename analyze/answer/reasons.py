@@ -2,7 +2,7 @@
 """Say what to do about results that differ, by the reason that is known for them, or by how they differ."""
 
 from ..database import Row
-from ..findings.results import RACE
+from ..findings.results import RACE, SERVER_WRITES
 
 # By `reason` of results.sql.
 REMEDIES = {
@@ -26,6 +26,7 @@ REMEDIES = {
     "perhaps ties in ORDER BY under LIMIT": "add columns to ORDER BY until no two rows tie, else compare the data",
     "rows without ORDER BY": "add ORDER BY if the order matters: it is up to the server",
     "GROUP_CONCAT without ORDER BY": "add ORDER BY inside GROUP_CONCAT",
+    SERVER_WRITES: "make B as A is, and compare again",
     RACE: "replay both sides with --order commit; where it stays, compare the data of both servers",
 }
 # By `kind` of results.sql.

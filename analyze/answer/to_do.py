@@ -9,8 +9,9 @@ from ..database import Row
 from ..findings.causes import differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.plan_classes import FAILS, UNKNOWN
-from ..findings.results import KINDS, PERHAPS
+from ..findings.results import KINDS, PERHAPS, SERVER_WRITES
 from ..findings.roots import roots_of
+from ..findings.server_events import WRITERS
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
 from .causes import Cause, cause_of, failing_rules
@@ -21,7 +22,7 @@ BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
 AS_A = "make B as A is, and compare again"
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
-BY_DATA = frozenset({None, "ties in ORDER BY, or another collation", *PERHAPS})
+BY_DATA = frozenset({None, "ties in ORDER BY, or another collation", SERVER_WRITES, *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 
@@ -113,7 +114,7 @@ def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Caus
             yield BREAKS, cause, False, row["digest"], row["events"], 0
     for row in other_results(report):
         cause = Cause(row["reason"] or KINDS[row["kind"]], remedy_of(row))
-        if row["reason"] in BY_DATA and (difference := _other_column(report, row["digest"])):
+        if row["reason"] in BY_DATA and (difference := _other_object(report, row["digest"])):
             cause = Cause(f"{KINDS[row['kind']]}: {difference.text}", AS_A)
         yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
@@ -122,10 +123,11 @@ def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Caus
             yield SLOW, _priced(report, _why_slower(report, entry)), False, entry["digest"], times_sent(entry), lost
 
 
-def _other_column(report: Report, digest: str) -> ServerDifference | None:
-    """Return a column that a digest names and that is not the same on both servers."""
-    found = (each for each in differences_of(report, digest) if each.kind == "column")
-    return next((each for each in found if each.name.rpartition(" ")[2] in OF_DATA), None)
+def _other_object(report: Report, digest: str) -> ServerDifference | None:
+    """Return an event or trigger that writes to a digest's tables on one side, else a column of it that is another."""
+    found = list(differences_of(report, digest))
+    columns = [each for each in found if each.kind == "column" and each.name.rpartition(" ")[2] in OF_DATA]
+    return next((each for each in found if each.kind in WRITERS), columns[0] if columns else None)
 
 
 def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:

@@ -32,6 +32,7 @@ DOING = {
     "durability": ("writes or commits", "write or commit"),
     "index": ("uses it", "use it"),
     "column": ("names it", "name it"),
+    "event": ("is on its table", "are on its table"),
     "table": ("reads or writes it", "read or write it"),
 }
 # Classes of statements that wait for what durability costs.

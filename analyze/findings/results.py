@@ -9,6 +9,7 @@ from ..database import Row
 from ..model import Report
 
 RACE = "perhaps writes of other sessions, whose order is not kept"
+SERVER_WRITES = "an event or trigger that one side has writes to its tables"
 # Reasons of results.sql that may be why results differ, unproven, with what would tell.
 PERHAPS = {
     RACE: "--order commit on both sides would tell",

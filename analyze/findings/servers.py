@@ -9,6 +9,7 @@ from ...common.units import count
 from ...schemas import Folder
 from ..database import AnalysisDatabase, Row
 from ..model import ServerDifference, Servers
+from .server_events import event_differences
 from .variables import decisive_settings
 
 # What each fact is called in a sentence.
@@ -38,6 +39,8 @@ WORDS = {
     "partitions": "partitions",
     "bounds": "bounds of partitions",
     "updated": "statistics were last updated",
+    "on": "runs on",
+    "does": "does",
 }
 KINDS = {
     "foreign_key": "foreign key",
@@ -59,6 +62,8 @@ WEIGHTS = {
     "table": 1,
     "column": 2,
     "index": 2,
+    "event": 2,
+    "trigger": 2,
     "setting": 3,
     "partition": 3,
     "foreign_key": 4,
@@ -109,7 +114,8 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     problem = _problem({run: (objects, text) for run, objects, text in known})
     objects = {run for run, schemas, _ in known if schemas}
     rows = database.query("servers/schema_differences") if objects == {"a", "b"} else []
-    differences = [*_schema_differences(rows), *settings]
+    events = event_differences(database, {"a": a.variables, "b": b.variables}) if objects == {"a", "b"} else ()
+    differences = [*_schema_differences(rows), *events, *settings]
     more = (rows[0]["differences"] if rows else 0) - len(rows)
     return Servers(tuple(sorted(differences, key=_weight)), more, problem)
 
@@ -195,7 +201,7 @@ def _differs(row: Row) -> str:
         return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
     if fact in ("rows", "cardinality") and all(str(value).isdigit() for value in (a, b)):
         a, b = count(int(a)), count(int(b))
-    where = f" on {row['tbl']}" if row["kind"] in ("index", "foreign_key", "foreign_key_rule") else ""
+    where = f" on {row['tbl']}" if row["kind"] in ("index", "trigger", "foreign_key", "foreign_key_rule") else ""
     name = row["name"] if where else _object(row)
     return f"{kind} {name}{where}: {WORDS.get(fact, fact)} {_shown(a)} in A, {_shown(b)} in B"
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects what the tape's schemas are on a server, before anything is sent: one row an object, its facts as JSON.
 
-Tables, columns, indexes, foreign keys, partitions, histograms, the age of statistics; and the server's default
-collations, by which a comparison tells a version's defaults from somebody's choice. What a server does not know or
-refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for equal.
+Tables, columns, indexes, foreign keys, partitions, histograms, the age of statistics, triggers, events; and the
+server's default collations, by which a comparison tells a version's defaults from somebody's choice. What a server
+does not know or refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for equal.
 """
 
 import json
@@ -182,6 +182,22 @@ SOURCES = (
         "table_name",
         facts={"updated": "last_update"},
         where="table_name NOT LIKE '%#%'",
+    ),
+    Source(
+        "trigger",
+        "information_schema.TRIGGERS",
+        "TRIGGER_SCHEMA",
+        "EVENT_OBJECT_TABLE",
+        "TRIGGER_NAME",
+        {"timing": "ACTION_TIMING", "on": "EVENT_MANIPULATION", "does": "ACTION_STATEMENT"},
+    ),
+    Source(
+        "event",
+        "information_schema.EVENTS",
+        "EVENT_SCHEMA",
+        None,
+        "EVENT_NAME",
+        {"status": "STATUS", "does": "EVENT_DEFINITION"},
     ),
 )
 

@@ -151,7 +151,7 @@ def one(folder: Path, text: str, sent: tuple[int, int], params: bytes | None = N
     if params:
         event |= {"command": "execute", "params": params}
     tape = make_tape(folder / "t.tape", [event] * 200)
-    runs = []
+    runs: list[Path] = []
     for side in (0, 1) * 3:
         rows = [
             {"start_ns": n * 10**7, "done_ns": n * 10**7 + 10**6, "due_ns": n * 10**7, "rows_sent": sent[side],

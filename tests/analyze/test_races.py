@@ -35,7 +35,7 @@ def reason(
     for side in (0, 1):
         place, outcomes = 0, []
         for event in every:
-            sent, done = event[2 + side]
+            sent, done = event[3] if side else event[2]
             outcome: dict[str, Any] = {"session": event[0], "due_ns": sent * MS, "done_ns": done * MS}
             if event[1] == READ:
                 outcome["rows_sent"] = 1 + (side == 1 and place in differing)

@@ -35,7 +35,7 @@ CREATE OR REPLACE TEMP MACRO times_apart(a, b) AS greatest(TRY_CAST(a AS DOUBLE)
 WITH objects AS (
     SELECT run, kind, lower(db) AS db, lower(tbl) AS tbl, lower(name) AS name, arg_min(facts, (db, tbl, name)) AS facts,
         min(db) AS shown_db, min(tbl) AS shown_tbl, min(name) AS shown_name
-    FROM schema_fact WHERE kind NOT IN ('problem', 'charset')
+    FROM schema_fact WHERE kind NOT IN ('problem', 'charset', 'event')
     GROUP BY ALL
 ),
 -- Of what a server did not tell, or not wholly, nothing is lacking.

@@ -43,12 +43,12 @@ def test_numbers_have_causes(errno: int, word: str) -> None:
 
 def test_an_error_without_a_known_cause_has_its_message() -> None:
     """Its number and what the server answered, never that a message says why."""
-    found = cause_of(4711, "select ?", (), "Unknown thing:\x1b[2J 'x' " + "y" * 400)
+    found = cause_of(4711, "select ?", message="Unknown thing:\x1b[2J 'x' " + "y" * 400)
     assert found.text.startswith("error 4711: Unknown thing:")
     assert "\x1b" not in found.text
     assert len(found.text) < 230
     assert "says why" not in found.remedy
-    assert cause_of(1205, "select ?", (), "Lock wait timeout exceeded").text == "a lock wait that timed out"
+    assert cause_of(1205, "select ?", message="Lock wait timeout exceeded").text == "a lock wait that timed out"
 
 
 def test_the_text_says_more_than_the_number(comparison: Report) -> None:

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events and triggers that one side runs: they change tables that no client's write explains."""
+
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+from querytape.analyze import Report, build
+from querytape.analyze.answer.parts import ELSE
+from querytape.analyze.answer.to_do import to_do
+from querytape.analyze.database import open_analysis
+from querytape.analyze.findings.causes import with_causes
+from querytape.analyze.findings.results import RACE, SERVER_WRITES, against_b
+from querytape.analyze.findings.server_events import name_server_writes
+from querytape.analyze.findings.servers import Side, compare_servers
+from querytape.analyze.model import ServerDifference, Servers
+from querytape.replay import parse_target
+from querytape.replay.observe.schema_facts import keep_schema_facts
+from querytape.servers.sandbox import Server
+
+from tests.helpers.runs import make_run
+from tests.helpers.tapes import make_tape
+
+SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
+TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW SET NEW.made = NOW()"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "schedulers", "said"),
+    [
+        ([SWEEP], [], ("OFF", "ON"), ["event shop.sweep runs in B only (event_scheduler is OFF in A)"]),
+        ([SWEEP], [], ("ON", "ON"), []),
+        ([SWEEP], [], ("OFF", "OFF"), []),
+        ([], [SWEEP], ("ON", "ON"), ["event shop.sweep runs in B only"]),
+        ([SWEEP], ["ALTER EVENT shop.sweep DISABLE"], ("ON", "ON"), ["event shop.sweep runs in A only"]),
+        ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
+    ],
+)
+def test_what_a_server_writes_itself(
+    any_shop: Server, before: list[str], after: list[str], schedulers: tuple[str, str], said: list[str], tmp_path: Path
+) -> None:
+    """An event that only one side runs, and a trigger that only one side has, by name."""
+    any_shop.execute("CREATE TABLE shop.cart (id INT PRIMARY KEY, made DATETIME)")
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "db": "shop"}])
+    sides = []
+    for place, statements in enumerate((before, after)):
+        for statement in statements:
+            any_shop.execute(statement)
+        file = tmp_path / f"{place}.parquet"
+        with duckdb.connect() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
+            keep_schema_facts(con, server, {"shop": "shop"}, file)
+        sides.append(Side({"variables": {"event_scheduler": schedulers[place]}}, f"read_parquet('{file}')"))
+    database = open_analysis()
+    database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM '{tape}/digests.parquet'")
+    found = [each for each in compare_servers(database, *sides).differences if each.kind in ("event", "trigger")]
+    database.close()
+    assert [each.text for each in found] == said
+    assert [each.table for each in found] == ["cart"] * len(said)
+
+
+def other_results(folder: Path) -> Report:
+    """Return a comparison in which a read of `cart` differs."""
+    tape = make_tape(folder / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "errno": 0}])
+    runs = [make_run(folder / f"{n}.run", tape, [{"rows_sent": n}]) for n in range(2)]
+    return build(tape, runs[:1], runs[1:])
+
+
+@pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
+def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -> None:
+    """Where it writes to a table of the statement, the result counts, and the event is its cause."""
+    report = other_results(tmp_path)
+    (row,) = report.answers["results"]
+    row["reason"] = RACE
+    event = ServerDifference("event", "shop.sweep", "event shop.sweep runs in B only", table=table, digests=1)
+    report = replace(report, servers=Servers((event,)))
+    report.servers = with_causes(report)
+    name_server_writes(report)
+    assert row["reason"] == (SERVER_WRITES if named else RACE)
+    assert bool(against_b(report)) == named
+    (task,) = (task for task in to_do(report) if task.part == ELSE)
+    assert ("event shop.sweep runs in B only" in task.cause) == named
