@@ -230,8 +230,8 @@ CREATE OR REPLACE TEMP TABLE results_marks AS
 SELECT tbl, round, side, what, own, moment, count(*) OVER (PARTITION BY tbl, round, side, what, own ORDER BY moment) AS n
 FROM (
     SELECT tbl, round, span.side AS side, unnest([
-            {'what': 'begun', 'own': '', 'moment': span.sent}, {'what': 'begun', 'own': session || '.' || clone, 'moment': span.sent},
-            {'what': 'over', 'own': '', 'moment': span.seen}, {'what': 'over', 'own': session || '.' || clone, 'moment': span.seen}], recursive := true)
+            {'what': 'begun', 'own': -1::BIGINT, 'moment': span.sent}, {'what': 'begun', 'own': session::BIGINT * 1000000 + clone, 'moment': span.sent},
+            {'what': 'over', 'own': -1::BIGINT, 'moment': span.seen}, {'what': 'over', 'own': session::BIGINT * 1000000 + clone, 'moment': span.seen}], recursive := true)
     FROM results_spans
     WHERE writes AND span.sent IS NOT NULL
 ) AS marks;
@@ -246,8 +246,8 @@ FROM (
     SELECT l.*, m.n
     FROM (
         SELECT tbl, digest, round, session, clone, seq, writes, differs, kind, span.side AS side, span.sent AS sent, unnest([
-                {'what': 'over', 'own': '', 'sign': 1, 'moment': span.sent}, {'what': 'over', 'own': session || '.' || clone, 'sign': -1, 'moment': span.sent},
-                {'what': 'begun', 'own': '', 'sign': 1, 'moment': span.done}, {'what': 'begun', 'own': session || '.' || clone, 'sign': -1, 'moment': span.done}
+                {'what': 'over', 'own': -1::BIGINT, 'sign': 1, 'moment': span.sent}, {'what': 'over', 'own': session::BIGINT * 1000000 + clone, 'sign': -1, 'moment': span.sent},
+                {'what': 'begun', 'own': -1::BIGINT, 'sign': 1, 'moment': span.done}, {'what': 'begun', 'own': session::BIGINT * 1000000 + clone, 'sign': -1, 'moment': span.done}
             ], recursive := true)
         FROM results_spans
     ) AS l
