@@ -27,41 +27,64 @@ LOSSES = {
     "too_large": "events were too large and are cut",
     "damaged_archive": "packed files are damaged or cut off",
     "damaged_capture": "capture files are damaged or cut off",
+    "bad_query_time": "durations could not be read",
+    "bad_value": "entries have values that could not be read",
 }
+UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
 
 
 def show_problems(tape: "Folder") -> None:
     """Print every problem of a tape as `file, line N: expected ..., found ...`; packets have a number in its place."""
+    found = problems(tape, f'true ORDER BY file, line, "offset" LIMIT {MAX_PROBLEMS_SHOWN + 1}')
+    for line in found[:MAX_PROBLEMS_SHOWN]:
+        click.echo(line)
+    if len(found) > MAX_PROBLEMS_SHOWN:
+        click.echo(f"... only the first {MAX_PROBLEMS_SHOWN:,} are shown; all are in {tape.path / 'problems.parquet'}")
+
+
+def problems(tape: "Folder", where: str) -> list[str]:
+    """Return problems of a tape as text; `where`: SQL that chooses and orders them."""
     from ..common.duck import small_database
     from ..schemas import file_name
 
     with small_database() as con:
         rows = con.execute(
-            f'SELECT file, line, "offset", kind, detail FROM {tape.source("problems")}'
-            ' ORDER BY file, line, "offset" LIMIT ?',
-            [MAX_PROBLEMS_SHOWN + 1],
+            f'SELECT file, line, "offset", kind, detail FROM {tape.source("problems")} WHERE {where}'
         ).fetchall()
-    for file, line, offset, kind, detail in rows[:MAX_PROBLEMS_SHOWN]:
-        name = file_name(tape.info, file)
-        place = f", line {line}" if line else f", packet {offset}" if offset else ""
-        click.echo(printable(f"{name}{place}: {kind}: {detail}"))
-    if len(rows) > MAX_PROBLEMS_SHOWN:
-        click.echo(f"... only the first {MAX_PROBLEMS_SHOWN:,} are shown; all are in {tape.path / 'problems.parquet'}")
+    places = [f", line {line}" if line else f", packet {offset}" if offset else "" for _, line, offset, _, _ in rows]
+    return [
+        printable(f"{file_name(tape.info, file)}{place}: {kind}: {detail}")
+        for (file, _, _, kind, detail), place in zip(rows, places, strict=True)
+    ]
+
+
+def is_loss(kind: str) -> bool:
+    """Return whether a kind of problem is a certain loss."""
+    return kind in LOSSES or kind.startswith(UNREAD)
+
+
+def describe_loss(kind: str, count: int) -> str:
+    """Return what so many problems of a kind that is_loss() say is lost."""
+    more = " or more" * (count >= MAX_OF_A_KIND)
+    if kind in LOSSES:
+        return f"{count:,}{more} {LOSSES[kind]}"
+    return f"{plural(count, 'value')}{more} of {kind.removeprefix(UNREAD)} could not be read"
 
 
 def lost_sentence(info: dict[str, Any]) -> str:
     """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
-    places = {kind: info["problems"].get(kind, 0) for kind in LOSSES}
-    parts = [f"{n:,}{' or more' * (n >= MAX_OF_A_KIND)} {LOSSES[kind]}" for kind, n in places.items() if n]
+    parts = [describe_loss(kind, n) for kind, n in info["problems"].items() if is_loss(kind)]
+    found = bool(parts)
     if skipped := info.get("not_understood_bytes", 0):
         parts.append(f"{skipped:,} bytes were passed over")
     lost = [str(text) for text in info.get("lost") or ()]
-    return "; ".join([*parts, *lost]) if lost or any(places.values()) else ""
+    return "; ".join([*parts, *lost]) if lost or found else ""
 
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:
     """Print what is on a new tape, and what is missing from it."""
     from ..capture.binlog_position import position_sentence
+    from ..schemas import Folder
 
     counts = info["counts"]
     kinds = ", ".join(f"{n:,} {kind}" for kind, n in info["problems"].items())
@@ -71,6 +94,11 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
     )
     if losses := lost_sentence(info):
         click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")
+    if lost := [kind for kind in info["problems"] if is_loss(kind)]:
+        first = 'QUALIFY row_number() OVER (PARTITION BY kind ORDER BY file, line, "offset") = 1 ORDER BY kind'
+        listed = ", ".join(f"'{kind}'" for kind in lost)
+        for line in problems(Folder("tape", output, info), f"kind IN ({listed}) {first}"):
+            click.echo(f"    first: {line}")
     lasted = seconds(info["last_ns"] - info["first_ns"])
     click.echo(f"  from {utc_time(info['first_ns'])} to {utc_time(info['last_ns'])} UTC ({lasted})")
     if late := position_sentence(info.get("server"), info["first_ns"]):

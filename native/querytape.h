@@ -322,7 +322,7 @@ struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, co
                                    struct qt_error *);
 
 /* The lines of files, without those of blanks alone and without an array's brackets and commas around them, for formats
- * that something else parses: line VARCHAR, place BIGINT (from 1, through all files). */
+ * that something else parses: line VARCHAR, file BIGINT (from 0), place BIGINT (from 1 in each). */
 struct qt_lines;
 struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                struct qt_error *);

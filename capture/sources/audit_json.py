@@ -7,7 +7,7 @@ from ...native.bindings.inputs import heads
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind, sniff_pattern
 from .cloud_exports import PRESETS, detect_preset, open_export, sniff_exports
-from .duck_rows import SECOND, number, open_json, text
+from .duck_rows import SECOND, number, open_json, seconds, text, when
 
 LINE = rb'^\s*\[?\s*\{(?:\s*"audit_record"\s*:|(?=[^\n]*"timestamp"\s*:)(?=[^\n]*"class"\s*:)(?=[^\n]*"event"\s*:))'
 HEAD = 64 << 10
@@ -18,13 +18,12 @@ NAME = f"""coalesce({text(OLD + "name")}, CASE {text("class")}
         WHEN 'change_user' THEN 'Change user' END
     WHEN 'general' THEN CASE WHEN {text("event")} = 'status' THEN {text("general_data.command")} END END)"""
 SQL = f"coalesce({text(OLD + 'sqltext')}, {text('general_data.query')})"
-AT = f"regexp_replace(coalesce({text(OLD + 'timestamp')}, {text('timestamp')}), '(Z| UTC)$', '')"
 USER = f"coalesce({text(OLD + 'user')}, {text('account.user')}, {text('login.user')})"
 VALUES = {
-    "when_ns": f"epoch_ns(TRY_CAST({AT} AS TIMESTAMP))",
+    "when_ns": f"coalesce({when(OLD + 'timestamp')}, {when('timestamp')})",
     "stamp": str(SECOND),
     "precision_ns": "1000000000",
-    "duration_ns": f"TRY_CAST({text('general_data.query_statistics.query_time')} AS DOUBLE) * 1e9",
+    "duration_ns": seconds("general_data.query_statistics.query_time"),
     "thread_id": f"coalesce({number(OLD + 'connection_id')}, {number('connection_id')})",
     # an Execute has its values filled in: then it is a query's text
     "command": f"""CASE WHEN {NAME} = 'Query' OR ({NAME} = 'Execute' AND NOT contains({SQL}, '?')) THEN 'query'

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import duckdb
 
-from ...common.duck import open_database, sql_text
+from ...common.duck import load_sql, open_database, sql_text
 from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import Pipe, plain_file
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
 from ...native.bindings.reader import Reader
 from ...schemas import FLAGS
-from .duck_rows import SECOND, START, json_rows, number, open_json, text, too_large, with_memory
+from .duck_rows import SECOND, START, json_rows, number, open_json, seconds, text, too_large, when, with_memory
 
 AZURE_TEXT = 2048  # Azure cuts statements there
 
@@ -37,27 +37,9 @@ class Preset:
     parser: Callable[[Sequence[str], int | None], Reader] | None = None
 
 
-def when(key: str) -> str:
-    """Return SQL for an RFC 3339 time in nanoseconds since the epoch."""
-    return f"epoch_ns(TRY_CAST(regexp_replace({text(key)}, '(Z| UTC)$', '') AS TIMESTAMP))"
-
-
-def account(key: str) -> tuple[str, str]:
-    """Return SQL for user and host of `user[user] @ host [ip]`."""
-    name, host = f"regexp_extract({text(key)}, '^([^\\[@ ]*)', 1)", f"regexp_extract({text(key)}, '@ *([^\\[ ]+)', 1)"
-    return name, f"coalesce(nullif({host}, ''), nullif(regexp_extract({text(key)}, '@.*\\[([^\\]]*)\\]', 1), ''))"
-
-
-def seconds(key: str) -> str:
-    """Return SQL for seconds, as a number or as HH:MM:SS.ffffff, in nanoseconds."""
-    clock = f"epoch_ns(TRY_CAST('1970-01-01 ' || {text(key)} AS TIMESTAMP))"
-    return f"coalesce(TRY_CAST({text(key)} AS DOUBLE) * 1e9, {clock})"
-
-
 REQUEST = "protoPayload.request."
 CHUNKS = f"coalesce({number(REQUEST + 'chunkCount')}, 1)"
 P = "properties."
-AZURE_USER, AZURE_HOST = account(P + "user_host")
 CUT = f"CASE WHEN length({text(P + 'sql_text')}) >= {AZURE_TEXT} THEN {FLAGS['truncated']} ELSE 0 END"
 
 PRESETS = {
@@ -92,8 +74,8 @@ PRESETS = {
             "lock_ns": seconds(P + "lock_time"),
             "thread_id": number(P + "thread_id"),
             "command": "'query'",
-            "user": AZURE_USER,
-            "host": AZURE_HOST,
+            "user": f"account_user({text(P + 'user_host')})",
+            "host": f"account_host({text(P + 'user_host')})",
             "db": f"nullif({text(P + 'db')}, '')",
             "statement": f"CASE WHEN j IS NULL THEN encode(line) ELSE encode({text(P + 'sql_text')}) END",
             "rows_sent": number(P + "rows_sent"),
@@ -170,10 +152,11 @@ def write_texts(names: Sequence[str], log: Path, folder: Path) -> None:
 def copy_texts(plain: Sequence[str], log: Path, folder: Path, mebibytes: int) -> None:
     """Do it for files with so much memory. Raises LargeRowsError where it is too little."""
     keys = ("timestamp", "insertId", "textPayload")
-    order = f"{when('timestamp')} NULLS LAST, {text('insertId')}, place"
+    order = f"{when('timestamp')} NULLS LAST, {text('insertId')}, file, place"
     lines = Lines(plain)
     try:
         with open_database(folder / "spill", f"{mebibytes}MiB", large_arrow=True) as con:
+            con.execute(load_sql("querytape.capture", "values.sql"))
             con.register("lines", lines.stream)
             con.execute(
                 f"COPY (SELECT rtrim({text('textPayload')}, chr(10)) FROM {json_rows(keys)}"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source: CSV with a header, and a mapping from its columns to those of events."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -10,12 +11,14 @@ import duckdb
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
-from ...native.bindings.inputs import plain_file, unpack
+from ...native.bindings.inputs import heads, plain_file, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
 from .duck_rows import MEMORY_PER_ROW, START, open_query
 
 MIN_LINE = 2 << 20  # DuckDB's own bound
+HEAD = 64 << 10
+PRINTED = ", delim = '\t', quote = '', escape = ''"  # a backslash escapes, but never the end of a value
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 NUMBERS = ("thread_id", "errno", "rows_sent", "rows_examined", "rows_affected", "bytes_sent")
 TEXTS = ("user", "host", "db", "command", "error")
@@ -46,46 +49,79 @@ def unit(settings: Settings, name: str) -> int:
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of CSV files with a header. Raises InputError where columns are missing or it cannot be read."""
     columns = mapping(settings.extra.get("column") or ())
-    quoted = {field: '"' + column.replace('"', '""') + '"' for field, column in columns.items()}
-    scaled = f"TRY_CAST({quoted['time']} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')}"
-    form = settings.extra.get("time_format")
-    parsed = f"try_strptime({quoted['time']}, {sql_text(form)})" if form else f"TRY_CAST({quoted['time']} AS TIMESTAMP)"
-    zone = settings.timezone_ns or 0
-    values = {
-        "when_ns": f"coalesce(TRY_CAST({scaled} AS BIGINT), epoch_ns({parsed}) - {zone})",
-        "stamp": str(START),
-        "precision_ns": "1000",
-        "statement": f"encode({quoted['statement']})",
-        "place": "place",
-    }
-    for field in NUMBERS:
-        values[field] = f"TRY_CAST({quoted[field]} AS BIGINT)" if field in quoted else "NULL"
-    for field in TEXTS:
-        values[field] = quoted.get(field, "NULL")
-    for field, name in (("duration", "duration_ns"), ("lock", "lock_ns")):
-        if field in quoted:
-            values[name] = f"TRY_CAST({quoted[field]} AS DOUBLE) * {unit(settings, 'duration_unit')}"
     with ExitStack() as stack:
         folder = Path(stack.enter_context(temporary_folder()))
-        source, longest = csv_table(names, folder)
-        check_columns(source, columns.values())
-        rows = f"(SELECT *, row_number() OVER () + 1 AS place FROM {source})"
-        return open_query(rows, values, stack.pop_all(), MEMORY_PER_ROW * longest)
+        tables, longest = csv_tables(names, folder)
+        for source, _ in tables:
+            check_columns(source, columns.values())
+        quoted = {field: '"' + column.replace('"', '""') + '"' for field, column in columns.items()}
+        rows = " UNION ALL ".join(
+            f"SELECT {', '.join(unescaped(name) if printed else name for name in sorted(set(quoted.values())))},"
+            f" {file} AS csv_file, row_number() OVER () + 1 AS csv_place FROM {source}"
+            for file, (source, printed) in enumerate(tables)
+        )
+        return open_query(f"({rows})", values_of(quoted, settings), stack.pop_all(), MEMORY_PER_ROW * longest)
 
 
-def csv_table(names: Sequence[str], folder: Path) -> tuple[str, int]:
-    """Return a table expression of CSV files, and the bytes of the longest row; pipes and packed files are copied.
+def unescaped(name: str) -> str:
+    """Return SQL for a column of what `mysql -B` printed."""
+    return f"unescaped({name}) AS {name}"
 
-    Raises InputError where one cannot be read.
+
+def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
+    """Return the expressions of open_query(); `quoted`: field -> column, as SQL has it."""
+    time, zone, form = quoted["time"], settings.timezone_ns or 0, settings.extra.get("time_format")
+    scaled = f"TRY_CAST(TRY_CAST({time} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')} AS BIGINT)"
+    parsed = f"time_ns({time}, {zone})"
+    if form:
+        parsed = f"epoch_ns(try_strptime({time}, {sql_text(form)})) - {0 if '%z' in form else zone}"
+    when = f"coalesce({scaled}, {parsed})"
+    shown = f"CASE WHEN {when} IS NULL THEN coalesce({time}, '') ELSE {quoted['statement']} END"
+    values = {
+        "when_ns": when,
+        "stamp": str(START),
+        "precision_ns": "1000",
+        "statement": f"statement_bytes({shown})",
+        "file": "csv_file",
+        "place": "csv_place",
+    }
+    values |= {field: f"whole({quoted[field]})" for field in NUMBERS if field in quoted}
+    values |= {field: quoted[field] for field in TEXTS if field in quoted}
+    if "user" in quoted:
+        values["user"] = f"account_user({quoted['user']})"
+    if "host" in quoted:
+        values["host"] = f"coalesce(account_host({quoted['host']}), {quoted['host']})"
+    elif "user" in quoted:
+        values["host"] = f"account_host({quoted['user']})"
+    for field, name in (("duration", "duration_ns"), ("lock", "lock_ns")):
+        if field in quoted:
+            values[name] = f"span_ns({quoted[field]}, {unit(settings, 'duration_unit')})"
+    return values
+
+
+def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[tuple[str, bool]], int]:
+    """Return a table expression for each CSV file, with whether `mysql -B` printed it; and the longest row's bytes.
+
+    Pipes and packed files are copied. Raises InputError where one cannot be read.
     """
     try:
         plain = [plain_file(name, folder) for name in names]
-        longest = max(unpack(name, quote='"') for name in plain)
+        printed = [is_printed(first) for _, first in heads(plain, HEAD)]
+        longest = max(unpack(name, quote="" if bare else '"') for name, bare in zip(plain, printed, strict=True))
     except NativeFault as error:
         raise InputError(str(error)) from error
-    listed = ", ".join(sql_text(Path(name)) for name in plain)
     options = "header = true, all_varchar = true, null_padding = true, parallel = false"
-    return f"read_csv([{listed}], {options}, max_line_size = {max(longest + 2, MIN_LINE)})", longest
+    options += f", max_line_size = {max(longest + 2, MIN_LINE)}"
+    tables = [
+        (f"read_csv({sql_text(Path(name))}, {options}{PRINTED if bare else ''})", bare)
+        for name, bare in zip(plain, printed, strict=True)
+    ]
+    return tables, longest
+
+
+def is_printed(head: bytes) -> bool:
+    """Return whether a file's first bytes are as `mysql -B` prints rows: with tabs between values, and no quotes."""
+    return b"\t" in head.partition(b"\n")[0] and re.search(rb'(?:^|\t)"', head, re.MULTILINE) is None
 
 
 def check_columns(source: str, columns: Iterable[str]) -> None:
@@ -105,12 +141,18 @@ KIND = SourceKind(
     help="""Record CSV with a header; options say which column is what.
 
     Fields: time and statement (both needed), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
-    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970 or texts in UTC.""",
+    rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or texts in UTC or --log-timezone.
+    Durations are numbers or HH:MM:SS.ffffff. What `mysql -B` prints of mysql.slow_log and general_log is read as
+    well: its escapes, and accounts such as `app[app] @ host [address]`.""",
     examples="""\
 Examples:
   querytape capture csv sql.csv -o shop.tape --column time=ts \\
       --time-unit ms --column statement=sql_text \\
       --column duration=latency --duration-unit us
+  mysql -B -e 'SELECT * FROM mysql.slow_log' >slow.tsv
+  querytape capture csv slow.tsv -o shop.tape --column time=start_time \\
+      --column statement=sql_text --column duration=query_time \\
+      --column user=user_host --column thread_id=thread_id
 """,
     expected="a header and rows with a time that can be read",
     open=open_source,

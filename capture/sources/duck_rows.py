@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import duckdb
 
-from ...common.duck import open_database, sql_text
+from ...common.duck import load_sql, open_database, sql_text
 from ...common.errors import InputError, NativeFault
 from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import Pipe, plain_file, unpack
@@ -39,12 +39,19 @@ COLUMNS = {
     "place": "BIGINT",
     "error": "VARCHAR",
     "bound": "BLOB",
+    "file": "BIGINT",
+    "unread": "VARCHAR",
 }
 SECOND, END, START = 0, 1, 2  # what `when_ns` is: the second of the end, the end, the start
+SECOND_NS = 1_000_000_000
+BETWEEN, BEHIND = "\x1f", "\x1e"  # in `unread`: between column, name and text; behind them
+MAX_UNREAD = 200  # characters of a text in `unread`
 MIN_MEMORY = 1 << 30
 MEMORY_PER_ROW = 24  # copies of its longest row that DuckDB makes while it parses and sorts
 MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
+# Calls of the macros of values.sql for one column: group 1 is the column, 2 its name.
+CALL = re.compile(r'\b(?:whole|span_ns|moment_ns)\(((?:j\.)?"((?:[^"]|"")+)")(?:, \d+)?\)')
 Given = TypeVar("Given")
 
 
@@ -58,8 +65,29 @@ def text(key: str) -> str:
 
 
 def number(key: str) -> str:
-    """Return SQL for a key of the JSON row `j` as a number."""
-    return f"TRY_CAST({text(key)} AS BIGINT)"
+    """Return SQL for a key of the JSON row `j` as a whole number."""
+    return f"whole({text(key)})"
+
+
+def when(key: str) -> str:
+    """Return SQL for a key of the JSON row `j` with a time (ISO, UTC) in nanoseconds since the epoch."""
+    return f"moment_ns({text(key)})"
+
+
+def seconds(key: str) -> str:
+    """Return SQL for a key of the JSON row `j` with seconds, or HH:MM:SS.ffffff, in nanoseconds."""
+    return f"span_ns({text(key)}, {SECOND_NS})"
+
+
+def unread(values: Mapping[str, str]) -> str:
+    """Return SQL for what a row's columns could not be made of: column, its name in the input, text; NULL = nothing."""
+    found = [
+        f"CASE WHEN given({call[1]}) IS NOT NULL AND {call[0]} IS NULL THEN {sql_text(f'{name}{BETWEEN}{call[2]}')}"
+        f" || '{BETWEEN}' || {call[1]}[:{MAX_UNREAD}] || '{BEHIND}' END"
+        for name, sql in values.items()
+        for call in {call[0]: call for call in CALL.finditer(sql)}.values()
+    ]
+    return f"nullif(concat('', {', '.join(found)}), '')" if found else "NULL"
 
 
 def json_rows(keys: Sequence[str]) -> str:
@@ -70,7 +98,8 @@ def json_rows(keys: Sequence[str]) -> str:
     paths = ", ".join(sql_text(f"$.{key}") for key in keys)
     fields = ", ".join(f'"{key}" := v[{n}]' for n, key in enumerate(keys, 1))
     return (
-        f"(SELECT line, place, CASE WHEN v IS NOT NULL THEN struct_pack({fields}) END AS j FROM (SELECT line, place,"
+        f"(SELECT line, file, place, CASE WHEN v IS NOT NULL THEN struct_pack({fields}) END AS j"
+        " FROM (SELECT line, file, place,"
         f" CASE WHEN starts_with(line, '{{') AND json_valid(line) THEN json_extract_string(line, [{paths}]) END AS v"
         " FROM lines))"
     )
@@ -83,13 +112,16 @@ def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "tru
     """
     keys = list(dict.fromkeys(KEY.findall(" ".join([*values.values(), where]))))
     # Not as a WHERE: DuckDB gathers what passes a filter, and a chunk of large rows would take it all its memory.
-    passed = {name: f"CASE WHEN {where} THEN {values[name]} END" for name in ("when_ns", "stamp", "statement")}
+    given = {**values, "unread": unread(values)}
+    passed = {name: f"CASE WHEN {where} THEN {given[name]} END" for name in ("when_ns", "stamp", "statement", "unread")}
 
     def open_lines(memory: int) -> Reader:
         with ExitStack() as own:
             lines = Lines(plain)
             own.callback(lines.close)
-            return open_query(json_rows(keys), {**values, **passed}, own.pop_all(), memory, lines=lines.stream)
+            return open_query(
+                json_rows(keys), {**values, "file": "file", **passed}, own.pop_all(), memory, lines=lines.stream
+            )
 
     with ExitStack() as stack:
         folder = Path(stack.enter_context(temporary_folder()))
@@ -127,19 +159,22 @@ def open_query(
 ) -> Reader:
     """Return a reader of `source`, an SQL table expression; `values` has an SQL expression for columns of COLUMNS.
 
-    Rows come in the order of their times, those without one as problems. `resources` are closed with the reader, or
+    Rows come in the order of their times, those without one as problems, as are texts that the macros of values.sql
+    cannot read. `resources` are closed with the reader, or
     where this raises. `memory`: bytes that DuckDB may take, MIN_MEMORY at least. `tables`: Arrow streams by their names
     in `source`. Raises InputError where DuckDB cannot read, LargeRowsError where memory is too short for it.
     """
+    values = {"unread": unread(values), **values}
     listed = ", ".join(f'CAST({values.get(name, "NULL")} AS {type_}) AS "{name}"' for name, type_ in COLUMNS.items())
     mebibytes = max(MIN_MEMORY, memory) >> 20
     with resources or ExitStack() as stack:
         spill = stack.enter_context(temporary_folder())
         con = stack.enter_context(open_database(Path(spill), f"{mebibytes}MiB", large_arrow=True))
         try:
+            con.execute(load_sql("querytape.capture", "values.sql"))
             for name, stream in tables.items():
                 con.register(name, stream)
-            relation = con.sql(f"SELECT {listed} FROM {source} ORDER BY when_ns NULLS LAST, place")
+            relation = con.sql(f"SELECT {listed} FROM {source} ORDER BY when_ns NULLS LAST, file, place")
             return open_rows(relation, stack)
         except duckdb.OutOfMemoryException as error:
             raise too_large(mebibytes, error) from error

@@ -111,7 +111,7 @@ def open_rows(relation: Any, resources: ExitStack) -> Reader:
 
 
 class Lines:
-    """The lines of files, for formats that DuckDB parses: a table with `line` and `place`, its number from 1.
+    """The lines of files, for formats that DuckDB parses: a table with `line`, `file` and `place`, its number from 1.
 
     Lines of blanks alone are left out, brackets and commas of an array around the others taken off. Raises NativeFault
     where a file cannot be opened.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   files -> log.c -> lines without an array's brackets and commas -> batches: line VARCHAR, place BIGINT
+ *   files -> log.c -> lines without an array's brackets and commas -> batches: line VARCHAR, file, place BIGINT
  *
  * For formats whose rows something else parses (DuckDB: JSON). A batch is small in bytes, since who parses it makes
  * several copies of all of it.
@@ -17,10 +17,11 @@ enum { MAX_ROWS = 2048, MAX_BYTES = 1 << 20 };
 struct qt_lines {
     struct qt_log log;
     struct qt_columns columns;
-    int64_t place; /* of the last line, from 1 through all files */
+    int64_t place; /* of the last line in its file, from 1 */
 };
 
-static const struct qt_column_spec specs[] = {{"line", 'u', 0}, {"place", 'l', 0}};
+static const struct qt_column_spec specs[] = {{"line", 'u', 0}, {"file", 'l', 0}, {"place", 'l', 0}};
+enum { N_SPECS = sizeof specs / sizeof *specs };
 
 static int is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v'; }
 
@@ -53,6 +54,7 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *error
         if (found == 0) {
             if (qt_log_next_file(&s->log, error) < 0)
                 return error != NULL ? error->code : QT_EIO;
+            s->place = 0;
             continue;
         }
         s->place++;
@@ -63,7 +65,8 @@ static int next_batch(void *self, struct ArrowArray *out, struct qt_error *error
         }
         if (line.len > 0) {
             qt_col_any_text(&c[0], line.p, line.len);
-            qt_col_i64(&c[1], s->place);
+            qt_col_i64(&c[1], s->log.file);
+            qt_col_i64(&c[2], s->place);
         }
         s->log.file_events++;
         qt_log_consume_line(&s->log, used);
@@ -84,7 +87,7 @@ struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const 
                                struct qt_error *error)
 {
     struct qt_lines *s = qt_log_open(sizeof *s, &kind, "lines", paths, n_paths, options, error);
-    if (s != NULL && qt_columns_init(&s->columns, specs, 2) == QT_OK)
+    if (s != NULL && qt_columns_init(&s->columns, specs, N_SPECS) == QT_OK)
         return s;
     if (s != NULL) {
         qt_fail(error, QT_ENOMEM, "out of memory");
@@ -95,7 +98,7 @@ struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const 
 
 int qt_lines_stream(struct qt_lines *s, struct ArrowArrayStream *out, struct qt_error *error)
 {
-    struct qt_stream_source source = {specs, 2, next_batch, NULL, s};
+    struct qt_stream_source source = {specs, N_SPECS, next_batch, NULL, s};
     return qt_stream_make(out, &source, error);
 }
 

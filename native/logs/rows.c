@@ -10,7 +10,11 @@
  *   stmt, errno, rows_sent, rows_examined, rows_affected, bytes_sent, lock_ns, flags, place BIGINT (line)
  *   error VARCHAR
  *   bound BLOB                               an execution's values, as logs/proxysql_params.c reads them
+ *   file BIGINT                              which one the row is of, from 0
+ *   unread VARCHAR                           texts that its columns could not be made of, each
+ *                                            column \x1f name in the input \x1f text \x1e
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,9 +46,28 @@ enum {
     FLAGS,
     PLACE,
     ERROR_TEXT,
-    BOUND
+    BOUND,
+    FILE_INDEX,
+    UNREAD
 };
-static const char formats[] = "lllllUUUUZlllllllllUZ";
+static const char formats[] = "lllllUUUUZlllllllllUZlU";
+
+/* The columns that may be unread, as problems name them. */
+static const struct {
+    const char *column, *kind, *expected;
+} readable[] = {
+    {"when_ns", "unread_time", "a time"},
+    {"duration_ns", "unread_duration", "a duration: a number or HH:MM:SS.ffffff"},
+    {"lock_ns", "unread_lock", "a duration: a number or HH:MM:SS.ffffff"},
+    {"thread_id", "unread_thread_id", "a number"},
+    {"stmt", "unread_stmt", "a number"},
+    {"errno", "unread_errno", "a number"},
+    {"rows_sent", "unread_rows_sent", "a number"},
+    {"rows_examined", "unread_rows_examined", "a number"},
+    {"rows_affected", "unread_rows_affected", "a number"},
+    {"bytes_sent", "unread_bytes_sent", "a number"},
+    {"flags", "unread_flags", "a number"},
+};
 
 struct qt_row_source {
     struct qt_log log;
@@ -67,14 +90,55 @@ static int64_t number(const struct qt_row_source *s, int column)
     return qt_read_null(&s->rows, column, s->at) ? -1 : qt_read_i64(&s->rows, column, s->at);
 }
 
+static int64_t file_of(const struct qt_row_source *s)
+{
+    int64_t file = number(s, FILE_INDEX);
+    return file > 0 ? file : 0;
+}
+
+static int64_t place_of(const struct qt_row_source *s)
+{
+    int64_t place = number(s, PLACE);
+    return place > 0 ? place : 0;
+}
+
 static void not_understood(struct qt_row_source *s)
 {
     struct qt_span found = text(s, STATEMENT);
     qt_reader_add_not_understood(&s->log.reader, found.len);
     found = qt_problem_shown(s->log.normalizer, found);
-    int64_t place = number(s, PLACE);
-    qt_problems_add(&s->log.reader.problems, 0, place > 0 ? place : 0, 0, "not_understood", "a row with a time in it",
+    qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, "not_understood", "a row with a time in it",
                     found.p, found.len);
+}
+
+/* What comes before `end`, which is passed over with it; all of it where there is none. */
+static struct qt_span cut_off(struct qt_span *rest, char end)
+{
+    const char *at = rest->len > 0 ? memchr(rest->p, end, rest->len) : NULL;
+    struct qt_span part = {rest->p, at != NULL ? (size_t)(at - rest->p) : rest->len};
+    size_t used = part.len + (at != NULL);
+    rest->p += used;
+    rest->len -= used;
+    return part;
+}
+
+static void say_unread(struct qt_row_source *s)
+{
+    struct qt_span all = text(s, UNREAD);
+    while (all.len > 0) {
+        char expected[160];
+        struct qt_span found = cut_off(&all, '\x1e'), column = cut_off(&found, '\x1f'), name = cut_off(&found, '\x1f');
+        size_t i = 0, n = sizeof readable / sizeof *readable;
+        while (i < n && !qt_span_is(column, readable[i].column))
+            i++;
+        if (i == n)
+            continue;
+        found = qt_problem_shown(s->log.normalizer, found);
+        snprintf(expected, sizeof expected, "%s in %.*s", readable[i].expected, name.len < 80 ? (int)name.len : 80,
+                 name.p);
+        qt_problems_add(&s->log.reader.problems, file_of(s), place_of(s), 0, readable[i].kind, expected, found.p,
+                        found.len);
+    }
 }
 
 static uint64_t key_of(const struct qt_row_source *s, int64_t thread)
@@ -109,8 +173,8 @@ static void fill(const struct qt_row_source *s, struct qt_event_row *e)
     e->bytes_sent = number(s, BYTES_SENT);
     e->lock_ns = number(s, LOCK);
     e->error = text(s, ERROR_TEXT);
-    e->file = 0;
-    e->offset = number(s, PLACE) > 0 ? number(s, PLACE) : 0;
+    e->file = file_of(s);
+    e->offset = place_of(s);
     e->precision_ns = number(s, PRECISION) > 0 ? number(s, PRECISION) : QT_SECOND;
 }
 
@@ -178,6 +242,7 @@ static int take(struct qt_row_source *s, struct qt_error *error)
     if (qt_event_batch_add(&s->log.reader.batch, &e, &m) != 0)
         return -1;
     atomic_fetch_add_explicit(&s->log.reader.events, 1, memory_order_relaxed);
+    say_unread(s);
     return 0;
 }
 

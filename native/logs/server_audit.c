@@ -33,7 +33,7 @@ struct qt_server_audit {
 struct line {
     struct qt_span field[FIELDS];
     struct qt_span object; /* still escaped; p NULL = empty */
-    int64_t retcode;       /* -1 = none */
+    int64_t retcode;       /* -1 = none, -2 = no number */
 };
 
 static int number(struct qt_span s, int64_t *out)
@@ -87,7 +87,7 @@ static int split(struct qt_span text, int cut, struct line *out)
     const char *stop = memchr(p + 1, ',', (size_t)(end - p - 1)); /* newer ones say the connection's type behind it */
     struct qt_span code = {p + 1, (size_t)((stop != NULL ? stop : end) - p - 1)};
     if (!number(code, &out->retcode))
-        out->retcode = -1;
+        out->retcode = -2;
     return 1;
 }
 
@@ -259,6 +259,8 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
     if (qt_event_batch_add(&a->log.reader.batch, &e, &m) != 0)
         return -1;
+    if (l->retcode == -2)
+        qt_log_add_problem(&a->log, "bad_value", "a number as the row's return code", l->field[OPERATION]);
     a->log.file_events++;
     atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
     return 0;

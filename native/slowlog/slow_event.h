@@ -8,7 +8,7 @@
 #include "base/span.h"
 #include "reader/logtime.h"
 
-/* What the lines of one event say. Numbers are -1 where their line is absent. */
+/* What the lines of one event say. Numbers are -1 where their line is absent, -2 where it has no number. */
 struct qt_slow_event {
     struct qt_span time_text; /* of `# Time:` */
     struct qt_logtime time;   /* kind BAD with time_text present: not understood */

@@ -77,6 +77,17 @@ static int carry(struct qt_slowlog *s, const struct reading *r)
     return 0;
 }
 
+/* Has the header a value that could not be read? Query_time has a problem of its own. */
+static int has_bad_value(const struct qt_slow_event *e)
+{
+    const int64_t values[] = {e->lock_ns,    e->thread_id, e->errno_, e->killed,        e->bytes_sent,   e->rows_sent,
+                              e->rate_limit, e->start_ns,  e->end_ns, e->rows_examined, e->rows_affected};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i] == -2)
+            return 1;
+    return 0;
+}
+
 static void say_problems(struct qt_slowlog *s, const struct reading *r)
 {
     const struct qt_slow_event *e = &r->event;
@@ -88,6 +99,8 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
         problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
     if (e->query_ns == -2)
         problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
+    if (has_bad_value(e))
+        problem(s, "bad_value", "numbers and times after the keys of the header", line);
     if (r->cut)
         qt_log_add_cut_problem(&s->log, body.p != NULL ? body : line);
     else if (e->truncated)

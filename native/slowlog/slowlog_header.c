@@ -30,6 +30,17 @@ static const char *number(const char *p, const char *end, int64_t *out)
     return at;
 }
 
+static int is_blank_or_end(const char *at, const char *end) { return at == end || *at == ' ' || *at == '\t'; }
+
+/* The same for the value of a key: -2 where it is no number. */
+static const char *counter(const char *p, const char *end, int64_t *out)
+{
+    const char *next = number(p, end, out);
+    if (next == p || !is_blank_or_end(next, end))
+        *out = -2;
+    return next;
+}
+
 /* `12.000345` seconds as nanoseconds; -2 where it cannot be true (servers print underflows such as
  * 18446744073708.79). */
 static const char *seconds(const char *p, const char *end, int64_t *out)
@@ -46,8 +57,17 @@ static const char *seconds(const char *p, const char *end, int64_t *out)
             }
         value *= scale[digits];
     }
-    *out = whole < 0 || whole > TEN_YEARS_NS / QT_SECOND || (at < end && *at == '.') ? -2 : whole * QT_SECOND + value;
+    *out = whole < 0 || whole > TEN_YEARS_NS / QT_SECOND || !is_blank_or_end(at, end) ? -2 : whole * QT_SECOND + value;
     return at;
+}
+
+/* The same where such an underflow is of no account: -1. */
+static const char *minor_seconds(const char *p, const char *end, int64_t *out)
+{
+    const char *next = seconds(p, end, out);
+    if (next > p && is_blank_or_end(next, end) && *out < 0)
+        *out = -1;
+    return next;
 }
 
 static const char *word(const char *p, const char *end, struct qt_span *out)
@@ -102,8 +122,7 @@ static const char *after_blank(const char *p, const char *end)
 static const char *iso(const char *p, const char *end, int64_t *out)
 {
     struct qt_logtime when = qt_logtime_parse(p, (size_t)(end - p));
-    if (when.kind == QT_LOGTIME_UTC)
-        *out = when.ns;
+    *out = when.kind == QT_LOGTIME_UTC ? when.ns : -2;
     return p + when.length;
 }
 
@@ -126,11 +145,11 @@ static const char *timing(const char *p, const char *end, struct qt_slow_event *
     if (KEY("Query_time:"))
         return seconds(VALUE("Query_time:"), end, &out->query_ns);
     if (KEY("Lock_time:"))
-        return seconds(VALUE("Lock_time:"), end, &out->lock_ns);
+        return minor_seconds(VALUE("Lock_time:"), end, &out->lock_ns);
     if (KEY("Last_errno:"))
-        return number(VALUE("Last_errno:"), end, &out->errno_);
+        return counter(VALUE("Last_errno:"), end, &out->errno_);
     if (KEY("Log_slow_rate_limit:"))
-        return number(VALUE("Log_slow_rate_limit:"), end, &out->rate_limit);
+        return counter(VALUE("Log_slow_rate_limit:"), end, &out->rate_limit);
     if (KEY("Log_slow_rate_type:"))
         return rate_type(VALUE("Log_slow_rate_type:"), end, out);
     return NULL;
@@ -139,11 +158,11 @@ static const char *timing(const char *p, const char *end, struct qt_slow_event *
 static const char *rows(const char *p, const char *end, struct qt_slow_event *out)
 {
     if (KEY("Rows_sent:"))
-        return number(VALUE("Rows_sent:"), end, &out->rows_sent);
+        return counter(VALUE("Rows_sent:"), end, &out->rows_sent);
     if (KEY("Rows_examined:"))
-        return number(VALUE("Rows_examined:"), end, &out->rows_examined);
+        return counter(VALUE("Rows_examined:"), end, &out->rows_examined);
     if (KEY("Rows_affected:"))
-        return number(VALUE("Rows_affected:"), end, &out->rows_affected);
+        return counter(VALUE("Rows_affected:"), end, &out->rows_affected);
     return NULL;
 }
 
@@ -169,17 +188,17 @@ static const char *known_key(const char *p, const char *end, struct qt_slow_even
     case 'S':
         return place(p, end, out);
     case 'T':
-        return KEY("Thread_id:") ? number(VALUE("Thread_id:"), end, &out->thread_id) : NULL;
+        return KEY("Thread_id:") ? counter(VALUE("Thread_id:"), end, &out->thread_id) : NULL;
     case 'I':
-        return KEY("Id:") ? number(VALUE("Id:"), end, &out->thread_id) : NULL;
+        return KEY("Id:") ? counter(VALUE("Id:"), end, &out->thread_id) : NULL;
     case 'E':
         if (KEY("Errno:"))
-            return number(VALUE("Errno:"), end, &out->errno_);
+            return counter(VALUE("Errno:"), end, &out->errno_);
         return KEY("End:") ? iso(VALUE("End:"), end, &out->end_ns) : NULL;
     case 'K':
-        return KEY("Killed:") ? number(VALUE("Killed:"), end, &out->killed) : NULL;
+        return KEY("Killed:") ? counter(VALUE("Killed:"), end, &out->killed) : NULL;
     case 'B':
-        return KEY("Bytes_sent:") ? number(VALUE("Bytes_sent:"), end, &out->bytes_sent) : NULL;
+        return KEY("Bytes_sent:") ? counter(VALUE("Bytes_sent:"), end, &out->bytes_sent) : NULL;
     default:
         return NULL;
     }

@@ -69,3 +69,19 @@ def test_percona_audit_log(tmp_path: Path) -> None:
     assert [row[0] for row in found][2:] == ["execute", "quit"]
     assert {row[5] for row in found} == {"app"}
     assert info["precision_ns"] == 1_000_000_000
+
+
+def test_values_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
+    """Of the keys of both forms; a row without a connection's number stays."""
+    rows = [
+        {"audit_record": {"name": "Query", "timestamp": "2026-11-22T10:00:07 UTC", "connection_id": "#7", "status": "bad"}},
+        {
+            "timestamp": "2026-11-22 10:00:08", "class": "general", "event": "status", "connection_id": 7,
+            "general_data": {"command": "Query", "query": "SELECT 1", "query_statistics": {"query_time": "quick"}},
+        },
+    ]  # fmt: skip
+    path = tmp_path / "a.json"
+    path.write_text("\n".join(json.dumps(row) for row in rows))
+    found, info = tape_of("audit-json", path, tmp_path)
+    assert info["problems"] == {"unread_duration": 1, "unread_errno": 1, "unread_thread_id": 1}
+    assert len(found) == 2

@@ -125,6 +125,18 @@ def test_azures_slow_log(tmp_path: Path) -> None:
     assert len(found) == 2
 
 
+def test_values_of_azures_slow_log_that_cannot_be_read(tmp_path: Path) -> None:
+    """They are problems of their columns, and the row's other time serves; durations of 24 hours and more can."""
+    more = {"sql_text": "SELECT 1", "user_host": "app[app] @ web1 []", "rows_sent": "many", "thread_id": "7x"}
+    times = {"start_time": "soon", "query_time": "26:00:00.5", "lock_time": "short"}
+    row = {"category": "MySqlSlowLogs", "time": "2026-11-22T10:00:07+02:00", "properties": {**times, **more}}
+    _, info = tape_of("audit-json", written(tmp_path / "a.json", [row]), tmp_path)
+    assert info["problems"] == {f"unread_{name}": 1 for name in ("lock", "rows_sent", "thread_id", "time")}
+    assert values(tmp_path, "start_ns, duration_ns, lock_ns, rows_sent, thread_id") == [
+        (1795334407000000000, 93_600_500_000_000, None, None, None)
+    ]
+
+
 def test_azures_audit_log(tmp_path: Path) -> None:
     """Connections and statements; the rows of their errors and of table access are no statements again."""
     about = {"LogicalServerName": "db1", "category": "MySqlAuditLogs", "time": "2026-11-22T10:00:07Z"}

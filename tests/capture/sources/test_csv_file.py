@@ -3,7 +3,9 @@
 
 from pathlib import Path
 
+import duckdb
 import pytest
+from querytape.capture import Settings, capture
 from querytape.common.errors import InputError
 
 from tests.helpers.reading import tape_of
@@ -53,3 +55,39 @@ def test_unknown_unit(tmp_path: Path) -> None:
     path.write_text("ts,q\n1,SELECT 1\n")
     with pytest.raises(InputError, match="--time-unit: expected one of s, ms, us, ns, found 'days'"):
         tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"], time_unit="days")
+
+
+def test_rows_that_the_client_printed(tmp_path: Path) -> None:
+    """`mysql -B` on mysql.slow_log: durations of the type TIME, escapes, NULL, accounts, a quote that begins a text."""
+    path = tmp_path / "slow.tsv"
+    path.write_bytes(
+        b"start_time\tuser_host\tquery_time\tsql_text\tdb\n"
+        b"2026-11-25 03:16:12.6\troot[app] @ web1 [10.0.0.5]\t00:00:00.050290\tSELECT 1,\\n  'a\\tb \\\\\\\\ \\0'\tNULL\n"
+        b"2026-11-25 03:16:13\troot[app] @  [10.0.0.5]\t100:00:01\tSELECT \"x\", 'it''s'\tshop\n"
+    )
+    columns = ["time=start_time", "user=user_host", "duration=query_time", "statement=sql_text", "db=db"]
+    found, info = tape_of("csv", path, tmp_path, column=columns)
+    assert [(row[1], *row[4:8]) for row in found] == [
+        (b"SELECT 1,\n  'a\tb \\\\ \0'", 50_290_000, "app", "web1", None),
+        (b"SELECT \"x\", 'it''s'", 360_001_000_000_000, "app", "10.0.0.5", "shop"),
+    ]
+    assert info["problems"] == {}
+
+
+def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> None:
+    """With the file and the line of each; a time that cannot be read is shown."""
+    paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    paths[0].write_text("ts,q,took,n\n1,SELECT 1,fast,1\n2,SELECT 2,0.5,none\n")
+    paths[1].write_text("ts,q,took,n\n3,SELECT 3,slow,\nnever,SELECT 4,1,1\n")
+    columns = ["time=ts", "statement=q", "duration=took", "rows_sent=n"]
+    tape = capture([str(path) for path in paths], tmp_path / "t.tape", "csv", Settings(extra={"column": columns}))
+    assert tape.info["problems"] == {"not_understood": 1, "unread_duration": 2, "unread_rows_sent": 1}
+    with duckdb.connect() as con:
+        found = con.execute(f"SELECT file, line, detail FROM '{tmp_path}/t.tape/problems.parquet'").fetchall()
+    expected = "a duration: a number or HH:MM:SS.ffffff in took"
+    assert found == [
+        (0, 2, f'expected {expected}, found "fast"'),
+        (0, 3, 'expected a number in n, found "none"'),
+        (1, 2, f'expected {expected}, found "slow"'),
+        (1, 3, 'expected a row with a time in it, found "never"'),
+    ]

@@ -20,6 +20,7 @@ from querytape.capture.sources.duck_rows import (
     text,
     with_memory,
 )
+from querytape.common.duck import load_sql
 from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import Lines
 
@@ -33,7 +34,7 @@ def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
     lines = Lines([str(tmp_path / "a"), str(tmp_path / "b.gz")])
     with duckdb.connect() as con:
         con.register("lines", lines.stream)
-        assert con.execute("FROM lines").fetchall() == [('one, "two"', 1), ("three", 3), ("four", 5)]
+        assert con.execute("FROM lines").fetchall() == [('one, "two"', 0, 1), ("three", 0, 3), ("four", 1, 1)]
     lines.close()
 
 
@@ -42,10 +43,54 @@ def test_json_in_arrays(tmp_path: Path) -> None:
     (tmp_path / "a").write_text('[\n{"n": {"x": 7}},\n{"n": "text"}]\nnonsense\n')
     lines = Lines([str(tmp_path / "a")])
     with duckdb.connect() as con:
+        con.execute(load_sql("querytape.capture", "values.sql"))
         con.register("lines", lines.stream)
         rows = con.execute(f"SELECT {number('n.x')}, {text('n')}, j IS NULL FROM {json_rows(['n.x', 'n'])}").fetchall()
     assert rows == [(7, '{"x":7}', False), (None, "text", False), (None, None, True)]
     lines.close()
+
+
+@pytest.mark.parametrize(
+    ("call", "value"),
+    [
+        ("whole('12')", 12), ("whole(' 12.0 ')", 12), ("whole('12.5')", None), ("whole('-1')", None), ("whole('x')", None),
+        ("whole('')", None), ("whole('9223372036854775808')", None), ("span_ns('1.5', 1000)", 1500),
+        ("span_ns('00:00:00.000078', 7)", 78_000), ("span_ns('838:59:59', 7)", 3_020_399_000_000_000),
+        ("span_ns('00:60:00', 7)", None), ("span_ns('-00:00:01', 7)", None), ("span_ns('inf', 7)", None),
+        ("span_ns('nan', 7)", None), ("span_ns('1e300', 7)", None), ("span_ns('-1', 7)", None),
+        ("time_ns('2024-06-10 08:13:20', 3600000000000)", 1718003600000000000),
+        ("time_ns('2024-06-10T08:13:20Z', 3600000000000)", 1718007200000000000),
+        ("time_ns('2024-06-10 08:13:20+02:00', 3600000000000)", 1718000000000000000),
+        ("time_ns('2024-06-10', 3600000000000)", 1717974000000000000), ("moment_ns('9999-01-01')", None),
+        ("moment_ns('infinity')", None), ("moment_ns('2024-06-10 08:13:20 Europe/Berlin')", None),
+        ("account_user('root[ro ot] @ localhost []')", "ro ot"), ("account_user('app')", "app"),
+        ("account_host('root[root] @ localhost [::1]')", "localhost"), ("account_host('a[a] @  [10.0.0.5]')", "10.0.0.5"),
+        ("account_host('app')", None), ("unescaped('NULL')", None),
+        (r"unescaped('a\tb\nc\\n\0\\\\')", "a\tb\nc\\n\0\\\\"),
+        ("statement_bytes('0x53454C')", b"SEL"), ("statement_bytes('0x5')", b"0x5"),
+    ],
+)  # fmt: skip
+def test_texts_as_values(call: str, value: object) -> None:
+    """Numbers, durations, times, accounts; NULL for a text that is none, and no error for any."""
+    with duckdb.connect() as con:
+        con.execute(load_sql("querytape.capture", "values.sql"))
+        assert con.execute(f"SELECT {call}").fetchall() == [(value,)]
+
+
+def test_texts_that_are_no_values_are_problems() -> None:
+    """Each with its column, file and line; what was left empty is none, nor what another column has."""
+    rows = "('1', '7', 'x'), ('oops', '', NULL), ('NULL', '8', '2')"
+    values = {
+        "when_ns": "p", "stamp": str(START), "statement": "'SELECT 1'::BLOB", "place": "p", "file": "3",
+        "duration_ns": 'span_ns("took", 1000)', "thread_id": 'coalesce(whole("id"), whole("other"))',
+    }  # fmt: skip
+    table = f'(SELECT *, row_number() OVER () + 1 AS p FROM (VALUES {rows}) t("took", "id", "other"))'
+    read = read_all(open_query(table, values))
+    assert [(event["duration_ns"], event["thread_id"]) for event in read.events] == [(1000, 7), (None, None), (None, 8)]
+    assert [(p["file"], p["line"], p["kind"], p["detail"]) for p in read.problems] == [
+        (3, 2, "unread_thread_id", 'expected a number in other, found "x"'),
+        (3, 3, "unread_duration", 'expected a duration: a number or HH:MM:SS.ffffff in took, found "oops"'),
+    ]
 
 
 def test_rows_come_by_time_and_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

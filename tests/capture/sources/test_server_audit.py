@@ -43,6 +43,12 @@ def test_rows(tmp_path: Path) -> None:
     assert {(e["user"], e["host"], e["db"]) for e in log.events} == {("app", "web1", "shop")}
 
 
+def test_a_return_code_that_is_none_is_a_problem(tmp_path: Path) -> None:
+    """The row stays, and its error is unknown."""
+    log = read(tmp_path, ROWS.replace(",1146", ",none"))
+    assert (log.kinds, [e["errno"] for e in log.events]) == (["bad_value"], [0, 0, None, 0])
+
+
 def test_aurora_is_sorted(tmp_path: Path) -> None:
     """Aurora's rows are in no order and have microseconds."""
     log = read(tmp_path, AURORA)

@@ -163,3 +163,27 @@ def test_schemas(header: str, db: str | None, tmp_path: Path) -> None:
     times = "# Query_time: 0.000001  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 2"
     (event,) = read(tmp_path, entry(f"{header}\n{times}"))
     assert (event["db"], event["rows_sent"], event["rows_examined"]) == (db, 1, 2)
+
+
+@pytest.mark.parametrize("value", ["", "x", "-1", "1,5", "12abc", "1e-05", "NULL"])
+@pytest.mark.parametrize(
+    "key", ["Lock_time", "Last_errno", "Killed", "Start", "End", "Log_slow_rate_limit", "Query_time", *NUMBERS]
+)
+def test_a_value_that_cannot_be_read_is_a_problem(tmp_path: Path, key: str, value: str) -> None:
+    """For each key; its column is unknown, and the event stays."""
+    known = [f"# {other}: 7\n" for other in ("Query_time", "Thread_id") if other != key]
+    (tmp_path / "slow.log").write_text(entry(f"{''.join(known)}# {key}: {value}  Read_key: 1"))
+    found = read_quickly(open_slowlog([str(tmp_path / "slow.log")]))
+    assert ("bad_query_time" if key == "Query_time" else "bad_value") in found.kinds
+    assert [event["statement"] for event in found.events] == [b"SELECT 1"]
+    columns = {**NUMBERS, "Query_time": "duration_ns", "Lock_time": "lock_ns", "Last_errno": "errno"}
+    if key in columns:
+        assert found.events[0][columns[key]] is None
+
+
+def test_counters_that_ran_below_zero_are_no_problem(tmp_path: Path) -> None:
+    """Servers print them; nobody can do anything about it."""
+    numbers = "  ".join(f"{key}: {1 << 64}" for key in ("Rows_sent", "Rows_examined", "Rows_affected", "Bytes_sent"))
+    text = entry(f"# Thread_id: 7  Schema: \n# Query_time: 0.5  Lock_time: 18446744073708.79  {numbers}")
+    (tmp_path / "slow.log").write_text(text)
+    assert read_quickly(open_slowlog([str(tmp_path / "slow.log")])).kinds == []

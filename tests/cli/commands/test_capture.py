@@ -67,6 +67,20 @@ def test_what_is_lost_is_said_at_once(log: Path, tmp_path: Path) -> None:
     assert found.stdout.splitlines()[1] == said
 
 
+def test_values_that_cannot_be_read_are_said_at_once(tmp_path: Path) -> None:
+    """How many of which column, where the first is, and exit code 4."""
+    path = tmp_path / "a.csv"
+    path.write_text("ts,q,took\n1,SELECT 1,2\n2,SELECT 2,fast\n3,SELECT 3,slow\n")
+    columns = [f"--column={text}" for text in ("time=ts", "statement=q", "duration=took")]
+    arguments = ["csv", str(path), "-o", str(tmp_path / "t.tape"), *columns]
+    found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
+    assert found.return_value == 4
+    lines = found.stdout.splitlines()
+    assert lines[1] == "  NOT ALL OF THE INPUT IS ON THE TAPE: 2 values of duration could not be read"
+    expected = "expected a duration: a number or HH:MM:SS.ffffff in took"
+    assert lines[2] == f'    first: {path}, line 3: unread_duration: {expected}, found "fast"'
+
+
 def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
     """A file of such a name is read; a tape of such a name is refused in a sentence, and nothing is made."""
     odd = tmp_path / "slow\udcff.log"
