@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..common.zones import Zone
 from ..native.bindings.parsers import Follow
 from ..native.bindings.reader import Reader, ReaderStats
 from .live import LiveCapture
@@ -53,7 +54,7 @@ class Endless:
 
 @dataclass(frozen=True)
 class Settings:
-    """How to capture. `timezone_ns`: offset of local times from UTC, None = as the input shows it.
+    """How to capture. `timezone_ns`: the zone of local times, None = as the input shows it.
 
     `server`: what the recording server said of itself, for tape.json. `extra`: the kind's own options by name.
     `watch` gets the reader's counters and the bytes to read (None = unknown) a few times a second. `not_threads`:
@@ -63,7 +64,7 @@ class Settings:
     begins; it can be looked at from any thread.
     """
 
-    timezone_ns: int | None = None
+    timezone_ns: Zone | None = None
     server: dict[str, Any] | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
     watch: Callable[[ReaderStats, int | None], None] = field(default=lambda stats, total: None)

@@ -156,7 +156,7 @@ def end_info(reader: Reader, settings: Settings) -> dict[str, Any]:
     zone = description.pop("timezone_ns", None)
     return {
         "server_version": description.pop("server_version", None),
-        "log_timezone_ns": zone if settings.timezone_ns is None else settings.timezone_ns,
+        "log_timezone_ns": settings.timezone_ns if isinstance(settings.timezone_ns, int) else zone,
         "input": description,
     }
 

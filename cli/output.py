@@ -28,6 +28,7 @@ LOSSES = {
     "damaged_archive": "packed files are damaged or cut off",
     "damaged_capture": "capture files are damaged or cut off",
     "bad_query_time": "durations could not be read",
+    "ambiguous_time": "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
     "bad_value": "entries have values that could not be read",
 }
 UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..common.units import parse_address, parse_duration, parse_rate, parse_share, parse_size, parse_time, parse_zone
+from ..common.units import parse_address, parse_duration, parse_rate, parse_share, parse_size, parse_time
+from ..common.zones import Zone, read_zone
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -82,17 +83,17 @@ class PerSecond(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
-class TimeZone(click.ParamType[int]):
-    """`+02:00`, `-0330` or `UTC`, as nanoseconds to add to UTC."""
+class TimeZone(click.ParamType[Zone]):
+    """`+02:00`, `-0330`, `UTC` or `Europe/Berlin`, as a Zone."""
 
     name = "zone"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the offset in nanoseconds."""
-        if isinstance(value, int):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Zone:
+        """Return the zone."""
+        if isinstance(value, int | tuple):
             return value
         try:
-            return parse_zone(str(value))
+            return read_zone(str(value))
         except ValueError as error:
             self.fail(str(error), param, ctx)
 

@@ -290,6 +290,10 @@ struct qt_log_options {
     int32_t follow;                 /* the last path is followed as `tail -F` does, until qt_reader_stop */
     int32_t from_end;               /* of that: what it holds already is passed over */
     int64_t part_ns;                /* following: a part is closed at latest after this time; 0 = 5 s */
+    /* Of a zone with daylight saving time: the offsets that count from these times on (UTC, ascending), instead of
+     * timezone_ns. Copied. */
+    const int64_t *zone_from_ns, *zone_offset_ns;
+    int32_t n_zone;
 };
 
 /* ---- slow logs (slowlog/slowlog.c) -------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@ import duckdb
 from ...common.duck import load_sql, open_database, sql_text
 from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
+from ...common.zones import Zone
 from ...native.bindings.inputs import Pipe, plain_file
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
 from ...native.bindings.reader import Reader
@@ -34,7 +35,7 @@ class Preset:
     marks: bytes
     values: Mapping[str, str] = field(default_factory=dict)
     where: str = "true"
-    parser: Callable[[Sequence[str], int | None], Reader] | None = None
+    parser: Callable[[Sequence[str], Zone | None], Reader] | None = None
 
 
 REQUEST = "protoPayload.request."
@@ -119,7 +120,7 @@ def sniff_exports(head: bytes) -> int:
     return min(found, default=-1)
 
 
-def open_export(name: str, names: Sequence[str], timezone_ns: int | None) -> Reader:
+def open_export(name: str, names: Sequence[str], timezone_ns: Zone | None) -> Reader:
     """Return a reader of exports. Raises InputError for an unknown preset, or what cannot be read."""
     if name not in PRESETS:
         raise OptionError(f"--preset: expected one of {', '.join(PRESETS)}, found {name!r}")

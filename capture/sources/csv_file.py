@@ -14,8 +14,9 @@ from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import heads, plain_file, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
-from .duck_rows import MEMORY_PER_ROW, START, open_query
+from .duck_rows import MEMORY_PER_ROW, START, entry, open_query, unread
 
+MAX_BACK_NS = 60_000_000_000  # local times that go back by more may come twice
 MIN_LINE = 2 << 20  # DuckDB's own bound
 HEAD = 64 << 10
 PRINTED = ", delim = '\t', quote = '', escape = ''"  # a backslash escapes, but never the end of a value
@@ -57,6 +58,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         quoted = {field: '"' + column.replace('"', '""') + '"' for field, column in columns.items()}
         rows = " UNION ALL ".join(
             f"SELECT {', '.join(unescaped(name) if printed else name for name in sorted(set(quoted.values())))},"
+            f" lag({quoted['time']}) OVER () AS csv_before,"
             f" {file} AS csv_file, row_number() OVER () + 1 AS csv_place FROM {source}"
             for file, (source, printed) in enumerate(tables)
         )
@@ -71,10 +73,12 @@ def unescaped(name: str) -> str:
 def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     """Return the expressions of open_query(); `quoted`: field -> column, as SQL has it."""
     time, zone, form = quoted["time"], settings.timezone_ns or 0, settings.extra.get("time_format")
+    if isinstance(zone, tuple):
+        raise OptionError(
+            "--log-timezone: expected an offset such as +02:00; rows of CSV do not tell which of two hours"
+        )
     scaled = f"TRY_CAST(TRY_CAST({time} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')} AS BIGINT)"
-    parsed = f"time_ns({time}, {zone})"
-    if form:
-        parsed = f"epoch_ns(try_strptime({time}, {sql_text(form)})) - {0 if '%z' in form else zone}"
+    parsed, before = (local_time(column, form, zone) for column in (time, "csv_before"))
     when = f"coalesce({scaled}, {parsed})"
     shown = f"CASE WHEN {when} IS NULL THEN coalesce({time}, '') ELSE {quoted['statement']} END"
     values = {
@@ -96,7 +100,16 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     for field, name in (("duration", "duration_ns"), ("lock", "lock_ns")):
         if field in quoted:
             values[name] = f"span_ns({quoted[field]}, {unit(settings, 'duration_unit')})"
+    back = f"{scaled} IS NULL AND NOT has_zone({time}) AND {before} - {parsed} > {MAX_BACK_NS}"
+    values["unread"] = f"nullif(concat({unread(values)}, CASE WHEN {back} THEN {entry('back', 'time', time)} END), '')"
     return values
+
+
+def local_time(column: str, form: str | None, zone: int) -> str:
+    """Return SQL for a column of times that are texts, in nanoseconds since the epoch."""
+    if form is None:
+        return f"time_ns({column}, {zone})"
+    return f"epoch_ns(try_strptime({column}, {sql_text(form)})) - {0 if '%z' in form else zone}"
 
 
 def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[tuple[str, bool]], int]:

@@ -82,12 +82,16 @@ def seconds(key: str) -> str:
 def unread(values: Mapping[str, str]) -> str:
     """Return SQL for what a row's columns could not be made of: column, its name in the input, text; NULL = nothing."""
     found = [
-        f"CASE WHEN given({call[1]}) IS NOT NULL AND {call[0]} IS NULL THEN {sql_text(f'{name}{BETWEEN}{call[2]}')}"
-        f" || '{BETWEEN}' || {call[1]}[:{MAX_UNREAD}] || '{BEHIND}' END"
+        f"CASE WHEN given({call[1]}) IS NOT NULL AND {call[0]} IS NULL THEN {entry(name, call[2], call[1])} END"
         for name, sql in values.items()
         for call in {call[0]: call for call in CALL.finditer(sql)}.values()
     ]
     return f"nullif(concat('', {', '.join(found)}), '')" if found else "NULL"
+
+
+def entry(column: str, name: str, sql: str) -> str:
+    """Return SQL for an entry of `unread`: the column, its name in the input, and the text that `sql` gives."""
+    return f"{sql_text(f'{column}{BETWEEN}{name}{BETWEEN}')} || {sql}[:{MAX_UNREAD}] || '{BEHIND}'"
 
 
 def json_rows(keys: Sequence[str]) -> str:

@@ -18,6 +18,7 @@ from ..server_options import LOGIN, TLS, server_of, take_login
 
 if TYPE_CHECKING:
     from ...capture.source import Endless, Option, SourceKind
+    from ...common.zones import Zone
     from ...servers.open_sessions import OpenSessions
 
 
@@ -111,7 +112,7 @@ def common_options(kind: "SourceKind") -> list[click.Parameter]:
         ),
     ]
     if kind.local_times:
-        text = "Time zone of the log's local times, such as +02:00. Default: as the log shows it."
+        text = "Time zone of the log's local times: +02:00 or Europe/Berlin. Default: as the log shows it."
         parameters.append(click.Option(["--log-timezone"], type=TimeZone(), help=text))
     parameters += endless_options(kind)
     parameters += [
@@ -175,7 +176,7 @@ def run_capture(
     source: str | None,
     show: bool,
     strict: bool,
-    log_timezone: int | None = None,
+    log_timezone: "Zone | None" = None,
     metrics: tuple[str, int] | None = None,
     **extra: Any,
 ) -> int:

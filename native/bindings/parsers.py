@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open the native parsers: one function for each kind of input, each returning a Reader.
 
-`paths` form one tape, in the order given; "-" is standard input. `timezone_ns` is added to UTC to get the log's local
+`paths` form one tape, in the order given; "-" is standard input. `timezone_ns`: the zone of the log's local
 times; None = the zone that the log shows, else UTC. `max_event`: bytes of one event that are kept at most, the rest is
 cut and marked; 0 = 1100 MiB. Nothing but the first bytes of a file is read before a part is
 pulled. Every function raises NativeFault where a file cannot be opened or is not of its kind.
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...common.zones import Zone
 from .._querytape import ffi, lib
 from .errors import check
 from .inputs import CPaths, Paths, c_path
@@ -33,14 +34,14 @@ class Follow:
 
 
 def open_slowlog(
-    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+    paths: Paths, timezone_ns: Zone | None = None, max_event: int = 0, follow: Follow | None = None
 ) -> Reader:
     """Return a reader of slow query logs."""
     return _open_log(lib.qt_slowlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
 
 
 def open_general(
-    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+    paths: Paths, timezone_ns: Zone | None = None, max_event: int = 0, follow: Follow | None = None
 ) -> Reader:
     """Return a reader of general query logs."""
     return _open_log(lib.qt_general_open, paths, timezone_ns, max_event=max_event, follow=follow)
@@ -48,7 +49,7 @@ def open_general(
 
 def open_server_audit(
     paths: Paths,
-    timezone_ns: int | None = None,
+    timezone_ns: Zone | None = None,
     limit: int = 1024,
     max_event: int = 0,
     follow: Follow | None = None,
@@ -58,7 +59,7 @@ def open_server_audit(
 
 
 def open_binlog(
-    paths: Paths, timezone_ns: int | None = None, max_event: int = 0, follow: Follow | None = None
+    paths: Paths, timezone_ns: Zone | None = None, max_event: int = 0, follow: Follow | None = None
 ) -> Reader:
     """Return a reader of mysqlbinlog's output. Most of its events have a SET TIMESTAMP, which needs no time zone."""
     return _open_log(lib.qt_binlog_open, paths, timezone_ns, max_event=max_event, follow=follow)
@@ -153,15 +154,19 @@ def slowlog_first_time(path: str | Path) -> int:
 def _open_log(
     open_: Callable[..., Any],
     paths: Paths,
-    timezone_ns: int | None,
+    timezone_ns: Zone | None,
     *more: int,
     max_event: int = 0,
     follow: Follow | None = None,
 ) -> Reader:
     """Call one of the C functions that take paths and `struct qt_log_options *`."""
     options = ffi.new("struct qt_log_options *")
-    options.timezone_ns = timezone_ns or 0
     options.has_timezone = timezone_ns is not None
+    changes = timezone_ns if isinstance(timezone_ns, tuple) else ()
+    columns = [ffi.new("int64_t[]", [change[place] for change in changes]) for place in (0, 1)]
+    options.zone_from_ns, options.zone_offset_ns = columns
+    options.n_zone = len(changes)
+    options.timezone_ns = timezone_ns if isinstance(timezone_ns, int) else 0
     options.max_event = max_event
     if follow is not None:
         options.follow, options.from_end, options.part_ns = 1, follow.from_end, int(follow.part_s * 1e9)

@@ -17,6 +17,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "reader/local_time.h"
 #include "reader/log.h"
 
 #define DELIMITER "/*!*/;"
@@ -246,12 +247,14 @@ static int begin_event(struct qt_binlog *b, struct qt_span line, int64_t when_ns
     if (thread >= 0 || gtid)
         b->thread = thread;
     b->header_ns = when_ns;
-    when_ns -= b->log.has_timezone ? b->log.timezone_ns : b->offset_ns;
+    struct qt_event_time m = {.when_ns = when_ns - b->offset_ns};
+    if (b->log.has_timezone)
+        qt_local_time(&b->log, when_ns, &m);
     b->is_rows = memmem(line.p, line.len, "_rows", 5) != NULL && !quoted;
     if (b->body == BODY_QUERY || quoted || gtid)
         b->rows_told = 0;
     b->error_code = b->body == BODY_QUERY ? named_number(line, "error_code=") : 0;
-    b->when_ns = when_ns;
+    b->when_ns = m.when_ns;
     return bad;
 }
 

@@ -14,6 +14,7 @@
 #include "logs/general_row.h"
 #include "logs/general_state.h"
 #include "reader/foreign_line.h"
+#include "reader/local_time.h"
 #include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
@@ -185,7 +186,9 @@ static void stamp(struct qt_general *g, const struct qt_logtime *own, struct qt_
     m->duration_ns = -1;
     m->flags |= t.kind == QT_LOGTIME_BAD ? QT_F_CLOCK_GUESSED : 0;
     m->stamp_kind = t.kind == QT_LOGTIME_UTC ? QT_STAMP_START : QT_STAMP_SECOND;
-    m->when_ns = t.ns - (t.kind == QT_LOGTIME_LOCAL && g->log.has_timezone ? g->log.timezone_ns : 0);
+    m->when_ns = t.ns;
+    if (t.kind == QT_LOGTIME_LOCAL)
+        qt_local_time(&g->log, t.ns, m);
 }
 
 static const char *command_of(const struct row *r)
@@ -233,6 +236,7 @@ static int take(struct qt_general *g, const struct row *r)
     if (r->has_statement)
         qt_event_set_statement(&e, r->text, &r->statement);
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0) | (r->cut || r->torn ? QT_F_TRUNCATED : 0);
+    qt_local_note_jump(&g->log, &m);
     if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)

@@ -50,6 +50,7 @@ enum {
     FILE_INDEX,
     UNREAD
 };
+enum { MAX_BACKS = 4 };
 static const char formats[] = "lllllUUUUZlllllllllUZlU";
 
 /* The columns that may be unread, as problems name them. */
@@ -76,6 +77,11 @@ struct qt_row_source {
     int opened, ended;
     int64_t at;            /* row of the batch at hand */
     struct qt_bytes bound; /* values of the execution at hand */
+    uint64_t backs;        /* rows of local times that are before the row above */
+    struct {
+        int64_t file, place;
+        char when[32];
+    } back[MAX_BACKS]; /* the first of them */
 };
 
 static struct qt_span text(const struct qt_row_source *s, int column)
@@ -122,6 +128,28 @@ static struct qt_span cut_off(struct qt_span *rest, char end)
     return part;
 }
 
+static void note_back(struct qt_row_source *s, struct qt_span when)
+{
+    if (s->backs < MAX_BACKS) {
+        s->back[s->backs].file = file_of(s);
+        s->back[s->backs].place = place_of(s);
+        snprintf(s->back[s->backs].when, sizeof s->back->when, "%.*s", when.len < 31 ? (int)when.len : 31, when.p);
+    }
+    s->backs++;
+}
+
+/* Files in no order have many such rows; a clock that went back makes few. */
+static void say_backs(struct qt_row_source *s)
+{
+    uint64_t rows = atomic_load_explicit(&s->log.reader.events, memory_order_relaxed);
+    for (uint64_t i = 0; s->backs <= MAX_BACKS && s->backs * 3 < rows && i < s->backs; i++)
+        qt_problems_add(&s->log.reader.problems, s->back[i].file, s->back[i].place, 0, "ambiguous_time",
+                        "local times that do not go back (daylight saving time ends, or the clock was set back): export"
+                        " them in UTC",
+                        s->back[i].when, strlen(s->back[i].when));
+    s->backs = 0;
+}
+
 static void say_unread(struct qt_row_source *s)
 {
     struct qt_span all = text(s, UNREAD);
@@ -129,6 +157,8 @@ static void say_unread(struct qt_row_source *s)
         char expected[160];
         struct qt_span found = cut_off(&all, '\x1e'), column = cut_off(&found, '\x1f'), name = cut_off(&found, '\x1f');
         size_t i = 0, n = sizeof readable / sizeof *readable;
+        if (qt_span_is(column, "back"))
+            note_back(s, found);
         while (i < n && !qt_span_is(column, readable[i].column))
             i++;
         if (i == n)
@@ -286,6 +316,8 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         atomic_store_explicit(&reader->bytes_read, reader->bytes_parsed, memory_order_relaxed);
         s->at++;
     }
+    if (s->ended)
+        say_backs(s);
     return qt_log_end_batch(&s->log, QT_OK);
 }
 

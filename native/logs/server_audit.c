@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "reader/local_time.h"
 #include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
@@ -115,7 +116,7 @@ static int unescape(struct qt_server_audit *a, struct qt_span from)
 static int two(const char *p) { return (p[0] - '0') * 10 + p[1] - '0'; }
 
 /* `20261120 15:08:38` local time, or microseconds since the epoch. 0 = neither. */
-static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_event_time *m)
+static int when(struct qt_server_audit *a, struct qt_span s, struct qt_event_time *m)
 {
     int64_t us;
     if (s.len >= 15 && number(s, &us) && us < INT64_C(7258118400000000)) {
@@ -134,7 +135,7 @@ static int when(const struct qt_server_audit *a, struct qt_span s, struct qt_eve
         second > 60)
         return 0;
     int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    m->when_ns = seconds * QT_SECOND - (a->log.has_timezone ? a->log.timezone_ns : 0);
+    qt_local_time(&a->log, seconds * QT_SECOND, m);
     m->stamp_kind = QT_STAMP_SECOND;
     return 1;
 }
@@ -257,6 +258,7 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
         }
     }
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
+    qt_local_note_jump(&a->log, &m);
     if (qt_event_batch_add(&a->log.reader.batch, &e, &m) != 0)
         return -1;
     if (l->retcode == -2)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/local_time.h"
 #include "reader/log_following.h"
 
 #define FIRST_BUFFER ((size_t)512 << 10)
@@ -34,6 +35,7 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
     l->has_facts_lock = pthread_mutex_init(&l->facts_lock, NULL) == 0;
     int bad = qt_reader_init(&l->reader, kind) != 0 || l->paths == NULL || l->inputs == NULL || l->buffer == NULL ||
               l->normalizer == NULL || !l->has_facts_lock || qt_sessions_init(&l->sessions, SESSIONS_KEPT) != 0;
+    bad = bad || qt_local_zone_init(l, options) != 0;
     for (int32_t i = 0; i < n_paths && !bad; i++)
         bad = (l->paths[i] = strdup(paths[i])) == NULL;
     if (bad)
@@ -87,6 +89,7 @@ void qt_log_close(struct qt_log *l)
     free(l->buffer);
     qt_normalizer_free(l->normalizer);
     qt_sessions_free(&l->sessions);
+    qt_local_zone_free(l);
     qt_reader_release(&l->reader);
     if (l->has_facts_lock)
         pthread_mutex_destroy(&l->facts_lock);
@@ -355,6 +358,7 @@ int qt_log_end_batch(struct qt_log *l, int code)
     l->part_began_ns = 0;
     l->reader.due = 0;
     qt_timeline_assign_start_times(&l->timeline, &l->sessions, b->event_times, b->rows);
+    qt_local_say_jumps(l);
     qt_event_batch_take_times(b);
     return code;
 }

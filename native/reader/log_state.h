@@ -11,7 +11,14 @@
 #include "reader/timeline.h"
 
 #define QT_LOG_MAX_BATCH (UINT64_C(1) << 30) /* bytes of texts in a batch: its columns have 32-bit offsets */
+#define QT_JUMPS 256                         /* of a batch */
 #define QT_LOG_NO_THREAD (UINT64_C(1) << 63) /* marks a session key that is no thread id */
+
+/* Where local times of the log go back, or pass over an hour. */
+struct qt_jump {
+    size_t row; /* of the batch */
+    int64_t ahead_ns, file, line, offset;
+};
 
 struct qt_log {
     struct qt_reader reader;
@@ -40,6 +47,12 @@ struct qt_log {
 
     int64_t timezone_ns; /* of local times, where has_timezone */
     int has_timezone;
+    int64_t *zone_from_ns, *zone_offset_ns; /* owned; of a zone whose offset changes */
+    int32_t n_zone;
+    int64_t zone_utc_ns;            /* of the last local time; 0 = none */
+    int64_t last_second;            /* as the log has it, of the last event of whole seconds; 0 = none */
+    struct qt_jump jumps[QT_JUMPS]; /* of the batch */
+    size_t n_jumps;
     pthread_mutex_t facts_lock; /* of the server's version */
     int has_facts_lock;
     char server_version[128]; /* "" = not known */

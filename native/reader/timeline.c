@@ -45,6 +45,14 @@ static size_t next_witness(const struct qt_event_time *events, size_t n, size_t 
     return at;
 }
 
+/* Did the clock jump here? Not where other sessions show that it did not. */
+static int is_ambiguous(const struct qt_event_time *events, size_t n, size_t i, int is_outlier, struct witness *known)
+{
+    if (!events[i].is_local || events[i].untrusted_clock)
+        return 0;
+    return !is_outlier || next_witness(events, n, i, known) == n;
+}
+
 static int is_outlier(const struct qt_event_time *events, size_t n, size_t i, int64_t clock, struct witness *known)
 {
     int64_t ahead = events[i].when_ns - clock;
@@ -70,7 +78,9 @@ static void believe_seconds(struct qt_timeline *t, struct qt_event_time *events,
             int odd = events[i].untrusted_clock && first < n;
             t->clock_ns = odd ? events[first].when_ns : events[i].when_ns;
         }
-        if (is_outlier(events, n, i, t->clock_ns, &known)) {
+        int outlier = is_outlier(events, n, i, t->clock_ns, &known);
+        events[i].is_ambiguous = (uint8_t)is_ambiguous(events, n, i, outlier, &known);
+        if (outlier) {
             events[i].when_ns = t->clock_ns;
             events[i].flags |= QT_F_CLOCK_GUESSED;
         } else if (events[i].when_ns < t->clock_ns && t->clock_ns - events[i].when_ns <= BACK_SLACK) {

@@ -25,6 +25,8 @@ struct qt_event_time {
     uint32_t entry;          /* index into sessions.entries */
     uint32_t flags;          /* QT_F_TIME_INFERRED, QT_F_DURATION_CUT, QT_F_CLOCK_GUESSED are added */
     uint8_t stamp_kind;      /* enum qt_stamp_kind: what when_ns is */
+    uint8_t is_local;        /* its second is of a clock that may have changed between summer and winter time */
+    uint8_t is_ambiguous;    /* a result: no other session shows that such a jump is not the clock's */
     uint8_t untrusted_clock; /* its session has set its own `timestamp`: its second may be anything */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "reader/local_time.h"
 #include "reader/names.h"
 
 /* ---- time ---- */
@@ -32,7 +33,7 @@ void qt_slow_note_zone(struct qt_slowlog *s, const struct qt_slow_event *e)
         atomic_fetch_add_explicit(&s->zones[quarters], 1, memory_order_relaxed);
 }
 
-void qt_slow_stamp_event(const struct qt_slowlog *s, const struct qt_slow_event *e, struct qt_event_time *m)
+void qt_slow_stamp_event(struct qt_slowlog *s, const struct qt_slow_event *e, struct qt_event_time *m)
 {
     const struct qt_logtime *time = e->time.kind != QT_LOGTIME_BAD ? &e->time : &s->time;
     m->stamp_kind = QT_STAMP_SECOND;
@@ -45,10 +46,10 @@ void qt_slow_stamp_event(const struct qt_slowlog *s, const struct qt_slow_event 
     } else if (e->timestamp_s >= 0 && !(s->log.has_timezone && time->kind == QT_LOGTIME_LOCAL)) {
         m->when_ns = e->timestamp_s * QT_SECOND;
     } else if (time->kind == QT_LOGTIME_LOCAL) {
-        int64_t zone = s->log.timezone_ns;
+        int64_t zone = 0;
         if (!s->log.has_timezone)
             qt_slow_find_zone(s, &zone);
-        m->when_ns = time->ns - zone;
+        qt_local_time(&s->log, time->ns - zone, m);
     } else {
         m->when_ns = s->log.timeline.clock_ns != INT64_MIN ? s->log.timeline.clock_ns : 0;
         m->flags |= QT_F_CLOCK_GUESSED;

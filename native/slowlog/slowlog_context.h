@@ -12,7 +12,7 @@ int qt_slow_find_zone(const struct qt_slowlog *, int64_t *out_ns);
 /* Counts what the event shows of local time less UTC. */
 void qt_slow_note_zone(struct qt_slowlog *, const struct qt_slow_event *);
 /* Sets when_ns, stamp_kind and flags. */
-void qt_slow_stamp_event(const struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
+void qt_slow_stamp_event(struct qt_slowlog *, const struct qt_slow_event *, struct qt_event_time *);
 /* A server's header was read before this event, or some events before: was the server restarted? `flush`: the event is
  * a FLUSH that writes a new header. */
 enum qt_slow_restart { QT_SLOW_UNDECIDED, QT_SLOW_GOES_ON, QT_SLOW_RESTARTED };

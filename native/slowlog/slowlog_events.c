@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/local_time.h"
 #include "reader/log_carried.h"
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
@@ -205,6 +206,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
         goto no_memory;
     if (r->has_statement)
         qt_event_set_statement(&row, e->body, &r->statement);
+    qt_local_note_jump(&s->log, &m);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
         goto no_memory;
     if (r->has_statement) /* others of the session may not have been slow enough for the log */

@@ -48,7 +48,7 @@ def test_a_value(type_: click.ParamType[Any], text: str, value: object) -> None:
         (Share(part=True), "0", "expected a share of more than 0 and at most 100%"),
         (Share(part=True), "110%", "expected a share of more than 0 and at most 100%"),
         (Size(), "0", "expected a size such as 256M or 1G"),
-        (TimeZone(), "+25:00", "expected an offset such as +02:00 or UTC"),
+        (TimeZone(), "+25:00", "expected an offset such as +02:00, UTC, or a time zone's name"),
         (Moment(), "+10m", "expected a time such as"),
         (Moment(relative=True), "+soon", "expected a duration such as"),
         (Speed(), "fast", "expected a number such as"),

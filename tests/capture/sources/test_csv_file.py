@@ -6,7 +6,8 @@ from pathlib import Path
 import duckdb
 import pytest
 from querytape.capture import Settings, capture
-from querytape.common.errors import InputError
+from querytape.common.errors import InputError, OptionError
+from querytape.common.zones import read_zone
 
 from tests.helpers.reading import tape_of
 
@@ -91,3 +92,24 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
         (1, 2, f'expected {expected}, found "slow"'),
         (1, 3, 'expected a row with a time in it, found "never"'),
     ]
+
+
+def test_local_times_that_go_back(tmp_path: Path) -> None:
+    """They are ambiguous in a file that is in order otherwise; times in UTC, numbers and files in no order are not."""
+    at = [f"2025-10-26 0{time}" for time in ("2:59:58", "2:59:59", "2:00:00", "2:30:00", "3:00:00")]
+    texts = {
+        "jump": (at, {"ambiguous_time": 1}),
+        "utc": ([f"{text}Z" for text in at], {}),
+        "numbers": (["5000", "6000", "3000", "4000", "5000"], {}),
+        "turned": (sorted(at, reverse=True), {}),
+    }
+    for name, (times, problems) in texts.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(["ts,q", *(f"{time},SELECT {n}" for n, time in enumerate(times))]))
+        _, info = tape_of("csv", path, tmp_path, column=["time=ts", "statement=q"])
+        assert info["problems"] == problems, name
+    with duckdb.connect() as con:
+        assert con.execute(f"SELECT line FROM '{tmp_path}/jump.csv.tape/problems.parquet'").fetchall() == [(4,)]
+    settings = Settings(read_zone("Europe/Berlin"), extra={"column": ["time=ts", "statement=q"]})
+    with pytest.raises(OptionError, match="expected an offset"):
+        capture([str(tmp_path / "jump.csv")], tmp_path / "t.tape", "csv", settings)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Local times that come twice or never: the ends of daylight saving time, and clocks that were set back."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.common.zones import read_zone
+from querytape.native.bindings.parsers import open_general, open_server_audit, open_slowlog
+
+from tests.helpers.reading import Read, read_quickly
+
+AUTUMN, SPRING = "251026", "250330"
+
+
+def general(day: str, at: list[tuple[str, int]]) -> str:
+    """Return a general log of MariaDB with a statement of a thread at each time."""
+    return "".join(f"{day} {time:>8}\t{thread:6} Query\tSELECT {n}\n" for n, (time, thread) in enumerate(at))
+
+
+def audit(day: str, at: list[tuple[str, int]]) -> str:
+    """Return a log of server_audit."""
+    rows = (
+        f"20{day} {time:0>8},db,app,web,{thread},{n},QUERY,s,'SELECT {n}',0\n" for n, (time, thread) in enumerate(at)
+    )
+    return "".join(rows)
+
+
+def slow(day: str, at: list[tuple[str, int]]) -> str:
+    """Return a slow log without any SET timestamp, as some tools leave it."""
+    return "".join(
+        f"# Time: {day} {time:>8}\n# User@Host: a[a] @ h []  Id: {thread}\n"
+        f"# Query_time: 0.1  Lock_time: 0.0 Rows_sent: 1  Rows_examined: 0\nSELECT {n};\n"
+        for n, (time, thread) in enumerate(at)
+    )
+
+
+KINDS: dict[str, tuple[Callable[..., str], Callable[..., Any]]] = {
+    "general": (general, open_general),
+    "audit": (audit, open_server_audit),
+    "slow": (slow, open_slowlog),
+}
+TWICE = [("2:59:58", 1), ("2:59:59", 2), ("2:00:00", 1), ("2:00:01", 2), ("2:30:00", 2), ("3:00:00", 1), ("3:00:01", 2)]
+ALONE = [(time, 1) for time, _ in TWICE]
+SPARSE = [("1:10:00", 1), ("2:40:00", 2), ("2:20:00", 1), ("2:55:00", 2), ("3:10:00", 1), ("3:20:00", 2)]
+MISSING = [("1:59:58", 1), ("1:59:59", 2), ("3:00:00", 1), ("3:00:01", 2)]
+SET_BACK = [("2:10:30", 1), ("2:10:31", 2), ("2:10:01", 1), ("2:10:02", 2), ("2:10:40", 1), ("2:10:41", 2)]
+OUT_OF_ORDER = [("2:10:30", 1), ("2:10:28", 2), ("2:10:31", 1)]
+SILENCE = [("10:59:59", 1), ("12:00:00", 2), ("12:00:01", 1)]
+HOURLY = [("0:00:01", 1), ("1:00:02", 2), ("2:00:00", 1), ("3:00:01", 2)]
+
+
+def read(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]], zone: str | None = None) -> Read:
+    """Return what is read of such a log."""
+    write, opened = KINDS[kind]
+    (tmp_path / "a.log").write_text(write(day, at))
+    return read_quickly(opened([str(tmp_path / "a.log")], None if zone is None else read_zone(zone)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("zone", [None, "+02:00"])
+@pytest.mark.parametrize(
+    ("day", "at", "kinds", "row"),
+    [
+        (AUTUMN, TWICE, ["ambiguous_time"], 2),
+        (AUTUMN, ALONE, ["ambiguous_time"], 2),
+        (AUTUMN, SPARSE, ["ambiguous_time"], 2),
+        (SPRING, MISSING, ["ambiguous_time"], 2),
+        (AUTUMN, SET_BACK, ["clock_set_back"], 2),
+        (AUTUMN, OUT_OF_ORDER, [], 0),
+        (AUTUMN, SILENCE, [], 0),
+        (AUTUMN, HOURLY, [], 0),
+    ],
+)
+def test_jumps_of_local_times(
+    tmp_path: Path, kind: str, zone: str | None, day: str, at: list[tuple[str, int]], kinds: list[str], row: int
+) -> None:
+    """A jump of more than a minute is ambiguous, at its place; silence and the order of completion are no jumps."""
+    found = read(tmp_path, kind, day, at, zone)
+    assert found.kinds == kinds
+    assert len(found.events) == len(at)
+    if kinds:
+        assert found.problems[0]["line"] == row * (4 if kind == "slow" else 1) + 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("day", "at"), [(AUTUMN, TWICE), (AUTUMN, ALONE), (AUTUMN, SPARSE), (SPRING, MISSING)])
+def test_a_named_zone_resolves_them(tmp_path: Path, kind: str, day: str, at: list[tuple[str, int]]) -> None:
+    """The hour that comes twice is two hours of UTC, and the one that is missing none."""
+    found = read(tmp_path, kind, day, at, "Europe/Berlin")
+    assert found.kinds == []
+    starts = sorted(event["start_ns"] for event in found.events)
+    ends = [start // 1_000_000_000 % 86_400 for start in starts]
+    first = [sum(int(part) * 60**place for place, part in enumerate(reversed(time.split(":")))) for time, _ in at]
+    back = next((n for n in range(1, len(first)) if first[n] < first[n - 1]), len(at))
+    offsets = [7200 if n < back else 3600 for n in range(len(at))] if day == AUTUMN else [3600, 3600, 7200, 7200]
+    for end, local, offset in zip(ends, first, offsets, strict=True):
+        assert abs(end - (local - offset) % 86_400) <= 1
+
+
+def test_seconds_that_clients_set_are_no_jumps(tmp_path: Path) -> None:
+    """MariaDB prints `# Time` from a session's own timestamp; the others stay at the clock."""
+    at = [("10:00:00", 1), ("10:00:01", 2), ("3:00:00", 1), ("10:00:02", 2), ("3:00:01", 1), ("10:00:03", 2)]
+    assert read(tmp_path, "slow", AUTUMN, at).kinds == []
