@@ -141,7 +141,9 @@ def _not_sent(report: Report) -> Iterator[tuple[float, str, str]]:
                 continue
             if row["status"] == "executed":
                 executed += row["events"]
-            elif row["status"] == "not_sent" or (row["status"] == "skipped" and row["reason"] in reasons_of_loss):
+            if row["reason"] == "nothing_to_close":
+                continue
+            if row["status"] == "not_sent" or (row["status"] == "skipped" and row["reason"] in reasons_of_loss):
                 lost[row["reason"] or "unknown"] += row["events"]
         total = lost.total()
         reasons = "; ".join(f"{count(n)}: {reason_words(reason)}" for reason, n in lost.most_common(REASONS_SHOWN))

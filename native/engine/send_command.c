@@ -188,7 +188,6 @@ enum qt_reason qt_command_why_not_sendable(struct qt_session *s, const struct qt
             return QT_PARAMS_MISMATCH;
         return qt_connection_is_prepared(&s->backend->connection, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_RESET_STMT:
-        return qt_connection_is_prepared(&s->backend->connection, ev->stmt) ? QT_EXECUTED : QT_NOT_PREPARED;
     case QT_COMMAND_CLOSE_STMT:
         return qt_connection_is_prepared(&s->backend->connection, ev->stmt) ? QT_EXECUTED : QT_NOTHING_TO_CLOSE;
     case QT_COMMAND_FETCH:

@@ -59,7 +59,7 @@ enum qt_reason {
     QT_AFTER_QUIT,
     QT_UNSUPPORTED,
     QT_NOT_PREPARED,       /* its statement was not prepared here: the PREPARE failed, or was not sent */
-    QT_NOTHING_TO_CLOSE,   /* the same, and it would only have closed it */
+    QT_NOTHING_TO_CLOSE,   /* the same, and it would only have closed or reset it */
     QT_NO_CURSOR,          /* the target opened none for it */
     QT_PARAMS_MISMATCH,    /* its parameters don't fit the statement as the target knows it */
     QT_TRANSACTION_LOST,   /* its transaction ended with the connection: sent alone it would be another one */

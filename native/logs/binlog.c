@@ -189,7 +189,8 @@ static int is_setting(struct qt_span s)
 {
     size_t i = starts(s, "/*!") ? 3 : starts(s, "/*M!") ? 4 : 0, used;
     (void)number_at(behind(s, i), &used);
-    return starts(s, "SET @@") || starts(s, "/*!\\C") || (i > 0 && starts(behind(s, i + used), " SET @@"));
+    return starts(s, "SET @@") || starts(s, "/*!\\C") ||
+           (i > 0 && (starts(behind(s, i + used), " SET @@") || starts(behind(s, i + used), " SET TRANSACTION ")));
 }
 
 /* One statement up to its delimiter. */

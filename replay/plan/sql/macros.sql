@@ -31,10 +31,13 @@ CREATE OR REPLACE TEMP MACRO exclude_text(class, actions, flags) AS
     CASE WHEN has_flag(flags, 'placeholder') THEN 'placeholder' ELSE exclude_statement(class, actions, flags) END;
 
 -- Why a command about a prepared statement is not sent, from itself alone. With a PREPARE that is excluded all about
--- its statement is: events.sql.
+-- its statement is: events.sql. A server's log numbers no statements; it has what each EXECUTE ran as text.
 CREATE OR REPLACE TEMP MACRO exclude_prepared(command, class, actions, flags, stmt) AS CASE
     WHEN stmt IS NULL OR has_flag(flags, 'unbound')
-        THEN CASE WHEN command = 'close_stmt' THEN 'nothing_to_close' ELSE 'not_prepared' END
+        THEN CASE WHEN command IN ('close_stmt', 'reset_stmt') THEN 'nothing_to_close'
+            WHEN command IN ('prepare', 'long_data', 'fetch') AND NOT has_flag(flags, 'unbound') AND NOT getvariable('sends_sql_prepare')
+                THEN 'nothing_to_prepare'
+            ELSE 'not_prepared' END
     WHEN command IN ('prepare', 'execute', 'bulk_execute') THEN exclude_statement(class, actions, flags)
     WHEN has_flag(flags, 'truncated') THEN 'truncated'
 END;

@@ -129,10 +129,18 @@ def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expec
 
 
 @pytest.mark.parametrize(
-    ("status", "reason"), [("filtered", "write"), ("filtered", "locking_read"), ("skipped", "connect_by_replayer")]
+    ("status", "reason"),
+    [
+        ("filtered", "write"),
+        ("filtered", "locking_read"),
+        ("skipped", "connect_by_replayer"),
+        ("skipped", "nothing_to_prepare"),
+        ("skipped", "nothing_to_close"),
+        ("not_sent", "nothing_to_close"),
+    ],
 )
 def test_what_is_excluded_on_purpose_does_not_count(tmp_path: Path, status: str, reason: str) -> None:
-    """Writes of a replay of reads only, and connects, which sessions make by themselves."""
+    """Writes of a replay of reads only, connects, which sessions make by themselves, and commands with nothing to do."""
     rows = [{"status": status, "reason": reason}] * 40
     report = compared(tmp_path, rows, rows)
     assert list(coverage(report)) == []

@@ -87,6 +87,16 @@ def test_each_statement_has_the_thread_of_its_event(gtid: bool, tmp_path: Path) 
     assert [row[0] for row in found] == [thread for thread in threads for _ in range(3)]
 
 
+@pytest.mark.parametrize("mark", ["/*!50718", "/*!", "/*M!100001"])
+def test_a_setting_of_each_transaction_is_no_event(mark: str, tmp_path: Path) -> None:
+    """mysqlbinlog prints SET TRANSACTION with each GTID for who runs its output; no client sent it."""
+    gtid = event("GTID", f"{mark} SET TRANSACTION ISOLATION LEVEL READ COMMITTED*/{END}")
+    rows = [query("BEGIN", 7), query("INSERT INTO t VALUES (1)", 7), event("Xid = 1", f"COMMIT{END}")]
+    found, problems, _ = read(written(tmp_path, gtid, *rows))
+    assert problems == []
+    assert [row[3] for row in found] == [b"BEGIN", b"INSERT INTO t VALUES (1)", b"COMMIT"]
+
+
 def test_rows_and_the_statements_told_beside_them(tmp_path: Path) -> None:
     """MySQL's Rows_query and MariaDB's Annotate_rows are the statement; rows without one are counted, and said."""
     rows = event(

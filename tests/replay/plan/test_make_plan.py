@@ -90,7 +90,10 @@ DECISIONS = [
     ({"command": "execute", "statement": "SELECT ?", "flags": flag_bits("placeholder")}, "placeholder", "placeholder"),
     ({"command": "execute", "statement": "SELECT 1"}, None, None),
     ({"command": "execute", "statement": "SELECT 1", "flags": flag_bits("unbound")}, "not_prepared", "not_prepared"),
-    ({"command": "prepare"}, "not_prepared", "not_prepared"),
+    ({"command": "prepare"}, "nothing_to_prepare", "nothing_to_prepare"),
+    ({"command": "prepare", "flags": flag_bits("unbound")}, "not_prepared", "not_prepared"),
+    ({"command": "fetch"}, "nothing_to_prepare", "nothing_to_prepare"),
+    ({"command": "long_data"}, "nothing_to_prepare", "nothing_to_prepare"),
     ({"command": "prepare", "statement": "SELECT ?", "stmt": 1, "flags": flag_bits("placeholder")}, None, None),
     (
         {"command": "execute", "statement": "SELECT ?", "stmt": 1, "params": b"E", "flags": flag_bits("placeholder")},
@@ -104,7 +107,8 @@ DECISIONS = [
     ({"command": "execute", "statement": "INSERT", "class": "write", "stmt": 2, "params": b"E"}, "write", None),
     ({"command": "close_stmt", "stmt": 2}, "write", None),
     ({"command": "close_stmt"}, "nothing_to_close", "nothing_to_close"),
-    ({"command": "reset_stmt"}, "not_prepared", "not_prepared"),
+    ({"command": "reset_stmt"}, "nothing_to_close", "nothing_to_close"),
+    ({"command": "reset_stmt", "flags": flag_bits("unbound")}, "nothing_to_close", "nothing_to_close"),
     ({"command": "connect"}, "connect_by_replayer", "connect_by_replayer"),
     ({"command": "change_user", "db": "shop"}, None, None),
     ({"command": "set_option", "params": b"C\x00\x00"}, None, None),
@@ -148,6 +152,17 @@ def test_statements_that_prepare_and_execute(tmp_path: Path, point: str, rules: 
     ]
     plan = planned(tmp_path, events, rules, measuring_point=point)
     assert plan.reasons == ({("skipped", reason): 3} if reason else {})
+
+
+@pytest.mark.parametrize("point", ["wire", "proxy"])
+def test_a_prepare_that_clients_sent_is_lost_without_its_number(tmp_path: Path, point: str) -> None:
+    """Its executions are about it; of a log that has them as text they are not."""
+    events = [
+        {"statement": "SELECT 1"},
+        *({"command": name} for name in ("prepare", "fetch", "reset_stmt", "close_stmt")),
+    ]
+    plan = planned(tmp_path, events, measuring_point=point)
+    assert plan.reasons == {("skipped", "not_prepared"): 2, ("skipped", "nothing_to_close"): 2}
 
 
 def test_nothing_is_sent_about_a_statement_that_was_not_prepared(tmp_path: Path) -> None:
