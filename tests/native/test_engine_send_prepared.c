@@ -116,7 +116,7 @@ static void what_cannot_be_sent_is_told(void)
     for (int seq = 4; seq <= 7; seq++)
         CHECK_TEXT(replay_find(&r, 1, seq)->reason, "params_mismatch");
     CHECK_TEXT(replay_find(&r, 1, 8)->reason, "no_cursor");
-    CHECK_TEXT(replay_find(&r, 1, 9)->reason, "not_prepared");
+    CHECK_TEXT(replay_find(&r, 1, 9)->reason, "nothing_to_close");
     CHECK_INT(replay_find(&r, 1, 10)->rows, 2);
     CHECK_INT(r.stats.sessions_lost, 0);
     replay_free(&r);
