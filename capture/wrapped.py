@@ -7,9 +7,26 @@ each record has something in front of it. Read as they are, records would become
 
 import re
 import shlex
+from datetime import UTC, datetime
+from pathlib import Path
 
 TIME = rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
+# A row of server_audit behind its time: serverhost,user,host,connection,query,OPERATION
+AUDIT_ROW = (
+    rb"[^ ,\n]*,[^,\n]*,[^,\n]*,\d+,\d+,(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|PROXY_CONNECT|READ|WRITE"
+    rb"|CREATE|ALTER|RENAME|DROP),"
+)
+# Syslog's and journald's times: `Mar  4 09:15:00`, with RFC 5424's or journald's words in front `2026-03-04T09:15:00Z`.
+SYSLOG = re.compile(
+    rb"^(?P<lead>(?:<\d+>)?(?:1 )?(?:[A-Z][a-z]{2} (?=\d{4}-))?)"
+    rb"(?:[A-Z][a-z]{2} [ \d]\d (?P<year>)[\d:.]+|\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z| ?(?:UTC|GMT)| ?[+-][\d:]+)?)"
+    rb" (?:[^ ,:\[\n]+ )?(?P<ident>[^ ,:\[\n]*)[^,\n]* " + AUDIT_ROW,
+    re.MULTILINE,
+)
+JOURNAL = re.compile(rb'^\{[^\n]*"MESSAGE"\s*:\s*"[^"\n]*' + AUDIT_ROW, re.MULTILINE)
+TIMELESS = re.compile(rb"^(?:[^,\n]* )?" + AUDIT_ROW, re.MULTILINE)
+OTHER_TIME = re.compile(rb"^[^\n]{1,80}," + AUDIT_ROW, re.MULTILINE)
 # Quotes are of SQL: a statement may hold a log's text.
 MARKS = (
     re.compile(
@@ -22,6 +39,9 @@ MARKS = (
         + TIME
         + rb"\t *\d+ (?:Connect|Query|Quit|Prepare)\b",
         re.MULTILINE,
+    ),
+    re.compile(
+        rb"^(?P<prefix>[^\n'\"`;,]{1,300}?)(?<![\d:.+-])(?P<mark>)\d{8} \d\d:\d\d:\d\d," + AUDIT_ROW, re.MULTILINE
     ),
 )
 XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<AUDIT>")
@@ -57,6 +77,35 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
                 f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
                 f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"
             )
+    return _audit(name, file, head) if known_at < 0 else None
+
+
+def _audit(name: str, file: str, head: bytes) -> str | None:
+    """Return what to do with rows of server_audit that have no time in front, or one of an unknown format."""
+    if found := SYSLOG.search(head):
+        if found["year"] is None:
+            time, year, row, why = r"([0-9-]+[T ][0-9:.]+(Z| ?(UTC|GMT)| ?[+-][0-9:]+)?)", "", r"\4", ""
+        else:
+            path = Path(name)
+            at = datetime.fromtimestamp(path.stat().st_mtime, UTC) if path.is_file() else datetime.now(UTC)
+            time, year, row = "([A-Z][a-z]+ [ 0-9][0-9] [0-9:.]+)", f"{at.year} ", r"\2"
+            why = f"; syslog has no year, {at.year} is the file's: split a log that goes over New Year"
+        lead = re.sub(r"[A-Z][a-z]+", "[A-Z][a-z]+", _shape(found["lead"]))
+        command = f"s/^{lead}{time} [^,]*{_shape(found['ident'])}[^,]* ([^ ,]*,)/{year}\\1,{row}/p"
+        return (
+            f"syslog has the times of these audit rows: sed -nE '{command}' {file} > plain.log puts them into the rows;"
+            f" then capture plain.log{why}"
+        )
+    if JOURNAL.search(head) and b'"__REALTIME_TIMESTAMP"' in head:
+        command = """.__REALTIME_TIMESTAMP + "," + (.MESSAGE | sub("^[^,]* "; ""))"""
+        return f"this is what `journalctl -o json` prints: jq -r '{command}' {file} > plain.log; then capture plain.log"
+    if TIMELESS.search(head):
+        return "these audit rows have no times: `journalctl -o short-iso-precise` prints them with their times"
+    if OTHER_TIME.search(head):
+        return (
+            "these audit rows have times of an unknown format: known are those with year, month, day, hour, minute and"
+            " second in this order; set server_audit_timestamp_format = '%Y%m%d %H:%i:%s.%f', and record again"
+        )
     return None
 
 

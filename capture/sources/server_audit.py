@@ -14,13 +14,29 @@ from ...native.bindings.inputs import heads, plain_file
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind, TapeWarning, sniff_pattern
+from ..wrapped import AUDIT_ROW
 
-OPERATIONS = rb"(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|READ|WRITE|CREATE|ALTER|RENAME|DROP)"
-ROW = rb"^(?:\d{8} \d\d:\d\d:\d\d|\d{16}),[^,\n]*,[^,\n]*,[^,\n]*,\d+,\d+," + OPERATIONS + rb","
+# As native/logs/audit_time.h reads them.
+TIME = (
+    rb"(?:\d{14,16}|\d{4}[-/. ]?(?:\d\d|[A-Z][a-z]{2})[-/. ]*\d{1,2}[ T]?\d\d:?\d\d:?\d\d)"
+    rb"(?:\.\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"
+)
+ROW = rb"^" + TIME + rb"," + AUDIT_ROW
 AURORA = re.compile(rb"\d{16},")  # microseconds since the epoch
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
+    """Return a reader of audit logs; it knows the server's buffer where the server was asked.
+
+    Raises InputError where Aurora's logs and others are given together, or sorting fails.
+    """
+    reader = open_rows(names, settings)
+    size = str(((settings.server or {}).get("variables") or {}).get("server_audit_file_buffer_size", "0"))
+    reader.more = {"buffer_bytes": int(size)} if size.isdigit() else {}
+    return reader
+
+
+def open_rows(names: Sequence[str], settings: Settings) -> Reader:
     """Return a reader of audit logs. Those of Aurora, whose rows are in no order, are sorted by time first.
 
     Raises InputError where Aurora's logs and others are given together, or sorting fails.
@@ -45,13 +61,19 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         return open_server_audit([ordered], settings.timezone_ns, limit)
 
 
-def cut_statements(description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warning of statements that the server cut."""
-    n = description.get("cut_statements", 0)
-    if not n:
-        return []
-    text = f"{n:,} statements were cut by server_audit_query_log_limit: they are marked and never replayed"
-    return [{"kind": "cut", "text": text}]
+def left_out(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return the warnings of statements that the server cut, and of rows that it may still have in its buffer."""
+    found = []
+    if n := description.get("cut_statements", 0):
+        text = f"{n:,} statements were cut by server_audit_query_log_limit: they are marked and never replayed"
+        found.append({"kind": "cut", "text": text})
+    if size := description.get("buffer_bytes", 0):
+        text = (
+            f"the server buffers up to {size:,} bytes of its audit log (server_audit_file_buffer_size): the last rows may be"
+            " missing; SET GLOBAL server_audit_sync_log_file = 1 writes them, then capture again"
+        )
+        found.append({"kind": "buffered", "text": text})
+    return found
 
 
 KIND = SourceKind(
@@ -69,7 +91,7 @@ Examples:
     expected="rows such as 20261120 15:08:38,host,user,host,29,344,QUERY,db,'SELECT 1',0",
     open=open_source,
     sniff=sniff_pattern(ROW),
-    warnings=cut_statements,
+    warnings=left_out,
     follows=True,
     options=(Option("query-limit", "The server's server_audit_query_log_limit.", "int", default=1024),),
 )

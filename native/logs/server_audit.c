@@ -3,6 +3,7 @@
  *
  *   20261120 15:08:38,serverhost,user,host,connectionid,queryid,QUERY,database,'SQL',retcode
  *   1718000000125000,...                                         Aurora: microseconds since the epoch
+ *   20261120T15:08:38.481161+0100,...                            server_audit_timestamp_format of MariaDB 12
  *
  * A row is one line, written when the statement has ended; \' \\ \n \r \t and the like are escaped, other control bytes
  * have become blanks. The text is cut at server_audit_query_log_limit bytes and nothing says so: a text of just that
@@ -14,6 +15,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "logs/audit_time.h"
 #include "reader/local_time.h"
 #include "reader/log_carried.h"
 #include "reader/log.h"
@@ -27,7 +29,7 @@ struct qt_server_audit {
     struct qt_log log;
     int64_t limit;        /* server_audit_query_log_limit */
     struct qt_bytes text; /* the statement without escapes */
-    int has_ports;        /* behind hosts */
+    int has_ports;        /* behind hosts of this file */
     uint64_t cut;
 };
 
@@ -113,30 +115,17 @@ static int unescape(struct qt_server_audit *a, struct qt_span from)
     return 0;
 }
 
-static int two(const char *p) { return (p[0] - '0') * 10 + p[1] - '0'; }
-
-/* `20261120 15:08:38` local time, or microseconds since the epoch. 0 = neither. */
-static int when(struct qt_server_audit *a, struct qt_span s, struct qt_event_time *m)
+static int when(struct qt_server_audit *a, struct qt_span s, struct qt_event_time *m, int64_t *unit_ns)
 {
-    int64_t us;
-    if (s.len >= 15 && number(s, &us) && us < INT64_C(7258118400000000)) {
-        m->when_ns = us * 1000;
-        m->stamp_kind = QT_STAMP_END;
-        return 1;
-    }
-    if (s.len != 17 || s.p[8] != ' ' || s.p[11] != ':' || s.p[14] != ':')
+    struct qt_audit_time time;
+    if (!qt_audit_time(s, &time))
         return 0;
-    for (size_t i = 0; i < 17; i++)
-        if (i != 8 && i != 11 && i != 14 && (s.p[i] < '0' || s.p[i] > '9'))
-            return 0;
-    int year = two(s.p) * 100 + two(s.p + 2), month = two(s.p + 4), day = two(s.p + 6);
-    int hour = two(s.p + 9), minute = two(s.p + 12), second = two(s.p + 15);
-    if (year < 1970 || year > 2199 || month < 1 || month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 ||
-        second > 60)
-        return 0;
-    int64_t seconds = qt_days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
-    qt_local_time(&a->log, seconds * QT_SECOND, m);
-    m->stamp_kind = QT_STAMP_SECOND;
+    if (time.has_zone)
+        m->when_ns = time.ns;
+    else
+        qt_local_time(&a->log, time.ns, m);
+    m->stamp_kind = time.unit_ns == QT_SECOND ? QT_STAMP_SECOND : QT_STAMP_END;
+    *unit_ns = time.unit_ns;
     return 1;
 }
 
@@ -214,7 +203,7 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.command = command_of(l->field[OPERATION]);
     if (e.command == NULL && is_passed_over(l->field[OPERATION]))
         return 0;
-    if (e.command == NULL || !when(a, l->field[TIME], &m) || !number(l->field[CONNECTION], &id))
+    if (e.command == NULL || !when(a, l->field[TIME], &m, &e.precision_ns) || !number(l->field[CONNECTION], &id))
         return -2;
     if (qt_log_must_close(&a->log, &m, l->object.len))
         return 1;
@@ -227,7 +216,6 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
     e.session = a->log.sessions.entries[at].session;
     e.seq = a->log.sessions.entries[at].seq;
     e.thread_id = id;
-    e.precision_ns = m.stamp_kind == QT_STAMP_SECOND ? QT_SECOND : 1000;
     e.user = l->field[USER];
     e.db = l->field[DATABASE];
     e.host = l->field[HOST];
@@ -280,6 +268,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         if (found < 0)
             return qt_log_end_batch(&a->log, code);
         if (found == 0) {
+            a->has_ports = 0;
             if (qt_log_next_file(&a->log, error) < 0)
                 return error != NULL ? error->code : QT_EIO;
             continue;

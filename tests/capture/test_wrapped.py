@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs that another program has wrapped are refused with the command that unwraps them, and the command does so."""
 
+import json
+import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,6 +13,9 @@ from querytape.capture import SOURCES
 from querytape.capture.library import capture
 from querytape.capture.wrapped import unwrapping
 from querytape.common.errors import InputError
+from querytape.schemas import open_folder
+
+from tests.helpers.whole import query
 
 SLOW = """\
 # Time: 2026-03-04T09:15:01.000000Z
@@ -42,24 +48,26 @@ PREFIXES = {
 }
 
 
-@pytest.mark.parametrize("log", [SLOW, GENERAL], ids=["slow", "general"])
+@pytest.mark.parametrize("log", ["slow", "general", "audit"])
 @pytest.mark.parametrize("each", ["line", "record"])
 @pytest.mark.parametrize("kind", PREFIXES)
 def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
     """In front of each line or of each record: refused by each command, and the command that is named removes it."""
-    begins = "# Time" if log is SLOW else "2026"
+    command = {"slow": "slowlog"}.get(log, log)
+    begins = "# Time" if log == "slow" else "2026"
+    log = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
     lines = [
         (PREFIXES[kind].format(n=n % 10) if each == "line" or line.startswith(begins) else "") + line
         for n, line in enumerate(log.splitlines(keepends=True))
     ]
     wrapped = tmp_path / "it's wrapped.log"
     wrapped.write_text("".join(lines))
-    for source in (None, "slowlog" if log is SLOW else "general"):
+    for source in (None, command):
         with pytest.raises(InputError, match=r"not the server's: sed -E .* > plain\.log") as refused:
             capture([wrapped], tmp_path / "t.tape", source)
-    command = re.search(r"sed -E .* > plain\.log", str(refused.value))
-    assert command is not None
-    subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+    named = re.search(r"sed -E .* > plain\.log", str(refused.value))
+    assert named is not None
+    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
     assert (tmp_path / "plain.log").read_text() == log
 
 
@@ -97,3 +105,87 @@ def test_other_wrappings(head: bytes, message: str, tmp_path: Path) -> None:
     (tmp_path / "s.log").write_bytes(head)
     with pytest.raises(InputError, match=message):
         capture([tmp_path / "s.log"], tmp_path / "t.tape")
+
+
+AUDIT = """\
+20260304 09:15:01,db1,app,10.1.2.3,7,0,CONNECT,shop,,0
+20260304 09:15:02,db1,app,10.1.2.3,7,11,QUERY,shop,'SELECT 1, 2',0
+20260304 09:15:13,db1,app,10.1.2.3,7,0,DISCONNECT,shop,,0
+"""
+# What writes the line in front of the row; the order of the row's own time is year, month, day, hour, minute, second.
+SYSLOGS = {
+    "syslog": "{month} {day:>2} {clock} db1 mysql-server_auditing: {info} {row}",
+    "a process id": "{month} {day:>2} {clock} db1 mysql-server_auditing[77]: {info} {row}",
+    "no host": "{month} {day:>2} {clock} mysql-server_auditing: {info} {row}",
+    "a priority": "<14>{month} {day:>2} {clock} db1 mysql-server_auditing: {info} {row}",
+    "rsyslog": "2026-{number}-{day:02}T{clock}.250000+00:00 db1 mysql-server_auditing: {info} {row}",
+    "another zone": "2026-{number}-{day:02}T{clock}+00:00 db1 mysql-server_auditing: {info} {row}",
+    "RFC 5424": "<14>1 2026-{number}-{day:02}T{clock}.250Z db1 mysql-server_auditing 77 - - {info} {row}",
+    "short-iso": "2026-{number}-{day:02}T{clock}+0000 db1 mysql-server_auditing[77]: {info} {row}",
+    "short-precise": "{month} {day:02} {clock}.250000 db1 mysql-server_auditing[77]: {info} {row}",
+    "short-full": "Wed 2026-{number}-{day:02} {clock} UTC db1 mysql-server_auditing[77]: {info} {row}",
+}
+
+
+@pytest.mark.parametrize("info", ["", "shop production"])
+@pytest.mark.parametrize("kind", SYSLOGS)
+def test_audit_rows_in_syslog(kind: str, info: str, tmp_path: Path) -> None:
+    """Refused, also by the kind's own command; the command that is named gives rows with the times of syslog."""
+    lines = ["Mar  4 09:15:00 db1 systemd[1]: Started a, b, and c."]
+    for row in AUDIT.splitlines():
+        time, _, rest = row.partition(",")
+        day, clock = int(time[6:8]), time[9:]
+        number = time[4:6]
+        lines.append(SYSLOGS[kind].format(month="Mar", number=number, day=day, clock=clock, info=info, row=rest))
+    wrapped = tmp_path / "it's wrapped.log"
+    wrapped.write_text("\n".join(lines) + "\n")
+    os.utime(wrapped, (1772615700, 1772615700))
+    for source in (None, "audit"):
+        with pytest.raises(InputError, match=r"sed -nE .* > plain\.log") as refused:
+            capture([wrapped], tmp_path / "t.tape", source)
+    command = re.search(r"sed -nE .* > plain\.log", str(refused.value))
+    assert command is not None
+    subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+    capture([tmp_path / "plain.log"], tmp_path / "plain.tape")
+    (tmp_path / "own.log").write_text(AUDIT)
+    capture([tmp_path / "own.log"], tmp_path / "own.tape")
+    tape, own = (open_folder("tape", tmp_path / f"{name}.tape") for name in ("plain", "own"))
+    columns = 'command, statement, "user", host, db, thread_id, errno, start_ns // 1000000000'
+    assert query(f"SELECT {columns} FROM {tape.source('events')} ORDER BY start_ns") == query(
+        f"SELECT {columns} FROM {own.source('events')} ORDER BY start_ns"
+    )
+    assert tape.info["problems"] == {}
+
+
+ROWS = "".join(row.partition(",")[2] + "\n" for row in AUDIT.splitlines())
+NO_TIMES = [
+    (ROWS, "have no times"),
+    ("".join(f" {row}\n" for row in ROWS.splitlines()), "have no times"),
+    ("".join(f"04.03.2026 09:15:01,{row}\n" for row in ROWS.splitlines()), "server_audit_timestamp_format"),
+    ("".join(f"03:15:01 PM,{row}\n" for row in ROWS.splitlines()), "server_audit_timestamp_format"),
+]
+
+
+@pytest.mark.parametrize(("log", "message"), NO_TIMES)
+def test_audit_rows_without_a_known_time(log: str, message: str, tmp_path: Path) -> None:
+    """The message names the setting or the command that gives the times."""
+    (tmp_path / "a.log").write_text(log)
+    with pytest.raises(InputError, match=message):
+        capture([tmp_path / "a.log"], tmp_path / "t.tape")
+
+
+def test_audit_rows_of_the_journal_in_json(tmp_path: Path) -> None:
+    """The command that is named gives rows with the journal's times."""
+    lines = [
+        json.dumps({"__REALTIME_TIMESTAMP": f"177261570{n}250000", "MESSAGE": f" {row}"})
+        for n, row in enumerate(ROWS.splitlines())
+    ]
+    (tmp_path / "j.json").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="journalctl -o json") as refused:
+        capture([tmp_path / "j.json"], tmp_path / "t.tape")
+    command = re.search(r"jq -r .* > plain\.log", str(refused.value))
+    assert command is not None
+    if shutil.which("jq") is None:
+        return
+    subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
+    assert capture([tmp_path / "plain.log"], tmp_path / "plain.tape").info["counts"]["events"] == 3

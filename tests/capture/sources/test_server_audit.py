@@ -225,3 +225,76 @@ def test_whom_an_account_acts_for(tmp_path: Path) -> None:
     """A row of MariaDB 12 that is nothing lost."""
     log = read(tmp_path, ROWS + "20261120 15:21:08,db1,rep,10.1.2.9:5000,31,0,PROXY_CONNECT,shop,`app`@`%`,0\n")
     assert (len(log.events), log.problems, log.not_understood) == (4, [], 0)
+
+
+AT_NS = 1_795_188_065 * 10**9  # 2026-11-20 15:21:05 UTC
+TIMES = [  # as server_audit_timestamp_format or syslog writes it; nanoseconds behind AT_NS; its unit
+    ("20261120T15:21:05.481161+0000", 481_161_000, 1000),
+    ("20261120T16:21:05.481161+0100", 481_161_000, 1000),
+    ("20261120T15:21:05.000000+0000", 0, 10**9),
+    ("2026-11-20 15:21:05.250000", 250_000_000, 1000),
+    ("2026-11-20T15:21:05.25Z", 250_000_000, 10**7),
+    ("2026-11-20T10:21:05.250-05:00", 250_000_000, 10**6),
+    ("2026-11-20 20:51:05 +05:30", 0, 10**9),
+    ("2026/11/20 15:21:05", 0, 10**9),
+    ("2026.11.20 15:21:05.123456789 UTC", 123_456_789, 1),
+    ("20261120152105", 0, 10**9),
+    ("20261120152105.5", 500_000_000, 10**8),
+    ("20261120 152105", 0, 10**9),
+    ("2026-Nov-20 15:21:05", 0, 10**9),
+    ("2026 Nov 20 15:21:05.5 GMT", 500_000_000, 10**8),
+    ("1795188065250000", 250_000_000, 1000),
+]
+NO_TIMES = [
+    "20261120 15:21:05.", "20261120 15:21:05.x", "20261120 15:21:05.1234567890", "20261120 15:21:05 CET",
+    "20261120 15:21:05+1", "20261120 15:21:05+01:6", "20261120 15:21:05+16:00", "20261120 15:21:05Zx", "2026112015:21:05",
+    "2026-11-20152105", "2026-11/20 15:21:05", "2026-1120 15:21:05", "2026-Nox-20 15:21:05", "2026Nov2 15:21:05",
+    "20261120 1521:05", "20261120 15:2105", "20.11.2026 15:21:05", "2026-11-20", "26-11-20 15:21:05", "2026-11-20 03:21 PM",
+    "15:21:05", "2026", "-", " ",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("time", "behind_ns", "unit_ns"), TIMES)
+def test_formats_of_times(time: str, behind_ns: int, unit_ns: int, tmp_path: Path) -> None:
+    """The kind is known, and events end then; a fraction of zero is none."""
+    path = tmp_path / "audit.log"
+    path.write_bytes(row(time) + b"\n")
+    assert detect_source(str(path), SOURCES.values()).name == "audit"
+    log = read_all(SOURCES["audit"].open([str(path)], Settings()))
+    assert [event["precision_ns"] for event in log.events] == [unit_ns]
+    whole = unit_ns == 10**9
+    assert [event["start_ns"] // (10**9 if whole else 1) for event in log.events] == [
+        AT_NS // 10**9 if whole else AT_NS + behind_ns
+    ]
+
+
+def test_times_that_are_none(tmp_path: Path) -> None:
+    """They are not understood."""
+    log = read_rows(tmp_path, [row(time) for time in NO_TIMES])
+    assert (len(log.events), log.kinds.count("not_understood")) == (0, len(NO_TIMES))
+
+
+def test_a_zone_in_the_log_wins(tmp_path: Path) -> None:
+    """--log-timezone is of times without a zone."""
+    path = tmp_path / "audit.log"
+    path.write_bytes(row("20261120 16:21:05.5") + b"\n" + row("20261120T15:21:05.6+0000") + b"\n")
+    log = read_all(SOURCES["audit"].open([str(path)], Settings(timezone_ns=3600 * 10**9)))
+    assert [event["start_ns"] - AT_NS for event in log.events] == [500_000_000, 600_000_000]
+
+
+def test_ports_of_another_file(tmp_path: Path) -> None:
+    """That one file has ports behind its hosts says nothing of the next."""
+    for name, host in (("a", "10.1.2.3:54312"), ("b", "2001:db8::7")):
+        (tmp_path / name).write_text(f"20261120 15:21:05,db1,app,{host},{ord(name)},0,CONNECT,shop,,0\n")
+    log = read_all(SOURCES["audit"].open([str(tmp_path / "a"), str(tmp_path / "b")], Settings()))
+    assert [event["host"] for event in log.events] == ["10.1.2.3", "2001:db8::7"]
+
+
+@pytest.mark.parametrize(("size", "kinds"), [(None, []), ("0", []), ("8192", ["buffered"])])
+def test_rows_in_a_buffer(size: str | None, kinds: list[str], tmp_path: Path) -> None:
+    """A server that was asked and buffers its log may have rows that the file has not."""
+    (tmp_path / "audit.log").write_text(ROWS)
+    variables = {} if size is None else {"server_audit_file_buffer_size": size}
+    settings = Settings(server={"variables": variables})
+    info = capture_source(SOURCES["audit"], [str(tmp_path / "audit.log")], tmp_path / "t.tape", settings)
+    assert [warning["kind"] for warning in info["warnings"]] == kinds
