@@ -56,7 +56,8 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
             with hold(path), open_storage(path, threads=1) as con:
                 info, totals = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
                 check_events(kind, ordered, reader.stats(), info, path, settings)
-                info |= {"notes": notes} if (notes := kind.notes(info["input"])) else {}
+                described = {**info["input"], "server_version": info["server_version"]}
+                info |= {"notes": notes} if (notes := kind.notes(described)) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
                 warnings += [*truncation_warnings(info["input"]), *dropped_warnings(info)]
                 warnings += judged(con, kind, path, info, settings, told)

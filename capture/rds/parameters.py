@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ...common.errors import RefusedError, TargetError
-from ..server_log.settings import BEGIN, RESET, Change, Left, same
+from ..server_log.settings import BEGIN, MAX_LENGTH, RESET, Change, Left, same
 from .cloud import Cloud
 from .instance import Group, Instance, look_at
 
@@ -18,6 +18,7 @@ USEFUL = {
     "log_slow_admin_statements": ("1", "0"),
     "min_examined_row_limit": ("0", "0"),
     "log_slow_rate_limit": ("1", "1"),
+    MAX_LENGTH: (str(1 << 30), str(1 << 30)),
 }
 # The audit log of everything, which Aurora's clusters have among their parameters.
 AUDIT = "server_audit_logging"

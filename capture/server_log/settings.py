@@ -17,6 +17,7 @@ from ...servers.target import fault_text
 
 # Percona Server's: sessions use the global values of the slow log's settings, those that were open before, too.
 GLOBAL_CONTROL = "slow_query_log_use_global_control"
+MAX_LENGTH = "log_slow_max_query_length"  # of MariaDB 13.1: longer statements are left out
 # Set where the server has them: MySQL, MariaDB and Percona Server have different ones.
 WANTED = {
     "long_query_time": "0",
@@ -26,12 +27,13 @@ WANTED = {
     "log_slow_rate_limit": "1",
     "log_slow_filter": "",
     "log_slow_disabled_statements": "sp",
+    MAX_LENGTH: str(1 << 30),  # max_allowed_packet ends there
     GLOBAL_CONTROL: "all",
 }
 # Settings of which a session has its own copy, made when it connects.
 COPIED = frozenset(WANTED) & {
     *("long_query_time", "min_examined_row_limit", "log_slow_rate_limit", "log_slow_filter"),
-    "log_slow_disabled_statements",
+    *("log_slow_disabled_statements", MAX_LENGTH),
 }
 SWITCHES = {"file": "slow_query_log", "table": "slow_query_log", "general": "general_log"}
 
@@ -67,13 +69,17 @@ def plan_changes(variables: Mapping[str, str], method: str, log_file: str | None
     changes = []
     for name, value in wanted.items():
         before = variables.get(name)
-        if before is None or same(before, value):
+        if before is None or same(before, value) or (name == MAX_LENGTH and _is_longer(before, value)):
             continue
         role = CONTROL if own and name == GLOBAL_CONTROL else BEGIN
         changes.append(Change(name, before, value, role))
     if own and GLOBAL_CONTROL not in variables and any(change.name in COPIED for change in changes):
         changes.append(Change("slow_query_log", variables["slow_query_log"], "OFF", HOLD))
     return tuple(changes)
+
+
+def _is_longer(before: str, wanted: str) -> bool:
+    return before.isdigit() and int(before) > int(wanted)
 
 
 def own_log_is_on(variables: Mapping[str, str]) -> bool:

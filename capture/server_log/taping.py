@@ -57,9 +57,14 @@ def tape_of(
             ] if plan.method != "general" else []
         return {"coverage": coverage.as_json()} | renewed, coverage.warnings(plan.method)
 
-    own = tuple(sorted(recorded.own))
     settings = Settings(
-        server=server, watch=watch, not_threads=own, judge=judge, open_sessions=open_sessions, running=running
+        server=server,
+        extra={"changed": tuple(change.name for change in plan.changes)},
+        watch=watch,
+        not_threads=tuple(sorted(recorded.own)),
+        judge=judge,
+        open_sessions=open_sessions,
+        running=running,
     )
     try:
         info = capture_source(SOURCES[recorded.kind], [str(recorded.log)], output, settings)

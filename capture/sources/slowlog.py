@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source: slow query logs of MySQL and MariaDB, plain or compressed."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,12 +9,37 @@ from ...native.bindings.parsers import open_slowlog, slowlog_first_time
 from ...native.bindings.reader import Reader
 from ..source import Settings, SourceKind, sniff_pattern
 
+MAX_LENGTH = "log_slow_max_query_length"  # of MariaDB 13.1: longer statements are left out
 HEADER_LINE = rb"^# (User@Host|User|Query_time|Thread_id): "
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:
-    """Return a reader of slow logs, in the order given."""
-    return open_slowlog(names, settings.timezone_ns, follow=settings.follow)
+    """Return a reader of slow logs, in the order given; it knows the longest statement if the server was asked."""
+    reader = open_slowlog(names, settings.timezone_ns, follow=settings.follow)
+    variables = (settings.server or {}).get("variables") or {}
+    if variables and MAX_LENGTH not in settings.extra.get("changed", ()):
+        reader.more = {"longest_statement": longest_statement(variables)}
+    return reader
+
+
+def longest_statement(variables: Mapping[str, str]) -> int | None:
+    """Return the bytes of the longest statement that a server logs, None if it logs all that it takes."""
+    limit, packet = (str(variables.get(name, "")) for name in (MAX_LENGTH, "max_allowed_packet"))
+    if not limit.isdigit() or int(limit) >= (int(packet) if packet.isdigit() else 1 << 30):
+        return None
+    return int(limit)
+
+
+def left_out(description: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the warnings of a log that is known to lack events."""
+    found = sampling(description)
+    if (length := description.get("longest_statement")) is not None:
+        text = (
+            f"the server leaves statements of more than {length:,} bytes out of its slow log ({MAX_LENGTH}):"
+            f" sessions may have holes; SET GLOBAL {MAX_LENGTH} = DEFAULT, and record again"
+        )
+        found.append({"kind": "long_left_out", "text": text})
+    return found
 
 
 def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
@@ -28,12 +54,15 @@ def sampling(description: Mapping[str, Any]) -> list[dict[str, str]]:
     return [{"kind": "session_sampled", "text": text}]
 
 
-def restarts(description: Mapping[str, Any]) -> list[str]:
-    """Return a note on starts of the server in the log."""
-    count = description.get("restarts", 0)
-    if not count:
-        return []
-    return [f"the server was restarted {'once' if count == 1 else f'{count:,} times'}: its sessions end there"]
+def notes(description: Mapping[str, Any]) -> list[str]:
+    """Return notes on starts of the server in the log, and on long statements that it may lack."""
+    found = []
+    if count := description.get("restarts", 0):
+        found.append(f"the server was restarted {'once' if count == 1 else f'{count:,} times'}: its sessions end there")
+    version = re.match(r"(\d+)\.(\d+)\..*MariaDB", description.get("server_version") or "")
+    if version and (int(version[1]), int(version[2])) >= (13, 1) and "longest_statement" not in description:
+        found.append(f"the server may leave long statements out of its slow log: --source reads its {MAX_LENGTH}")
+    return found
 
 
 KIND = SourceKind(
@@ -58,8 +87,8 @@ To log everything for a while on the server (new connections only):
     expected="lines such as '# User@Host: ...' and '# Query_time: ...'",
     open=open_source,
     sniff=sniff_pattern(HEADER_LINE),
-    warnings=sampling,
-    notes=restarts,
+    warnings=left_out,
+    notes=notes,
     first_time=slowlog_first_time,
     follows=True,
 )

@@ -10,6 +10,7 @@ from querytape.capture.server_log.settings import (
     CONTROL,
     GLOBAL_CONTROL,
     HOLD,
+    MAX_LENGTH,
     Change,
     plan_changes,
     restore,
@@ -153,3 +154,14 @@ def test_a_refusal_names_the_right() -> None:
 
     with pytest.raises(RefusedError, match="1227 Access denied; the account needs SYSTEM_VARIABLES_ADMIN"):
         set_global(Refusing(), "long_query_time", "0")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("before", "changes"), [("1000", ["1000"]), ("1073741824", []), ("18446744073709551615", []), (None, [])]
+)
+def test_long_statements_are_logged(before: str | None, changes: list[str]) -> None:
+    """MariaDB 13.1 may leave them out: the bound becomes the longest statement, where it is lower."""
+    variables = VARIABLES | ({} if before is None else {MAX_LENGTH: before})
+    found = [change.before for change in plan_changes(variables, "file", "/q.log") if change.name == MAX_LENGTH]
+    assert found == changes
+    assert MAX_LENGTH not in [change.name for change in plan_changes(variables, "general", None)]

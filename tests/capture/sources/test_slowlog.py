@@ -323,3 +323,39 @@ def test_a_later_file_of_a_server_that_was_not_restarted(thread: int, user: str,
     files[1].write_text(banner + entry(11, user, thread, "SELECT 4") + entry(12, "app", 9, "SELECT 5"))
     of_nine = [row["session"] for row in events(*files) if row["thread_id"] == 9]
     assert (of_nine[0] == of_nine[1]) is goes_on
+
+
+LONG = "log_slow_max_query_length"
+LIMITS: list[tuple[dict[str, str], dict[str, Any], list[str]]] = [  # of the server, of the capture; its warnings
+    ({}, {}, []),
+    ({"max_allowed_packet": "16777216"}, {}, []),
+    ({"max_allowed_packet": "16777216", LONG: "16777216"}, {}, []),
+    ({"max_allowed_packet": "16777216", LONG: "18446744073709551615"}, {}, []),
+    ({"max_allowed_packet": "16777216", LONG: "16777215"}, {}, ["long_left_out"]),
+    ({LONG: "0"}, {}, ["long_left_out"]),
+    ({LONG: "1000"}, {"changed": (LONG,)}, []),
+]
+
+
+@pytest.mark.parametrize(("variables", "extra", "expected"), LIMITS)
+def test_long_statements_that_the_server_left_out(
+    variables: dict[str, str], extra: dict[str, Any], expected: list[str], tmp_path: Path
+) -> None:
+    """A server that was asked and leaves out statements that it takes: a warning, unless the capture changed that."""
+    settings = Settings(server={"variables": variables}, extra=extra)
+    log = str(LOGS / "mysql80_extra_admin_commands.log")
+    info = capture_source(SLOWLOG, [log], tmp_path / "t.tape", settings)
+    assert [warning["kind"] for warning in info["warnings"]] == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "noted"),
+    [("13.1.2-MariaDB", 1), ("14.0.1-MariaDB-log", 1), ("13.0.1-MariaDB", 0), ("26.7.0 (MySQL)", 0)],
+)
+def test_a_server_that_may_leave_out_long_statements(version: str, noted: int, tmp_path: Path) -> None:
+    """From MariaDB 13.1 on the summary names the variable and --source, without an alarm."""
+    log = (LOGS / "mysql80_extra_admin_commands.log").read_text()
+    (tmp_path / "a.log").write_text(log.replace("8.0.36 (MySQL Community Server - GPL)", version))
+    info = capture_source(SLOWLOG, [str(tmp_path / "a.log")], tmp_path / "t.tape", Settings())
+    assert len([note for note in info.get("notes", []) if LONG in note]) == noted
+    assert info["warnings"] == []
