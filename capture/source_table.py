@@ -44,7 +44,7 @@ SOURCES = SourceTable(
     {
         "packets": SourcePlace("packets", "Record packets between clients and server, from files or live."),
         "slowlog": SourcePlace("slowlog", "Record slow query logs (MySQL 5.7 to 9.x, MariaDB 10.x and 11.x)."),
-        "general": SourcePlace("general_log", "Record general query logs (MySQL 5.x to 9.x, MariaDB)."),
+        "general": SourcePlace("general_log", "Record general query logs (MySQL 5.7 to 9.x, MariaDB)."),
         "binlog": SourcePlace("binlog", "Record binary logs as text: a tape of writes alone."),
         "audit": SourcePlace(
             "server_audit", "Record audit logs of MariaDB's server_audit plugin (RDS and Aurora MySQL, too)."

@@ -12,6 +12,8 @@ from ...common.errors import QuerytapeError
 FAMILIES = ("mysql", "mariadb")
 EFFECTS = ("fails", "changes", "deprecated")
 NEWEST = 999  # of a version's number that is left out: mysql-9 is the newest 9
+# The newest that rules were tried on, or read of in the manuals. MySQL's next release after 9.7 is 26.7.
+KNOWN = {"mysql": (9, 7), "mariadb": (11, 8)}
 
 # What stands around a name on its own: it is no part of another name, no column behind its table, no variable.
 BEFORE = r"(^|[^\w.@$\\])"
@@ -36,6 +38,13 @@ class Version:
     def __str__(self) -> str:
         """Write it as on the command line."""
         return f"{self.family}-{'.'.join('x' if number == NEWEST else str(number) for number in self.numbers)}"
+
+    @property
+    def known(self) -> "Version | None":
+        """The newest version of the family that the rules know, where this one is newer; else None."""
+        newest = KNOWN[self.family]
+        is_known = self.numbers[:2] <= newest or self.numbers[:2] == (newest[0], NEWEST)
+        return None if is_known else Version(self.family, newest)
 
 
 @dataclass(frozen=True)

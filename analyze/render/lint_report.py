@@ -46,6 +46,11 @@ def limits(result: LintResult) -> list[str]:
     found = []
     if result.source is None:
         found.append("The tape does not tell its server's version: every rule was applied. --from mysql-5.7 says it.")
+    for version in (result.target, result.source):
+        if version is not None and version.known is not None:
+            found.append(
+                f"The rules know {version.known} and older: changes from there to {version} are not looked at."
+            )
     if result.not_read:
         found.append(f"{result.not_read:,} digests have no sample: their text could not be looked at.")
     if result.cut:
@@ -95,6 +100,8 @@ def _answer(result: LintResult) -> str:
         return f"[bold red]Not as it is: {_number(fails, 'digest')} will fail there.[/]"
     if changes:
         return f"[bold yellow]Look first: {_number(changes, 'digest')} may give something else there.[/]"
+    if result.target.known is not None:
+        return f"[bold yellow]Inconclusive: the rules end at {result.target.known}.[/] Replay the tape to find out."
     return "[bold green]No rule speaks against it.[/] Replay the tape to be sure."
 
 

@@ -21,7 +21,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 KIND = SourceKind(
     name="general",
     title="a general query log",
-    help="""Record general query logs (MySQL 5.x to 9.x, MariaDB).
+    help="""Record general query logs (MySQL 5.7 to 9.x, MariaDB).
 
     The log has each command's arrival, connection and text, but no durations, rows or errors: such a tape can be
     replayed, and two replays of it compared, but not a replay with the original.""",

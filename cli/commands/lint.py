@@ -7,7 +7,7 @@ import click
 
 from ...analyze import lint_json, lint_tape, show_lint
 from ...analyze.lint.rules import EFFECTS, Version, VersionError, parse_version
-from ..output import console, readable_tape
+from ..output import EXIT_LOST, console, readable_tape
 
 EXIT_GATE = 3
 
@@ -30,7 +30,8 @@ class VersionType(click.ParamType[Version]):
 @click.command(
     "lint",
     epilog="""\b
-Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds.
+Exit codes: 0 success, 1 error, 2 wrong usage, 3 --fail-on holds, 4 --fail-on
+does not hold, but --to is newer than the rules know.
 
 \b
 Examples:
@@ -65,4 +66,6 @@ def lint_command(
     else:
         show_lint(result, console(), top)
     worst = EFFECTS[: EFFECTS.index(fail_on) + 1] if fail_on else ()
-    return EXIT_GATE if any(result.of(effect) for effect in worst) else 0
+    if any(result.of(effect) for effect in worst):
+        return EXIT_GATE
+    return EXIT_LOST if fail_on and target.known is not None else 0

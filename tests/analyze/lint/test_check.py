@@ -111,3 +111,21 @@ def test_the_tapes_own_version_counts(tmp_path: Path) -> None:
     tape = tape_of(tmp_path, [{"statement": "SELECT rank FROM t"}])
     assert "reserved-word-rank" in found(lint_tape(tape, parse_version("mysql-8.0")))
     assert "reserved-word-rank" not in found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-8.0")))
+
+
+def test_words_of_mariadb_12(tmp_path: Path) -> None:
+    """They are found as names, not as the functions or clauses that they are for."""
+    for number, (text, expected) in enumerate(
+        [
+            ("SELECT to_date FROM t", {"reserved-word-to-date"}),
+            ("SELECT TO_DATE('2026', 'YYYY')", set()),
+            ("SELECT conversion FROM t", {"reserved-word-conversion"}),
+            ("SELECT CAST(a AS INT DEFAULT 1 ON CONVERSION ERROR) FROM t", set()),
+            ("SELECT st_collect FROM t", {"reserved-word-st-collect"}),
+            ("SELECT ST_COLLECT(g) FROM t", set()),
+        ]
+    ):
+        tape = tape_of(tmp_path / str(number), [{"statement": text}])
+        for target in ("mariadb-11.8", "mariadb-12.3"):
+            words = {name for name in found(lint_tape(tape, parse_version(target))) if name.startswith("reserved-word")}
+            assert words == (expected if target == "mariadb-12.3" else set()), (text, target)

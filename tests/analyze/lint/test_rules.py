@@ -49,6 +49,37 @@ def test_versions() -> None:
             parse_version(text)
 
 
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("mysql-8.4", None),
+        ("mysql-9.7", None),
+        ("mysql-9.7.4", None),
+        ("mysql-9.x", None),
+        ("mysql-10.0", "mysql-9.7"),
+        ("mysql-26.7", "mysql-9.7"),
+        ("mysql-26.10.1", "mysql-9.7"),
+        ("mysql-26.x", "mysql-9.7"),
+        ("mariadb-11.8", None),
+        ("mariadb-11.x", None),
+        ("mariadb-12.0", "mariadb-11.8"),
+        ("mariadb-13.1", "mariadb-11.8"),
+    ],
+)
+def test_versions_that_the_rules_do_not_know(text: str, known: str | None) -> None:
+    """They have the newest known one of their family."""
+    found = parse_version(text).known
+    assert (None if found is None else str(found)) == known
+
+
+def test_calendar_versions_are_newer() -> None:
+    """MySQL 26.7 comes after 9.7, and 26.10 after 26.7; servers say so as well."""
+    texts = ["mysql-9.7", "mysql-26.7", "mysql-26.10", "mysql-27.1"]
+    assert sorted(texts, key=lambda text: parse_version(text).numbers) == texts
+    assert tape_version("26.7.0") == Version("mysql", (26, 7, 0))
+    assert "function-password" in names("mysql-5.7", "mysql-26.7")
+
+
 def test_who_sorts_groups() -> None:
     """MariaDB, and MySQL before 8.0."""
     texts = ("mysql-5.7", "mysql-8.0", "mysql-9.x", "mariadb-10.11", "mariadb-11.8")
@@ -213,6 +244,20 @@ def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
                 wrong.append(f"{name} on {kind}: {outcome}")
         trial.con.close()
     assert wrong == []
+
+
+@pytest.mark.server
+def test_no_reserved_word_of_a_newer_server_is_missing(servers: dict[str, Server]) -> None:
+    """What MySQL 9 reserves and 8.0 does not is on the list, as both say themselves."""
+    found = {}
+    for kind in ("mysql-8.0", "mysql-9"):
+        if kind not in servers:
+            return
+        with servers[kind].connect() as con, con.cursor() as cursor:
+            cursor.execute("SELECT lower(WORD) FROM information_schema.KEYWORDS WHERE RESERVED")
+            found[kind] = {str(row[0]) for row in cursor.fetchall()}
+    listed = {word["word"] for word in words() if word["mysql"] not in ("", "5.7", "8.0")}
+    assert found["mysql-9"] - found["mysql-8.0"] == listed
 
 
 def test_a_rule_of_a_call_takes_the_name_as_it_is() -> None:

@@ -65,3 +65,15 @@ def test_a_long_advice_keeps_its_place(tmp_path: Path) -> None:
     assert lines[first + 1].startswith("    ")
     assert lines[first + 2].startswith("    ")
     assert max(map(len, lines)) <= 80
+
+
+def test_a_version_that_the_rules_do_not_know(tmp_path: Path) -> None:
+    """The answer does not reassure, and both ends of the way are looked at; what is found is still said."""
+    tape = make_tape(tmp_path / "l.tape", [{"statement": "SELECT rank FROM t"}])
+    text = " ".join(shown(tape, "mysql-26.7", "mysql-8.0").split())
+    assert "Inconclusive: the rules end at mysql-9.7. Replay the tape to find out." in text
+    assert "The rules know mysql-9.7 and older: changes from there to mysql-26.7 are not looked at." in text
+    assert "1 digest will fail there" in shown(tape, "mysql-26.7", "mysql-5.7")
+    text = " ".join(shown(tape, "mariadb-11.8", "mysql-26.10").split())
+    assert "changes from there to mysql-26.10 are not looked at" in text
+    assert "Inconclusive" not in text
