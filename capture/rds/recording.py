@@ -135,8 +135,8 @@ def record_rds(
     """
     log = choose_log(cloud, plan, options)
     log.begin()
-    extra = {"max_disk": options.max_disk, "query_limit": options.query_limit}
-    extra["changed"] = tuple(change.name for change in plan.changes)
+    changed = tuple(change.name for change in plan.changes)
+    extra = {"max_disk": options.max_disk, "query_limit": options.query_limit, "changed": changed}
     settings = Settings(server=server, watch=watch, extra=extra)
     left: list[Left] = []
     with _changed(cloud, plan, options.say, left):

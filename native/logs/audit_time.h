@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The times of server_audit's rows: `20261120 15:08:38`, what server_audit_timestamp_format makes of them, and syslog's. */
+/* The times of server_audit's rows: `20261120 15:08:38`, those of server_audit_timestamp_format, and syslog's. */
 #ifndef QT_AUDIT_TIME_H
 #define QT_AUDIT_TIME_H
 
@@ -8,9 +8,8 @@
 #include "base/span.h"
 
 struct qt_audit_time {
-    int64_t ns; /* since the epoch; without a zone as if the local time were UTC */
-    int64_t
-        unit_ns; /* of its last digit; a second where its fraction is zero: MariaDB 12 does not know it for statements */
+    int64_t ns;      /* since the epoch; without a zone as if the local time were UTC */
+    int64_t unit_ns; /* of its last digit; a second where its fraction is zero: MariaDB 12 has none of statements */
     int has_zone;
 };
 
