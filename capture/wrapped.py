@@ -17,6 +17,11 @@ AUDIT_ROW = (
     rb"[^ ,\n]*,[^,\n]*,[^,\n]*,\d+,\d+,(?:QUERY|CONNECT|DISCONNECT|FAILED_CONNECT|CHANGEUSER|PROXY_CONNECT|READ|WRITE"
     rb"|CREATE|ALTER|RENAME|DROP),"
 )
+# As native/logs/audit_time.h reads them.
+AUDIT_TIME = (
+    rb"(?:\d{14,16}|\d{4}[-/. ]?(?:\d\d|[A-Z][a-z]{2})[-/. ]*\d{1,2}[ T]?\d\d:?\d\d:?\d\d)"
+    rb"(?:\.\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"
+)
 # Syslog's and journald's times: `Mar  4 09:15:00`, with RFC 5424's or journald's words in front `2026-03-04T09:15:00Z`.
 SYSLOG = re.compile(
     rb"^(?P<lead>(?:<\d+>)?(?:1 )?(?:[A-Z][a-z]{2} (?=\d{4}-))?)"
@@ -26,7 +31,7 @@ SYSLOG = re.compile(
 )
 JOURNAL = re.compile(rb'^\{[^\n]*"MESSAGE"\s*:\s*"[^"\n]*' + AUDIT_ROW, re.MULTILINE)
 TIMELESS = re.compile(rb"^(?:[^,\n]* )?" + AUDIT_ROW, re.MULTILINE)
-OTHER_TIME = re.compile(rb"^[^\n]{1,80}," + AUDIT_ROW, re.MULTILINE)
+OTHER_TIME = re.compile(rb"^(?!" + AUDIT_TIME + rb",)[^\n]{1,80}," + AUDIT_ROW, re.MULTILINE)
 # Quotes are of SQL: a statement may hold a log's text.
 MARKS = (
     re.compile(

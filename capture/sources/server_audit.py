@@ -14,14 +14,9 @@ from ...native.bindings.inputs import heads, plain_file
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind, TapeWarning, sniff_pattern
-from ..wrapped import AUDIT_ROW
+from ..wrapped import AUDIT_ROW, AUDIT_TIME
 
-# As native/logs/audit_time.h reads them.
-TIME = (
-    rb"(?:\d{14,16}|\d{4}[-/. ]?(?:\d\d|[A-Z][a-z]{2})[-/. ]*\d{1,2}[ T]?\d\d:?\d\d:?\d\d)"
-    rb"(?:\.\d{1,9})?(?: ?(?:Z|UTC|GMT|[+-]\d\d(?::?\d\d)?))?"
-)
-ROW = rb"^" + TIME + rb"," + AUDIT_ROW
+ROW = rb"^" + AUDIT_TIME + rb"," + AUDIT_ROW
 AURORA = re.compile(rb"\d{16},")  # microseconds since the epoch
 
 
