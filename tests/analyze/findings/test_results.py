@@ -153,7 +153,7 @@ def test_a_set_that_failed_explains_what_its_session_reads(session: int, tmp_pat
         for text, number in zip(texts, (session, 1, 1), strict=True)
     ]
     tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
-    sides = [
+    sides: list[list[dict[str, Any]]] = [
         [{"session": session, "errno": errno}, *({"session": 1, "rows_sent": 1, "checksum": SUM[sum_]} for _ in "12")]
         for errno, sum_ in ((0, "a"), (1298, "data"))
     ]
