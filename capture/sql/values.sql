@@ -46,6 +46,6 @@ CREATE OR REPLACE TEMP MACRO unescaped(t) AS CASE WHEN t <> 'NULL' THEN translat
     replace(replace(replace(replace(t, '\\', chr(9)), '\t', chr(10)), '\n', chr(0)), '\0', '\'),
     chr(9) || chr(10) || chr(0) || '\', '\' || chr(9) || chr(10) || chr(0)) END;
 
--- A statement; `mysql --binary-as-hex` prints the bytes of one in hexadecimal digits.
+-- A statement; `mysql` prints the bytes of one in hexadecimal digits where binary-as-hex is set.
 CREATE OR REPLACE TEMP MACRO statement_bytes(t) AS CASE
     WHEN starts_with(t, '0x') AND regexp_full_match(t, '0x([0-9A-Fa-f]{2})+') THEN unhex(substr(t, 3)) ELSE encode(t) END;

@@ -80,8 +80,8 @@ static int header(struct qt_span s, int64_t *when_ns)
     if (s.len < sizeof SHAPE - 1)
         return 0;
     for (size_t i = 0; i < sizeof SHAPE - 1; i++) {
-        int blank_hour = i == 8 && s.p[i] == ' ';
-        if (SHAPE[i] == 'd' && i < 16 ? !(s.p[i] >= '0' && s.p[i] <= '9') && !blank_hour : s.p[i] != SHAPE[i])
+        if (SHAPE[i] == 'd' && i < 16 ? !(s.p[i] >= '0' && s.p[i] <= '9') && !(i == 8 && s.p[i] == ' ')
+                                      : s.p[i] != SHAPE[i])
             return 0;
     }
     int64_t field[6];
@@ -90,10 +90,9 @@ static int header(struct qt_span s, int64_t *when_ns)
         field[i] = (s.p[at[i]] == ' ' ? 0 : s.p[at[i]] - '0') * 10 + s.p[at[i] + 1] - '0';
     if (field[1] < 1 || field[1] > 12 || field[2] < 1 || field[2] > 31)
         return 0;
-    int64_t year = field[0] + (field[0] < 70 ? 2000 : 1900);
-    int64_t seconds = qt_days_from_civil((int)year, (int)field[1], (int)field[2]) * 86400 + field[3] * 3600 +
-                      field[4] * 60 + field[5];
-    *when_ns = seconds * QT_SECOND;
+    int64_t year = field[0] + (field[0] < 70 ? 2000 : 1900),
+            days = qt_days_from_civil(year, (int)field[1], (int)field[2]);
+    *when_ns = (days * 86400 + field[3] * 3600 + field[4] * 60 + field[5]) * QT_SECOND;
     return 1;
 }
 
@@ -189,8 +188,9 @@ static int is_setting(struct qt_span s)
 {
     size_t i = starts(s, "/*!") ? 3 : starts(s, "/*M!") ? 4 : 0, used;
     (void)number_at(behind(s, i), &used);
+    struct qt_span in = behind(s, i + used); /* the comment */
     return starts(s, "SET @@") || starts(s, "/*!\\C") ||
-           (i > 0 && (starts(behind(s, i + used), " SET @@") || starts(behind(s, i + used), " SET TRANSACTION ")));
+           (i > 0 && (starts(in, " SET @@") || starts(in, " SET TRANSACTION ")));
 }
 
 /* One statement up to its delimiter. */
@@ -227,11 +227,8 @@ static int statement(struct qt_binlog *b, struct qt_span s, struct qt_error *err
 static int end_quoted(struct qt_binlog *b, struct qt_error *error)
 {
     struct qt_span s = {b->quoted.p, b->quoted.len};
-    int bad = 0;
-    if (s.len > 0) {
-        b->rows_told = 1;
-        bad = tell(b, s, error);
-    }
+    int bad = s.len > 0 ? tell(b, s, error) : 0;
+    b->rows_told |= s.len > 0;
     qt_bytes_clear(&b->quoted, 1 << 16);
     b->cut = 0;
     return bad;
@@ -278,8 +275,8 @@ static int comment(struct qt_binlog *b, struct qt_span s, struct qt_error *error
     if (b->cut || s.len < skip)
         return 0;
     b->cut = b->log.line_is_cut || b->quoted.len + s.len > b->log.max_event;
-    int bad = b->quoted.len > 0 ? qt_bytes_add(&b->quoted, "\n", 1) : 0;
-    return bad | qt_bytes_add(&b->quoted, s.p + skip, s.len - skip);
+    return (b->quoted.len > 0 && qt_bytes_add(&b->quoted, "\n", 1)) |
+           qt_bytes_add(&b->quoted, s.p + skip, s.len - skip);
 }
 
 /* Tells what is too large as far as it was kept; the rest is passed over. */

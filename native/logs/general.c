@@ -236,7 +236,7 @@ static int take(struct qt_general *g, const struct row *r)
     if (r->has_statement)
         qt_event_set_statement(&e, r->text, &r->statement);
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0) | (r->cut || r->torn ? QT_F_TRUNCATED : 0);
-    qt_local_note_jump(&g->log, &m);
+    qt_log_note_jump(&g->log, &m);
     if (qt_event_batch_add(&g->log.reader.batch, &e, &m) != 0)
         return -1;
     if (r->has_statement && r->statement.flags & QT_F_USE)

@@ -193,6 +193,14 @@ static int begins_session(struct qt_server_audit *a, uint64_t key)
     return at >= 0;
 }
 
+static void count_event(struct qt_server_audit *a, const struct line *l)
+{
+    if (l->retcode == -2)
+        qt_log_add_problem(&a->log, "bad_value", "a number as the row's return code", l->field[OPERATION]);
+    a->log.file_events++;
+    atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
+}
+
 /* 0 taken or passed over, 1 the batch is to be closed first, -1 out of memory, -2 not understood. */
 static int take(struct qt_server_audit *a, const struct line *l, struct qt_error *error)
 {
@@ -246,13 +254,10 @@ static int take(struct qt_server_audit *a, const struct line *l, struct qt_error
         }
     }
     m.flags |= e.flags | (qt_is_system_user(e.user) ? QT_F_SYSTEM : 0);
-    qt_local_note_jump(&a->log, &m);
+    qt_log_note_jump(&a->log, &m);
     if (qt_event_batch_add(&a->log.reader.batch, &e, &m) != 0)
         return -1;
-    if (l->retcode == -2)
-        qt_log_add_problem(&a->log, "bad_value", "a number as the row's return code", l->field[OPERATION]);
-    a->log.file_events++;
-    atomic_fetch_add_explicit(&a->log.reader.events, 1, memory_order_relaxed);
+    count_event(a, l);
     return 0;
 }
 

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/log.h"
-
 #define HOUR (3600 * QT_SECOND)
 #define BACK (5 * QT_SECOND)      /* the order of completion is not exact to the second */
 #define HARMLESS (60 * QT_SECOND) /* a clock that is set back by less squeezes few events */
@@ -67,18 +65,18 @@ static int is_missing_hour(const struct qt_log *l, int64_t before, int64_t ahead
            begin / HOUR % 24 <= LAST_NIGHT_HOUR;
 }
 
-void qt_local_note_jump(struct qt_log *l, const struct qt_event_time *m)
+struct qt_jump *qt_local_note_jump(struct qt_log *l, const struct qt_event_time *m)
 {
+    struct qt_jump *jump = NULL;
     if (!m->is_local)
-        return;
+        return NULL;
     int64_t ahead = l->last_second != 0 ? m->when_ns - l->last_second : 0;
-    if ((ahead < -BACK || is_missing_hour(l, l->last_second, ahead)) && l->n_jumps < QT_JUMPS)
-        l->jumps[l->n_jumps++] = (struct qt_jump){.row = l->reader.batch.rows,
-                                                  .ahead_ns = ahead,
-                                                  .file = l->file,
-                                                  .line = (int64_t)qt_log_count_lines(l),
-                                                  .offset = (int64_t)l->offset};
+    if ((ahead < -BACK || is_missing_hour(l, l->last_second, ahead)) && l->n_jumps < QT_JUMPS) {
+        jump = &l->jumps[l->n_jumps++];
+        *jump = (struct qt_jump){.row = l->reader.batch.rows, .ahead_ns = ahead};
+    }
     l->last_second = m->when_ns;
+    return jump;
 }
 
 static void say(struct qt_log *l, const struct qt_jump *jump)

@@ -297,6 +297,16 @@ int qt_log_line(struct qt_log *l, struct qt_span *line, size_t *used, int *code,
     return 1;
 }
 
+void qt_log_note_jump(struct qt_log *l, const struct qt_event_time *m)
+{
+    struct qt_jump *jump = qt_local_note_jump(l, m);
+    if (jump == NULL)
+        return;
+    jump->file = l->file;
+    jump->line = (int64_t)qt_log_count_lines(l);
+    jump->offset = (int64_t)l->offset;
+}
+
 int qt_log_must_close(const struct qt_log *l, const struct qt_event_time *m, size_t text)
 {
     const struct qt_reader *r = &l->reader;

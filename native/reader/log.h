@@ -59,6 +59,8 @@ int qt_log_line(struct qt_log *, struct qt_span *line, size_t *used, int *code, 
 /* The line that begins `from` bytes behind buffer[begin], without its newline; NULL where nothing is left of this file,
  * or with *code. The buffer may move. */
 const char *qt_log_line_at(struct qt_log *, size_t from, size_t *len, int *code, struct qt_error *);
+/* For an event that is added to the batch next, at buffer[begin]: notes where local times jump. */
+void qt_log_note_jump(struct qt_log *, const struct qt_event_time *);
 /* Is the batch to be closed before an event of this time with a text of so many bytes? Events of one whole second stay
  * together, unless that makes a batch too large. */
 int qt_log_must_close(const struct qt_log *, const struct qt_event_time *, size_t text);

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "reader/local_time.h"
 #include "reader/log_carried.h"
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
 #include "slowlog/slowlog_grammar.h"
+#include "slowlog/slowlog_header.h"
 #include "sql/own_clock.h"
 
 #define PRECISION_EXACT 1000
@@ -78,17 +78,6 @@ static int carry(struct qt_slowlog *s, const struct reading *r)
     return 0;
 }
 
-/* Has the header a value that could not be read? Query_time has a problem of its own. */
-static int has_bad_value(const struct qt_slow_event *e)
-{
-    const int64_t values[] = {e->lock_ns,    e->thread_id, e->errno_, e->killed,        e->bytes_sent,   e->rows_sent,
-                              e->rate_limit, e->start_ns,  e->end_ns, e->rows_examined, e->rows_affected};
-    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
-        if (values[i] == -2)
-            return 1;
-    return 0;
-}
-
 static void say_problems(struct qt_slowlog *s, const struct reading *r)
 {
     const struct qt_slow_event *e = &r->event;
@@ -100,7 +89,7 @@ static void say_problems(struct qt_slowlog *s, const struct reading *r)
         problem(s, "bad_time", "a time such as 240610  8:13:20 or 2024-06-10T08:13:20.125123Z", e->time_text);
     if (e->query_ns == -2)
         problem(s, "bad_query_time", "a duration in seconds after Query_time:", line);
-    if (has_bad_value(e))
+    if (qt_slow_has_bad_value(e))
         problem(s, "bad_value", "numbers and times after the keys of the header", line);
     if (r->cut)
         qt_log_add_cut_problem(&s->log, body.p != NULL ? body : line);
@@ -206,7 +195,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
         goto no_memory;
     if (r->has_statement)
         qt_event_set_statement(&row, e->body, &r->statement);
-    qt_local_note_jump(&s->log, &m);
+    qt_log_note_jump(&s->log, &m);
     if (qt_event_batch_add(&s->log.reader.batch, &row, &m) != 0)
         goto no_memory;
     if (r->has_statement) /* others of the session may not have been slow enough for the log */

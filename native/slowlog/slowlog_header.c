@@ -237,6 +237,16 @@ void qt_slow_parse_attributes(const char *p, const char *end, struct qt_slow_eve
     out->unknown_line |= !found;
 }
 
+int qt_slow_has_bad_value(const struct qt_slow_event *e)
+{
+    const int64_t values[] = {e->lock_ns,    e->thread_id, e->errno_, e->killed,        e->bytes_sent,   e->rows_sent,
+                              e->rate_limit, e->start_ns,  e->end_ns, e->rows_examined, e->rows_affected};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i] == -2)
+            return 1;
+    return 0;
+}
+
 /* `user[user] @ host [address]  Id: 7`; the part before `[` may be a proxy's, an empty one, or `priv`. */
 const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_slow_event *out)
 {

@@ -13,5 +13,7 @@ const char *qt_slow_parse_user_host(const char *p, const char *end, struct qt_sl
 /* The server's own SET line: `SET [last_insert_id=N,][insert_id=N,]timestamp=N[.ffffff];` and nothing else; is it one?
  * dble writes milliseconds. */
 int qt_slow_parse_set(const char *p, const char *end, struct qt_slow_event *);
+/* Has the header a value that could not be read? Query_time has a problem of its own. */
+int qt_slow_has_bad_value(const struct qt_slow_event *);
 
 #endif
