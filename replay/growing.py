@@ -132,7 +132,8 @@ class Pieces:
         spill = self._plan.spill / f"piece-{after.piece + 1:06d}"
         spill.mkdir(mode=0o700)
         whole = self._plan
-        piece = make_plan(tape, whole.rules, spill, self._outcomes, collations=self._collations, after=after)
+        known, catalog = self._collations, whole.catalog
+        piece = make_plan(tape, whole.rules, spill, self._outcomes, catalog=catalog, collations=known, after=after)
         whole.events += piece.events
         whole.reasons.update(piece.reasons)
         whole.ids_unknown += piece.ids_unknown

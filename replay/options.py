@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Holds the options of one replay. Times in nanoseconds."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from ..servers.target import Target
 from .plan.amplify import Amplification
-from .plan.overrides import Overrides
+from .plan.overrides import STEPS, Overrides
 from .plan.pacing import Pace
 from .plan.rules import Rules
 from .plan.selection import Selection
@@ -119,6 +119,16 @@ class ReplayOptions:
         """Return what every connection begins with, a statement a line: reads only is told to the server first."""
         parts = [*(() if self.allow_writes else (READ_ONLY,)), *(" ".join(text.split("\n")) for text in self.init)]
         return "\n".join(parts) or None
+
+    def with_steps(self, source: tuple[int, int] | None, target: tuple[int, int] | None) -> "ReplayOptions":
+        """Return options whose sessions number the rows of an INSERT as the source does, where the target does not.
+
+        `source`, `target`: increment and offset of each; None = not known.
+        """
+        if not self.overrides.ids or source is None or source == target:
+            return self
+        steps = ", ".join(f"SESSION {name} = {value}" for name, value in zip(STEPS, source, strict=True))
+        return replace(self, init=(f"SET {steps}", *self.init))
 
     def as_json(self) -> dict[str, Any]:
         """Return run.json's `parameters`."""

@@ -25,6 +25,7 @@ from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
 from .plan.catalog import read_catalog
 from .plan.make_plan import make_plan
+from .plan.overrides import source_steps
 from .plan.rules import Plan
 from .run import Replay
 from .run_folder import RunFolder, first_info, new_run
@@ -63,6 +64,7 @@ def replay(
             facts = gather(con)
             read_target = read_target_facts(options)
             catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
+        options = options.with_steps(source_steps(tape.info), catalog.steps if catalog else None)
         for account in options.overrides.accounts.values():
             log_in_as(options.target, account)
         known = common_collations(facts, read_target)

@@ -238,8 +238,14 @@ static void wake_up(struct qt_session *s)
 /* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
 static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_event *ev, struct qt_answer *a)
 {
-    if (ev->command != QT_COMMAND_QUIT)
-        return qt_command_send(s, ev, a);
+    if (ev->command != QT_COMMAND_QUIT) {
+        struct qt_connection *c = &s->backend->connection;
+        uint64_t rows = c->bulk_rows_expanded;
+        enum qt_reason why = qt_command_send(s, ev, a);
+        if (ev->insert_id != QT_NONE && c->bulk_rows_expanded > rows + 1) /* only the first row has its id */
+            atomic_fetch_add(&s->engine->overrides_failed, 1);
+        return why;
+    }
     memset(a, 0, sizeof *a);
     close_backends(s);
     a->done_ns = s->closed_ns;

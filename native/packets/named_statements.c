@@ -6,6 +6,17 @@
 
 #include "sql/lexer.h"
 
+int qt_is_upsert(struct qt_span s)
+{
+    static const char word[] = "duplicate";
+    if (s.len > 0 && (*s.p == 'r' || *s.p == 'R'))
+        return 0; /* REPLACE */
+    for (size_t i = 0; i + sizeof word - 1 <= s.len; i++)
+        if (strncasecmp(s.p + i, word, sizeof word - 1) == 0)
+            return 1;
+    return 0;
+}
+
 static int begins_with(struct qt_span s, const char *word)
 {
     size_t n = strlen(word);
@@ -22,7 +33,7 @@ static enum qt_named_kind kind_of(const struct qt_token *t)
     for (s.p++, s.len--; s.len > 0 && strchr(" \t\r\n", *s.p) != NULL; s.p++)
         s.len--;
     if (begins_with(s, "insert") || begins_with(s, "replace"))
-        return QT_NAMED_INSERT;
+        return qt_is_upsert(s) ? QT_NAMED_UPSERT : QT_NAMED_INSERT;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (begins_with(s, others[i]))
             return QT_NAMED_OTHER;

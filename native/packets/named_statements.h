@@ -8,7 +8,8 @@
 
 #define QT_NAMED_ROOM 16
 
-enum qt_named_kind { QT_NAMED_UNKNOWN = 0, QT_NAMED_INSERT = 1, QT_NAMED_OTHER = 2 };
+/* UPSERT: INSERT ... ON DUPLICATE KEY UPDATE. */
+enum qt_named_kind { QT_NAMED_UNKNOWN = 0, QT_NAMED_INSERT = 1, QT_NAMED_OTHER = 2, QT_NAMED_UPSERT = 3 };
 
 /* Of one session; zero at first. Names beyond the room replace the oldest. */
 struct qt_named_statements {
@@ -17,6 +18,8 @@ struct qt_named_statements {
     uint8_t next;
 };
 
+/* Whether an INSERT or REPLACE is one with ON DUPLICATE KEY UPDATE, or may be. */
+int qt_is_upsert(struct qt_span text);
 /* Keeps what each PREPARE of a text prepares, and returns what its first statement is: of an EXECUTE what it runs, of
  * anything else OTHER. */
 enum qt_named_kind qt_named_follow(struct qt_named_statements *, struct qt_session_mode, struct qt_span text);

@@ -34,6 +34,12 @@ static void times(struct qt_event_row *out, const struct qt_decoded_event *e)
 
 static int is_insert(const char *text) { return memcmp(text, "insert ", 7) == 0 || memcmp(text, "replace ", 8) == 0; }
 
+static enum qt_named_kind kind_of_insert(const struct qt_statement *what)
+{
+    static const char update[] = " on duplicate key update ";
+    return memmem(what->text, what->text_len, update, sizeof update - 1) != NULL ? QT_NAMED_UPSERT : QT_NAMED_INSERT;
+}
+
 /* Is the id of its answer one that it generated? UNKNOWN where nobody can tell. An UPDATE answers with an id as well,
  * where LAST_INSERT_ID(expr) gave it one. */
 static enum qt_named_kind kind_of(struct qt_tcp_owner *owner, const struct qt_decoded_event *e,
@@ -46,11 +52,11 @@ static enum qt_named_kind kind_of(struct qt_tcp_owner *owner, const struct qt_de
     if (what->text_len < 10)
         return QT_NAMED_OTHER;
     if (is_insert(text) || (memcmp(text, comment, 4) == 0 && what->text_len > 12 && is_insert(text + 4)))
-        return QT_NAMED_INSERT;
+        return kind_of_insert(what);
     if (what->text_len < 30 || memcmp(text, set, sizeof set - 1) != 0)
         return QT_NAMED_OTHER;
     verb = memmem(text, what->text_len - 8, " for ", 5);
-    return verb != NULL && is_insert(verb + 5) ? QT_NAMED_INSERT : QT_NAMED_OTHER;
+    return verb != NULL && is_insert(verb + 5) ? kind_of_insert(what) : QT_NAMED_OTHER;
 }
 
 /* The ids of a text of several statements: each one's own. A text that was redacted has other offsets. */
@@ -59,7 +65,8 @@ static int set_insert_ids(struct qt_packets *s, struct qt_tcp_owner *owner, stru
 {
     struct qt_session_mode mode = owner->mode;
     enum qt_named_kind kind = kind_of(owner, e, what);
-    out->insert_id = kind == QT_NAMED_INSERT ? e->last_insert_id : -1;
+    int inserts = kind == QT_NAMED_INSERT || (kind == QT_NAMED_UPSERT && !e->only_found);
+    out->insert_id = inserts ? e->last_insert_id : -1;
     if (e->result_ids.p == NULL && kind == QT_NAMED_UNKNOWN && e->last_insert_id > 0)
         out->insert_ids = (struct qt_span){"", 0};
     if (e->result_ids.p == NULL)

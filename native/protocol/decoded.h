@@ -8,6 +8,8 @@
 #include "tls/key_log.h"
 #include "tls/tls_types.h"
 
+#define QT_ONLY_FOUND (UINT64_C(1) << 63)
+
 enum qt_way { QT_WAY_CLIENT = 0, QT_WAY_SERVER = 1 }; /* who sent it */
 
 /* One command and its answer. Spans hold until the sink returns. Numbers: -1 = unknown. Times: ns since the epoch. */
@@ -22,14 +24,15 @@ struct qt_decoded_event {
     int64_t stmt;             /* prepared statement, numbered in its session from 1 */
     struct qt_span params;    /* of execute, bulk_execute, long_data, fetch, ...: schemas/params.md */
     int64_t rows_sent, rows_affected, bytes_sent, warnings, last_insert_id;
-    struct qt_span
-        result_ids;       /* of a query with several results: 8 bytes each, the id it generated or 0; p NULL = one */
-    int64_t errno_;       /* 0 = succeeded, -1 = no answer was seen */
-    struct qt_span error; /* the server's message; p NULL = none */
-    char checksum[48];    /* "" = none; "text:A:B" or "binary:A:B": rows in order, and as a set; 16 hex digits each */
-    uint32_t flags;       /* QT_F_TRUNCATED, ... */
-    int no_backslash;     /* the server's status behind it: NO_BACKSLASH_ESCAPES is on: 1, 0, -1 = unknown */
-    int64_t packet;       /* number of the packet with the command's first byte, from 1 */
+    int only_found; /* each row was there before: INSERT ... ON DUPLICATE KEY UPDATE generated no id that stayed */
+    struct qt_span result_ids; /* of a query with several results: 8 bytes each, the id it generated or 0, and
+                                  QT_ONLY_FOUND; p NULL = one */
+    int64_t errno_;            /* 0 = succeeded, -1 = no answer was seen */
+    struct qt_span error;      /* the server's message; p NULL = none */
+    char checksum[48]; /* "" = none; "text:A:B" or "binary:A:B": rows in order, and as a set; 16 hex digits each */
+    uint32_t flags;    /* QT_F_TRUNCATED, ... */
+    int no_backslash;  /* the server's status behind it: NO_BACKSLASH_ESCAPES is on: 1, 0, -1 = unknown */
+    int64_t packet;    /* number of the packet with the command's first byte, from 1 */
 };
 
 /* What is known of the connection, told with its first event and again when it changes or ends. */

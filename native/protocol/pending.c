@@ -224,6 +224,7 @@ static int tell_event(struct qt_decoder *d, struct qt_pending_command *c)
         .bytes_sent = c->whole && !c->no_reply ? (int64_t)c->reply_bytes : -1,
         .warnings = c->whole ? c->warnings : -1,
         .last_insert_id = c->whole ? c->insert_id : -1,
+        .only_found = c->only_found,
         .errno_ = c->no_reply ? 0
                   : c->whole  ? c->errno_
                               : -1,

@@ -37,6 +37,26 @@ static void track_schema(struct qt_pending_command *c, struct qt_reading *r)
     }
 }
 
+/* "Records: 2  Duplicates: 2  Warnings: 0", in the server's language; of one row there is none. An update of a row
+ * counts as two, or as one where it changed nothing and the client counts rows found. */
+static int is_only_found(const struct qt_decoder *d, struct qt_span info, uint64_t affected)
+{
+    uint64_t numbers[2] = {0, 0};
+    int n = 0, in_number = 0;
+
+    for (size_t i = 0; i < info.len && n <= 2; i++) {
+        int is_digit = info.p[i] >= '0' && info.p[i] <= '9';
+        if (is_digit && !in_number)
+            n++;
+        if (is_digit && n <= 2)
+            numbers[n - 1] = numbers[n - 1] * 10 + (uint64_t)(info.p[i] - '0');
+        in_number = is_digit;
+    }
+    if (n < 2)
+        return affected != 1;
+    return numbers[0] == numbers[1] || (!(d->caps & CLIENT_FOUND_ROWS) && affected == 2 * numbers[1]);
+}
+
 int qt_reply_read_ok(const struct qt_decoder *d, struct qt_pending_command *c, const uint8_t *p, size_t n,
                      unsigned *status)
 {
@@ -47,19 +67,19 @@ int qt_reply_read_ok(const struct qt_decoder *d, struct qt_pending_command *c, c
     if (r.bad)
         return -1;
     c->status = (int)*status;
+    struct qt_span info = d->caps & CLIENT_SESSION_TRACK ? qt_take_string(&r) : qt_take_rest(&r);
     if (p[0] == REPLY_OK) { /* the OK behind rows says 0 */
         c->affected = plus(c->affected, affected);
+        c->only_found = is_only_found(d, info, affected);
         if (c->ids.len >= 8)
-            qt_put_le(c->ids.p + c->ids.len - 8, insert_id, 8);
+            qt_put_le(c->ids.p + c->ids.len - 8,
+                      insert_id == 0 || !c->only_found ? insert_id : (insert_id & INT64_MAX) | QT_ONLY_FOUND, 8);
     }
     c->insert_id = insert_id > 0 ? (int64_t)(insert_id & INT64_MAX) : c->insert_id;
     c->warnings = (int64_t)warnings;
     c->errno_ = c->errno_ > 0 ? c->errno_ : 0;
-    if (d->caps & CLIENT_SESSION_TRACK && qt_left(&r) > 0) {
-        qt_take_string(&r);
-        if (*status & SERVER_SESSION_STATE_CHANGED)
-            track_schema(c, &r);
-    }
+    if (d->caps & CLIENT_SESSION_TRACK && qt_left(&r) > 0 && *status & SERVER_SESSION_STATE_CHANGED)
+        track_schema(c, &r);
     return 0;
 }
 

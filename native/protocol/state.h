@@ -81,6 +81,7 @@ struct qt_pending_command {
     struct qt_bytes error, schema; /* schema: that the server tells it has changed to */
     struct qt_bytes ids; /* of a query's results so far: 8 bytes each, the id that it says was generated or 0 */
     int has_schema;
+    int only_found; /* the last OK says that each row of several was there before */
     struct qt_checksum checksum;
 };
 

@@ -123,8 +123,10 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
     if ids:
         texts.append(
             f"--insert-id original: the tape does not know the ids of {plural(ids, 'INSERT')}: the target generates"
-            " its own, and rows of several sessions may swap theirs. Packets and binary logs know them; a slow log only"
-            " with a binary log in statement format"
+            " its own, and rows of several sessions may swap theirs. Packets and binary logs know the first id of a"
+            " statement; a slow log only with a binary log in statement format. The ids after it need the source's"
+            " auto_increment_increment and auto_increment_offset (capture with --source). No source knows the ids of"
+            " rows that triggers and routines insert"
         )
     if seconds:
         texts.append(

@@ -15,6 +15,8 @@ from pymysql.connections import Connection
 
 from ...common.errors import TargetError
 from ...servers.target import fault_text
+from .hidden_ids import hidden_inserts
+from .overrides import STEPS, id_steps
 
 PART = re.compile(r"`[^`]*`|[^.`]+")
 OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
@@ -24,12 +26,15 @@ OWN = "('mysql', 'information_schema', 'performance_schema', 'sys')"
 class Catalog:
     """What the target has: `opaque` hides other tables behind it; `together`: tables joined by foreign keys.
 
-    `numbering`: tables that generate ids; None = not asked.
+    `numbering`: tables and views that generate ids; None = not asked. `hidden`: triggers and routines that may insert
+    into those (hidden_ids.py). `steps`: the target's increment and offset of ids; None = not known.
     """
 
     opaque: frozenset[str] = frozenset()
     together: Mapping[str, str] = field(default_factory=dict)
     numbering: frozenset[str] | None = None
+    hidden: frozenset[str] = frozenset()
+    steps: tuple[int, int] | None = None
 
 
 def read_catalog(con: "Connection[Any]") -> Catalog:
@@ -44,9 +49,15 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
             raise TargetError(f"the target's tables can't be listed: {fault_text(error)}") from error
 
     where = f"NOT IN {OWN}"
-    opaque = names(f"SELECT TABLE_NAME FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")
-    opaque += names(f"SELECT ROUTINE_NAME FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA {where}")
-    opaque += names(f"SELECT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS WHERE TRIGGER_SCHEMA {where}")
+    views = names(f"SELECT TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA {where}")
+    routines = names(
+        "SELECT ROUTINE_NAME, COALESCE(ROUTINE_DEFINITION, '') FROM information_schema.ROUTINES"
+        f" WHERE ROUTINE_SCHEMA {where}"
+    )
+    triggers = names(
+        "SELECT EVENT_OBJECT_TABLE, EVENT_MANIPULATION, ACTION_STATEMENT FROM information_schema.TRIGGERS"
+        f" WHERE TRIGGER_SCHEMA {where}"
+    )
     keys = names(
         "SELECT TABLE_NAME, REFERENCED_TABLE_NAME FROM information_schema.REFERENTIAL_CONSTRAINTS"
         f" WHERE CONSTRAINT_SCHEMA {where}"
@@ -55,10 +66,16 @@ def read_catalog(con: "Connection[Any]") -> Catalog:
         "SELECT DISTINCT TABLE_NAME FROM information_schema.COLUMNS"
         f" WHERE TABLE_SCHEMA {where} AND EXTRA LIKE '%auto_increment%'"
     )
+    bodies = [(f"call {name}", text) for name, text in routines]
+    bodies += [(f"{event} {table}", text) for table, event, text in triggers]
+    hidden, generating = hidden_inserts(bodies, {row[0] for row in numbering}, [(row[0], row[1]) for row in views])
+    steps = names(f"SELECT {', '.join(f'@@GLOBAL.{name}' for name in STEPS)}")
     return Catalog(
-        frozenset(row[0] for row in opaque),
+        frozenset(row[0] for row in (*views, *routines, *triggers)),
         join_pairs((row[0], row[-1]) for row in keys),
-        frozenset(row[0] for row in numbering),
+        generating,
+        hidden,
+        id_steps(dict(zip(STEPS, steps[0], strict=True)) if steps else None),
     )
 
 

@@ -96,7 +96,7 @@ def _read_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     if plan.rules.selection.by_event:
         con.execute(f"CREATE TEMP TABLE preparing_digests AS {preparing_sql('tape_digests')}")
     if plan.rules.overrides.ids:
-        define_digests(con)
+        define_digests(con, plan)
     raise_memory(con, plan.memory_bytes)
 
 

@@ -45,13 +45,14 @@ def make_plan(
 ) -> Plan:
     """Walk the tape once; leave the list of sessions in `spill` and the outcomes of what is not sent in `outcomes`.
 
-    `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables, for commit_order.
+    `tell` is called with the events looked at so far, once a window. `catalog`: the target's tables.
     `collations`: those that the target knows, by id. `after`: the plan of what came before it on a tape under way, of
     which this is a further piece: it has the same zero, and may have nothing to send. `keep_planner`: leave the plan's
     database open in it, for `take_planner`. `span`: makes of the first and last moment those of all that are together.
     Raises NothingToSend where nothing is left to send; the outcomes are written.
     """
     plan = Plan(tape, rules, spill, files=tape.files("events"), collations=collations or {})
+    plan.catalog = catalog or Catalog()
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
@@ -67,14 +68,14 @@ def make_plan(
             if after is not None:
                 return plan
             raise NothingToSend(f"{tape.path}: nothing is left to send: {_excluded_text(plan)}")
-        count_unknown_ids(con, plan, catalog or Catalog())
+        count_unknown_ids(con, plan)
         if _find_disordered(con, plan):
             _repair_disordered(con, plan, max_rows)
         _settle_times(con, plan, span)
         _list_sessions(con, plan, plan.collations)
         if rules.commit_order:
             with all_cores(con, plan):
-                order_commits(con, plan, catalog or Catalog(), max_rows)
+                order_commits(con, plan, plan.catalog, max_rows)
         if rules.pace.scales_separately:
             _sort_feed(con, plan, max_rows, "due_ns, session, seq", rules.amplification.loop)
         elif rules.max_concurrent_sessions:

@@ -7,6 +7,9 @@ from typing import Any
 
 from ...common.duck import sql_text
 from ...servers.accounts import Account
+from ...servers.queries import whole
+
+STEPS = ("auto_increment_increment", "auto_increment_offset")
 
 
 @dataclass(frozen=True)
@@ -64,3 +67,15 @@ class Overrides:
             "map_db": dict(self.schemas),
             "map_user": {user: account.user for user, account in self.accounts.items()},
         }
+
+
+def id_steps(variables: Mapping[str, Any] | None) -> tuple[int, int] | None:
+    """Return what ids after the first of a statement follow from: increment and offset; None = not known."""
+    increment, offset = (whole((variables or {}).get(name)) for name in STEPS)
+    return None if increment is None or offset is None else (increment, offset)
+
+
+def source_steps(info: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Return those of the server that a tape is from, None where the tape does not know them."""
+    server = info.get("server") or {}
+    return id_steps(server.get("variables"))

@@ -13,6 +13,7 @@ from ...common.duck import duck_path
 from ...common.errors import InputError, OptionError
 from ...schemas import DANGERS, Folder
 from .amplify import Amplification
+from .catalog import Catalog
 from .overrides import Overrides
 from .pacing import Pace
 from .selection import Selection
@@ -67,7 +68,8 @@ class Plan:
     `gaps`: from when on the tape's time is put back by how much, for silent stretches that are cut. `measured`: the
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
     statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
-    be off by a second. `order_notes`: what the order of commits rests on, where the tape does not know it.
+    be off by a second. `steps_known`: an INSERT's later ids follow from its first. `catalog`: the target's tables.
+    `order_notes`: what the order of commits rests on, where the tape does not know it.
     `piece`: which piece of a tape under way this is, 0 = what it had at the start. `planner`: the database that made
     the plan, where it is kept for the feed.
     """
@@ -89,6 +91,7 @@ class Plan:
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
     without_id: Counter[str | None] = field(default_factory=Counter)
     ids_unknown: int = 0
+    steps_known: bool = True
     now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)
@@ -98,6 +101,7 @@ class Plan:
     files: tuple[Path, ...] = ()
     measured: dict[Path, Measured] = field(default_factory=dict)
     planner: duckdb.DuckDBPyConnection | None = None
+    catalog: Catalog = field(default_factory=Catalog)
 
     def source(self) -> str:
         """Return an SQL table expression of all events of its files."""

@@ -3,8 +3,10 @@
 
 import duckdb
 
-from ...common.duck import sql_text
-from .catalog import Catalog, bare
+from ...common.duck import insert_rows, sql_text
+from .catalog import bare
+from .hidden_ids import may_set_off
+from .overrides import source_steps
 from .rules import Plan
 
 # Sources whose INSERTs without an id generated none. Logs leave ids out, or have them with some settings only.
@@ -14,29 +16,30 @@ ARRIVALS = frozenset({"wire", "proxy"})
 SECOND_NS = 1_000_000_000
 
 
+# Its later ids follow from the first by steps, unless its text has one row only.
+MANY_ROWS = (
+    "(insert_id IS NOT NULL OR insert_ids IS NOT NULL) AND coalesce(rows_affected, 2) > 1 AND NOT coalesce("
+    r"regexp_matches(words_of(statement), '(?i)\b(insert|replace)\b') AND NOT regexp_matches(words_of(statement),"
+    r" '(?i)\)\s*,\s*(row\s*)?\(|\b(select|table|load)\b'), false)"
+)
+# Sessions that begin after SET GLOBAL have other steps; SET ... = DEFAULT gives those of the target.
+SETS_GLOBAL = r"\bset\b.*\b(global|persist)\b.*\bauto_increment_(increment|offset)\b"
+SETS_DEFAULT = r"\bauto_increment_(increment|offset)\W+(default\b|@@global)"
+
+
 def columns_asked(plan: Plan) -> list[str]:
     """Return the columns of events that `count_window` needs besides those of every plan."""
     overrides = plan.rules.overrides
-    return (["first_byte_ns"] if overrides.clock else []) + (["insert_id", "insert_ids"] if overrides.ids else [])
+    texts = ["statement"] if overrides.ids and not plan.steps_known else []
+    ids = ["insert_id", "insert_ids", "rows_affected", *texts] if overrides.ids else []
+    return (["first_byte_ns"] if overrides.clock else []) + ids
 
 
 def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Add what one window's events to be sent lack to the plan's counts."""
     copies = plan.rules.amplification.total
     if plan.rules.overrides.ids:
-        source = set(str(plan.tape.info.get("source")).split("+"))
-        silent = "" if not source <= KNOW_IDS else " WHERE answers_without_id"
-        unknown = (
-            "insert_ids = '' OR (insert_id IS NULL AND insert_ids IS NULL"
-            f" AND digest IN (SELECT digest FROM inserting_digests{silent}))"
-        )
-        rows = con.execute(
-            "SELECT CASE WHEN insert_ids = '' THEN NULL ELSE digest END AS of_digest, count(*)"
-            " FROM window_events WHERE reason IS NULL AND executes(command)"
-            f" AND class = 'write' AND coalesce(errno, 0) = 0 AND ({unknown}) GROUP BY of_digest"
-        ).fetchall()
-        for digest, n in rows:
-            plan.without_id[digest] += n * copies
+        _count_ids(con, plan, copies)
     if plan.rules.overrides.clock and plan.tape.info.get("measuring_point") in ARRIVALS:
         answer = "tape_ns + coalesce(first_byte_ns, duration_ns, 0)"
         plan.now_uncertain += copies * int(
@@ -48,30 +51,104 @@ def count_window(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         )
 
 
-def define_digests(con: duckdb.DuckDBPyConnection) -> None:
-    """Make table inserting_digests: those whose statement adds rows, and whether an answer has no room for their id."""
+def _count_ids(con: duckdb.DuckDBPyConnection, plan: Plan, copies: int) -> None:
+    """Count INSERTs without an id by digest, and by None what lacks ids whatever the table is."""
+    source = set(str(plan.tape.info.get("source")).split("+"))
+    silent = "" if not source <= KNOW_IDS else " WHERE answers_without_id"
+    sure = "insert_ids = '' OR digest IN (FROM hiding_digests)"
+    unknown = (
+        "insert_id IS NULL AND insert_ids IS NULL AND class = 'write'"
+        f" AND digest IN (SELECT digest FROM inserting_digests{silent})"
+    )
+    sent = "reason IS NULL AND executes(command) AND coalesce(errno, 0) = 0"
+    if not plan.steps_known:
+        sure += f" OR ({MANY_ROWS})"
+    rows = con.execute(
+        f"SELECT CASE WHEN {sure} THEN NULL ELSE digest END AS of_digest, count(*)"
+        f" FROM window_events WHERE {sent} AND ({sure} OR ({unknown})) GROUP BY of_digest"
+    ).fetchall()
+    for digest, n in rows:
+        plan.without_id[digest] += n * copies
+    if plan.steps_known and lock_mode(plan) == "2":
+        con.execute(
+            "INSERT INTO bulk_inserts SELECT session, digest, tape_ns, tape_ns + coalesce(duration_ns, 0)"
+            f" FROM window_events JOIN inserting_digests USING (digest) WHERE {sent} AND copies_rows"
+            " AND insert_id IS NOT NULL AND coalesce(rows_affected, 2) > 1"
+        )
+
+
+def lock_mode(plan: Plan) -> str:
+    """Return the source's innodb_autoinc_lock_mode; where the tape does not know it 2, the least certain."""
+    server = plan.tape.info.get("server") or {}
+    return str((server.get("variables") or {}).get("innodb_autoinc_lock_mode", "2"))
+
+
+def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Make tables inserting_digests (digests that add rows), hiding_digests and bulk_inserts; see `plan.steps_known`.
+
+    `answers_without_id`: the answer has no room for their id. `copies_rows`: from a query, so that they take ids in
+    portions. hiding_digests: those that may make a trigger or routine insert.
+    """
     con.execute(
-        "CREATE TEMP TABLE inserting_digests AS SELECT digest, bool_or(regexp_matches(normalized,"
-        " '^load |\\breturning\\b', 'i')) AS answers_without_id FROM tape_digests WHERE regexp_matches(normalized,"
+        "CREATE TEMP TABLE inserting_digests AS SELECT digest, any_value(tables) AS tables,"
+        " bool_or(regexp_matches(normalized, '^load |\\breturning\\b', 'i')) AS answers_without_id,"
+        " bool_or(regexp_matches(normalized, '\\b(select|table)\\b', 'i')) AS copies_rows"
+        " FROM tape_digests WHERE regexp_matches(normalized,"
         " '^(/\\*! ?)?(set statement .* for )?(insert|replace)\\b|^load (data|xml)\\b', 'i') GROUP BY digest"
     )
+    con.execute("CREATE TEMP TABLE hiding_digests (digest VARCHAR)")
+    con.execute("CREATE TEMP TABLE bulk_inserts (session BIGINT, digest VARCHAR, start_ns BIGINT, end_ns BIGINT)")
+    hidden = plan.catalog.hidden
+    if hidden:
+        rows = con.execute("SELECT digest, normalized, tables, calls FROM tape_digests").fetchall()
+        insert_rows(
+            con,
+            "hiding_digests",
+            [
+                (digest,)
+                for digest, text, tables, calls in rows
+                if may_set_off(text, map(bare, tables or ()), map(bare, calls or ())) & hidden
+            ],
+        )
+    source = source_steps(plan.tape.info)
+    resets = [SETS_GLOBAL] if source == plan.catalog.steps else [SETS_GLOBAL, SETS_DEFAULT]
+    found = con.execute(
+        "FROM tape_digests WHERE normalized LIKE '%auto_increment_%' AND regexp_matches(normalized, ?) LIMIT 1",
+        ["|".join(resets)],
+    ).fetchall()
+    plan.steps_known = source is not None and not found
 
 
-def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog) -> None:
+def count_unknown_ids(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Count the INSERTs whose ids are not known: only into tables that generate ids, where the target told which.
 
-    A text of several statements without a digest here did generate ids.
+    What is counted without a digest did generate ids.
     """
-    named = {}
-    if catalog.numbering is not None and any(plan.without_id):
+    named, numbering = {}, plan.catalog.numbering
+    if numbering is not None and any(plan.without_id):
         asked = ", ".join(sql_text(str(digest)) for digest in plan.without_id if digest)
         named = dict(con.execute(f"SELECT digest, tables FROM tape_digests WHERE digest IN ({asked})").fetchall())
     for digest, n in plan.without_id.items():
         tables = named.get(digest)
-        if (
-            digest is None
-            or catalog.numbering is None
-            or not tables
-            or {bare(name) for name in tables} & catalog.numbering
-        ):
+        if digest is None or numbering is None or not tables or {bare(name) for name in tables} & numbering:
             plan.ids_unknown += n
+    plan.ids_unknown += _interleaved(con, plan) * plan.rules.amplification.total
+
+
+def _interleaved(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
+    """Return how many INSERTs took their ids in portions while another session inserted into one of their tables."""
+    if not plan.rules.overrides.ids or not con.execute("FROM bulk_inserts LIMIT 1").fetchall():
+        return 0
+    tables = con.execute("SELECT digest, tables FROM inserting_digests").fetchall()
+    names = [(digest, name) for digest, some in tables for name in ({bare(each) for each in some or ()} or {""})]
+    con.execute("CREATE TEMP TABLE digest_tables (digest VARCHAR, name VARCHAR)")
+    insert_rows(con, "digest_tables", names)
+    return int(
+        con.execute(
+            "SELECT count(*) FROM bulk_inserts b WHERE EXISTS (SELECT 1 FROM"
+            f" (SELECT session, digest, start_ns, start_ns + coalesce(duration_ns, 0) AS end_ns FROM {plan.source()}"
+            " SEMI JOIN inserting_digests USING (digest)) o JOIN digest_tables p ON o.digest = p.digest"
+            " JOIN digest_tables q ON p.name = q.name WHERE q.digest = b.digest"
+            " AND o.session <> b.session AND o.start_ns < b.end_ns AND o.end_ns > b.start_ns)"
+        ).fetchall()[0][0]
+    )

@@ -88,6 +88,26 @@ static void bulk_becomes_executions(void)
     replay_free(&r);
 }
 
+/* Only the first of those executions has the id that was set. */
+static void bulk_rows_without_their_ids(void)
+{
+    struct replay r;
+    struct planned e = {.session = 1, .due_ns = 1, .command = BULK, .stmt = 1, .insert_id = 7, .params_len = 0};
+    static const char three[] = "B\2\x80\0\1\0\xfd\0\0\x05\0\2hi\0\x06\1\1\0\3you";
+    static const char one[] = "B\2\x80\0\1\0\xfd\0\0\x05\0\2hi";
+    replay_init(&r);
+    replay_session(&r, 1, 0, 3, NULL);
+    replay_stmt_event(&r, 1, PREPARE, 1, "INSERT ?, ?", NULL, 0);
+    e.seq = 2, e.params = one, e.params_len = sizeof one - 1;
+    replay_put(&r, &e);
+    e.seq = 3, e.params = three, e.params_len = sizeof three - 1;
+    replay_put(&r, &e);
+    replay_run(&r);
+    CHECK_INT(r.stats.bulk_rows_expanded, 4);
+    CHECK_INT(r.stats.overrides_failed, 1);
+    replay_free(&r);
+}
+
 /* What doesn't fit, or was never prepared, is not sent and is told; the session goes on. */
 static void what_cannot_be_sent_is_told(void)
 {
@@ -218,6 +238,7 @@ int main(void)
     RUN(requests_are_the_tapes);
     RUN(attributes_are_cut_off);
     RUN(bulk_becomes_executions);
+    RUN(bulk_rows_without_their_ids);
     RUN(what_cannot_be_sent_is_told);
     RUN(a_reset_forgets_statements);
     RUN(files_are_the_tapes);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from querytape.replay import ReplayOptions, Target
 from querytape.replay.options import READ_ONLY, Failures
+from querytape.replay.plan.overrides import Overrides
 
 HERE = Target("app", socket="/s", password="secret")
 
@@ -34,3 +35,14 @@ def test_parameters_in_run_json(tmp_path: Path) -> None:
     assert parameters["on_lost"] == "reopen"
     assert parameters["order_bound_ns"] == 2_000_000_000
     assert parameters["reads_to"] == "app@/s"
+
+
+def test_sessions_number_rows_as_the_source_does(tmp_path: Path) -> None:
+    """Only where ids are the original's, the source's steps are known, and the target has others."""
+    given = ReplayOptions(HERE, tmp_path, allow_writes=True, overrides=Overrides(ids=True), init=("SET a = 1",))
+    want = "SET SESSION auto_increment_increment = 3, SESSION auto_increment_offset = 2\nSET a = 1"
+    assert given.with_steps((3, 2), (1, 1)).first_statements == want
+    assert given.with_steps((3, 2), None).first_statements == want
+    assert given.with_steps((3, 2), (3, 2)) == given.with_steps(None, (1, 1)) == given
+    plain = ReplayOptions(HERE, tmp_path)
+    assert plain.with_steps((3, 2), (1, 1)) == plain

@@ -42,6 +42,12 @@ def made(seq: int, generated: int, more: bool) -> bytes:
     return packet(seq, b"\0\1" + number(generated) + struct.pack("<HH", MORE if more else 2, 0))
 
 
+def several(seq: int, generated: int, affected: int, info: bytes, more: bool = False) -> bytes:
+    """Return the OK packet of a statement of several rows."""
+    head = b"\0" + number(affected) + number(generated) + struct.pack("<HH", MORE if more else 2, 0)
+    return packet(seq, head + info)
+
+
 def answers(results: list[int | None], caps: int) -> bytes:
     """Return the results of one command: ids of OK packets; None = rows."""
     out, seq = b"", 1
@@ -117,3 +123,40 @@ def test_only_queries_have_lists(tmp_path: Path) -> None:
     found, _, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
     ids = [(e["insert_id"], e["insert_ids"]) for e in found if e["command"] in ("query", "execute")]
     assert ids == [(7, None), (8, None), (None, None)]
+
+
+UPSERT = b"INSERT INTO a (u) VALUES (1), (2) ON DUPLICATE KEY UPDATE u = 3"
+ALL, NONE, GERMAN = (
+    b"Records: 2  Duplicates: 2  Warnings: 0",
+    b"Records: 2  Duplicates: 0  Warnings: 0",
+    "Datens\u00e4tze: 2  Duplikate: 2  Warnungen: 0".encode(),
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "affected", "info", "known"),
+    [
+        (UPSERT, 4, ALL, None),
+        (UPSERT, 4, GERMAN, None),
+        (UPSERT.lower(), 2, b"Records: 2  Duplicates: 1  Warnings: 0", None),  # one row stayed as it was
+        (UPSERT, 2, NONE, 9),
+        (UPSERT, 3, b"Records: 2  Duplicates: 1  Warnings: 0", 9),
+        (UPSERT.replace(b", (2)", b""), 2, b"", None),
+        (UPSERT.replace(b", (2)", b""), 1, b"", 9),
+        (b"REPLACE INTO a (u) VALUES ('on duplicate key update'), (2)", 4, ALL, 9),
+    ],
+)
+def test_an_update_in_place_of_an_insert_generates_none(
+    tmp_path: Path, text: bytes, affected: int, info: bytes, known: int | None
+) -> None:
+    """The answer has the id of a row that was there: set before the statement, another row would be updated."""
+    dialogue = Dialogue().logged_in().ask(text, several(1, 9, affected, info))
+    both = several(1, 9, affected, info, more=True) + made(2, 10, False)
+    dialogue.ask(text + b"; " + INSERT, both)
+    dialogue.ask(b"PREPARE s FROM '" + text.replace(b"'", b"''") + b"'", made(1, 0, False))
+    dialogue.ask(b"EXECUTE s", several(1, 9, affected, info)).close()
+    found, problems, _ = events(write_pcap(tmp_path / "a.pcap", [dialogue]))
+    first = "" if known is None else f"0:{known},"
+    assert [e["insert_id"] for e in found[1:5]] == [known, None, None, known]
+    assert found[2]["insert_ids"] == f"{first}{len(text) + 2}:10"
+    assert problems == []

@@ -362,8 +362,10 @@ def test_what_overrides_cannot_know() -> None:
     assert unknown_overrides(0, 0) == []
     ids = (
         "--insert-id original: the tape does not know the ids of {}: the target generates its own, and rows of several"
-        " sessions may swap theirs. Packets and binary logs know them; a slow log only with a binary log in statement"
-        " format"
+        " sessions may swap theirs. Packets and binary logs know the first id of a statement; a slow log only with a"
+        " binary log in statement format. The ids after it need the source's auto_increment_increment and"
+        " auto_increment_offset (capture with --source). No source knows the ids of rows that triggers and routines"
+        " insert"
     )
     seconds = (
         "--now original: {} arrived in one second, answered in another: the first is taken, the server may have"

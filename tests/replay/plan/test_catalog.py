@@ -67,25 +67,28 @@ class AnsweringTarget:
             raise pymysql.OperationalError(1142, "SELECT command denied")
 
     def fetchall(self) -> list[tuple[object, ...]]:
+        if "@@" in self.asked:
+            return [(3, 2)]
         return next((rows for name, rows in self.answers.items() if f"information_schema.{name} " in self.asked), [])
 
 
 def test_what_the_target_has() -> None:
     """Views, routines and tables with triggers hide what they touch; foreign keys join; names in lower case."""
     answers: dict[str, list[tuple[object, ...]]] = {
-        "VIEWS": [("Recent",)],
-        "ROUTINES": [("REFRESH",), ("tidy",)],
-        "TRIGGERS": [("Audit",)],
+        "VIEWS": [("Recent", "select * from `items`")],
+        "ROUTINES": [("REFRESH", "INSERT INTO items VALUES (1)"), ("tidy", "DELETE FROM items")],
+        "TRIGGERS": [("Audit", "INSERT", "CALL Refresh()")],
         "REFERENTIAL_CONSTRAINTS": [("Items", "ORDERS"), ("orders", "customers")],
         "COLUMNS": [("Invoices",), ("ITEMS",)],
     }
     target = AnsweringTarget(answers)
     catalog = read_catalog(cast(Any, target))
     own = "_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
-    assert len(target.all_asked) == 5
-    assert all(own in sql for sql in target.all_asked)
+    assert all(own in sql for sql in target.all_asked[:-1])
+    assert target.all_asked[-1] == "SELECT @@GLOBAL.auto_increment_increment, @@GLOBAL.auto_increment_offset"
     assert catalog.opaque == {"recent", "refresh", "tidy", "audit"}
-    assert sorted(catalog.numbering or ()) == ["invoices", "items"]
+    assert sorted(catalog.numbering or ()) == ["invoices", "items", "recent"]
+    assert (set(catalog.hidden), catalog.steps) == ({"call refresh", "insert audit"}, (3, 2))
     assert len({catalog.together[name] for name in ("items", "orders", "customers")}) == 1
     with pytest.raises(TargetError, match=r"the target's tables can't be listed: .*SELECT command denied"):
         read_catalog(cast(Any, AnsweringTarget({"fails": []})))

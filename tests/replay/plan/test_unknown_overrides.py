@@ -17,15 +17,22 @@ from tests.helpers.tapes import MS, SECOND, T0, make_tape
 INSERT = {"statement": "INSERT INTO shop.orders VALUES (1)", "class": "write"}
 
 
+def server(increment: int = 1, mode: int = 1) -> dict[str, Any]:
+    """Return what a tape knows of its source."""
+    settings = {"auto_increment_increment": increment, "auto_increment_offset": 1, "innodb_autoinc_lock_mode": mode}
+    return {"variables": {name: str(value) for name, value in settings.items()}}
+
+
 def planned(
     tmp_path: Path, events: list[dict[str, Any]], overrides: Overrides, numbering: set[str], **tape: Any
 ) -> Plan:
-    """Plan a tape whose target has tables that generate ids."""
+    """Plan a tape whose target has tables that generate ids; `hidden`: what inserts into them unseen."""
+    hidden = frozenset(tape.pop("hidden", ()))
     path = make_tape(tmp_path / "t.tape", events, **tape)
     (tmp_path / "spill").mkdir()
     (tmp_path / "outcomes").mkdir()
     rules = Rules(allow_writes=True, overrides=overrides)
-    catalog = Catalog(numbering=frozenset(numbering))
+    catalog = Catalog(numbering=frozenset(numbering), hidden=hidden, steps=(1, 1))
     return make_plan(open_folder("tape", path), rules, tmp_path / "spill", tmp_path / "outcomes", catalog=catalog)
 
 
@@ -72,3 +79,83 @@ def test_uncertain_seconds(tmp_path: Path, point: str, uncertain: int) -> None:
     ]
     plan = planned(tmp_path, events, Overrides(clock=True), set(), measuring_point=point)
     assert (plan.ids_unknown, plan.now_uncertain) == (0, uncertain)
+
+
+MANY = {"class": "write", "insert_id": 5, "rows_affected": 2}
+
+
+@pytest.mark.parametrize(
+    ("event", "unknown"),
+    [
+        ({"statement": "INSERT INTO orders VALUES (1),\n(2)"}, 1),
+        ({"statement": "INSERT INTO orders VALUES ROW(1), ROW(2)"}, 1),
+        ({"statement": "INSERT INTO orders SELECT 1", "rows_affected": None}, 1),
+        ({"statement": "INSERT INTO orders SELECT 1", "rows_affected": 1}, 0),
+        ({"statement": "REPLACE INTO orders VALUES (1)"}, 0),
+        ({"statement": "INSERT INTO orders VALUES (1)", "rows_affected": None}, 0),
+        ({"statement": "EXECUTE s USING @a"}, 1),
+        ({"statement": "EXECUTE s USING @a", "rows_affected": 1}, 0),
+        ({"statement": "INSERT INTO orders VALUES (1),(2)", "insert_id": None, "insert_ids": "0:5"}, 1),
+    ],
+)
+def test_steps_that_the_tape_does_not_know(tmp_path: Path, event: dict[str, Any], unknown: int) -> None:
+    """Ids after the first need them; known, nothing is counted."""
+    for name, of, n in (("a", None, unknown), ("b", server(), 0), ("c", server(7), 0)):
+        (tmp_path / name).mkdir()
+        tape = {"source": "packets", **({"server": of} if of else {})}
+        assert planned(tmp_path / name, [MANY | event], Overrides(ids=True), {"orders"}, **tape).ids_unknown == n
+
+
+@pytest.mark.parametrize(
+    ("statement", "increment", "unknown"),
+    [
+        ("SET auto_increment_increment = 7", 3, 0),
+        ("SET auto_increment_increment = DEFAULT", 3, 1),
+        ("SET auto_increment_increment = DEFAULT", 1, 0),  # the target's, which is the same
+        ("SET SESSION auto_increment_offset = @@global.auto_increment_offset", 3, 1),
+        ("SET GLOBAL auto_increment_increment = 7", 1, 1),
+        ("SET @@persist.auto_increment_increment = 7", 1, 1),
+        ("SELECT @@global.auto_increment_increment", 3, 0),
+    ],
+)
+def test_steps_that_change_on_the_tape(tmp_path: Path, statement: str, increment: int, unknown: int) -> None:
+    """A session's own SET is replayed; one that means the server's value is not the same on the target."""
+    insert: dict[str, Any] = MANY | {"statement": "INSERT INTO orders VALUES (1), (2)"}
+    events = [{"statement": statement, "class": "session"}, insert]
+    given = {"source": "packets", "server": server(increment)}
+    assert planned(tmp_path, events, Overrides(ids=True), {"orders"}, **given).ids_unknown == unknown
+
+
+@pytest.mark.parametrize(
+    ("mode", "other", "unknown"),
+    [
+        (2, {"statement": "INSERT INTO orders VALUES (1)"}, 1),
+        (2, {"statement": "INSERT INTO orders VALUES (1)", "session": 1}, 0),
+        (2, {"statement": "INSERT INTO lines VALUES (1)"}, 0),
+        (2, {"statement": "UPDATE orders SET a = 1"}, 0),
+        (2, {"statement": "INSERT INTO orders VALUES (1)", "start_ns": T0 + SECOND}, 0),
+        (1, {"statement": "INSERT INTO orders VALUES (1)"}, 0),
+        (0, {"statement": "INSERT INTO orders VALUES (1)"}, 0),
+    ],
+)
+def test_ids_in_portions(tmp_path: Path, mode: int, other: dict[str, Any], unknown: int) -> None:
+    """innodb_autoinc_lock_mode = 2: an INSERT ... SELECT shares the ids with who inserts at the same time."""
+    copied = MANY | {"statement": "INSERT INTO orders SELECT 1", "duration_ns": 9 * MS, "tables": ["shop.orders"]}
+    more = {"class": "write", "session": 2, "insert_id": 7, "duration_ns": MS} | other
+    more["tables"] = ["lines" if "lines" in more["statement"] else "orders"]
+    given = {"source": "packets", "server": server(mode=mode)}
+    assert planned(tmp_path, [copied, more], Overrides(ids=True), {"orders"}, **given).ids_unknown == unknown
+
+
+def test_ids_of_triggers_and_routines(tmp_path: Path) -> None:
+    """Whatever the class of the statement; each is counted once, and a failed one not at all."""
+    events: list[dict[str, Any]] = [
+        {"statement": "INSERT INTO audited VALUES (1)", "class": "write", "tables": ["shop.audited"]},
+        {"statement": "UPDATE audited SET a = 1", "class": "write", "tables": ["audited"]},
+        {"statement": "CALL note()", "class": "write", "calls": ["note"]},
+        {"statement": "SELECT note()", "calls": ["shop.note"]},
+        {"statement": "CALL note() ", "class": "write", "calls": ["note"], "errno": 1062},
+        {"statement": "CALL other()", "class": "write", "calls": ["other"]},
+    ]
+    given = {"source": "packets", "hidden": {"insert audited", "call note"}, "server": server()}
+    assert planned(tmp_path, events, Overrides(ids=True), {"audited"}, **given).ids_unknown == 3
