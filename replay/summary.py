@@ -239,10 +239,10 @@ def _changed_variables(run: EndedRun) -> dict[str, list[str | None]] | None:
     return {name: [before.get(name), after.get(name)] for name in names if name not in VOLATILE_VARIABLES}
 
 
-def _end_prepared(run: EndedRun) -> dict[str, list[str]] | None:
+def _end_prepared(run: EndedRun) -> dict[str, Any] | None:
     """End what the replay prepared and did not end; None where there is none. Of several drivers the lead does it."""
     before, options = run.info["target"].get("prepared"), run.options
-    if before is None or "driver" in run.info or not options.allow_writes:
+    if "driver" in run.info or not options.allow_writes:
         return None
     outcomes = run.folder.open().source("outcomes")
     return end_own_prepared(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Transactions that XA PREPARE has left on a server: they outlive their session and keep their locks.
 
-Sources: MySQL 8.4 manual, section 15.3.8; MariaDB, XA Transactions. XA RECOVER needs XA_RECOVER_ADMIN in MySQL 8.
+Sources: MySQL 8.4 manual, section 15.3.8; MariaDB, XA Transactions. XA RECOVER needs XA_RECOVER_ADMIN in MySQL 8, and
+no privilege in MySQL 5.7 and MariaDB.
 """
 
 import re
@@ -19,7 +20,10 @@ from .queries import query_or_none, whole
 RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
 LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+)"
-PREPARE = re.compile(rf"xa\s+prepare\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?", re.IGNORECASE)
+STATEMENT = re.compile(
+    rf"xa\s+(prepare|commit|rollback)\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?",
+    re.IGNORECASE,
+)
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
@@ -84,12 +88,18 @@ def _xid(row: Sequence[Any]) -> Xid | None:
 
 def xid_of(statement: str) -> Xid | None:
     """Return the name that an XA PREPARE has, None for any other text."""
+    verb, xid = verb_and_xid(statement)
+    return xid if verb == "prepare" else None
+
+
+def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
+    """Return prepare, commit or rollback and the name of an XA statement, ("", None) for any other text."""
     plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)
-    found = PREPARE.fullmatch(plain.strip().removesuffix(";").strip())
+    found = STATEMENT.fullmatch(plain.strip().removesuffix(";").strip())
     if found is None:
-        return None
-    number = found[3] or "1"
-    return Xid(_bytes(found[1]), _bytes(found[2] or "''"), int(number, 16 if number[:2].lower() == "0x" else 10))
+        return "", None
+    verb, gtrid, bqual, number = found[1].lower(), found[2], found[3] or "''", found[4] or "1"
+    return verb, Xid(_bytes(gtrid), _bytes(bqual), int(number, 16 if number[:2].lower() == "0x" else 10))
 
 
 def _hex(digits: str) -> bytes:

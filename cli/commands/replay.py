@@ -140,7 +140,8 @@ def exit_code(summary: RunSummary) -> int:
         summary.info["plan"].get("ids_unknown", 0) + counts.get("overrides_failed", 0) + counts.get("order_broken", 0)
     )
     failed = any(text.startswith("prepared: ") for text in summary.info.get("problems_afterwards", ()))
-    return EXIT_LOST if lost or failed or summary.info.get("prepared") else 0
+    prepared = summary.info.get("prepared") or {}
+    return EXIT_LOST if lost or failed or prepared.get("rolled_back") or prepared.get("left") else 0
 
 
 def followed(tapes: tuple[Path, ...], options: dict[str, Any], stack: ExitStack) -> "Following | None":

@@ -42,7 +42,7 @@ def check(
         *_collations(plan, facts),
         *_schemas(plan, target, facts),
         *_statistics(facts),
-        *_prepared(plan, facts),
+        *_prepared(plan, target, facts),
         *_connections(plan, target, facts),
         *_machine(plan, target, machine),
     ]
@@ -290,8 +290,14 @@ def _statistics(facts: Facts) -> Iterator[Finding]:
         )
 
 
-def _prepared(plan: Plan, facts: Facts) -> Iterator[Finding]:
+def _prepared(plan: Plan, target: Target, facts: Facts) -> Iterator[Finding]:
     """Report prepared XA transactions: they keep their locks, and whoever needs a row of theirs waits."""
+    if facts.prepared is None and plan.prepares_xa and plan.rules.allow_writes:
+        yield Finding(
+            "warning",
+            "the tape has XA PREPARE, and the account may not see the target's prepared transactions, whose locks stay:"
+            f" GRANT XA_RECOVER_ADMIN ON *.* TO the account {target.user!r}",
+        )
     if facts.prepared:
         yield Finding(
             "refuse" if plan.rules.allow_writes else "warning",

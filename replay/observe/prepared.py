@@ -7,54 +7,78 @@ A prepared transaction outlives its session. Its locks would make the next repla
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from ...common.units import plural
 from ...schemas import Folder
-from ...servers.prepared import Xid, end_prepared, prepared_transactions, xid_of
+from ...servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid
 from ...servers.target import Target
 from ..storage import open_storage
 
+# In the order of their answers. 1402, 1613, 1614: the server has rolled the transaction back.
 STATEMENTS = (
-    "SELECT DISTINCT statement FROM {events} SEMI JOIN (FROM {digests} WHERE normalized LIKE 'xa prepare %')"
-    " USING (digest) SEMI JOIN (FROM {outcomes} WHERE status = 'executed' AND coalesce(errno, 0) = 0)"
-    " USING (session, seq) WHERE statement IS NOT NULL"
+    "SELECT statement FROM {events} SEMI JOIN (FROM {digests} WHERE regexp_matches(normalized,"
+    " '^xa (prepare|commit|rollback) ')) USING (digest) JOIN (FROM {outcomes} WHERE status = 'executed'"
+    " AND coalesce(errno, 0) IN (0, 1402, 1613, 1614)) o USING (session, seq) WHERE statement IS NOT NULL"
+    " ORDER BY o.done_ns, session, seq"
 )
+MAY_NOT_SEE = "the account may not see prepared transactions (GRANT XA_RECOVER_ADMIN ON *.*)"
 AT_ONCE = 10_000
 SHOWN = 5
 
 
 def end_own_prepared(
-    tape: Folder, outcomes: str, target: Target, before: Collection[str], spill: Path, timeout_s: int
-) -> dict[str, list[str]] | None:
+    tape: Folder, outcomes: str, target: Target, before: Collection[str] | None, spill: Path, timeout_s: int
+) -> dict[str, Any] | None:
     """Roll back what the replay has prepared and the target had not before; None where there is no such transaction.
 
-    `outcomes`: the run's, as DuckDB reads them. `before`: literals. `rolled_back` of the answer has names, `left` the
-    literals of those that the target did not let go. Raises TargetError where the target can't be asked.
+    `outcomes`: the run's, as DuckDB reads them. `before`: literals; None = the account could not see them. Of the
+    answer `rolled_back` has names, `left` the literals of those that the target did not let go, `unseen` how many names
+    the replay prepared if the account can see none: then those count to which the replay sent no end.
+    Raises TargetError where the target can't be asked.
     """
     with closing(target.connect(timeout_s)) as con:
-        new = {xid for xid in prepared_transactions(con) or () if xid.literal not in before}
-        own = sorted(_own_xids(tape, outcomes, new, spill)) if new else []
+        now = prepared_transactions(con)
+        seen = before is not None and now is not None
+        new = {xid for xid in now or () if xid.literal not in (before or ())}
+        prepared, not_ended = _own_xids(tape, outcomes, spill) if new or not seen else (set(), set())
+        own = sorted(new & prepared if seen else not_ended)
         left = end_prepared(con, own)
+    unseen = len(prepared) if not seen else 0
     names = {"rolled_back": [str(xid) for xid in own if xid not in left], "left": [xid.literal for xid in left]}
-    return names if own else None
+    return {**names, "unseen": unseen} if own or unseen else None
 
 
-def _own_xids(tape: Folder, outcomes: str, wanted: set[Xid], spill: Path) -> set[Xid]:
-    """Return those transactions that the replay has prepared."""
-    found: set[Xid] = set()
+def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[Xid]]:
+    """Return the transactions that the replay has prepared, and those of them whose last statement was the PREPARE."""
+    prepared, not_ended = set[Xid](), set[Xid]()
     with open_storage(spill) as con:
+        if not con.execute(f"FROM {tape.source('digests')} WHERE normalized LIKE 'xa prepare %' LIMIT 1").fetchall():
+            return prepared, not_ended
         texts = con.execute(
             STATEMENTS.format(events=tape.source("events"), digests=tape.source("digests"), outcomes=outcomes)
         )
         while rows := texts.fetchmany(AT_ONCE):
-            found |= wanted & {xid for (text,) in rows if (xid := xid_of(bytes(text).decode("utf-8", "replace")))}
-    return found
+            for (text,) in rows:
+                verb, xid = verb_and_xid(bytes(text).decode("utf-8", "replace"))
+                if xid is not None and verb == "prepare":
+                    prepared.add(xid)
+                    not_ended.add(xid)
+                elif xid is not None:
+                    not_ended.discard(xid)
+    return prepared, not_ended
 
 
-def prepared_warnings(prepared: dict[str, list[str]] | None) -> Iterator[str]:
-    """Return a sentence each on what was rolled back, and on what is left."""
+def prepared_warnings(prepared: dict[str, Any] | None) -> Iterator[str]:
+    """Return a sentence each on what could not be seen, what was rolled back, and what is left."""
     if prepared is None:
         return
+    if unseen := prepared["unseen"]:
+        ended = len(prepared["rolled_back"]) + len(prepared["left"])
+        yield (
+            f"XA: {MAY_NOT_SEE}: by the answers to its statements the replay prepared {plural(unseen, 'transaction')},"
+            f" and {ended or 'none'} had no end"
+        )
     if names := prepared["rolled_back"]:
         yield (
             f"XA: {plural(len(names), 'transaction')} that the replay prepared had no end when it ended"

@@ -56,6 +56,8 @@ def make_plan(
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
+        xa = con.execute("FROM tape_digests WHERE normalized LIKE 'xa prepare %' LIMIT 1").fetchall()
+        plan.prepares_xa = bool(xa)
         with all_cores(con, plan):
             _prepare(con, plan, max_rows)
             for number, window in enumerate(plan_windows(con, plan, max_rows)):

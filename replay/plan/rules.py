@@ -69,6 +69,7 @@ class Plan:
     pieces of each file that was walked. `without_id`: INSERTs without an id, by digest (None: in texts of several
     statements); `ids_unknown`: those that the target will generate one for; `now_uncertain`: statements whose clock may
     be off by a second. `steps_known`: an INSERT's later ids follow from its first. `catalog`: the target's tables.
+    `prepares_xa`: the tape has XA PREPARE.
     `order_notes`: what the order of commits rests on, where the tape does not know it.
     `piece`: which piece of a tape under way this is, 0 = what it had at the start. `planner`: the database that made
     the plan, where it is kept for the feed.
@@ -92,6 +93,7 @@ class Plan:
     without_id: Counter[str | None] = field(default_factory=Counter)
     ids_unknown: int = 0
     steps_known: bool = True
+    prepares_xa: bool = False
     now_uncertain: int = 0
     schemas: dict[str, int] = field(default_factory=dict)
     users: dict[str, int] = field(default_factory=dict)

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pymysql
 import pytest
-from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, xid_of
+from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid, xid_of
 from querytape.servers.sandbox import Server
 
 NAMES = [
@@ -91,6 +91,13 @@ STATEMENTS = [
 def test_how_people_write_names(statement: str, xid: Xid | None) -> None:
     """In either quotes, with one, two or three parts; anything else has no name."""
     assert xid_of(statement) == xid
+
+
+def test_statements_that_end_a_transaction() -> None:
+    """With the name; the end of what was not prepared has another form."""
+    assert verb_and_xid("xa /* x */ COMMIT 'g', 'b';") == ("commit", Xid(b"g", b"b"))
+    assert verb_and_xid("XA ROLLBACK X'67',X'',1") == ("rollback", Xid(b"g"))
+    assert verb_and_xid("XA COMMIT 'g' ONE PHASE") == verb_and_xid("XA END 'g'") == ("", None)
 
 
 def test_no_text_takes_long() -> None:
