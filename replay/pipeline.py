@@ -13,8 +13,8 @@ from ..common.duck import plain_reason
 from ..common.errors import FolderError, InputError, RefusedError
 from ..common.signals import stop_on_signals
 from ..schemas import Folder, open_folder
-from ..servers.accounts import log_in_as
 from ..servers.facts import Facts, gather
+from .checks.logins import check_logins
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
 from .growing import Growing, Pieces, check_follow, first_piece, late_start
@@ -65,8 +65,7 @@ def replay(
             read_target = read_target_facts(options)
             catalog = read_catalog(con) if rules.commit_order or rules.overrides.ids else None
         options = options.with_steps(source_steps(tape.info), catalog.steps if catalog else None)
-        for account in options.overrides.accounts.values():
-            log_in_as(options.target, account)
+        check_logins(options, folder)
         known = common_collations(facts, read_target)
         try:
             tell, into = watcher.planning, folder.outcomes

@@ -2,12 +2,11 @@
 """Read the accounts for a tape's users from a file: their passwords are on no tape and no command line."""
 
 import configparser
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..common.errors import InputError
 from .option_files import option_value
-from .target import Target
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,3 @@ def read_accounts(path: Path) -> dict[str, Account]:
         password = parser[name].get("password")
         accounts[name] = Account(parser[name].get("user", name), None if password is None else option_value(password))
     return accounts
-
-
-def log_in_as(target: Target, account: Account) -> None:
-    """Log in and out, so that a wrong password is known before anything is sent. Raises TargetError."""
-    replace(target, user=account.user, password=account.password).connect().close()

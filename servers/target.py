@@ -26,6 +26,7 @@ from .tls import Tls, is_encrypted
 
 DEFAULT_PORT = 3306
 INSECURE_TRANSPORT = 3159  # require_secure_transport, in MySQL and MariaDB
+TLS_FAILED = 2026  # of the client: also where the server has none
 MAX_FAULT = 1000  # characters of a server's message
 PASSWORD_VARIABLES = ("QUERYTAPE_PASSWORD", "MYSQL_PWD")
 SHAPE = "mysql://user@host:3306/db, or mysql://user@/db?socket=/path"
@@ -87,6 +88,10 @@ class Target:
         except (pymysql.Error, OSError, RuntimeError) as error:
             raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{self._hint(error)}") from error
 
+    def login_fault(self, number: int, text: str) -> str:
+        """Return what a server or client library said of a login, and what the user can do about it."""
+        return f"{self.name}: {number} {printable(text, MAX_FAULT)}{self._hint(pymysql.OperationalError(number))}"
+
     def _hint(self, error: BaseException) -> str:
         """Return what the user can do about a failed connect."""
         number = error.args[0] if error.args else None
@@ -96,6 +101,8 @@ class Target:
             return f": give the password in {PASSWORD_VARIABLES[0]}, an option file or with --ask-password{tls}"
         if number == INSECURE_TRANSPORT and clear:
             return ": use --ssl-mode REQUIRED"
+        if number == TLS_FAILED and self.tls.required:
+            return f": --ssl-mode {self.tls.mode} asks for TLS"
         if number in (2002, 2003):
             return ": is it running, and does it listen there?"
         return ""

@@ -13,8 +13,8 @@ from typing import Any
 from ...common.errors import FolderError, InputError, QuerytapeError, RefusedError
 from ...common.signals import stop_on_signals
 from ...schemas import Folder, tape_id
-from ...servers.accounts import log_in_as
 from ...servers.facts import Facts, gather
+from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
 from ..observe.query_cache import cache_counters
 from ..observe.sampler import Sampler
@@ -379,6 +379,5 @@ def replay_by_drivers(
             options = replace(options, target=options.target.settled(con))
             facts = gather(con)
         read_target = read_target_facts(options)
-        for account in options.overrides.accounts.values():
-            log_in_as(options.target, account)
+        check_logins(options, folder)
         return Lead(whole, options, drivers, watcher or Watcher()).replay(folder, facts, read_target)

@@ -4,9 +4,8 @@
 from pathlib import Path
 
 import pytest
-from querytape.common.errors import InputError, TargetError
-from querytape.servers.accounts import Account, log_in_as, read_accounts
-from querytape.servers.target import Target
+from querytape.common.errors import InputError
+from querytape.servers.accounts import Account, read_accounts
 
 
 def write(tmp_path: Path, text: str, mode: int = 0o600) -> Path:
@@ -48,9 +47,3 @@ def test_missing_file(tmp_path: Path) -> None:
     """A file that is not there is named."""
     with pytest.raises(InputError, match=r"--users .*none.ini: cannot be read"):
         read_accounts(tmp_path / "none.ini")
-
-
-def test_log_in() -> None:
-    """A login that fails is an error of the target."""
-    with pytest.raises(TargetError, match="app@127"):
-        log_in_as(Target("x", "127.0.0.1", "127.0.0.1", 1), Account("app", "y"))

@@ -125,7 +125,7 @@ def test_an_account_that_may_not_see_them(any_shop: Server, tmp_path: Path) -> N
             ("p", plain, None, 0),
         ):
             watcher, found = Watcher(), list[str]()
-            watcher.finding = lambda finding, found=found: found.append(finding.text)  # type: ignore[assignment,method-assign,misc]
+            watcher.finding = lambda finding, found=found: found.append(finding.text)  # type: ignore[method-assign,misc]
             summary = replay(of, replace(given, output=tmp_path / f"{name}.run"), watcher)
             want = (
                 None

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Logs in exactly as the sessions of a replay will, before anything is sent: by the engine, once for each account."""
+
+import time
+from dataclasses import replace
+
+from ...common.errors import TargetError
+from ...native.bindings.engine import Engine, State
+from ..engine_options import engine_options
+from ..options import ReplayOptions
+from ..plan.pacing import KINDS
+from ..run_folder import RunFolder
+from ..storage import open_storage
+
+SLICE_NS = 50_000_000
+# One session without events for each account; NULL is the run's own.
+SESSIONS = (
+    "SELECT range + 1 AS session, 0::BIGINT AS open_due_ns, 0::BIGINT AS events, NULL::VARCHAR AS db,"
+    " true AS opened_ahead, CASE WHEN range > 0 THEN range - 1 END::INTEGER AS account, NULL::BIGINT AS client_flags,"
+    " NULL::VARCHAR AS charset, NULL::INTEGER AS collation_id, NULL::VARCHAR AS names FROM range({})"
+)
+
+
+def check_logins(options: ReplayOptions, folder: RunFolder) -> None:
+    """Log in and out. Raises TargetError with what the server said of the first account that may not."""
+    users = [options.target.user, *(user for user, _ in options.overrides.numbered)]
+    settings = replace(
+        engine_options(replace(options, commit_order=False, start_at_ns=None)),
+        pace=KINDS["schedule"],
+        timer_probes=0,
+        max_open=0,
+    )
+    with open_storage(folder.spill) as con, Engine(settings) as engine:
+        engine.sessions(con.sql(SESSIONS.format(len(users))))
+        engine.start()
+        engine.feed_end()
+        until = time.monotonic() + 2 * options.connect_timeout_s
+        while engine.peek().state is not State.DONE and time.monotonic() < until:
+            con.register("slice", engine.outcomes(SLICE_NS))
+            con.execute("SELECT count(*) FROM slice").fetchall()
+            con.unregister("slice")
+        if engine.peek().state is not State.DONE:
+            raise TargetError(f"sessions cannot log in: {options.target.name}: no answer to the first statements")
+        con.register("results", engine.session_results())
+        rows = con.execute("SELECT session, errno, error FROM results WHERE errno <> 0 ORDER BY session").fetchall()
+    for session, errno, error in rows:
+        target = replace(options.target, user=users[session - 1])
+        raise TargetError(f"sessions cannot log in: {target.login_fault(int(errno), str(error))}")

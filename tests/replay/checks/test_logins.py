@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The check before a replay logs in as its sessions do, and names the option that is missing."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from querytape.common.errors import TargetError
+from querytape.replay import ReplayOptions, replay
+from querytape.replay.plan.overrides import Overrides
+from querytape.servers.accounts import Account
+from querytape.servers.sandbox import Server
+from querytape.servers.tls import Tls
+
+from tests.helpers.tapes import make_tape
+from tests.helpers.whole import options
+
+OFF, REQUIRED = Tls(), Tls("REQUIRED")
+
+
+def given(server: Server, folder: Path, tls: Tls = OFF, accounts: dict[str, Account] | None = None) -> ReplayOptions:
+    """Return options for an account of the target, and for accounts of users on the tape."""
+    made = options(server, folder / "t.run", overrides=Overrides(accounts=accounts or {}), query_plans=False)
+    return replace(made, target=replace(made.target, tls=tls), allow_writes=False)
+
+
+def tape_of(folder: Path) -> Path:
+    """Return a tape of a read."""
+    return make_tape(folder / "t.tape", [{"statement": "SELECT 1", "user": "app"}])
+
+
+def test_accounts_that_the_server_refuses(server: Server, tmp_path: Path) -> None:
+    """Each account is tried; nothing was sent and no run is left."""
+    server.execute("CREATE DATABASE IF NOT EXISTS shop")
+    server.execute("CREATE USER IF NOT EXISTS secured REQUIRE SSL")
+    server.execute("CREATE USER IF NOT EXISTS secret IDENTIFIED BY 'yes'")
+    server.execute("GRANT SELECT ON shop.* TO secured, secret")
+    tape = tape_of(tmp_path)
+    for accounts, match in (
+        ({"app": Account("secured", None)}, "secured@.*1045 .*--ssl-mode REQUIRED"),
+        ({"x": Account("root", None), "app": Account("secret", "no")}, "secret@.*1045 .*give the password"),
+    ):
+        with pytest.raises(TargetError, match=match):
+            replay(tape, given(server, tmp_path, OFF, accounts))
+        assert not (tmp_path / "t.run").exists()
+    if server.kind != "mariadb":
+        summary = replay(tape, given(server, tmp_path, REQUIRED, {"app": Account("secured", None)}))
+        assert summary.complete
+    else:  # it was started without certificates
+        with pytest.raises(TargetError, match=r"2026 .*--ssl-mode REQUIRED asks for TLS"):
+            replay(tape, given(server, tmp_path, REQUIRED))
+
+
+def test_a_server_that_requires_tls(mysql80: Server, tmp_path: Path) -> None:
+    """require_secure_transport is on, and the password plugin needs TLS or a key."""
+    mysql80.execute("CREATE DATABASE IF NOT EXISTS shop")
+    mysql80.execute("CREATE USER IF NOT EXISTS sha IDENTIFIED WITH caching_sha2_password BY 'yes'")
+    mysql80.execute("GRANT SELECT ON shop.* TO sha")
+    tape = tape_of(tmp_path)
+    mysql80.execute("SET GLOBAL require_secure_transport = ON")
+    try:
+        with pytest.raises(TargetError, match=r"3159 .*--ssl-mode REQUIRED"):
+            replay(tape, given(mysql80, tmp_path))
+        assert replay(tape, given(mysql80, tmp_path, REQUIRED, {"app": Account("sha", "yes")})).complete
+    finally:
+        mysql80.execute("SET GLOBAL require_secure_transport = OFF")
