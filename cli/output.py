@@ -30,6 +30,7 @@ LOSSES = {
     "bad_query_time": "durations could not be read",
     "ambiguous_time": "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
     "bad_value": "entries have values that could not be read",
+    "execution_does_not_fit": "executions do not fit their prepared statements",
 }
 UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
 

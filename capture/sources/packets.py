@@ -126,20 +126,30 @@ def borrowed(description: Mapping[str, Any]) -> list[str]:
 
 
 UNBOUND = (
-    f"SELECT count(*) FROM events WHERE command IN ('execute', 'bulk_execute') AND flags & {FLAGS['unbound']} <> 0"
+    f"SELECT count(*), count(*) FILTER (flags & {FLAGS['truncated']} <> 0) FROM events"
+    f" WHERE command IN ('execute', 'bulk_execute') AND flags & {FLAGS['unbound']} <> 0"
 )
 
 
 def without_values(con: duckdb.DuckDBPyConnection, description: Mapping[str, Any]) -> list[TapeWarning]:
-    """Return the warning of executions whose text or types of parameters are not known."""
-    count = con.execute(UNBOUND).fetchall()[0][0]
-    if not count:
-        return []
-    text = (
-        f"{count:,} executions of prepared statements have no values: their text, or the types of their parameters,"
-        " were sent before the capture (--source shows texts); they are not replayed"
-    )
-    return [{"kind": "unbound", "text": text}]
+    """Return warnings of executions whose text or values are not known: one a reason."""
+    count, cut = con.execute(UNBOUND).fetchall()[0]
+    misfits = description.get("executions_that_do_not_fit", 0)
+    reasons = {
+        "their text, or the types of their parameters, were sent before the capture (--source shows texts)": count
+        - cut
+        - misfits,
+        "the capture does not have all of their bytes": cut,
+        "their packets do not fit their statements (--problems shows at which byte)": misfits,
+    }
+    return [
+        {
+            "kind": "unbound",
+            "text": f"{n:,} executions of prepared statements have no values: {reason}; they are not replayed",
+        }
+        for reason, n in reasons.items()
+        if n > 0
+    ]
 
 
 def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:

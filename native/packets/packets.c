@@ -223,6 +223,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     qt_json_int(json, "joined_midway", (int64_t)tcp.midway);
     qt_json_int(json, "known_midway", (int64_t)s->known_midway);
     qt_json_int(json, "types_of_others", (int64_t)qt_known_types_count(s->types));
+    qt_json_int(json, "executions_that_do_not_fit", (int64_t)s->misfits);
     qt_json_int(json, "gaps", (int64_t)tcp.gaps);
     qt_json_int(json, "lost_bytes", (int64_t)tcp.lost_bytes);
     qt_json_int(json, "cut_segments", (int64_t)tcp.cut);

@@ -248,6 +248,7 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
     struct qt_tcp_owner *owner = connection;
     if (strcmp(kind, "lost_packets") == 0) /* as may what is lost */
         owner->mode.known = 0;
+    s->misfits += strcmp(kind, "execution_does_not_fit") == 0;
     qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
 }
 

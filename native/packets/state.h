@@ -32,6 +32,7 @@ struct qt_packets {
     uint64_t known_midway;          /* connections joined in mid-stream of which the server told what they are */
     uint64_t decrypted, broken_off; /* TLS connections that were read; of those, not to their end */
     uint64_t unread[QT_TLS_RENEGOTIATED + 1]; /* and those that were not, by enum qt_tls_end */
+    uint64_t misfits;                         /* executions that do not fit their statement */
     uint64_t lost;                            /* live: packets dropped, as last seen at looked_ns */
     int64_t looked_ns, keys_looked_ns;
     uint64_t renegotiated; /* TLS connections that were read up to keys that are not in the log */

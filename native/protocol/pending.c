@@ -196,14 +196,27 @@ static struct qt_span statement_of(const struct qt_pending_command *c)
                                                                   : (struct qt_span){NULL, 0};
 }
 
+static void tell_misfit(struct qt_decoder *d, const struct qt_pending_command *c)
+{
+    char expected[128];
+    size_t len = c->payload.len + 1;
+    snprintf(expected, sizeof expected,
+             "an execution of a statement with %u parameters (it stops to fit at byte %zu of %zu)",
+             (unsigned)c->stmt->params, d->misfit, len);
+    qt_decoder_problem(d, c->packet, "execution_does_not_fit", expected, NULL, len);
+}
+
 static void add_params(struct qt_decoder *d, struct qt_pending_command *c, struct qt_decoded_event *e)
 {
+    d->misfit = 0;
     int understood = qt_stmt_write_params(d, c);
     if (understood == QT_OK || understood < 0)
         e->params = qt_bytes_span(&d->params);
     if (e->params.len > 0 && e->params.p[0] == 'R')
         e->flags |= QT_F_UNBOUND;
-    if (understood < 0)
+    if (understood < 0 && d->misfit > 0 && !c->cut)
+        tell_misfit(d, c);
+    else if (understood < 0)
         qt_decoder_problem(d, c->packet, "params_not_understood", "parameters that fit a statement seen prepared", NULL,
                            d->params.len);
 }

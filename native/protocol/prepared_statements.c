@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prepared statements: which one an id means, the types last sent, and parameters as schemas/params.md keeps them.
- *
- * Types are sent with the first execution and left out later, so they are put back in: what is on the tape needs
- * nothing else. All this is done when the command's answer is whole, so a PREPARE that was pipelined before it is known
- * by then. Where the first execution came before the capture, types that others sent with the same text are taken if
- * the values fit them to the last byte; where all values are NULL, none are needed.
+/* Prepared statements: which one an id means, which parameters came as long data, and what else a command carries, as
+ * schemas/params.md keeps it. All this is done when the command's answer is whole, so a PREPARE that was pipelined
+ * before it is known by then.
  */
 #include "protocol/prepared_statements.h"
 
 #include "base/reading.h"
-#include "base/values.h"
-#include "protocol/known_types.h"
+#include "protocol/executions.h"
 #include "protocol/login_packets.h"
 
 #define LAST_PREPARED UINT32_MAX /* MariaDB: the statement of the PREPARE just before */
@@ -80,201 +76,6 @@ void qt_stmt_forget_all(struct qt_decoder *d)
     }
 }
 
-/* What an EXECUTE sends behind the statement's id. */
-struct execution {
-    uint64_t flags, iterations, n; /* n: parameters, with attributes */
-    const uint8_t *nulls;          /* (n + 7) / 8 bytes */
-    int has_types;                 /* it brings its types: they are in `types` and `names`, owned */
-    struct qt_bytes types, names;
-    struct qt_reading values;
-};
-
-static void free_execution(struct execution *x)
-{
-    qt_bytes_free(&x->types);
-    qt_bytes_free(&x->names);
-}
-
-/* Two bytes for each parameter; where clients send query attributes, with a name behind each. */
-static int read_types(struct execution *x, struct qt_reading *r, int named)
-{
-    int bad = 0;
-    for (uint64_t i = 0; i < x->n && bad == 0; i++) {
-        const uint8_t *type = qt_take(r, 2), *name = r->p;
-        if (named)
-            qt_take_string(r);
-        bad = r->bad || qt_bytes_add(&x->types, type, 2) != 0 ||
-              qt_bytes_add(&x->names, name, (size_t)(r->p - name)) != 0;
-    }
-    return bad ? -1 : 0;
-}
-
-/* Do the values fit the types? Those that came as long data are absent. */
-static int check_values(const struct qt_stmt *s, const struct execution *x)
-{
-    const struct qt_bytes *types = x->has_types ? &x->types : &s->types;
-    struct qt_reading r = x->values;
-    if (types->len < x->n * 2)
-        return -1;
-    for (uint64_t i = 0; i < x->n; i++) {
-        int absent = x->nulls[i / 8] >> i % 8 & 1 || (s->has_long_data != NULL && i < s->params && s->has_long_data[i]);
-        if (!absent)
-            qt_skip_value(&r, (uint8_t)types->p[i * 2]);
-    }
-    return r.bad || qt_left(&r) > 0 ? -1 : 0;
-}
-
-static int are_null(const struct execution *x)
-{
-    for (uint64_t i = 0; i < x->n; i++)
-        if (!(x->nulls[i / 8] >> i % 8 & 1))
-            return 0;
-    return x->n > 0;
-}
-
-/* The first execution came before the capture: types that are known otherwise. */
-static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, const struct execution *x)
-{
-    struct qt_span found = {NULL, 0}, text = {s->text.p, s->text.len};
-    if (s->types.len > 0 || x->has_types || x->n == 0 || x->n != s->params)
-        return -1;
-    if (text.len > 0 && d->options.types != NULL)
-        found = qt_known_types_find(d->options.types, text, (size_t)x->n * 2);
-    int bad = found.p != NULL ? qt_bytes_set(&s->types, found) : 0;
-    for (uint64_t i = 0; found.p == NULL && are_null(x) && i < x->n; i++)
-        bad |= qt_bytes_add(&s->types, "\6", 2); /* MYSQL_TYPE_NULL, behind it a zero */
-    s->of_others = s->types.len > 0;
-    return bad || check_values(s, x) != 0 ? -1 : 0;
-}
-
-static void forget_other_types(struct qt_stmt *s)
-{
-    s->types.len = 0;
-    s->of_others = 0;
-}
-
-/* Reads one form of the packet: `named` = client and server have agreed on query attributes, so a statement with
- * parameters, or with the flag, has a count before them, and names. 0 = the packet has this form. */
-static int read_form(struct qt_decoder *d, const struct qt_pending_command *c, int named, struct execution *x)
-{
-    const struct qt_stmt *s = c->stmt;
-    struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
-    *x = (struct execution){.n = s->params};
-    x->flags = qt_take_int(&r, 1);
-    x->iterations = qt_take_int(&r, 4);
-    if (named && (x->n > 0 || x->flags & EXECUTE_HAS_COUNT))
-        x->n = qt_take_lenenc(&r);
-    x->flags &= ~(uint64_t)EXECUTE_HAS_COUNT;
-    if (r.bad || x->n < s->params)
-        return -1;
-    if (x->n > 0) {
-        x->nulls = qt_take(&r, (x->n + 7) / 8);
-        x->has_types = qt_take_int(&r, 1) == 1;
-        if (r.bad || (x->has_types && read_types(x, &r, named) != 0))
-            return -1;
-    }
-    x->values = r;
-    if (r.bad)
-        return -1;
-    return s->types.len == 0 && !x->has_types && x->n > 0 ? take_other_types(d, c->stmt, x) : check_values(s, x);
-}
-
-/* What was agreed is not known where the login was not seen: the flag decides, or else the form that fits. */
-static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, struct execution *x)
-{
-    struct qt_stmt *s = c->stmt;
-    int flag = c->payload.len > 4 && (c->payload.p[4] & EXECUTE_HAS_COUNT) != 0;
-    int named = d->has_caps ? (d->caps & CLIENT_QUERY_ATTRIBUTES) != 0 : flag;
-    if (s->of_others)
-        forget_other_types(s); /* they are asked for again each time: there may be others by now, or doubt */
-    int code = read_form(d, c, named, x);
-    if (code != 0 && s->of_others)
-        forget_other_types(s);
-    if (code != 0 && !d->has_caps) {
-        free_execution(x);
-        code = read_form(d, c, !named, x);
-    }
-    if (code != 0 && s->of_others)
-        forget_other_types(s);
-    if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
-        qt_known_types_used(d->options.types);
-    if (code == 0 && x->has_types) { /* the next execution may leave them out */
-        struct qt_bytes types = s->types, names = s->names;
-        s->types = x->types;
-        s->names = x->names;
-        x->types = types;
-        x->names = names;
-        s->of_others = 0;
-        if (d->options.types != NULL && s->text.len > 0 && x->n == s->params)
-            qt_known_types_add(d->options.types, (struct qt_span){s->text.p, s->text.len},
-                               (struct qt_span){s->types.p, s->types.len});
-    }
-    return code;
-}
-
-/* Which parameters came as long data: a bitmap of (n + 7) / 8 bytes. */
-static int add_absent(const struct qt_stmt *s, uint64_t n, struct qt_bytes *out)
-{
-    int bad = 0;
-    for (uint64_t from = 0; from < n; from += 8) {
-        uint8_t bits = 0;
-        for (uint64_t i = from; i < from + 8 && i < n; i++)
-            bits |= (uint8_t)((s->has_long_data != NULL && i < s->params && s->has_long_data[i]) << i % 8);
-        bad |= qt_bytes_add(out, &bits, 1);
-    }
-    return bad;
-}
-
-/* 'E', with long data 'D', with attributes 'N': count, 'D' and 'N': bitmap of long data, flags, iterations, NULL
- * bitmap, 1, types, values; 'N': names. */
-static int execute(struct qt_decoder *d, struct qt_pending_command *c)
-{
-    struct qt_stmt *s = c->stmt;
-    struct qt_bytes *out = &d->params;
-    struct execution x;
-    int code = read_execution(d, c, &x);
-    free_execution(&x); /* the types are the statement's by now */
-    if (code != 0)
-        return -1;
-    int attributes = x.n > s->params;
-    int absent = s->has_long_data != NULL && memchr(s->has_long_data, 1, s->params) != NULL;
-    int bad = qt_bytes_add(out, attributes ? "N" : absent ? "D" : "E", 1) | qt_bytes_add_lenenc(out, x.n);
-    if (attributes || absent)
-        bad |= add_absent(s, x.n, out);
-    bad |= qt_bytes_add_int(out, x.flags, 1) | qt_bytes_add_int(out, x.iterations, 4);
-    if (x.n > 0)
-        bad |= qt_bytes_add(out, x.nulls, (x.n + 7) / 8) | qt_bytes_add_int(out, 1, 1) |
-               qt_bytes_add(out, s->types.p, x.n * 2) | qt_bytes_add(out, x.values.p, qt_left(&x.values));
-    if (attributes)
-        bad |= qt_bytes_add(out, s->names.p, s->names.len);
-    return bad ? -1 : 0;
-}
-
-/* 'B', count, flags with BULK_SEND_TYPES set, types, rows. */
-static int bulk(struct qt_decoder *d, struct qt_pending_command *c)
-{
-    struct qt_stmt *s = c->stmt;
-    struct qt_bytes *out = &d->params;
-    struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
-    uint64_t flags = qt_take_int(&r, 2), n = s->params;
-    if (flags & BULK_SEND_TYPES) {
-        const uint8_t *types = qt_take(&r, n * 2);
-        s->names.len = 0;
-        if (types == NULL || qt_bytes_set(&s->types, (struct qt_span){(const char *)types, n * 2}) != 0)
-            return -1;
-    }
-    if (r.bad || s->types.len != n * 2 || n == 0)
-        return -1;
-    int bad = qt_bytes_add(out, "B", 1) | qt_bytes_add_lenenc(out, n) |
-              qt_bytes_add_int(out, flags | BULK_SEND_TYPES, 2) | qt_bytes_add(out, s->types.p, n * 2) |
-              qt_bytes_add(out, r.p, qt_left(&r));
-    while (qt_left(&r) > 0 && !r.bad)
-        for (uint64_t i = 0; i < n && !r.bad; i++)
-            if (qt_take_int(&r, 1) == 0)
-                qt_skip_value(&r, (uint8_t)s->types.p[i * 2]);
-    return bad || r.bad ? -1 : 0;
-}
-
 static void note_long_data(struct qt_stmt *s, const struct qt_pending_command *c)
 {
     struct qt_reading r = qt_reading(c->payload.p + 4, c->payload.len - 4);
@@ -310,14 +111,14 @@ static int of_stmt(struct qt_decoder *d, struct qt_pending_command *c)
     }
     switch (c->type) {
     case COM_STMT_EXECUTE:
-        bad = execute(d, c);
+        bad = qt_execution_write(d, c);
         if (bad != 0)
             (void)as_it_was(d, c, 'R', 0);
         if (c->whole)
             reset_long_data(c->stmt);
         return bad;
     case COM_STMT_BULK_EXECUTE:
-        bad = bulk(d, c);
+        bad = qt_bulk_write(d, c);
         if (bad != 0)
             (void)as_it_was(d, c, 'R', 0);
         return bad;

@@ -2,7 +2,8 @@
 /* Types that the parts of the decoder share; and who includes whom, from the bottom:
  *
  *   state.h                these types
- *   prepared_statements.c  prepared statements, their parameters
+ *   executions.c           executions of them, read and written for the tape
+ *   prepared_statements.c  prepared statements, what else their commands carry
  *   login_packets.c        packets of a login, parsed: greeting, response, CHANGE_USER, PROXY header
  *   pending.c              commands that wait for their answers (a queue: they may be pipelined): push, finish, lose
  *   server_replies.c       server packets -> the answer of the first command that waits
@@ -121,6 +122,7 @@ struct qt_decoder {
     struct qt_stmt *stmts, *last_stmt;
     int64_t n_stmts;
     struct qt_bytes params; /* of the event being told */
+    size_t misfit;          /* of an execution that is not understood: the byte at which it stopped to fit; 0 = none */
 };
 
 struct qt_piece { /* one MySQL packet, or a part of a split one */

@@ -6,10 +6,12 @@ import struct
 from pathlib import Path
 
 import pytest
+from querytape.native.bindings.parsers import open_packets
 
 from tests.capture.sources.test_packets_protocol import prepare_ok
+from tests.helpers.command_line import run_here
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, lenenc, ok, packet, write_pcap
-from tests.helpers.reading import events
+from tests.helpers.reading import events, read_all
 
 TEXT = b"\xfd\0"
 
@@ -67,7 +69,7 @@ def test_bulk_executions_that_are_cut(tmp_path: Path) -> None:
         b"B\2" + struct.pack("<H", 128) + types + values[:cut] if cut in edges else b"R" + head + types + values[:cut]
         for cut in range(len(values) + 1)
     ]
-    assert set(problems) == {"params_not_understood"}
+    assert set(problems) == {"execution_does_not_fit"}
 
 
 def test_the_statement_prepared_just_before(tmp_path: Path) -> None:
@@ -92,3 +94,39 @@ def test_the_statement_prepared_just_before(tmp_path: Path) -> None:
     ]
     assert all(params.startswith(b"E") for _, params in executed[:5])
     assert problems == ["params_not_understood"]
+
+
+def execution(values: bytes) -> Dialogue:
+    """Return a connection that executes a statement of two parameters, the second time with these bytes of values."""
+    dialogue = Dialogue().logged_in()
+    dialogue.say(CLIENT, packet(0, b"\x16SELECT ?, ?")).say(SERVER, prepare_ok(1, 0, 2))
+    dialogue.say(CLIENT, packet(0, b"\x17" + body([b"a", b"b"], True, False))).say(SERVER, ok(1))
+    head = b"\x17" + struct.pack("<IBI", 1, 0, 1) + b"\0\0"
+    return dialogue.say(CLIENT, packet(0, head + values)).say(SERVER, ok(1)).close()
+
+
+@pytest.mark.parametrize("cut", range(14))
+def test_where_a_packet_stops_to_fit(cut: int, tmp_path: Path) -> None:
+    """The byte at which the first value begins that is not whole: 13 or 18. What follows the last value is passed over."""
+    values = (lenenc(b"text") + lenenc(b"more") + b"\0\0\0")[:cut]
+    path = write_pcap(tmp_path / "a.pcap", [execution(values)])
+    read = read_all(open_packets([path], (3306,)))
+    params = [event["params"] for event in read.events if event["command"] == "execute"][1]
+    if cut >= 10:
+        assert params == b"E\2\0" + struct.pack("<I", 1) + b"\0\1" + TEXT * 2 + values[:10]
+        assert (read.kinds, read.description["executions_that_do_not_fit"]) == ([], 0)
+        return
+    where = f"a statement with 2 parameters (it stops to fit at byte {13 if cut < 5 else 18} of {12 + cut}), found"
+    assert params[:1] == b"R"
+    assert where in read.problems[0]["detail"]
+    assert (read.kinds, read.description["executions_that_do_not_fit"]) == (["execution_does_not_fit"], 1)
+
+
+def test_what_does_not_fit_is_a_loss(tmp_path: Path) -> None:
+    """The summary gives this reason and not that of statements prepared before the capture; the exit code is 4."""
+    path = write_pcap(tmp_path / "a.pcap", [execution(b"\7short")])
+    done = run_here("capture", "packets", str(path), "-o", str(tmp_path / "o.tape"))
+    assert done.code == 4
+    assert "NOT ALL OF THE INPUT IS ON THE TAPE: 1 executions do not fit their prepared statements" in done.out
+    assert "1 executions of prepared statements have no values: their packets do not fit" in done.out
+    assert "before the capture" not in done.out
