@@ -199,7 +199,7 @@ def check_events(
     shutil.rmtree(path)
     if info["stopped"]:
         raise InputError("stopped before any event was read (no tape was written)")
-    reasons = [warning["text"] for warning in kind.warnings(info["input"])]
+    reasons = [*(warning["text"] for warning in kind.warnings(info["input"])), *kind.notes(info["input"])]
     raise InputError("; ".join([no_event_sentence(kind, names, stats, settings), *reasons]))
 
 

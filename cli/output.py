@@ -31,6 +31,9 @@ LOSSES = {
     "ambiguous_time": "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
     "bad_value": "entries have values that could not be read",
     "execution_does_not_fit": "executions do not fit their prepared statements",
+    "ip_fragment": "IP packets miss fragments",
+    "no_event": "connections sent bytes without an event",
+    "x_protocol": "connections speak the X protocol",
 }
 UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
 

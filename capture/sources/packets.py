@@ -184,9 +184,56 @@ def encrypted(description: Mapping[str, Any]) -> list[TapeWarning]:
     return warnings
 
 
+def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
+    """Return warnings of connections that speak something else, and of fragments that are missing."""
+    warnings = []
+    if count := description.get("x_protocol"):
+        text = (
+            f"{count:,} connections speak the X protocol, which is not read: nothing of them is on the tape; capture"
+            " from the slow log, or have their clients use the classic port (3306)"
+        )
+        warnings.append({"kind": "x_protocol", "text": text})
+    if count := description.get("without_event"):
+        first = description["first_without_event"]
+        text = f"{count:,} connections sent bytes, and no event was found in them: {first}"
+        warnings.append({"kind": "without_event", "text": text})
+    if count := description.get("ip_incomplete"):
+        text = f"{count:,} IP packets are not whole: fragments of them are missing, or cut by the snapshot length"
+        warnings.append({"kind": "ip_fragment", "text": text})
+    return warnings
+
+
+TUNNELS = ("VXLAN", "GENEVE", "GRE", "ERSPAN", "IP in IP", "MPLS", "PPPoE")
+SEALED = ("IPsec", "L2TP", "MACsec")
+
+
+def passed_over(description: Mapping[str, Any]) -> list[str]:
+    """Return sentences of what the packets went through, and of those that were passed over."""
+    through = [f"{description[name]:,} in {name}" for name in TUNNELS if description.get(name)]
+    others = [(description.get("not_tcp", 0) + description.get("not_ip", 0), "not TCP")]
+    others.append((description.get("other_tcp", 0), "TCP of other ports"))
+    over = [f"{count:,} {what}" for count, what in others if count]
+    over += [f"{description[name]:,} of them {name}, which is not read" for name in SEALED if description.get(name)]
+    ports = " ".join(description.get(f"{kind}_ports", "") for kind in ("mysql", "x", "other")).split()
+    notes = [f"packets in tunnels: {', '.join(through)}"] if through else []
+    if over:
+        shown = f" (ports {', '.join(ports)})" if ports else ""
+        notes.append(f"packets passed over: {', '.join(over)}{shown}")
+    if likely := description.get("mysql_ports", "").split():
+        notes.append(f"ports that look like MySQL: add {' '.join(f'--port {port}' for port in likely)}")
+    if likely := description.get("x_ports", "").split():
+        notes.append(f"ports that speak the X protocol, which is not read: {', '.join(likely)}")
+    return notes
+
+
+def notes(description: Mapping[str, Any]) -> list[str]:
+    """Return the sentences of the summary that are no warnings."""
+    return [*decrypted(description), *passed_over(description)]
+
+
 def unread(description: Mapping[str, Any]) -> list[TapeWarning]:
     """Return warnings of connections and packets that could not be read."""
-    warnings = encrypted(description)
+    warnings = [*encrypted(description), *foreign(description)]
     dropped = sum(description.get(f"dropped_by_{who}", 0) for who in ("kernel", "interface", "ring"))
     if dropped:
         warnings.append({"kind": "dropped", "text": f"{dropped:,} packets were dropped while capturing"})
@@ -229,7 +276,7 @@ Examples:
     measuring_point="wire",
     warnings=unread,
     look_for_holes=without_values,
-    notes=decrypted,
+    notes=notes,
     local_times=False,
     options=(
         Option("interface", "Capture live from this interface; any = all of them.", metavar="NAME"),

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "packets/pcapng_secrets.h"
+#include "packets/pcapng.h"
 #include "reader/input.h"
 
 #define BUFFER ((size_t)256 << 10) /* fits the second-level cache */
@@ -26,7 +26,7 @@ struct qt_capture_file {
     int64_t when_ns; /* of the last packet that had a time */
     char *path;
     struct qt_error fault; /* of reading, found inside libpcap */
-    struct qt_pcapng_secrets secrets;
+    struct qt_pcapng secrets;
 };
 
 static ssize_t read_some(void *cookie, char *out, size_t size)
@@ -34,7 +34,7 @@ static ssize_t read_some(void *cookie, char *out, size_t size)
     struct qt_capture_file *f = cookie;
     size_t got = 0;
     if (qt_input_read(f->input, out, size, &got, &f->fault) == QT_OK) {
-        if (qt_pcapng_secrets_follow(&f->secrets, out, got) == 0)
+        if (qt_pcapng_follow(&f->secrets, out, got) == 0)
             return (ssize_t)got;
         qt_fail(&f->fault, QT_EIO, "%s: out of memory for its secrets", f->path);
     }
@@ -94,7 +94,8 @@ int qt_capture_file_next(struct qt_capture_file *f, struct qt_packet *out, struc
     switch (pcap_next_ex(f->pcap, &header, &p)) {
     case 1:
         timed = take_time(f, header);
-        *out = (struct qt_packet){p, header->caplen, header->len, f->when_ns, f->link, !timed};
+        *out = (struct qt_packet){
+            p, header->caplen, header->len, f->when_ns, qt_pcapng_take_link(&f->secrets, f->link), !timed};
         return 1;
     case PCAP_ERROR_BREAK: /* the end of the file */
         return 0;
@@ -120,20 +121,19 @@ int qt_capture_file_is_stream(const struct qt_capture_file *f)
 
 void qt_capture_file_take_secrets(const char *path, struct qt_tls_log *keys, const _Atomic int32_t *stopped)
 {
-    struct qt_pcapng_secrets secrets = {.log = keys};
+    struct qt_pcapng secrets = {.log = keys};
     struct qt_input *input = is_regular(path) ? qt_input_open(path, NULL) : NULL;
     char *buffer = input != NULL ? malloc(BUFFER) : NULL;
     size_t got = 1;
     while (buffer != NULL && got > 0 && !secrets.off && !atomic_load_explicit(stopped, memory_order_relaxed)) {
-        if (qt_input_read(input, buffer, BUFFER, &got, NULL) != QT_OK ||
-            qt_pcapng_secrets_follow(&secrets, buffer, got) != 0)
+        if (qt_input_read(input, buffer, BUFFER, &got, NULL) != QT_OK || qt_pcapng_follow(&secrets, buffer, got) != 0)
             break;
     }
     if (buffer != NULL)
         OPENSSL_cleanse(buffer, BUFFER);
     free(buffer);
     qt_input_close(input);
-    qt_pcapng_secrets_end(&secrets);
+    qt_pcapng_end(&secrets);
 }
 
 uint64_t qt_capture_file_stored_bytes(const struct qt_capture_file *f) { return qt_input_stored_bytes(f->input); }
@@ -147,7 +147,7 @@ void qt_capture_file_close(struct qt_capture_file *f)
     else if (f->file != NULL)
         fclose(f->file);
     qt_input_close(f->input);
-    qt_pcapng_secrets_end(&f->secrets);
+    qt_pcapng_end(&f->secrets);
     free(f->path);
     free(f);
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- *   files -> capture_file.c -> frame.c -> tcp.c -> protocol/decoder.c -> packets_events.c -> a batch of the reader
+ *   files -> capture_file.c -> packets_frames.c (frame.c, peel.c, fragments.c) -> tcp.c
+ *         -> protocol/decoder.c -> packets_events.c -> a batch of the reader
  *
  * Each connection is a session, numbered when its first event comes. An event is told when its answer is whole, so a
  * part holds events of long statements that began in an earlier part's time.
  */
 #include "packets/packets_events.h"
+#include "packets/packets_frames.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,36 +18,6 @@
 #include "reader/input.h"
 
 #define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
-
-static const char *const frame_kinds[] = {
-    "tcp", "not_ip", "not_tcp", "ip_fragment", "cut_in_headers", "bad_lengths", "unknown_link_layer"};
-
-/* What a problem of a file says, once a kind, with the number of the first packet; the count is in `describe`. */
-static void not_read(struct qt_packets *s, enum qt_frame_kind kind, const struct qt_packet *p)
-{
-    s->frames[kind]++;
-    if (kind == QT_FRAME_NOT_IP || kind == QT_FRAME_NOT_TCP || s->frames[kind] > 1)
-        return;
-    qt_problems_add(&s->reader.problems, s->file, 0, s->packet, frame_kinds[kind], "a frame with a whole TCP header",
-                    (const char *)p->p, p->captured < 32 ? p->captured : 32);
-}
-
-static int take_packet(struct qt_packets *s, const struct qt_packet *p, struct qt_error *error)
-{
-    struct qt_segment segment;
-    s->packet++;
-    s->bytes += p->captured;
-    if (s->packet % 64 == 0)
-        atomic_store_explicit(&s->reader.bytes_parsed, s->bytes, memory_order_relaxed);
-    enum qt_frame_kind kind = qt_frame_parse(p->link, p->p, p->captured, p->sent, &segment);
-    if (kind != QT_FRAME_TCP) {
-        not_read(s, kind, p);
-        return QT_OK;
-    }
-    s->frames[kind]++;
-    int code = qt_tcp_take(s->tcp, &segment, p->when_ns, s->packet);
-    return code == QT_ENOMEM ? qt_fail(error, code, "out of memory for a connection") : code;
-}
 
 static int open_next(struct qt_packets *s, struct qt_error *error)
 {
@@ -157,7 +129,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
                 break;
             continue;
         }
-        code = take_packet(s, &p, error);
+        code = qt_packets_take(s, &p, error);
         if (n % 256 == 0 && code == QT_OK)
             code = look_for_keys(s);
         if (n % 256 == 0 && s->open != NULL)
@@ -173,6 +145,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         s->told_end = 1;
         if (s->live != NULL)
             note_losses(s);
+        qt_packets_frames_end(s);
         code = qt_tcp_end(s->tcp);
     }
     atomic_store_explicit(&reader->bytes_parsed, s->bytes, memory_order_relaxed);
@@ -229,8 +202,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     qt_json_int(json, "cut_segments", (int64_t)tcp.cut);
     qt_json_int(json, "duplicate_segments", (int64_t)tcp.duplicates);
     qt_json_int(json, "evicted", (int64_t)tcp.evicted);
-    for (size_t i = 0; i < sizeof frame_kinds / sizeof *frame_kinds; i++)
-        qt_json_int(json, frame_kinds[i], (int64_t)s->frames[i]);
+    qt_packets_describe_frames(s, json);
     if (s->live != NULL)
         qt_live_describe(s->live, json);
 }
@@ -247,6 +219,7 @@ static void close_packets(struct qt_reader *reader)
     free(s->paths);
     qt_tls_log_free(s->keys);
     qt_known_types_free(s->types);
+    qt_fragments_free(s->fragments);
     qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->insert_ids);
     qt_reader_release(reader);
@@ -277,8 +250,8 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
     struct qt_tcp_options tcp = {ports, n, 65536, (size_t)256 << 20, MAX_EVENT, NULL, NULL};
     s->has_facts_lock = pthread_mutex_init(&s->facts_lock, NULL) == 0;
     if (qt_reader_init(&s->reader, &kind) != 0 || !s->has_facts_lock || (s->normalizer = qt_normalizer_new()) == NULL ||
-        (tcp.keys = s->keys = qt_tls_log_new()) == NULL || (tcp.types = s->types = qt_known_types_new()) == NULL ||
-        (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
+        (s->fragments = qt_fragments_new()) == NULL || (tcp.keys = s->keys = qt_tls_log_new()) == NULL ||
+        (tcp.types = s->types = qt_known_types_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
     qt_tls_log_set_ahead(s->keys, look_ahead, s);
     return o->keylog != NULL ? qt_tls_log_open(s->keys, o->keylog, o->keylog_grows, error) : QT_OK;

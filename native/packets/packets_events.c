@@ -2,6 +2,7 @@
 /* From what a decoder tells to rows of the tape: sessions are numbered, statements normalised and redacted. */
 #include "packets/packets_events.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -249,6 +250,9 @@ static void on_problem(void *self, void *connection, int64_t packet, const char 
     if (strcmp(kind, "lost_packets") == 0) /* as may what is lost */
         owner->mode.known = 0;
     s->misfits += strcmp(kind, "execution_does_not_fit") == 0;
+    s->x_protocol += strcmp(kind, "x_protocol") == 0;
+    if (strcmp(kind, "no_event") == 0 && s->silent++ == 0)
+        snprintf(s->first_silent, sizeof s->first_silent, "%s, found %.*s", expected, (int)found_len, found);
     qt_problems_add(&s->reader.problems, s->file < 0 ? 0 : s->file, 0, packet, kind, expected, found, found_len);
 }
 

@@ -5,7 +5,9 @@
 
 #include "base/bytes.h"
 #include "packets/capture_file.h"
+#include "packets/fragments.h"
 #include "packets/live.h"
+#include "packets/other_ports.h"
 #include "packets/tcp.h"
 #include "protocol/known_types.h"
 #include "reader/reader.h"
@@ -37,7 +39,13 @@ struct qt_packets {
     int64_t looked_ns, keys_looked_ns;
     uint64_t renegotiated; /* TLS connections that were read up to keys that are not in the log */
     uint64_t frames[QT_FRAME_KINDS];
-    pthread_mutex_t facts_lock; /* of the server's version, which others ask for while it is read */
+    uint64_t tunnels[QT_TUNNELS];
+    struct qt_fragments *fragments;
+    uint64_t incomplete; /* IP packets whose fragments did not all come */
+    struct qt_other_ports others;
+    uint64_t silent, x_protocol; /* connections with bytes but no event; of the X protocol */
+    char first_silent[192];      /* what the problem of the first one says */
+    pthread_mutex_t facts_lock;  /* of the server's version, which others ask for while it is read */
     int has_facts_lock;
     char server_version[128];     /* of the last greeting */
     char ports[QT_MAX_PORTS * 6]; /* as text */

@@ -32,7 +32,7 @@ struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_
     return t;
 }
 
-static int is_server(const struct qt_tcp *t, uint16_t port)
+int qt_tcp_is_server(const struct qt_tcp *t, uint16_t port)
 {
     for (int i = 0; i < t->options.n_ports; i++)
         if (t->ports[i] == port)
@@ -134,7 +134,7 @@ static struct qt_decoder *new_decoder(struct qt_tcp *t, struct qt_tcp_connection
     inet_ntop(is4 ? AF_INET : AF_INET6, c->client.ip + (is4 ? 12 : 0), host, sizeof host);
     struct qt_decoder_options options = {&c->owner,       midway,           t->options.largest_kept,
                                          t->options.keys, t->options.types, {host, strlen(host)},
-                                         c->client.port};
+                                         c->client.port,  c->server.port};
     return qt_decoder_new(&options, &t->sink);
 }
 
@@ -217,7 +217,7 @@ static int on_end(struct qt_tcp *t, struct qt_tcp_connection *c, enum qt_way way
 
 int qt_tcp_take(struct qt_tcp *t, const struct qt_segment *s, int64_t when_ns, int64_t packet)
 {
-    int to_server = is_server(t, s->to.port), from_server = is_server(t, s->from.port);
+    int to_server = qt_tcp_is_server(t, s->to.port), from_server = qt_tcp_is_server(t, s->from.port);
     if (!to_server && !from_server)
         return QT_OK;
     if (to_server && from_server) /* both ends look like servers: who opened it is the client */

@@ -17,6 +17,8 @@ struct qt_tcp;
 
 /* Takes options and sink over as copies; free it with qt_tcp_free. NULL when out of memory. One thread at a time. */
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *, const struct qt_decoder_sink *);
+/* Is it one of the ports that are followed? */
+int qt_tcp_is_server(const struct qt_tcp *, uint16_t port);
 /* Takes one segment; its payload is copied where it is kept. QT_OK, QT_ENOMEM or what the sink returned. */
 int qt_tcp_take(struct qt_tcp *, const struct qt_segment *, int64_t when_ns, int64_t packet);
 /* Connections that wait for the secrets of their TLS, open ones and ended ones: have they come? Once a second or so. */

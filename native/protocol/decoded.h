@@ -69,7 +69,7 @@ struct qt_decoder_options {
     struct qt_tls_log *keys;      /* not owned; NULL = TLS is not read */
     struct qt_known_types *types; /* of parameters, shared by all connections; not owned; may be NULL */
     struct qt_span client_host;   /* the peer's address as text; copied */
-    int32_t client_port;
+    int32_t client_port, server_port;
 };
 
 #endif

@@ -15,9 +15,10 @@
 #include "base/little_endian.h"
 #include "protocol/client_commands.h"
 #include "protocol/encrypted.h"
+#include "protocol/find_back.h"
 #include "protocol/frames.h"
 #include "protocol/login.h"
-#include "protocol/login_packets.h"
+#include "protocol/opening.h"
 #include "protocol/pending.h"
 #include "protocol/server_replies.h"
 #include "protocol/prepared_statements.h"
@@ -95,45 +96,13 @@ int qt_decoder_know_statement(struct qt_decoder *d, uint32_t id, struct qt_span 
 
 /* ---- finding back ---- */
 
-static int is_command(uint8_t byte) { return byte <= COM_LAST || byte == COM_STMT_BULK_EXECUTE; }
-
-/* Can these bytes, the first of a segment, be a command and nothing else? */
-static int begins_command(const uint8_t *p, size_t n)
-{
-    if (n < 5 || p[3] != 0 || !is_command(p[4]) || p[4] == COM_SLEEP)
-        return 0;
-    size_t len = qt_get_le24(p);
-    if (len == 0)
-        return 0;
-    int text = p[4] == COM_QUERY || p[4] == COM_STMT_PREPARE || p[4] == COM_INIT_DB;
-    if (text && len > 1 && n > 5 && p[5] < 0x20 && p[5] != '\t' && p[5] != '\n' && p[5] != '\r' && p[5] != 0)
-        return 0;
-    if (len + 4 == n)
-        return 1;
-    if (len + 4 > n) /* goes on in the next segment: only what can be long */
-        return text || p[4] == COM_STMT_EXECUTE || p[4] == COM_STMT_SEND_LONG_DATA || p[4] == COM_STMT_BULK_EXECUTE;
-    return n - len - 4 >= 5 ? begins_command(p + len + 4, n - len - 4) : 0; /* pipelined ones */
-}
-
-/* 1 = a zlib frame, 2 = a zstd one, 0 = neither, 3 = one that is stored as it is. */
-static int begins_frame(const uint8_t *p, size_t n)
-{
-    if (n < 12 || p[3] != 0 || qt_get_le24(p) + 7 != n)
-        return 0;
-    if (qt_get_le24(p + 4) == 0)
-        return begins_command(p + 7, n - 7) ? 3 : 0;
-    if (p[7] == 0x78)
-        return 1;
-    return memcmp(p + 7, "\x28\xb5\x2f\xfd", 4) == 0 ? 2 : 0;
-}
-
 /* While the connection is lost: does the client speak a command here? Then both ways are read again from here on. */
 static int find_command(struct qt_decoder *d, enum qt_way way, const uint8_t *p, size_t n)
 {
-    if (way != QT_WAY_CLIENT)
+    if (way != QT_WAY_CLIENT || qt_opening_is_x_midway(d))
         return 0;
-    int frame = d->compressed || !d->has_caps ? begins_frame(p, n) : 0;
-    if (!frame && (d->compressed || !begins_command(p, n)))
+    int frame = d->compressed || !d->has_caps ? qt_begins_frame(p, n) : 0;
+    if (!frame && (d->compressed || !qt_begins_command(p, n)))
         return 0;
     if (frame == 1 || frame == 2)
         d->compressed = d->has_caps ? d->compressed : frame;
@@ -263,24 +232,20 @@ static size_t take_frame(struct qt_decoder *d, enum qt_way way, struct qt_span b
 static int take_bytes(struct qt_decoder *d, enum qt_way way, struct qt_span bytes, const struct moment *m, size_t *used)
 {
     struct qt_span rest = bytes;
+    struct qt_bytes gathered = {NULL, 0, 0};
     int code = QT_OK;
     *used = bytes.len;
+    qt_opening_note(d, way, bytes, m->packet);
     if (d->phase == PHASE_LOST && !find_command(d, way, (const uint8_t *)bytes.p, bytes.len))
         return QT_OK;
-    if (d->phase == PHASE_GREETING && way == QT_WAY_CLIENT) {
-        struct qt_proxy_header header;
-        int is = qt_parse_proxy_header(rest.p, rest.len, &header);
-        if (is < 0)
-            return QT_OK;
-        if (is > 0 && header.host[0] != '\0')
-            code = qt_login_set_client(d, header.host, header.port);
-        rest = (struct qt_span){rest.p + header.used, rest.len - header.used};
-    }
+    if (d->phase == PHASE_GREETING && way == QT_WAY_CLIENT)
+        code = qt_opening_take_proxy_header(d, &rest, &gathered);
     while (rest.len > 0 && code == QT_OK && is_readable(d) && !qt_encrypted_is_due(d)) {
         size_t some = d->compressed ? take_frame(d, way, rest, m, &code) : take_packets(d, way, rest, m, &code);
         rest = (struct qt_span){rest.p + some, rest.len - some};
     }
-    *used = bytes.len - rest.len;
+    *used = rest.len < bytes.len ? bytes.len - rest.len : 0;
+    qt_bytes_free(&gathered);
     return code;
 }
 
@@ -385,6 +350,8 @@ int qt_decoder_end(struct qt_decoder *d)
         code = qt_pending_give_up(d);
     if (code == QT_OK && (d->session_told || d->encrypted))
         code = qt_pending_tell_session(d);
+    else if (code == QT_OK)
+        qt_opening_tell_silent(d);
     d->phase = PHASE_DONE;
     return code;
 }

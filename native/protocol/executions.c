@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types are sent with the first execution and left out later, so they are put back in: what is on the tape needs nothing
- * else. Where the first execution came before the capture, types that others sent with the same text are taken if the
- * values fit them to the last byte; where all values are NULL, none are needed.
+/* Types are sent with the first execution and left out later, so they are put back in: what is on the tape needs
+ * nothing else. Where the first execution came before the capture, types that others sent with the same text are taken
+ * if the values fit them to the last byte; where all values are NULL, none are needed.
  *
- * Servers read what the statement needs and pass over what follows it: Connector/J before 8.0.22 sends one more zero. So
- * does this reader, except where the bytes themselves must show which form they have.
+ * Servers read what the statement needs and pass over what follows it: Connector/J before 8.0.22 sends one more zero.
+ * So does this reader, except where the bytes themselves must show which form they have.
  */
 #include "protocol/executions.h"
 

@@ -9,6 +9,7 @@
 #include "protocol/login.h"
 
 #include "protocol/login_packets.h"
+#include "protocol/opening.h"
 #include "protocol/pending.h"
 #include "protocol/server_replies.h"
 
@@ -34,8 +35,11 @@ static int take_greeting(struct qt_decoder *d, const struct qt_piece *piece)
     if (piece->n > 0 && piece->p[0] == REPLY_ERR)
         return take_refusal(d, piece);
     if (qt_parse_greeting(piece->p, piece->n, &greeting) != 0) {
+        if (qt_opening_is_x(d, QT_WAY_SERVER, piece))
+            return QT_OK;
         qt_decoder_packet_problem(d, piece, "bad_greeting", "a server's greeting of protocol 10");
-        return qt_pending_lose(d);
+        d->phase = PHASE_DONE; /* what follows only looks like commands */
+        return QT_OK;
     }
     d->server_caps = greeting.caps;
     d->thread_id = greeting.thread_id;
@@ -116,6 +120,8 @@ int qt_login_take(struct qt_decoder *d, enum qt_way way, const struct qt_piece *
     case PHASE_GREETING:
         if (way == QT_WAY_SERVER)
             return take_greeting(d, piece);
+        if (qt_opening_is_x(d, QT_WAY_CLIENT, piece))
+            return QT_OK;
         qt_decoder_packet_problem(d, piece, "client_first", "the server's greeting first");
         return qt_pending_lose(d);
     case PHASE_LOGIN:
@@ -123,15 +129,4 @@ int qt_login_take(struct qt_decoder *d, enum qt_way way, const struct qt_piece *
     default:
         return way == QT_WAY_SERVER ? take_answer(d, piece) : QT_OK;
     }
-}
-
-int qt_login_set_client(struct qt_decoder *d, const char *host, int port)
-{
-    char *copy = strdup(host);
-    if (copy == NULL)
-        return QT_ENOMEM;
-    free(d->host);
-    d->host = copy;
-    d->port = port;
-    return QT_OK;
 }

@@ -8,7 +8,4 @@
 /* Takes a packet of a phase before PHASE_COMMAND; tells the `connect` event. QT_OK, QT_ENOMEM or what the sink
  * returned. */
 int qt_login_take(struct qt_decoder *, enum qt_way, const struct qt_piece *);
-/* The client is who a PROXY header says. QT_ENOMEM: it stays the peer. */
-int qt_login_set_client(struct qt_decoder *, const char *host, int port);
-
 #endif

@@ -147,13 +147,15 @@ int qt_parse_proxy_header(const char *p, size_t n, struct qt_proxy_header *out)
     char line[108], server[64];
     int other;
     *out = (struct qt_proxy_header){.used = 0};
-    if (n >= 12 && memcmp(p, binary, 12) == 0)
+    if (n == 0)
+        return 0;
+    if (memcmp(p, binary, n < 12 ? n : 12) == 0)
         return parse_binary_header((const uint8_t *)p, n, out);
-    if (n < 8 || memcmp(p, "PROXY ", 6) != 0)
+    if (memcmp(p, "PROXY ", n < 6 ? n : 6) != 0)
         return 0;
     const char *end = memchr(p, '\n', n < sizeof line ? n : sizeof line - 1);
     if (end == NULL)
-        return 0;
+        return n < sizeof line - 1 ? -1 : 0;
     memcpy(line, p, (size_t)(end - p));
     line[end - p] = '\0';
     out->used = (size_t)(end - p) + 1;

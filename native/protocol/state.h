@@ -8,6 +8,8 @@
  *   pending.c              commands that wait for their answers (a queue: they may be pipelined): push, finish, lose
  *   server_replies.c       server packets -> the answer of the first command that waits
  *   client_commands.c      client packets -> commands that wait
+ *   opening.c              first bytes: PROXY header, the X protocol, connections without an event
+ *   find_back.c            what can only be a command
  *   login.c                greeting, login, authentication
  *   frames.c               compressed frames -> bytes
  *   encrypted.c            TLS -> bytes
@@ -122,7 +124,14 @@ struct qt_decoder {
     struct qt_stmt *stmts, *last_stmt;
     int64_t n_stmts;
     struct qt_bytes params; /* of the event being told */
-    size_t misfit;          /* of an execution that is not understood: the byte at which it stopped to fit; 0 = none */
+    struct qt_opening {
+        uint8_t first[12];
+        int n;
+        uint64_t bytes; /* of the way in all, without a PROXY header */
+    } opening[2];
+    int64_t opening_packet; /* where the connection begins */
+    int x_protocol;
+    size_t misfit; /* of an execution that is not understood: the byte at which it stopped to fit; 0 = none */
 };
 
 struct qt_piece { /* one MySQL packet, or a part of a split one */

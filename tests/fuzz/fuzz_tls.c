@@ -3,7 +3,7 @@
  * a pcapng file. A step begins with a byte, the lowest bit is the way: bytes as they are, a gap, or the content of a
  * record that is sealed with the right keys, so that what is behind them is reached, too. */
 #include "../native/tls_records.h"
-#include "packets/pcapng_secrets.h"
+#include "packets/pcapng.h"
 #include "tls/tls.h"
 
 enum { BYTES, SEALED_DATA, SEALED_HANDSHAKE, GAP };
@@ -71,10 +71,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(copy, data + 1, size - 1);
     if (data[0] & 4) {
-        struct qt_pcapng_secrets secrets = {.log = log};
+        struct qt_pcapng secrets = {.log = log};
         for (size_t at = 0; at < size - 1; at += 97)
-            (void)qt_pcapng_secrets_follow(&secrets, copy + at, size - 1 - at < 97 ? size - 1 - at : 97);
-        qt_pcapng_secrets_end(&secrets);
+            (void)qt_pcapng_follow(&secrets, copy + at, size - 1 - at < 97 ? size - 1 - at : 97);
+        qt_pcapng_end(&secrets);
     } else if (data[0] & 2) {
         (void)qt_tls_log_take(log, &lines, copy, size - 1);
     } else {

@@ -105,7 +105,7 @@ ROOMS = {
             ),
         ),
         _parsers(
-            ("native/packets/frame.c", "native/packets/capture_file.c", "native/packets/pcapng_secrets.c"),
+            ("native/packets/frame.c", "native/packets/capture_file.c", "native/packets/pcapng.c"),
             (
                 f"{SOURCES}/test_packets_frames.py",
                 f"{SOURCES}/test_packets.py",
