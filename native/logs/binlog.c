@@ -79,11 +79,10 @@ static int header(struct qt_span s, int64_t *when_ns)
     static const char SHAPE[] = "#dddddd dd:dd:dd server id ";
     if (s.len < sizeof SHAPE - 1)
         return 0;
-    for (size_t i = 0; i < sizeof SHAPE - 1; i++) {
+    for (size_t i = 0; i < sizeof SHAPE - 1; i++)
         if (SHAPE[i] == 'd' && i < 16 ? !(s.p[i] >= '0' && s.p[i] <= '9') && !(i == 8 && s.p[i] == ' ')
                                       : s.p[i] != SHAPE[i])
             return 0;
-    }
     int64_t field[6];
     static const int at[] = {1, 3, 5, 8, 11, 14};
     for (int i = 0; i < 6; i++)
