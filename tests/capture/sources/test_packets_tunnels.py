@@ -4,6 +4,7 @@
 import itertools
 import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,7 @@ def udp(port: int, body: bytes) -> bytes:
 
 
 # Each takes an IPv4 packet into a tunnel that is in an IPv4 packet itself; the name that the capture gives it.
-INTO = {
+INTO: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "vxlan": ("VXLAN", lambda p: udp(4789, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
     "vxlan of Linux": ("VXLAN", lambda p: udp(8472, b"\x08\0\0\0\0\0\7\0" + ETHERNET + p)),
     "vxlan-gpe": ("VXLAN", lambda p: udp(4790, b"\x0c\0\0\1\0\0\7\0" + p)),
@@ -57,7 +58,7 @@ INTO = {
     "mpls in udp": ("MPLS", lambda p: udp(6635, b"\0\2\1\x40" + p)),
 }  # fmt: skip
 # Each makes a frame of Ethernet out of an IPv4 packet.
-FRAMES = {
+FRAMES: dict[str, Callable[[bytes], bytes]] = {
     "plain": lambda p: ETHERNET + p,
     "vlans": lambda p: MAC + b"\x88\xa8\0\7\x81\0\0\x08\x08\0" + p,
     "vn tag": lambda p: MAC + b"\x89\x26\0\0\0\0\x08\0" + p,
@@ -168,7 +169,7 @@ def test_fragments_are_put_together(order: str, version: int, size: int, tmp_pat
             part += part[: len(part) // 2]
     frames = list(itertools.chain(*parts))
     if order == "interleaved":
-        pairs = itertools.zip_longest(parts[::2], parts[1::2], fillvalue=[])
+        pairs = [parts[at : at + 2] for at in range(0, len(parts), 2)]
         columns = itertools.chain(*(itertools.zip_longest(*pair) for pair in pairs))
         frames = [f for f in itertools.chain(*columns) if f is not None]
     found = read(tmp_path / "a.pcap", frames)
