@@ -65,7 +65,10 @@ def rows_of(path: Path) -> list[tuple[bytes, int]]:
     try:
         with duckdb.connect() as con:
             con.register("lines", lines.stream)
-            return [(line.encode(), place) for line, place in con.execute("SELECT line, place FROM lines ORDER BY place").fetchall()]
+            return [
+                (line.encode(), place)
+                for line, place in con.execute("SELECT line, place FROM lines ORDER BY place").fetchall()
+            ]
     finally:
         lines.close()
 
