@@ -13,9 +13,11 @@ from ..run_folder import RunFolder
 from ..storage import open_storage
 
 SLICE_NS = 50_000_000
-# One session without events for each account; NULL is the run's own.
+# One session without events for each account; NULL is the run's own, which begins in the target's schema. Others may
+# have no right to that one: their sessions begin where --map-db says.
 SESSIONS = (
-    "SELECT range + 1 AS session, 0::BIGINT AS open_due_ns, 0::BIGINT AS events, NULL::VARCHAR AS db,"
+    "SELECT range + 1 AS session, 0::BIGINT AS open_due_ns, 0::BIGINT AS events,"
+    " CASE WHEN range > 0 THEN '' END AS db,"
     " true AS opened_ahead, CASE WHEN range > 0 THEN range - 1 END::INTEGER AS account, NULL::BIGINT AS client_flags,"
     " NULL::VARCHAR AS charset, NULL::INTEGER AS collation_id, NULL::VARCHAR AS names FROM range({})"
 )

@@ -82,7 +82,7 @@ def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) 
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True), verify=True))
     accounting(summary)
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 0
+    assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
     assert summary.info["accounting"]["overrides_failed"] == 0
     sums = found(tape, f"SELECT e.checksum, o.checksum FROM events e JOIN '{summary.path}/outcomes/*.parquet' o"
                  " USING (session, seq) WHERE e.checksum IS NOT NULL")  # fmt: skip
@@ -166,7 +166,7 @@ def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> Non
     fresh_schema(server, 5000)
     summary = replay(tape, options(server, tmp_path / "ids.run", overrides=Overrides(ids=True)))
     assert contents(server) == want
-    assert summary.info["plan"]["ids_unknown"] == 0
+    assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
 
 
 def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
