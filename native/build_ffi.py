@@ -77,7 +77,16 @@ ffi.set_source(
     '#include "base/arrow_abi.h"\n#include "querytape_engine.h"\n',
     sources=sorted(os.path.relpath(path, HERE.parent) for path in HERE.glob("*/*.c")),
     extra_compile_args=compile_flags() + pcap_flags()[0] + connector_flags("cflags"),
-    extra_link_args=["-pthread", *connector_flags("libs"), "-lz", "-lzstd", "-llzma", *pcap_flags()[1], "-lcrypto"],
+    extra_link_args=[
+        "-pthread",
+        "-Wl,--compress-debug-sections=zlib",
+        *connector_flags("libs"),
+        "-lz",
+        "-lzstd",
+        "-llzma",
+        *pcap_flags()[1],
+        "-lcrypto",
+    ],
     py_limited_api=True,
 )
 

@@ -31,8 +31,8 @@ REMEDY_OF_BOTH = "set up A as production is, and compare again"
 class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
-    `untold`: they take longer, but it can't be told by their times whether the cause is B. `following`: those of the
-    digests that fail since another one of them failed.
+    `untold`: they take longer, but it can't be told by their times whether the cause is B. `following`: digests
+    that fail since another one of the group failed.
     """
 
     part: str

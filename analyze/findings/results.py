@@ -10,10 +10,10 @@ from ..model import Report
 
 RACE = "perhaps writes of other sessions, whose order is not kept"
 SERVER_WRITES = "an event or trigger that one side has writes to its tables"
-# Reasons of results.sql that may be why results differ, unproven, with what would tell.
+# Reasons of results.sql that are not proven, each with what decides it.
 PERHAPS = {
-    RACE: "--order commit on both sides would tell",
-    "perhaps the time, in a condition": "--now original on both sides would tell",
+    RACE: "--order commit on both sides decides it",
+    "perhaps the time, in a condition": "--now original on both sides decides it",
     "perhaps chance, in a condition": "compare the data of both servers",
     "perhaps its session or server, in a condition": "compare the data of both servers",
     "perhaps LIMIT without ORDER BY": "with ORDER BY it can be compared",

@@ -42,7 +42,7 @@ static int64_t month(struct cursor *c)
     return digits(c, 2, 2);
 }
 
-/* The days since the epoch; -1 = it is no date. `separated`: it has separators. */
+/* The days since the epoch, or -1. `separated`: the parts of the date have separators. */
 static int64_t date(struct cursor *c, int *separated)
 {
     int64_t year = digits(c, 4, 4);

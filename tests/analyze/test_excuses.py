@@ -18,6 +18,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 KINDS = ("rows", "affected", "data", "order", "warnings")
 SERVER, SESSION = "asks about the server", "asks about its session or server"
 LIMIT, PERHAPS_LIMIT = "LIMIT without ORDER BY", "perhaps LIMIT without ORDER BY"

@@ -13,6 +13,8 @@ from querytape.analyze.model import Settings
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 READ, WRITE, COMMIT = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = a + 1", "COMMIT"
 Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, its times in A and in B, in ms
 REPLAY = {"allow_writes": True, "order": "time"}

@@ -188,7 +188,7 @@ def test_what_the_order_may_explain_is_no_no(tmp_path: Path, events: int, answer
         f"1 digest returns something else ({events} event{'s' if events > 1 else ''}), perhaps writes of other sessions"
     )
     assert said in found.sentence
-    assert "--order commit on both sides would tell" in found.sentence
+    assert "--order commit on both sides decides it" in found.sentence
     assert against_b(report) == set()
     report.answers["results"] = [row, {**row, "kind": "data", "reason": None}]
     found = headline(report)
