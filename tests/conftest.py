@@ -110,6 +110,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"!!! NOT TESTED ({count}): {sentence}", red=True, bold=True)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_unconfigure(config: pytest.Config) -> Iterator[None]:
+    """Name the tests that failed once more, last of all: the differences of a single one may fill the pages before."""
+    yield
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and not hasattr(config, "workerinput"):
+        for outcome in ("failed", "error"):
+            for report in reporter.stats.get(outcome, [])[:20]:
+                reporter.write_line(f"{outcome}: {report.nodeid}", red=True)
+
+
 @pytest.fixture(scope="session")
 def _shared_servers() -> Iterator[dict[str, Server]]:
     """The servers that tests share, started when first asked for."""

@@ -41,7 +41,6 @@ struct qt_follow {
     uint64_t bytes;
     char mark[MARK]; /* the last bytes before `at` */
     size_t mark_len;
-    int at_end; /* the last read came to the end: the file may have changed since */
     int copy_fd;
     struct qt_input *copy; /* a packed one, at `at` */
     _Atomic uint32_t ending;
@@ -268,7 +267,6 @@ static void begin_again(struct qt_follow *f)
     close_copy(f);
     f->at = 0;
     f->mark_len = 0;
-    f->at_end = 0;
     atomic_store(&f->followed, 0);
 }
 
@@ -296,20 +294,10 @@ static int next_has_bytes(const struct qt_follow *f)
     return 0;
 }
 
-enum qt_follow_read qt_follow_read(struct qt_follow *f, char *out, size_t size, size_t *got, struct qt_error *error)
+/* The file that has the name, or had it: what comes behind `at`. Whether it was truncated is asked behind the read: a
+ * log may be truncated, and be longer than before, between any two calls. */
+static enum qt_follow_read read_file(struct qt_follow *f, char *out, size_t size, size_t *got, struct qt_error *error)
 {
-    *got = 0;
-    if (f->copy_fd < 0 && f->copy == NULL && f->at_end && was_truncated(f) && !find_copy(f))
-        return QT_FOLLOW_TRUNCATED;
-    if (f->copy_fd >= 0 || f->copy != NULL) {
-        if (read_copy(f, out, size, got)) {
-            remember(f, out, *got);
-            atomic_fetch_add(&f->from_copies, *got);
-            return QT_FOLLOW_BYTES;
-        }
-        begin_again(f);
-        atomic_fetch_add(&f->truncations, 1);
-    }
     look_for_next(f);
     int others = next_has_bytes(f); /* asked before the old file's end is: that has its last byte then */
     ssize_t n = read_at(f->fd, out, size, f->at);
@@ -318,11 +306,33 @@ enum qt_follow_read qt_follow_read(struct qt_follow *f, char *out, size_t size, 
                 strerror(errno));
         return QT_FOLLOW_FAILED;
     }
-    f->at_end = (size_t)n < size;
+    if (was_truncated(f))
+        return QT_FOLLOW_TRUNCATED;
     *got = (size_t)n;
     if (n > 0)
         remember(f, out, *got);
     return n > 0 ? QT_FOLLOW_BYTES : others ? QT_FOLLOW_OTHER : QT_FOLLOW_NOTHING;
+}
+
+enum qt_follow_read qt_follow_read(struct qt_follow *f, char *out, size_t size, size_t *got, struct qt_error *error)
+{
+    enum qt_follow_read what = QT_FOLLOW_TRUNCATED;
+    *got = 0;
+    while (what == QT_FOLLOW_TRUNCATED) {
+        if (f->copy_fd >= 0 || f->copy != NULL) {
+            if (read_copy(f, out, size, got)) {
+                remember(f, out, *got);
+                atomic_fetch_add(&f->from_copies, *got);
+                return QT_FOLLOW_BYTES;
+            }
+            begin_again(f);
+            atomic_fetch_add(&f->truncations, 1);
+        }
+        what = read_file(f, out, size, got, error);
+        if (what == QT_FOLLOW_TRUNCATED && !find_copy(f))
+            break;
+    }
+    return what;
 }
 
 void qt_follow_go_on(struct qt_follow *f)

@@ -5,11 +5,13 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/stream.h"
 #include "check.h"
 #include "querytape.h"
+#include "reader/follow.h"
 
 #define EVENTS 3000
 #define BURST 50
@@ -139,8 +141,114 @@ static void a_log_is_followed_by_threads(void)
     CHECK_INT(system(command), 0);
 }
 
+/* ---- truncated at any moment ---- */
+
+#define TURNS 2000
+#define NUMBER 9 /* bytes of a line of the log: eight digits */
+
+struct turned {
+    char folder[64], path[96], copy[112];
+    struct qt_follow *follow;
+    atomic_uint turns, read, over;
+    unsigned wrong;
+};
+
+static void append(const char *path, unsigned *next, unsigned n)
+{
+    FILE *out = fopen(path, "a");
+    CHECK(out != NULL);
+    for (unsigned i = 0; i < n; i++)
+        fprintf(out, "%08u\n", (*next)++);
+    fclose(out);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char piece[4096];
+    FILE *in = fopen(from, "r"), *out = fopen(to, "w");
+    CHECK(in != NULL && out != NULL);
+    size_t n = fread(piece, 1, sizeof piece, in);
+    CHECK(n < sizeof piece);
+    CHECK_INT(fwrite(piece, 1, n, out), n);
+    fclose(in);
+    fclose(out);
+}
+
+/* The log is longer after a turn than it was before, as fast as this can be: only its bytes tell. */
+static void *truncate_often(void *arg)
+{
+    struct turned *t = arg;
+    unsigned next = 0;
+    append(t->path, &next, 1);
+    for (unsigned turn = 1; turn <= TURNS; turn++) {
+        while (atomic_load(&t->read) < next)
+            ;
+        copy_file(t->path, t->copy);
+        CHECK_INT(truncate(t->path, 0), 0);
+        append(t->path, &next, turn % 2 ? 200 : 1);
+        while (atomic_load(&t->turns) < turn)
+            ;
+    }
+    while (atomic_load(&t->read) < next)
+        ;
+    atomic_store(&t->over, 1);
+    return NULL;
+}
+
+static unsigned number_of(const char *json, const char *name)
+{
+    const char *at = strstr(json, name);
+    CHECK(at != NULL);
+    return (unsigned)strtoul(at + strlen(name) + 2, NULL, 10);
+}
+
+/* Reads without a pause: each number has to follow the one before. */
+static void read_often(struct turned *t)
+{
+    char text[4096], said[512], line[NUMBER + 1] = "";
+    size_t have = 0, got = 0;
+    struct qt_error error = {0};
+    while (!atomic_load(&t->over) && t->wrong == 0) {
+        enum qt_follow_read what = qt_follow_read(t->follow, text, sizeof text, &got, &error);
+        t->wrong += what != QT_FOLLOW_BYTES && what != QT_FOLLOW_NOTHING;
+        for (size_t i = 0; i < got; i++) {
+            line[have++] = text[i];
+            if (have < NUMBER)
+                continue;
+            t->wrong += (unsigned)strtoul(line, NULL, 10) != atomic_load(&t->read) || line[NUMBER - 1] != '\n';
+            atomic_fetch_add(&t->read, 1);
+            have = 0;
+        }
+        struct qt_json json;
+        qt_json_begin(&json, said, sizeof said);
+        qt_follow_describe(t->follow, &json);
+        qt_json_end(&json);
+        atomic_store(&t->turns, number_of(said, "\"truncations\""));
+    }
+}
+
+static void a_log_is_truncated_at_any_moment(void)
+{
+    struct turned t = {.folder = "/tmp/qt-turned-XXXXXX"};
+    struct qt_error error = {0};
+    pthread_t writer;
+    CHECK(mkdtemp(t.folder) != NULL);
+    snprintf(t.path, sizeof t.path, "%s/log", t.folder);
+    snprintf(t.copy, sizeof t.copy, "%s.1", t.path);
+    fclose(fopen(t.path, "a"));
+    t.follow = qt_follow_open(t.path, 0, &error);
+    CHECK(t.follow != NULL);
+    CHECK_INT(pthread_create(&writer, NULL, truncate_often, &t), 0);
+    read_often(&t);
+    CHECK_INT(t.wrong, 0);
+    pthread_join(writer, NULL);
+    qt_follow_close(t.follow);
+    CHECK_INT(unlink(t.path) | unlink(t.copy) | rmdir(t.folder), 0);
+}
+
 int main(void)
 {
+    RUN(a_log_is_truncated_at_any_moment);
     RUN(a_log_is_followed_by_threads);
     return 0;
 }
