@@ -51,7 +51,7 @@ MARKS = (
 )
 XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<AUDIT>")
 CLOUDWATCH = re.compile(rb'\s*\{\s*"(?:events|searchedLogStreams)"\s*:')
-CLOUD_SQL = re.compile(rb'\s*\[\s*\{.*"@type"\s*:\s*"type\.googleapis\.com/', re.DOTALL)
+AZURE = re.compile(rb'\s*\{\s*"records"\s*:\s*\[')
 
 
 def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
@@ -70,8 +70,8 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
             f"this is what `aws logs` prints: jq -r '.events[].message' {file} > plain.log takes the log out of it;"
             " then capture plain.log"
         )
-    if CLOUD_SQL.match(head):
-        return f"this is a JSON array: jq -c '.[]' {file} > plain.json writes one entry a line; then capture plain.json"
+    if AZURE.match(head):
+        return f"its entries are in `records`: jq -c '.records[]' {file} > plain.json; then capture plain.json"
     for mark in MARKS:
         found = mark.search(head)
         if found is None or re.search(rb"^" + (found["mark"] or TIME + rb"\t"), head, re.MULTILINE):

@@ -325,8 +325,8 @@ struct qt_reader *qt_binlog_open(const char *const *paths, int32_t n_paths, cons
 struct qt_reader *qt_proxysql_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                    struct qt_error *);
 
-/* The lines of files, without those of blanks alone and without an array's brackets and commas around them, for formats
- * that something else parses: line VARCHAR, file BIGINT (from 0), place BIGINT (from 1 in each). */
+/* The objects of JSON in files, in whatever layout, and the lines that are none: line VARCHAR, file BIGINT (from 0),
+ * place BIGINT: its line in the file from 1, more where a line has several: each has its own. */
 struct qt_lines;
 struct qt_lines *qt_lines_open(const char *const *paths, int32_t n_paths, const struct qt_log_options *,
                                struct qt_error *);

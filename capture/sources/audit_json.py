@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from ...native.bindings.inputs import heads
 from ...native.bindings.reader import Reader
-from ..source import Option, Settings, SourceKind, sniff_pattern
+from ..source import Option, Settings, SourceKind
 from .cloud_exports import PRESETS, detect_preset, open_export, sniff_exports
-from .duck_rows import SECOND, number, open_json, seconds, text, when
+from .duck_rows import SECOND, number, open_json, seconds, sniff_objects, text, when
 
-LINE = rb'^\s*\[?\s*\{(?:\s*"audit_record"\s*:|(?=[^\n]*"timestamp"\s*:)(?=[^\n]*"class"\s*:)(?=[^\n]*"event"\s*:))'
+OBJECT = rb'\{(?:\s*"audit_record"\s*:|(?=.*"timestamp"\s*:)(?=.*"class"\s*:)(?=.*"event"\s*:))'
 HEAD = 64 << 10
 # Rows of audit_log have everything in audit_record, those of audit_log_filter in one object for each class.
 OLD, NEW = "audit_record.", ""
@@ -19,8 +19,9 @@ NAME = f"""coalesce({text(OLD + "name")}, CASE {text("class")}
     WHEN 'general' THEN CASE WHEN {text("event")} = 'status' THEN {text("general_data.command")} END END)"""
 SQL = f"coalesce({text(OLD + 'sqltext')}, {text('general_data.query')})"
 USER = f"coalesce({text(OLD + 'user')}, {text('account.user')}, {text('login.user')})"
+FOREIGN = f"coalesce({text(OLD + 'timestamp')}, {text(OLD + 'name')}, {text('class')}) IS NULL"
 VALUES = {
-    "when_ns": f"coalesce({when(OLD + 'timestamp')}, {when('timestamp')})",
+    "when_ns": f"CASE WHEN NOT {FOREIGN} THEN coalesce({when(OLD + 'timestamp')}, {when('timestamp')}) END",
     "stamp": str(SECOND),
     "precision_ns": "1000000000",
     "duration_ns": seconds("general_data.query_statistics.query_time"),
@@ -32,7 +33,7 @@ VALUES = {
     "host": f"""coalesce(nullif({text(OLD + "host")}, ''), nullif({text(OLD + "ip")}, ''),
         nullif({text("account.host")}, ''))""",
     "db": f"coalesce({text(OLD + 'db')}, {text('connection_data.db')})",
-    "statement": f"""CASE WHEN j IS NULL THEN encode(line)
+    "statement": f"""CASE WHEN {FOREIGN} THEN encode(line)
         WHEN {NAME} IN ('Query', 'Execute', 'Prepare') THEN encode({SQL}) END""",
     "errno": f"coalesce({number(OLD + 'status')}, {number('general_data.status')}, {number('connection_data.status')})",
     "rows_sent": number("general_data.query_statistics.rows_sent"),
@@ -50,12 +51,12 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     preset = settings.extra.get("preset") or detect_preset(heads(names, HEAD)[0][1])
     if preset:
         return open_export(preset, names, settings.timezone_ns)
-    return open_json(names, VALUES, f"j IS NULL OR {NAME} IS NOT NULL")
+    return open_json(names, VALUES, f"{FOREIGN} OR {NAME} IS NOT NULL")
 
 
 def sniff(head: bytes) -> int:
     """Return where the marks of an audit log or of a cloud's export are, or -1."""
-    found = sniff_pattern(LINE)(head)
+    found = sniff_objects(OBJECT, head)
     return found if found >= 0 else sniff_exports(head)
 
 
@@ -64,16 +65,16 @@ KIND = SourceKind(
     title="an audit log in JSON",
     help="""Record audit logs in JSON: Percona's audit_log, and audit_log_filter (Percona, MySQL Enterprise).
 
-    The log has who sent what and whether it failed, to the second; one object a line, in an array or not. Exports of
+    The log has who sent what and whether it failed, to the second. Its objects may have any layout. Exports of
     Google Cloud SQL and Azure Database for MySQL are presets, which the first line tells: --preset.""",
     examples="""\
 Examples:
   querytape capture audit-json /var/lib/mysql/audit.log -o shop.tape
   gcloud logging read 'log_id("cloudsql.googleapis.com/mysql-slow.log")' \\
-      --format=json | jq -c '.[]' >slow.json
+      --format=json >slow.json
   querytape capture audit-json slow.json -o shop.tape
 """,
-    expected="lines of JSON with audit_record, or with timestamp, class and event",
+    expected="objects of JSON with audit_record, or with timestamp, class and event",
     open=open_source,
     sniff=sniff,
     local_times=False,

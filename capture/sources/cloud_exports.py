@@ -20,7 +20,20 @@ from ...native.bindings.inputs import Pipe, plain_file
 from ...native.bindings.parsers import Lines, open_general, open_slowlog
 from ...native.bindings.reader import Reader
 from ...schemas import FLAGS
-from .duck_rows import SECOND, START, json_rows, number, open_json, seconds, text, too_large, when, with_memory
+from .duck_rows import (
+    SECOND,
+    START,
+    json_rows,
+    number,
+    objects,
+    open_json,
+    seconds,
+    sniff_objects,
+    text,
+    too_large,
+    when,
+    with_memory,
+)
 
 AZURE_TEXT = 2048  # Azure cuts statements there
 
@@ -110,14 +123,16 @@ PRESETS = {
 
 
 def detect_preset(first: bytes) -> str | None:
-    """Return the preset whose marks a file's first lines have, None where they are of none."""
-    return next((name for name, preset in PRESETS.items() if re.search(preset.marks, first)), None)
+    """Return the preset whose marks a file's first objects have, None where they are of none."""
+    lines = [line for _, line in objects(first)]
+    return next(
+        (name for name, preset in PRESETS.items() if any(re.search(preset.marks, line) for line in lines)), None
+    )
 
 
 def sniff_exports(head: bytes) -> int:
-    """Return where the first line with the marks of an export is, or -1."""
-    found = [match.start() for preset in PRESETS.values() if (match := re.search(preset.marks, head))]
-    return min(found, default=-1)
+    """Return where the first object with the marks of an export is, or -1."""
+    return sniff_objects(b".*(?:" + b"|".join(preset.marks for preset in PRESETS.values()) + b")", head)
 
 
 def open_export(name: str, names: Sequence[str], timezone_ns: Zone | None) -> Reader:

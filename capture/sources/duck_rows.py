@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Read lines of JSON or CSV with DuckDB, and give the native reader of rows the columns that it takes."""
 
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TypeVar
@@ -52,11 +53,36 @@ MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
 # Calls of the macros of values.sql for one column: group 1 is the column, 2 its name.
 CALL = re.compile(r'\b(?:whole|span_ns|moment_ns)\(((?:j\.)?"((?:[^"]|"")+)")(?:, \d+)?\)')
+OBJECT = re.compile(r"(?:\A|[\n\[,}])\s*(?=\{)")
 Given = TypeVar("Given")
 
 
 class LargeRowsError(InputError):
     """Rows are too large for the memory that DuckDB may take."""
+
+
+def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the objects of JSON in a file's first bytes, each with its place and as one line, however it is laid out.
+
+    One that goes on behind them is given as far as it goes, and one that is none to the end of its line.
+    """
+    whole, at = head.decode("latin-1"), 0
+    decoder = json.JSONDecoder(strict=False)
+    while found := OBJECT.search(whole, at):
+        place = found.end()
+        try:
+            value, at = decoder.raw_decode(whole, place)
+            yield place, json.dumps(value, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
+            line_end = whole.find("\n", place)
+            cut = getattr(error, "pos", 0) >= len(whole) or "Unterminated" in str(error)
+            at = len(whole) if cut or line_end < 0 else line_end
+            yield place, whole[place:at].replace("\n", " ").encode("latin-1")
+
+
+def sniff_objects(pattern: bytes, head: bytes) -> int:
+    """Return where in a file's first bytes the first object is that matches a pattern as one line, or -1."""
+    return next((place for place, line in objects(head) if re.match(pattern, line)), -1)
 
 
 def text(key: str) -> str:

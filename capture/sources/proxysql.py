@@ -11,12 +11,12 @@ from ...native.bindings.parsers import Follow, open_proxysql
 from ...native.bindings.reader import Reader
 from ...servers.proxysql_admin import describe_proxysql
 from ...servers.target import Target
-from ..source import Option, Settings, SourceKind, sniff_pattern
-from .duck_rows import START, number, open_json, text
+from ..source import Option, Settings, SourceKind
+from .duck_rows import START, number, open_json, sniff_objects, text
 from .proxysql_sampling import log_settings, looks_sampled, sampling
 
 # The statement of a first line may be longer than what is looked at.
-LINE = rb'^\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us"|[^\n]*"query"[^\n]*\Z)'
+OBJECT = rb'\{(?=[^\n]*"hostgroup_id")(?=[^\n]*"starttime_timestamp_us"|[^\n]*"query"[^\n]*\Z)'
 # The length of the first record, less than 8 GiB, then what it is: a query, an execution, a prepare, or metadata.
 BINARY = re.compile(rb"[\s\S]{4}[\0\1]\0{3}[\0\x10-\x12]")
 # The protocol's types by the names that ProxySQL's JSON has for them.
@@ -79,8 +79,8 @@ VALUES = {
 
 def sniff(first: bytes) -> int:
     """Return where the log begins in a file's first bytes, or -1."""
-    line = sniff_pattern(LINE)(first)
-    return 0 if line < 0 and BINARY.match(first) else line
+    place = sniff_objects(OBJECT, first)
+    return 0 if place < 0 and BINARY.match(first) else place
 
 
 def open_source(names: Sequence[str], settings: Settings) -> Reader:

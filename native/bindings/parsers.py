@@ -112,10 +112,10 @@ def open_rows(relation: Any, resources: ExitStack) -> Reader:
 
 
 class Lines:
-    """The lines of files, for formats that DuckDB parses: a table with `line`, `file` and `place`, its number from 1.
+    """Objects of JSON in files, and lines that are none: a table with `line`, `file` and `place`, its line in the file.
 
-    Lines of blanks alone are left out, brackets and commas of an array around the others taken off. Raises NativeFault
-    where a file cannot be opened.
+    An object may take several lines; of several in one line each has a place of its own. Brackets and commas of an
+    array around objects are left out. Raises NativeFault where a file cannot be opened.
     """
 
     def __init__(self, paths: Paths) -> None:

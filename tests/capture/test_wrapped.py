@@ -95,7 +95,7 @@ OTHERS = [
         "XML are not read: set audit_log_format = JSON",
     ),
     (b'{\n    "events": [\n {"message": "# Time: 1"}]}', "jq -r '.events"),
-    (b'[\n {"protoPayload": {"@type": "type.googleapis.com/google.cloud.audit.AuditLog"}}]', "jq -c '.\\[\\]'"),
+    (b'{ "records": [\n {"category": "MySqlSlowLogs"}]}', "jq -c '.records\\[\\]'"),
 ]
 
 

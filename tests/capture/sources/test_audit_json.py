@@ -2,10 +2,13 @@
 """Audit logs as JSON: Percona's audit_log and the filters'."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from querytape.capture import SOURCES, detect_source
+from querytape.common.errors import InputError
 
 from tests.helpers.reading import tape_of
 
@@ -85,3 +88,84 @@ def test_values_that_cannot_be_read_are_problems(tmp_path: Path) -> None:
     found, info = tape_of("audit-json", path, tmp_path)
     assert info["problems"] == {"unread_duration": 1, "unread_errno": 1, "unread_thread_id": 1}
     assert len(found) == 2
+
+
+def numbered() -> list[dict[str, Any]]:
+    """Return rows of audit_log_filter with their times and ids."""
+    return [
+        {"timestamp": f"2024-06-10 06:13:2{n}", "id": n, "connection_id": 13, **row} for n, row in enumerate(FILTER)
+    ]
+
+
+def pretty(row: dict[str, Any]) -> str:
+    """Return an object as Percona Server writes it: over several lines, inner ones in one."""
+    lines = [f"    {json.dumps(key)}: {json.dumps(value)}" for key, value in row.items()]
+    return "  {\n" + ",\n".join(lines) + "\n  }"
+
+
+LAYOUTS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
+    "lines": lambda rows: "\n".join(map(json.dumps, rows)),
+    "array": lambda rows: "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n",
+    "commas first": lambda rows: "[" + "\n,".join(map(json.dumps, rows)),
+    "one line": lambda rows: json.dumps(rows),
+    "one after the other": lambda rows: "".join(map(json.dumps, rows)),
+    "percona": lambda rows: "[\n" + ",\n".join(map(pretty, rows)),
+    "windows": lambda rows: ("[\n" + ",\n".join(map(pretty, rows)) + "\n]").replace("\n", "\r\n"),
+    "indented": lambda rows: json.dumps(rows, indent=2),
+    "sorted": lambda rows: json.dumps(rows, indent="\t", sort_keys=True),
+    "a value a line": lambda rows: json.dumps(rows, indent=1).replace("{", "\n{\n").replace(": ", "\n:\n"),
+    "arrays one after the other": lambda rows: "\n".join(json.dumps([row], indent=1) for row in rows),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts(layout: str, tmp_path: Path) -> None:
+    """The kind is known, and the tape is the same."""
+    tapes = []
+    for name in ("lines", layout):
+        path = tmp_path / f"{name}.json"
+        path.write_text(LAYOUTS[name](numbered()), newline="")
+        assert detect_source(str(path), SOURCES.values()).name == "audit-json"
+        (tmp_path / f"of {name}").mkdir(exist_ok=True)
+        tapes.append(tape_of("audit-json", path, tmp_path / f"of {name}"))
+        if name == layout:
+            break
+    assert tapes[-1][0] == tapes[0][0]
+    assert len(tapes[0][0]) == 3
+    assert tapes[-1][1]["problems"] == {}
+
+
+@pytest.mark.parametrize("layout", ["lines", "one line", "percona", "a value a line"])
+def test_logs_that_are_cut(layout: str, tmp_path: Path) -> None:
+    """Cut anywhere, at both ends: the objects that are whole are read, a part of one is a problem."""
+    whole = LAYOUTS[layout](numbered())
+    decoder, objects, place = json.JSONDecoder(), [], 0
+    while (place := whole.find("{", place)) >= 0:
+        row, end = decoder.raw_decode(whole, place)
+        objects.append((place, end, row["class"] != "table_access"))
+        place = end
+    for number, cut in enumerate(range(objects[0][1] + 7, len(whole), len(whole) // 4)):
+        for side, (begin, end) in enumerate(((0, cut), (cut, len(whole)))):
+            expected = sum(kept for first, last, kept in objects if begin <= first and last <= end)
+            in_two = any(first < cut < last for first, last, _ in objects)
+            folder = tmp_path / f"{number}.{side}"
+            folder.mkdir()
+            path = folder / "audit.json"
+            path.write_text(whole[begin:end], newline="")
+            if not expected:
+                with pytest.raises(InputError):
+                    tape_of("audit-json", path, folder)
+                continue
+            found, info = tape_of("audit-json", path, folder)
+            assert len(found) == expected
+            assert (info["problems"] != {}) == in_two
+
+
+def test_objects_that_are_no_records(tmp_path: Path) -> None:
+    """They are problems, not passed over."""
+    path = tmp_path / "audit.json"
+    rows = [json.dumps(row) for row in numbered()]
+    path.write_text("\n".join([*rows, '{"log": "starting", "timestamp": "2024-06-10 06:13:29"}', '{"a":\n 1}']))
+    found, info = tape_of("audit-json", path, tmp_path)
+    assert len(found) == 3
+    assert info["problems"] == {"not_understood": 2}

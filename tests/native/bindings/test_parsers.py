@@ -74,36 +74,44 @@ def rows_of(path: Path) -> list[tuple[bytes, int]]:
 
 
 @pytest.mark.parametrize("byte", range(256))
-def test_what_is_around_a_row(byte: int, tmp_path: Path) -> None:
-    """Of every byte: what is white space to JSON's readers is taken off a row's ends, as brackets and commas are."""
+def test_what_is_around_an_object(byte: int, tmp_path: Path) -> None:
+    """Of every byte: white space of JSON's readers, brackets and commas are passed over, and nothing else is."""
     path, each = tmp_path / "rows.json", bytes([byte])
-    path.write_bytes(b"x\n" + each + b"{1}" + each + b"\n" + each + each + b"\n{2}\n")
-    if each == b"\n":
-        assert rows_of(path) == [(b"x", 1), (b"{1}", 3), (b"{2}", 8)]
-        return
-    blank = each in b" \t\r\f\v"
+    path.write_bytes(b"x\n" + each + b'{"a":1}' + each + b"\n" + each + each + b"\n{}\n")
     shown = each.decode("utf-8", "replace").encode()
-    first = b"" if blank or each == b"[" else shown
-    last = b"" if blank or each in b",]" else shown
-    alone = b"" if blank or each in b",]" else (shown if each == b"[" else shown * 2)
-    expected = [(b"x", 1), (first + b"{1}" + last, 2), (alone, 3), (b"{2}", 4)]
-    assert rows_of(path) == [row for row in expected if row[0]]
+    expected = [(b"x", 1), (shown + b'{"a":1}' + shown, 2), (shown * 2, 3), (b"{}", 4)]
+    if each in b" \t\r\f\v[],":
+        expected = [(b"x", 1), (b'{"a":1}', 2), (b"{}", 4)]
+    elif each == b"\n":
+        expected = [(b"x", 1), (b'{"a":1}', 3), (b"{}", 8)]
+    elif each == b"{":
+        expected = [(b"x", 1), (b'{{"a":1}', 2), (b"{", 3), (b"{{", 4), (b"{}", 5)]
+    elif each == b"}":
+        expected = [(b"x", 1), (b"}", 2), (b'{"a":1}', 3), (b"}", 4), (b"}}", 5), (b"{}", 6)]
+    assert rows_of(path) == expected
 
 
 @pytest.mark.parametrize(
-    ("line", "row"),
+    ("line", "rows"),
     [
-        (b" [ {1} , ", b"{1}"),
-        (b"[[1]", b"[1"),
-        (b"[ [ 1", b"[ 1"),
-        (b"{1} ], ,]", b"{1}"),
-        (b"[", None),
-        (b"],", None),
-        (b" \t ", None),
+        (b' [ {"a":[1]} , ', [b'{"a":[1]}']),
+        (b'{"a":1}{"b":{}} [{"c":"]}"}', [b'{"a":1}', b'{"b":{}}', b'{"c":"]}"}']),
+        (b'{"a":\n[1,\n{"b":2}\n]}', [b'{"a":\n[1,\n{"b":2}\n]}']),
+        (b'{"a":1,\n"b":{"c', [b'{"a":1,']),
+        (b'{"a":1,\n"b"\n{"c":1}', [b'{"a":1,', b'{"c":1}']),
+        (b'{"a":"x\ny"}\n{"c":1}', [b'{"a":"x', b'y"}', b'{"c":1}']),
+        (b'{"a":\n{"b":1}\n{"c":1}', [b'{"a":', b'{"b":1}', b'{"c":1}']),
+        (b'"b": 1}\n},\n{"c":1}', [b'"b": 1}', b"},", b'{"c":1}']),
+        (b'[{"a":1},{"b","c"},{"d":4}]', [b'{"a":1}', b'{"b","c"},', b'{"d":4}']),
+        (b"[" * 200 + b'{"a":' + b"[" * 200, [b'{"a":' + b"[" * 200]),
+        (b'{"a":"\\"}{"}', [b'{"a":"\\"}{"}']),
+        (b"[", []),
+        (b"],", []),
+        (b" \t ", []),
     ],
 )
-def test_arrays(line: bytes, row: bytes | None, tmp_path: Path) -> None:
-    """One bracket opens an array; any that close it, and commas, go from a row's end."""
+def test_layouts_of_objects(line: bytes, rows: list[bytes], tmp_path: Path) -> None:
+    """Objects of any layout, in arrays or not; a damaged one is its first line, and the next may begin inside of it."""
     path = tmp_path / "rows.json"
     path.write_bytes(line + b"\n")
-    assert rows_of(path) == ([] if row is None else [(row, 1)])
+    assert [row for row, _ in rows_of(path)] == rows
