@@ -21,7 +21,8 @@ RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
 LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+)"
 STATEMENT = re.compile(
-    rf"xa\s+(prepare|commit|rollback)\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?",
+    rf"xa\s+(start|begin|end|prepare|commit|rollback)\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?"
+    r"(?:\s+(?:one\s+phase|join|resume|suspend(?:\s+for\s+migrate)?))?",
     re.IGNORECASE,
 )
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
@@ -93,7 +94,7 @@ def xid_of(statement: str) -> Xid | None:
 
 
 def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
-    """Return prepare, commit or rollback and the name of an XA statement, ("", None) for any other text."""
+    """Return start, begin, end, prepare, commit or rollback and the name of an XA statement, else ("", None)."""
     plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)
     found = STATEMENT.fullmatch(plain.strip().removesuffix(";").strip())
     if found is None:

@@ -61,7 +61,7 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute("CREATE TEMP TABLE excluded_kills (session BIGINT, seq BIGINT, reason VARCHAR)")
     if plan.excluded_kills.exists():
         con.execute(f"INSERT INTO excluded_kills FROM read_parquet({sql_text(plan.excluded_kills)})")
-    con.execute("CREATE TEMP TABLE victims (session BIGINT, seq BIGINT)")
+    con.execute("CREATE TEMP TABLE victims (session BIGINT, seq BIGINT, statement BLOB)")
     if plan.victims.exists():
         con.execute(f"INSERT INTO victims FROM read_parquet({sql_text(plan.victims)})")
     con.execute(f"CREATE TEMP VIEW tape_digests AS FROM {plan.tape.source('digests')}")

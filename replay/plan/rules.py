@@ -142,7 +142,10 @@ class Plan:
 
     @property
     def victims(self) -> Path:
-        """Statements that are taken for a deadlock's victims (victims.sql). Exists where there are any."""
+        """Statements that are taken for a deadlock's victims (victims.sql), and what is sent instead of those in XA.
+
+        Exists where there are any.
+        """
         return self.spill / "victims.parquet"
 
     @property

@@ -3,9 +3,10 @@
 
 import duckdb
 
-from ...common.duck import load_sql, sql_text, write_parquet
+from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
 from ...common.errors import InputError
 from ...schemas import Folder, ddl, event_selection, tape_id
+from ...servers.prepared import verb_and_xid
 from .commit_order import known_times
 from .rules import Plan
 
@@ -16,12 +17,29 @@ TAKEN_FOR_VICTIMS = (
 )
 
 
+# What was rolled back inside of an XA transaction, and XA commands that say so; `begun`: the statement that began it.
+XA_VICTIMS = """
+    SELECT e.session, e.seq, e.statement, CASE WHEN has_action(e.actions, 'xa') THEN NULL ELSE b.statement END AS begun
+    FROM (FROM tape_events WHERE executes(command) AND rolled_back(errno)) e
+    ASOF LEFT JOIN (
+        SELECT session, seq, statement, actions FROM tape_events
+        WHERE executes(command) AND (rolled_back(errno) OR coalesce(errno, 0) = 0
+            AND (has_action(actions, 'begin') OR has_action(actions, 'commit') OR has_action(actions, 'rollback')))
+    ) b ON e.session = b.session AND e.seq > b.seq
+    WHERE has_action(e.actions, 'xa') OR (has_action(b.actions, 'xa') AND has_action(b.actions, 'begin'))
+"""
+
+
 def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """Write `plan.transactions`; `plan.companions` where events are selected one by one."""
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_events AS FROM {plan.source()}")
     event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
     if plan.rules.commit_order and _find_victims(con, plan):
         event_selection.find_transactions(con, plan.rules.selection, "found_transactions")
+    if plan.rules.commit_order:
+        _find_xa_victims(con)
+        if con.execute("FROM victims LIMIT 1").fetchall():
+            write_parquet(con, "FROM victims", plan.victims)
     write_parquet(con, "FROM found_transactions", plan.transactions)
     con.execute("DROP TABLE found_transactions")
     if plan.rules.selection.by_event:
@@ -37,10 +55,9 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     arrivals = known_times(plan.tape.info, precision, durations) == "arrivals"
     con.execute(f"SET VARIABLE arrivals = {arrivals}")
     con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
-    con.execute(f"INSERT INTO victims {load_sql(__package__, 'victims.sql')}")
+    con.execute(f"INSERT INTO victims BY NAME {load_sql(__package__, 'victims.sql')}")
     found = int(con.execute("SELECT count(*) FROM victims").fetchall()[0][0])
     if found:
-        write_parquet(con, "FROM victims", plan.victims)
         plan.order_notes.append(f"{found:,} {TAKEN_FOR_VICTIMS}")
         con.execute(
             "CREATE OR REPLACE TEMP VIEW tape_events AS SELECT e.* REPLACE"
@@ -49,6 +66,25 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
             " LEFT JOIN victims v ON e.session = v.session AND e.seq = v.seq"
         )
     return found
+
+
+def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
+    """Say what is sent for a victim inside of an XA transaction: a ROLLBACK is refused there.
+
+    XA END lets the XA ROLLBACK come that every client has to send. What would prepare or commit rolls back.
+    """
+    if not con.execute("FROM tape_digests WHERE has_action(actions, 'xa') LIMIT 1").fetchall():
+        return
+    rows = []
+    for session, seq, own, begun in con.execute(XA_VICTIMS).fetchall():
+        verb, xid = verb_and_xid(bytes(begun or own or b"").decode("utf-8", "replace"))
+        if xid is not None and verb in ("start", "begin"):
+            rows.append((session, seq, f"XA END {xid.literal}".encode()))
+        elif xid is not None and verb in ("prepare", "commit"):
+            rows.append((session, seq, f"XA ROLLBACK {xid.literal}".encode()))
+        else:
+            rows.append((session, seq, own))
+    insert_rows(con, "victims", rows)
 
 
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:

@@ -97,7 +97,10 @@ def test_statements_that_end_a_transaction() -> None:
     """With the name; the end of what was not prepared has another form."""
     assert verb_and_xid("xa /* x */ COMMIT 'g', 'b';") == ("commit", Xid(b"g", b"b"))
     assert verb_and_xid("XA ROLLBACK X'67',X'',1") == ("rollback", Xid(b"g"))
-    assert verb_and_xid("XA COMMIT 'g' ONE PHASE") == verb_and_xid("XA END 'g'") == ("", None)
+    assert verb_and_xid("XA COMMIT 'g' ONE  PHASE") == ("commit", Xid(b"g"))
+    assert verb_and_xid("XA END 'g' SUSPEND FOR MIGRATE") == ("end", Xid(b"g"))
+    assert verb_and_xid("xa start 'g','b',7 join") == ("start", Xid(b"g", b"b", 7))
+    assert verb_and_xid("XA RECOVER") == verb_and_xid("XA COMMIT 'g' TWO PHASE") == ("", None)
 
 
 def test_no_text_takes_long() -> None:

@@ -11,6 +11,7 @@ WITH sent AS (
         due_of(w.start_ns, b.base_ns) + shift_of(w.session, c.clone) AS due_ns,
         o.waits,
         getvariable('commit_order') AND (rolled_back(w.errno) OR i.session IS NOT NULL) AS undone,
+        i.statement AS undoing,
         k.session IS NOT NULL AS kills,
         k.victim
     FROM (SELECT * FROM window_events WHERE reason IS NULL) w
@@ -34,7 +35,7 @@ SELECT
     s.db,
     CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,
     CASE
-        WHEN s.undone THEN 'ROLLBACK'::BLOB
+        WHEN s.undone THEN coalesce(s.undoing, 'ROLLBACK'::BLOB)
         WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))
         WHEN s.kills
             THEN CASE WHEN regexp_matches(words_of(s.statement), '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB

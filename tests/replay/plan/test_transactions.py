@@ -138,6 +138,34 @@ def test_victims_of_deadlocks(fault: dict[str, Any], behind: dict[str, Any], vic
     assert [note.split(",")[0] for note in plan.order_notes] == [f"1 {TAKEN_FOR_VICTIMS}".split(",")[0]] * guessed
 
 
+def test_victims_in_xa_transactions(tmp_path: Path) -> None:
+    """A ROLLBACK is refused there: XA END lets the client's XA ROLLBACK come, and what would commit rolls back."""
+    update = {"statement": "UPDATE t SET a = 2", "class": "write"}
+    lines: list[tuple[Any, int, str | None]] = [
+        ("/* x */ XA START 'one', 'b'", 0, None),
+        (update, 1213, "XA END X'6f6e65',X'62',1"),
+        ("XA END 'one', 'b'", 1614, None),
+        ("XA ROLLBACK 'one', 'b'", 0, None),
+        ("XA BEGIN 'two'", 0, None),
+        (update, 0, None),
+        ("XA END 'two'", 0, None),
+        ("XA COMMIT 'two' ONE PHASE", 1402, "XA ROLLBACK X'74776f',X'',1"),
+        ("XA START 'three'", 0, None),
+        ("XA END 'three'", 1613, None),
+        ("XA PREPARE 'three' -- y", 1402, "XA ROLLBACK X'7468726565',X'',1"),
+        ("XA START 'four'", 1440, None),
+        (update, 1213, "ROLLBACK"),
+        ("BEGIN", 0, None),
+        (update, 1213, "ROLLBACK"),
+    ]
+    events = [
+        {**(what if isinstance(what, dict) else {"statement": what, **TX}), "errno": errno} for what, errno, _ in lines
+    ]
+    want = [sent or event["statement"] for event, (_, _, sent) in zip(events, lines, strict=True)]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True))
+    assert [bytes(row[0]).decode() for row in fed(plan, "statement")] == want
+
+
 def test_victims_that_read(tmp_path: Path) -> None:
     """A locking read that found no row, and one that found some; a plain read takes no locks."""
     for text, rows, victim in (
