@@ -91,7 +91,7 @@ else
 endif
 
 test-native: setup ## the tests in C with clang: plain and under AddressSanitizer
-	@$(MAKE) --no-print-directory -C tests/native -j 2 CC=clang test asan
+	@$(MAKE) --no-print-directory -C tests/native -O -j 2 CC=clang test asan
 
 # Its parts come one after the other, whatever becomes of those before; the last line names those that failed.
 long_parts := native-tsan pytest-long damages mutants verdicts neighbours wheel test-wheel test-image

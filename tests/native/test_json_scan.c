@@ -59,12 +59,22 @@ static void deep(int depth, int expected)
     CHECK(found == expected);
 }
 
-int main(void)
+static void objects_in_two_pieces(void)
 {
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++)
         for (size_t cut = 0; cut <= strlen(CASES[i].text); cut++)
             scan_in_two(&CASES[i], cut);
+}
+
+static void depth_is_bounded(void)
+{
     deep(QT_JSON_DEPTH, 1);
     deep(QT_JSON_DEPTH + 1, -1);
+}
+
+int main(void)
+{
+    RUN(objects_in_two_pieces);
+    RUN(depth_is_bounded);
     return 0;
 }
