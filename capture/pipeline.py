@@ -18,7 +18,7 @@ from ..common.signals import stop_on_signals
 from ..native.bindings.inputs import STDIN, Pipe, as_input, head
 from ..native.bindings.reader import Reader, ReaderStats
 from ..schemas import Folder
-from .finish import finish
+from .finish import finish, gather_problems, problem_kinds
 from .live import LiveCapture
 from .publishing import dropped_warnings
 from .source import Settings, SourceKind, TapeWarning
@@ -54,8 +54,9 @@ def capture_source(kind: SourceKind, names: Sequence[str], path: Path, settings:
         with stop_on_signals(stop):
             new_tape(path)
             with hold(path), open_storage(path, threads=1) as con:
-                info, totals = record(con, Source(kind, ordered, settings), reader, path, watch, stop)
-                check_events(kind, ordered, reader.stats(), info, path, settings)
+                source = Source(kind, ordered, settings)
+                info, totals = record(con, source, reader, path, watch, stop)
+                check_events(con, source, reader.stats(), info, path)
                 described = {**info["input"], "server_version": info["server_version"]}
                 info |= {"notes": notes} if (notes := kind.notes(described)) else {}
                 warnings = [*kind.warnings(info["input"]), *stop_warnings(info, live=endless)]
@@ -191,16 +192,22 @@ def events_bytes(path: Path) -> int:
 
 
 def check_events(
-    kind: SourceKind, names: Sequence[str], stats: ReaderStats, info: dict[str, Any], path: Path, settings: Settings
+    con: duckdb.DuckDBPyConnection, source: Source, stats: ReaderStats, info: dict[str, Any], path: Path
 ) -> None:
     """Remove a tape without an event and raise InputError, with what the input says about the reason."""
     if info["parts"]:
         return
+    gather_problems(con, path)
+    damaged = problem_kinds(con, path).get("damaged_archive", 0)
     shutil.rmtree(path)
+    kind, names = source.kind, source.files
     if info["stopped"]:
         raise InputError("stopped before any event was read (no tape was written)")
+    if damaged:
+        packed = "packed file is" if damaged == 1 else f"{damaged:,} packed files are"
+        raise InputError(f"{', '.join(names)}: no event: the {packed} damaged or cut off (no tape was written)")
     reasons = [*(warning["text"] for warning in kind.warnings(info["input"])), *kind.notes(info["input"])]
-    raise InputError("; ".join([no_event_sentence(kind, names, stats, settings), *reasons]))
+    raise InputError("; ".join([no_event_sentence(kind, names, stats, source.settings), *reasons]))
 
 
 def no_event_sentence(kind: SourceKind, names: Sequence[str], stats: ReaderStats, settings: Settings) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The way of a capture: files in order, limits, and sentences where there is nothing to capture."""
 
+import gzip
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -60,6 +61,17 @@ def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"x\.log: not a slow log.* expected lines such as .* in 600 bytes \(no tape"):
         capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     assert not (tmp_path / "t.tape").exists()
+
+
+@pytest.mark.parametrize("kept", [5, 20])
+def test_a_packed_file_without_a_whole_event_is_damaged(kept: int, tmp_path: Path) -> None:
+    """It is not called empty."""
+    log = tmp_path / "slow.log.gz"
+    log.write_bytes(
+        gzip.compress(write_mariadb(tmp_path / "s.log", [(1718000000, 1, 0.001, "SELECT 1")]).read_bytes())[:kept]
+    )
+    with pytest.raises(InputError, match=r"slow\.log\.gz: no event: the packed file is damaged or cut off \(no tape"):
+        capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
 
 
 def test_an_existing_tape_is_left_alone(tmp_path: Path) -> None:
