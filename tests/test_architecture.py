@@ -233,7 +233,7 @@ def test_flags_are_equal_in_c_and_python(checkout: Path) -> None:
 def test_actions_are_equal_in_c_and_python(checkout: Path) -> None:
     """The bits of what a statement does have one meaning, and each bit is of one action."""
     assert header_numbers(checkout, "QT_ACTION_") == ACTIONS
-    named = re.findall(r"WHEN '(\w+)' THEN (\d+)", ddl("actions"))
+    named = re.findall(r"'(\w+)': (\d+)", ddl("actions"))
     assert {name: int(bit) for name, bit in named} == ACTIONS
     assert sorted(ACTIONS.values()) == [1 << bit for bit in range(len(ACTIONS))]
 

@@ -171,9 +171,12 @@ def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
 
 def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:
     """Note the window's prepared statements that are not sent: nothing about them is."""
+    prepares = "command = 'prepare' AND stmt IS NOT NULL"
+    if not con.execute(f"SELECT 1 FROM window_tape WHERE {prepares} LIMIT 1").fetchall():
+        return
     con.execute(
         "INSERT INTO excluded_statements SELECT session, stmt, any_value(reason) FROM window_events"
-        " WHERE command = 'prepare' AND stmt IS NOT NULL AND reason IS NOT NULL GROUP BY session, stmt"
+        f" WHERE {prepares} AND reason IS NOT NULL GROUP BY session, stmt"
     )
 
 
@@ -200,13 +203,12 @@ def _count(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
 
 def _write_excluded(con: duckdb.DuckDBPyConnection, final: Path) -> None:
     """Write one window's filtered and skipped events as outcomes."""
-    con.execute(
-        "CREATE OR REPLACE TEMP VIEW excluded AS SELECT session, seq, clone,"
-        " reason, exclusion_status(reason) AS status"
+    excluded = (
+        "SELECT session, seq, clone, reason, exclusion_status(reason) AS status"
         " FROM window_events, every_clone WHERE reason IS NOT NULL"
     )
     have = {"session", "seq", "clone", "status", "reason"}
-    write_parquet(con, f"SELECT {select_list('run', 'outcomes', have)} FROM excluded", final)
+    write_parquet(con, f"SELECT {select_list('run', 'outcomes', have)} FROM ({excluded})", final)
 
 
 def _excluded_text(plan: Plan) -> str:

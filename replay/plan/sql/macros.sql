@@ -26,34 +26,36 @@ CREATE OR REPLACE TEMP MACRO exclude_statement(class, actions, flags) AS CASE
     ELSE 'unknown_class'
 END;
 
--- Sent as text, a logged `?` is no value.
-CREATE OR REPLACE TEMP MACRO exclude_text(class, actions, flags) AS
-    CASE WHEN has_flag(flags, 'placeholder') THEN 'placeholder' ELSE exclude_statement(class, actions, flags) END;
+-- Is the command sent as text? A log's Execute is the statement with its values.
+CREATE OR REPLACE TEMP MACRO sent_as_text(command, flags, stmt) AS
+    command = 'query' OR (command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound'));
 
--- Why a command about a prepared statement is not sent, from itself alone. With a PREPARE that is excluded all about
+-- Why a command about a prepared statement is not sent, where its text is no reason. With a PREPARE that is excluded all about
 -- its statement is: events.sql. A server's log numbers no statements; it has what each EXECUTE ran as text.
-CREATE OR REPLACE TEMP MACRO exclude_prepared(command, class, actions, flags, stmt) AS CASE
+CREATE OR REPLACE TEMP MACRO exclude_prepared(command, flags, stmt) AS CASE
     WHEN stmt IS NULL OR has_flag(flags, 'unbound')
         THEN CASE WHEN command IN ('close_stmt', 'reset_stmt') THEN 'nothing_to_close'
             WHEN command IN ('prepare', 'long_data', 'fetch') AND NOT has_flag(flags, 'unbound') AND NOT getvariable('sends_sql_prepare')
                 THEN 'nothing_to_prepare'
             ELSE 'not_prepared' END
-    WHEN command IN ('prepare', 'execute', 'bulk_execute') THEN exclude_statement(class, actions, flags)
     WHEN has_flag(flags, 'truncated') THEN 'truncated'
 END;
 
+-- `exclude_statement` stands here once: DuckDB binds and optimizes a macro wherever it is named, which is most of what
+-- planning a small tape takes. Sent as text, a logged `?` is no value.
 CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db, stmt) AS CASE
     WHEN has_flag(flags, 'system') THEN 'system'
-    WHEN command = 'query' THEN exclude_text(class, actions, flags)
+    WHEN sent_as_text(command, flags, stmt) AND has_flag(flags, 'placeholder') THEN 'placeholder'
+    WHEN sent_as_text(command, flags, stmt)
+        OR (command IN ('prepare', 'execute', 'bulk_execute') AND stmt IS NOT NULL AND NOT has_flag(flags, 'unbound'))
+        THEN exclude_statement(class, actions, flags)
     WHEN command IN ('quit', 'ping', 'reset_connection', 'change_user', 'set_option') THEN NULL
     WHEN command = 'process_kill'
         THEN CASE WHEN list_contains(getvariable('allowed'), 'kill') THEN NULL ELSE 'danger:kill' END
     WHEN command = 'connect' THEN 'connect_by_replayer'
     WHEN command = 'init_db' THEN CASE WHEN coalesce(db, '') = '' THEN 'no_statement' END
-    -- A log's Execute is the statement with its values: sent as text.
-    WHEN command = 'execute' AND stmt IS NULL AND NOT has_flag(flags, 'unbound') THEN exclude_text(class, actions, flags)
     WHEN command IN ('prepare', 'execute', 'bulk_execute', 'fetch', 'long_data', 'close_stmt', 'reset_stmt')
-        THEN exclude_prepared(command, class, actions, flags, stmt)
+        THEN exclude_prepared(command, flags, stmt)
     ELSE 'unsupported_command'
 END;
 

@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What does one window have of each session? One row a session; later windows add theirs. Times are still the tape's.
--- Inputs: table window_groups (window_groups.sql); view window_events (database.py).
+-- Inputs: table window_groups (window_groups.sql); view window_tape (database.py).
 -- By hand: `database.open_planner(plan)`, then `database.show_window(...)` and the table.
 SELECT
     session,
@@ -21,7 +21,7 @@ JOIN (
     SELECT session, bool_or(previous > seq) AS disordered
     FROM (
         SELECT session, seq, lag(seq) OVER (PARTITION BY session ORDER BY start_ns, seq) AS previous
-        FROM window_events
+        FROM window_tape
     )
     GROUP BY session
 ) d USING (session)
