@@ -4,8 +4,7 @@
 from pathlib import Path
 from typing import Any
 
-import duckdb
-from querytape.common.duck import sql_text
+from querytape.common.duck import small_database, sql_text
 from querytape.replay.plan.catalog import Catalog
 from querytape.replay.plan.database import feed_streams, open_planner
 from querytape.replay.plan.make_plan import make_plan
@@ -38,7 +37,7 @@ def excluded(tmp_path: Path, columns: str = "session, seq, status, reason") -> l
     pattern = tmp_path / "outcomes" / "part-*.parquet"
     if not any((tmp_path / "outcomes").iterdir()):
         return []
-    with duckdb.connect() as con:
+    with small_database() as con:
         return con.execute(f"SELECT {columns} FROM {sql_text(str(pattern))} ORDER BY ALL").fetchall()
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small tapes for tests, written straight from the contract in schemas/: no log, no capture."""
 
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,7 @@ T0 = 1_700_000_000_000_000_000
 MS = 1_000_000
 SECOND = 1_000_000_000
 
+TIMES = "min(start_ns), max(start_ns + coalesce(duration_ns, 0))"
 DIGESTS = """
     SELECT digest, any_value(class) AS class, any_value(actions) AS actions,
         any_value(tables) AS tables, any_value(calls) AS calls, lower(any_value(statement)::VARCHAR) AS normalized,
@@ -74,22 +76,28 @@ def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
+@functools.cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Return this process's database for tapes: one takes 25 ms of processor to open. Each tape has a connection of its own."""
+    return duckdb.connect(config={"threads": 1})
+
+
 def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str) -> None:
     """Create the table `events` from rows, or from an SELECT that names the columns it gives."""
     if isinstance(events, str):
         have = {row[0] for row in con.execute(f"DESCRIBE {events}").fetchall()}
-        con.execute(f"CREATE TABLE events AS SELECT {select_list('tape', 'events', have)} FROM ({events})")
+        con.execute(f"CREATE TEMP TABLE events AS SELECT {select_list('tape', 'events', have)} FROM ({events})")
         return
     names = [name for name, _ in columns("tape", "events")]
     listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("tape", "events"))
-    con.execute(f"CREATE TABLE events AS SELECT {listed} WHERE false")
+    con.execute(f"CREATE TEMP TABLE events AS SELECT {listed} WHERE false")
     rows = [[row.get(name) for name in names] for row in complete(events)]
     insert_rows(con, "events", rows)
 
 
 def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
     """Create the table `names`: what each statement names and calls."""
-    con.execute("CREATE TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[])")
+    con.execute("CREATE TEMP TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[])")
     statements = con.execute("SELECT DISTINCT statement FROM events WHERE statement IS NOT NULL").fetchall()
     normalizer = Normalizer()
     rows = [(bytes(statement), *normalizer.names(bytes(statement))) for (statement,) in statements]
@@ -103,10 +111,11 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
     in the order given, so events out of time make parts that overlap. `json_overrides` replace keys of tape.json.
     """
     (path / "events").mkdir(parents=True)
-    with duckdb.connect() as con:
+    with _database().cursor() as con:
         _fill(con, events)
-        con.execute("CREATE TABLE numbered AS SELECT *, row_number() OVER () - 1 AS place FROM events")
-        total = con.execute("SELECT count(*) FROM events").fetchall()[0][0]
+        total, sessions, *times = con.execute(
+            f"SELECT count(*), count(DISTINCT session), {TIMES} FROM events"
+        ).fetchall()[0]
         entries = [_write_part(con, path, number, parts, total) for number in range(parts)]
         for entry in entries:
             if not entry["rows"]:
@@ -114,9 +123,6 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
         _fill_names(con)
         con.execute(f"COPY ({SESSIONS}) TO {sql_text(path / 'sessions.parquet')} (FORMAT parquet)")
         con.execute(f"COPY ({DIGESTS}) TO {sql_text(path / 'digests.parquet')} (FORMAT parquet)")
-        sessions, first, last = con.execute(
-            "SELECT count(DISTINCT session), min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM events"
-        ).fetchall()[0]
     info = {
         "format_version": FORMAT_VERSION,
         "tool_version": "test",
@@ -127,8 +133,8 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
         "files": [{"path": "slow.log", "bytes": 1, "sha256": "00"}],
         "parts": [entry for entry in entries if entry["rows"]],
         "counts": {"events": total, "sessions": sessions, "digests": 0, "problems": 0},
-        "first_ns": first,
-        "last_ns": last,
+        "first_ns": times[0],
+        "last_ns": times[1],
         "precision_ns": 1000,
         "server_version": "10.11.6-MariaDB",
         "log_timezone_ns": None,
@@ -146,9 +152,7 @@ def _write_part(con: duckdb.DuckDBPyConnection, path: Path, number: int, parts: 
     """Write one part, sorted inside, and return its entry for tape.json."""
     begin, end = total * number // parts, total * (number + 1) // parts
     file = path / "events" / f"part-{number:05d}.parquet"
-    chosen = f"SELECT * EXCLUDE (place) FROM numbered WHERE place >= {begin} AND place < {end}"
+    chosen = f"FROM events WHERE rowid >= {begin} AND rowid < {end}"
     con.execute(f"COPY ({chosen} ORDER BY start_ns, session, seq) TO {sql_text(file)} (FORMAT parquet)")
-    first, last = con.execute(
-        f"SELECT min(start_ns), max(start_ns + coalesce(duration_ns, 0)) FROM ({chosen})"
-    ).fetchall()[0]
+    first, last = con.execute(f"SELECT {TIMES} {chosen}").fetchall()[0]
     return {**file_entry(path, file, end - begin), "first_ns": first, "last_ns": last}
