@@ -107,13 +107,13 @@ def test_the_order_of_everything(tmp_path: Path, source: str, precision_ns: int,
 
 
 def ordered(
-    folder: Path, events: list[dict[str, Any]], source: str, precision_ns: int
+    folder: Path, events: list[dict[str, Any]], source: str, precision_ns: int, catalog: Catalog = CATALOG
 ) -> tuple[str, dict[tuple[int, int], str]]:
     """Return how many places there are, and the waits of (session, seq)."""
     folder.mkdir(exist_ok=True)
     plan = planned(
         folder, events, Rules(allow_writes=True, commit_order=True), parts=2, max_rows=40,
-        catalog=CATALOG, precision_ns=precision_ns, source=source,
+        catalog=catalog, precision_ns=precision_ns, source=source,
     )  # fmt: skip
     rows = {(session, seq): text for session, seq, text in fed(plan, "session", "seq", "waits")}
     return f"{plan.order_tables} places; {plan.order_notes}", rows
