@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture import Settings, capture
 from querytape.capture.tools.deal import deal
@@ -18,6 +17,7 @@ from querytape.common.duck import sql_text
 from querytape.schemas.event_filter import EventFilter
 
 from tests.helpers.any_order import VARIANTS, answering, shuffle_files
+from tests.helpers.duck import database
 from tests.helpers.tapes import SECOND, T0, make_tape
 
 pytestmark = pytest.mark.slow
@@ -35,7 +35,7 @@ INPUTS = sorted(
 
 def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of each Parquet file below a folder, in their order; of parts of events, sorted."""
-    with duckdb.connect() as con:
+    with database() as con:
         found = {
             str(file.relative_to(folder)): con.execute(f"FROM read_parquet({sql_text(file)})").fetchall()
             for file in sorted(folder.rglob("*.parquet"))

@@ -11,7 +11,6 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture, capture_source
 from querytape.common.duck import sql_text
@@ -25,6 +24,7 @@ from querytape.native.bindings.parsers import (
 from querytape.native.bindings.reader import Reader
 from querytape.schemas import FLAGS
 
+from tests.helpers.duck import database
 from tests.helpers.log_writers import KINDS, fifo_with, make_statements, proxysql_binary, slow_log
 from tests.helpers.reading import read_all
 from tests.helpers.tiers import mostly_long
@@ -78,7 +78,7 @@ def tape_of(name: str, path: Path | str, out: Path) -> tuple[list[bytes], list[t
     """Capture a file; return the statements in their order, all columns of all events, and the tape's JSON."""
     kind, _, extra = KINDS[name]
     info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
-    with duckdb.connect() as con:
+    with database() as con:
         statements = [bytes(row[0]) for row in con.execute(f"SELECT statement FROM {events_of(out)}").fetchall()]
     return statements, rows_of(out), info
 
@@ -90,7 +90,7 @@ def events_of(tape: Path) -> str:
 
 def rows_of(tape: Path) -> list[tuple[Any, ...]]:
     """Return all columns of a tape's events."""
-    with duckdb.connect() as con:
+    with database() as con:
         return con.execute(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}").fetchall()
 
 

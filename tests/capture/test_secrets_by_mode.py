@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.tools.pseudonymize import new_key, pseudonymize
 from querytape.native.bindings.statements import Mode, Normalizer
 
 from tests.helpers.dialogue import CLIENT, SERVER, Dialogue, ok, packet, write_pcap
+from tests.helpers.duck import database
 
 SECRET = b"zqkvbnmw"
 # Characters whose last byte is a backslash, and one whose last byte is a back quote.
@@ -133,7 +133,7 @@ WRITERS = {"packets": packets, "general": general, "slowlog": slowlog}
 def everything(tape: Path) -> bytes:
     """Return every value of every table of the tape, and tape.json."""
     out = b"".join(path.read_bytes() for path in tape.rglob("*.json"))
-    with duckdb.connect() as con:
+    with database() as con:
         for path in tape.rglob("*.parquet"):
             for row in con.execute(f"SELECT * FROM '{path}'").fetchall():
                 out += b"\n".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
@@ -169,7 +169,7 @@ def test_a_session_that_tells_is_read_as_it_reads(source: str, tmp_path: Path) -
         texts = [b"SELECT a FROM t WHERE b = " + maker.literal() + b" AND c = " + maker.literal() for _ in range(40)]
         sessions.append((way, texts + [b'SELECT a FROM "t" WHERE b = 1 AND c = 2'] * way[1]))
     tape = capture(source, True, sessions, tmp_path)
-    with duckdb.connect() as con:
+    with database() as con:
         digests = con.execute(f"SELECT normalized, class, tables, events FROM '{tape}/digests.parquet'").fetchall()
         query = f"SELECT DISTINCT flags FROM '{tape}/events/*.parquet' WHERE hex(statement) LIKE '53454C%'"
         flags = con.execute(query).fetchall()

@@ -7,6 +7,8 @@ import duckdb
 import pytest
 from querytape.capture.session_facts import DROPPED, FactsRing, load_facts
 
+from tests.helpers.duck import database
+
 
 def name_of(number: int) -> str:
     """Return the name of a part."""
@@ -21,7 +23,7 @@ def tell(con: duckdb.DuckDBPyConnection, folder: Path, number: int, rows: str) -
 
 def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
     """Return what all files of a folder say of each session."""
-    with duckdb.connect() as con:
+    with database() as con:
         load_facts(con, sorted(folder.glob("part-*.parquet")))
         rows = con.execute("SELECT session, charset, port FROM telling").fetchall()
     return {session: (charset, port) for session, charset, port in rows}
@@ -30,7 +32,7 @@ def known(folder: Path) -> dict[int, tuple[str | None, int | None]]:
 @pytest.mark.long
 def test_sessions_that_may_go_on_are_kept(tmp_path: Path) -> None:
     """Of 60 parts with a session each that quits three parts later, and one old one, no more than a few files stay."""
-    with duckdb.connect() as con:
+    with database() as con:
         ring = FactsRing(con, tmp_path, at_once=5)
         for number in range(60):
             old = f", (1000, 'old-{number}', {'33' if number == 0 else 'NULL'}, NULL)" if number % 7 == 0 else ""
@@ -48,7 +50,7 @@ def test_sessions_that_may_go_on_are_kept(tmp_path: Path) -> None:
 
 def test_of_those_that_never_quit_the_latest_are_kept(tmp_path: Path) -> None:
     """Connections that vanish without a word can't fill the disk."""
-    with duckdb.connect() as con:
+    with database() as con:
         ring = FactsRing(con, tmp_path, at_once=1, most=4)
         for number in range(20):
             tell(con, tmp_path, number, f"({number}, 'c', 7, NULL::BOOLEAN)")

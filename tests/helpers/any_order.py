@@ -19,6 +19,8 @@ from querytape.common import duck
 from querytape.common.duck import sql_text
 from querytape.common.files import file_entry
 
+from tests.helpers.duck import database
+
 FILLED = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:CREATE (?:OR REPLACE )?(?:TEMP )?TABLE|INSERT INTO) ([\w.\"]+)(?: AS\b| \(|\s+(?:SELECT|FROM|BY NAME)\b)"
 )
@@ -105,7 +107,7 @@ def shuffled(source: str, seed: int) -> str:
 
 def shuffle_files(folder: Path, variant: Variant) -> None:
     """Write each Parquet file below a folder again, its rows in another order; a tape's list of parts knows the new sizes."""
-    with duckdb.connect() as con:
+    with database() as con:
         for file in sorted(folder.rglob("*.parquet")):
             con.execute(f"CREATE OR REPLACE TABLE file AS FROM read_parquet({sql_text(file)})")
             con.execute(f"COPY ({shuffled('file', variant.seed)}) TO {sql_text(file)} (FORMAT parquet)")

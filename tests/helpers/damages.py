@@ -13,6 +13,8 @@ from querytape.common.files import file_entry
 from querytape.schemas import TABLES
 from querytape.schemas.tables import declared
 
+from tests.helpers.duck import database
+
 VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 2**40, 2**62, 2**63 - 1, -(2**63), 2**80, 0.5, "", "x", "\x1b[31m", "../../etc/passwd"),
     *([], [None], [[1]], {}, {"a": None}, [{}], ["x"] * 3, {"": {"": []}}),
@@ -97,7 +99,7 @@ def _column(folder: Path, kind: str, rng: random.Random) -> str:
     column = rng.choice(declared(kind, table)).name
     value = rng.choice((*COLUMN_VALUES, ""))
     some = rng.random() < 0.3
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(f"CREATE TABLE t AS FROM '{file}'")
         change = f'EXCLUDE ("{column}")' if not value else f'REPLACE ({value} AS "{column}")'
         try:

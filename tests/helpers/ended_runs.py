@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.common.errors import TargetError
 from querytape.native.bindings.engine import LATENESS, EndedBy
@@ -21,6 +20,7 @@ from querytape.replay.summary import ENGINE_COUNTS
 from querytape.schemas import select_list
 from querytape.servers.facts import Facts
 
+from tests.helpers.duck import database
 from tests.helpers.planning import planned
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS
@@ -147,7 +147,7 @@ class Made:
             + ", ".join(f"{json.dumps(value).replace(chr(34), chr(39))} AS {name}" for name, value in row.items())
             for row in rows
         )
-        with duckdb.connect() as con:
+        with database() as con:
             have = {row[0] for row in con.execute(f"DESCRIBE {listed}").fetchall()}
             query = f"SELECT {select_list('run', 'sessions', have)} FROM ({listed})"
             con.execute(f"COPY ({query}) TO '{self.path}/sessions.parquet' (FORMAT parquet)")

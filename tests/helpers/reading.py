@@ -13,6 +13,8 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.native.bindings.reader import Reader
 
+from tests.helpers.duck import database
+
 from . import arrow_rows
 
 
@@ -33,7 +35,7 @@ class Read:
 
 def read_all(reader: Reader) -> Read:
     """Read a reader to its end and close it; events are in the order in which they come, problems by place."""
-    with duckdb.connect() as con:
+    with database() as con:
         return _read(reader, partial(_rows, con))
 
 
@@ -89,7 +91,7 @@ def tape_of(kind: str, path: Path, tmp_path: Path, **extra: Any) -> tuple[list[t
     """Return (command, statement, thread, start, duration, user, host, db, errno, rows) of a file, and the tape's JSON."""
     out = tmp_path / f"{path.name}.tape"
     info = capture_source(SOURCES[kind], [str(path)], out, Settings(extra=extra))
-    with duckdb.connect() as con:
+    with database() as con:
         found = con.execute(
             'SELECT command, statement, thread_id, start_ns, duration_ns, "user", host, db, errno, rows_sent'
             f" FROM '{out}/events/*.parquet' ORDER BY session, seq"

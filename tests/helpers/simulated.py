@@ -8,10 +8,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
 from querytape.common.duck import sql_text
 from querytape.native.bindings.statements import Normalizer
 
+from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import T0, make_tape
 
@@ -97,7 +97,7 @@ def write_digests(tape: Path, normalized: dict[str, str], samples: dict[str, byt
         )
         for digest, text in normalized.items()
     ]
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(
             "CREATE TABLE texts (digest VARCHAR, normalized VARCHAR, actions BIGINT, tables VARCHAR[], calls VARCHAR[], sample BLOB)"
         )

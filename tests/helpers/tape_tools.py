@@ -4,9 +4,10 @@
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.tools.verify import verify
+
+from tests.helpers.duck import database
 
 from .dialogue import Dialogue, ok, rows, write_pcap
 
@@ -26,7 +27,7 @@ def make_tape(tmp_path: Path, name: str, connections: int = 3, offset: int = 0) 
 
 def found(tape: Path, what: str) -> list[tuple[Any, ...]]:
     """Return a query over a tape's events."""
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(f"CREATE VIEW events AS FROM '{tape}/events/*.parquet'")
         con.execute(f"CREATE VIEW sessions AS FROM '{tape}/sessions.parquet'")
         return con.execute(what).fetchall()

@@ -4,12 +4,12 @@
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from querytape.replay import ReplayOptions, RunSummary, parse_target
 from querytape.replay.plan.pacing import Pace
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import MS
 
 
@@ -36,7 +36,7 @@ def outcomes(run: Path, wanted: str = "session, seq, status, reason") -> list[tu
 
 def query(sql: str) -> list[tuple[Any, ...]]:
     """Return the rows of a DuckDB query."""
-    with duckdb.connect() as con:
+    with database() as con:
         return con.execute(sql).fetchall()
 
 

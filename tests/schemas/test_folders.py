@@ -4,13 +4,13 @@
 import json
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.common.errors import FolderError
 from querytape.schemas import TABLES, columns, count_files, file_name, open_folder, tape_id
 from querytape.schemas.folders import check_names
 from querytape.schemas.tables import declared
 
+from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
@@ -20,7 +20,7 @@ def test_tables_of_a_tape(tmp_path: Path) -> None:
     path = make_tape(tmp_path / "it's.tape", [{"statement": f"SELECT {n}"} for n in range(4)], parts=2)
     tape = open_folder("tape", path)
     assert tape.finished
-    with duckdb.connect() as con:
+    with database() as con:
         tape.attach(con, "t")
         assert con.execute("SELECT count(*) FROM t_events").fetchall() == [(4,)]
         assert con.execute("SELECT count(*) FROM t_sessions").fetchall() == [(1,)]
@@ -132,7 +132,7 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
     info["files"] = [{"file": "outcomes/part-00000.parquet", "rows": 1, "bytes": outcomes.stat().st_size}]
     (run / "run.json").write_text(json.dumps(info))
     for table in ("query_plans", "texts"):
-        with duckdb.connect() as con:
+        with database() as con:
             names = ", ".join(
                 f"CAST({'NULL' if column.may_lack or not column.not_null else '1'} AS {column.type}) AS {column.name}"
                 for column in declared("run", table)
@@ -149,7 +149,7 @@ def test_a_run_of_an_older_release_has_all_columns(tmp_path: Path) -> None:
     """Columns that its files lack are NULL; files with and without them are read together."""
     run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
     old = run / "outcomes" / "part-00001.parquet"
-    with duckdb.connect() as con:
+    with database() as con:
         new = run / "outcomes" / "part-00000.parquet"
         con.execute(f"COPY (SELECT * EXCLUDE (order_ns, on_read_target) FROM '{new}') TO '{old}' (FORMAT parquet)")
         folder = open_folder("run", run)

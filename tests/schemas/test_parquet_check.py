@@ -4,11 +4,12 @@
 import os
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.common.errors import FolderError
 from querytape.schemas import TABLES, check_parquet, parquet_check
 from querytape.schemas.tables import declared
+
+from tests.helpers.duck import database
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,7 @@ def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
         value = values.get(column.name, plain.get(column.type, f"1::{column.type}"))
         if value:
             parts.append(f'{value} AS "{column.name}"')
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(f"COPY (SELECT {', '.join(parts)}) TO '{path}' (FORMAT parquet)")
     return path
 
@@ -101,7 +102,7 @@ def test_a_column_without_statistics_is_read(tmp_path: Path) -> None:
     """Where a footer does not say, the values themselves are looked at; one that cannot be read is named."""
     column = next(each for each in declared("tape", "events") if each.name == "session")
     footers = parquet_check._Footers()
-    with duckdb.connect() as con:
+    with database() as con:
         for number, sentence in (
             (1, None),
             (0, "column session: 0 where 1 to"),

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The columns of tapes and runs, as the SQL defines them."""
 
-import duckdb
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
 from querytape.schemas.tables import complete_sql, declared
+
+from tests.helpers.duck import database
 
 
 @pytest.mark.parametrize("kind", ["tape", "run", "plans"])
 def test_columns_are_what_duckdb_makes_of_the_sql(kind: str) -> None:
     """Names, types and order are those of the tables that the SQL creates; no table is missing in TABLES."""
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(ddl(kind))
         rows = con.execute(
             "SELECT table_name, column_name, data_type FROM duckdb_columns() WHERE NOT internal ORDER BY table_name, column_index"
@@ -28,7 +29,7 @@ def test_unknown_table() -> None:
 def test_select_list() -> None:
     """Every column is there, in order: cast where the input has it, NULL where not."""
     listed = select_list("tape", "problems", {"line", "kind"})
-    with duckdb.connect() as con:
+    with database() as con:
         cursor = con.execute(f"SELECT {listed} FROM (SELECT 7::INTEGER AS line, 'bad_time' AS kind, 1 AS more)")
         names = [column[0] for column in cursor.description or []]
         assert names == [name for name, _ in columns("tape", "problems")]
@@ -71,7 +72,7 @@ def test_what_older_files_lack_is_null() -> None:
     """Columns that files of earlier releases lack are added as NULL of their type; tables that lack none stay as they are."""
     assert complete_sql("tape", "problems", "somewhere") == "somewhere"
     lacking = [column for column in declared("run", "outcomes") if column.may_lack]
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute("CREATE TABLE old AS SELECT 7::BIGINT AS session")
         described = con.execute(f"DESCRIBE FROM {complete_sql('run', 'outcomes', 'old')}").fetchall()
         assert [row[:2] for row in described] == [("session", "BIGINT"), *((c.name, c.type) for c in lacking)]

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
 from querytape.common.duck import sql_text
 from querytape.replay.plan.rules import Rules
 
+from tests.helpers.duck import database
 from tests.helpers.planning import planned
 from tests.helpers.tapes import SECOND, T0
 from tests.helpers.tiers import mostly_long
@@ -63,7 +63,7 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
     folder.mkdir()
     name, precision_ns = SOURCES[source]
     plan = planned(folder, events, Rules(allow_writes=True, commit_order=True), precision_ns=precision_ns, source=name)
-    with duckdb.connect() as con:
+    with database() as con:
         rows = con.execute(f"SELECT session, seq, waits FROM {sql_text(str(plan.order))}").fetchall()
     texts = {(session, seq): text for session, seq, text in rows}
     found = []

@@ -8,10 +8,10 @@ import sys
 import time
 from pathlib import Path
 
-import duckdb
 import pytest
 
 from tests.helpers.command_line import run_here
+from tests.helpers.duck import database
 from tests.helpers.rds import Aws, audit_row, write
 from tests.helpers.tiers import mostly_long
 
@@ -41,7 +41,7 @@ def start(aws: Aws, tmp_path: Path, name: str, *options: str) -> "subprocess.Pop
 
 def rows(tape: Path) -> list[tuple[object, ...]]:
     """Return a tape's events in the order of time."""
-    with duckdb.connect() as con:
+    with database() as con:
         return con.execute(f"SELECT {COLUMNS} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement").fetchall()
 
 

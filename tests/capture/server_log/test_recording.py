@@ -10,12 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
 from querytape.servers.target import parse_target
 
+from tests.helpers.duck import database
 from tests.helpers.tiers import mostly_long
 
 KINDS = ("mariadb", "mysql-5.7", "mysql-8.0", "mysql-9", "mariadb-11.8")
@@ -61,7 +61,7 @@ def drive(server: Server) -> None:
 
 def driven(tape: Path) -> list[tuple[int, int]]:
     """Return (session, rows) of the statements that drive() sent, in their order."""
-    with duckdb.connect() as con:
+    with database() as con:
         return con.execute(
             f"SELECT session, rows_sent FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'drive')"
             " ORDER BY start_ns, seq"

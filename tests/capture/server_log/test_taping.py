@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture.server_log.carriers import Span
 from querytape.capture.server_log.coverage import Counted
@@ -14,6 +13,8 @@ from querytape.capture.server_log.settings import Change, Left
 from querytape.capture.server_log.taping import tape_of
 from querytape.common.errors import InputError
 from querytape.servers.facts import Facts
+
+from tests.helpers.duck import database
 
 ENTRY = """# Time: 2026-11-22T13:00:0{n}.000000Z
 # User@Host: app[app] @ web1 [10.0.0.2]  Id: {thread}
@@ -43,7 +44,7 @@ def test_own_sessions_are_not_on_it(tmp_path: Path) -> None:
     """Those of the tool are left out and not counted; a session of before that logs short statements carries."""
     done, plan = recorded(tmp_path, {1: 0.1, 3: 0.1, 2: 0.1, 4: 2.0, 20: 0.1}, executed=3)
     info, seen = tape_of(done, plan, tmp_path / "t", {}, lambda stats, total: None)
-    with duckdb.connect() as con:
+    with database() as con:
         rows = con.execute(f"SELECT thread_id FROM '{tmp_path}/t/events/*.parquet' ORDER BY 1").fetchall()
     assert rows == [(3,), (4,), (20,)]
     assert info["counts"]["sessions"] == 3

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.sources.binlog import missing
 from querytape.common.errors import InputError
 
+from tests.helpers.duck import database
 from tests.helpers.reading import read_all
 
 END = "/*!*/;\n"
@@ -206,7 +206,7 @@ def test_the_paired_traffic(samples: Path) -> None:
             texts[row[0]].append(row[3])
     packets = SOURCES["packets"].open([str(samples / "paired" / "md_paired.pcap")], Settings(extra={"port": (33306,)}))
     said = defaultdict(list)
-    with duckdb.connect() as con:
+    with database() as con:
         stream = packets.part(100_000, 1 << 26)
         con.register("s", stream)
         for thread, statement in con.execute(

@@ -5,7 +5,6 @@ import gzip
 import tempfile
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture.sources.duck_rows import (
     COLUMNS,
@@ -24,6 +23,7 @@ from querytape.common.duck import load_sql
 from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import Lines
 
+from tests.helpers.duck import database
 from tests.helpers.reading import read_all
 
 
@@ -32,7 +32,7 @@ def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
     (tmp_path / "a").write_text('one, "two"\n\n[ three,\n]\n')
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"four\n"))
     lines = Lines([str(tmp_path / "a"), str(tmp_path / "b.gz")])
-    with duckdb.connect() as con:
+    with database() as con:
         con.register("lines", lines.stream)
         assert con.execute("FROM lines").fetchall() == [('one, "two"', 0, 1), ("three,", 0, 3), ("four", 1, 1)]
     lines.close()
@@ -42,7 +42,7 @@ def test_json_in_arrays(tmp_path: Path) -> None:
     """Brackets and commas of an array are taken off; what is no object is NULL."""
     (tmp_path / "a").write_text('[\n{"n": {"x": 7}},\n{"n": "text"}]\nnonsense\n')
     lines = Lines([str(tmp_path / "a")])
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(load_sql("querytape.capture", "values.sql"))
         con.register("lines", lines.stream)
         rows = con.execute(f"SELECT {number('n.x')}, {text('n')}, j IS NULL FROM {json_rows(['n.x', 'n'])}").fetchall()
@@ -72,7 +72,7 @@ def test_json_in_arrays(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_texts_as_values(call: str, value: object) -> None:
     """Numbers, durations, times, accounts; NULL for a text that is none, and no error for any."""
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(load_sql("querytape.capture", "values.sql"))
         assert con.execute(f"SELECT {call}").fetchall() == [(value,)]
 

@@ -3,10 +3,11 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.common.errors import QuerytapeError
+
+from tests.helpers.duck import database
 
 pytestmark = pytest.mark.slow
 
@@ -40,7 +41,7 @@ def test_no_record(kind: str, stray: str, first: bool, tmp_path: Path) -> None:
         said = str(capture_source(SOURCES[kind], [str(log)], tape, Settings()))
     except QuerytapeError as error:
         said = str(error)
-    with duckdb.connect() as con:
+    with database() as con:
         for file in tape.rglob("*.parquet"):
             if "problems" in str(file):
                 said += str(con.execute(f"FROM '{file}'").fetchall())

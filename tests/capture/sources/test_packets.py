@@ -7,11 +7,12 @@ import struct
 from dataclasses import replace
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.schemas import FLAGS
+
+from tests.helpers.duck import database
 
 from ...helpers.dialogue import (
     CLIENT,
@@ -287,7 +288,7 @@ def test_the_proxy_protocol_tells_the_client(tmp_path: Path) -> None:
     assert [e["host"] for e in found] == ["192.0.2.9"] * 2 + ["192.0.2.8"] * 2
     assert problems == []
     capture_source(SOURCES["packets"], [str(path)], tmp_path / "t.tape", Settings())
-    with duckdb.connect() as con:
+    with database() as con:
         ports = con.execute(f"SELECT port FROM '{tmp_path}/t.tape/sessions.parquet' ORDER BY session").fetchall()
     assert ports == [(55555,), (55556,)]
 

@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.common.errors import NativeFault
 from querytape.native.bindings.parsers import open_packets
 from querytape.servers.sandbox import Server
 
+from tests.helpers.duck import database
 from tests.helpers.tiers import mostly_long
 
 from ...helpers.live import may_capture, wait_until_it_listens
@@ -51,7 +51,7 @@ def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
     drive(server)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 0, said
-    with duckdb.connect() as con:
+    with database() as con:
         found = con.execute(
             f"SELECT session, statement::VARCHAR, errno, rows_sent FROM '{tape}/events/*.parquet'"
             " WHERE contains(statement::VARCHAR, 'live') ORDER BY session, seq"
@@ -78,7 +78,7 @@ def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, n
     process.send_signal(number)
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 0, said
-    with duckdb.connect() as con:
+    with database() as con:
         found = con.execute(
             f"SELECT count(*) FROM '{tape}/events/*.parquet' WHERE contains(statement::VARCHAR, 'live')"
         ).fetchall()

@@ -10,10 +10,11 @@ import sys
 import sysconfig
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture.sources.packets import four_ways
 from querytape.servers.sandbox import Server
+
+from tests.helpers.duck import database
 
 from ...conftest import skip_loudly
 from ...helpers.live import may_capture, wait_until_it_listens
@@ -109,7 +110,7 @@ def test_the_right_alone_is_enough(request: pytest.FixtureRequest, mariadb: Serv
         process.send_signal(signal.SIGINT)
         said = process.communicate(timeout=60)[1]
     assert process.returncode == 0, said
-    with duckdb.connect() as con:
+    with database() as con:
         found = con.execute(
             f"SELECT count(*) FROM '{place}/x.tape/events/*.parquet' WHERE contains(statement::VARCHAR, '* alone *')"
         ).fetchone()

@@ -6,13 +6,13 @@ import json
 import struct
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import open_proxysql
 from querytape.schemas import FLAGS
 
+from tests.helpers.duck import database
 from tests.helpers.reading import read_all, tape_of
 
 
@@ -82,7 +82,7 @@ def test_proxysql_binary(tmp_path: Path, counts: int) -> None:
     assert detect_source(str(path), SOURCES.values()).name == "proxysql"
     found, info = tape_of("proxysql", path, tmp_path)
     assert found[0][1:8] == (b"SELECT 'caf\xe9'", 7, at * 1000, 1_500_000, "app", "10.0.0.5", "shop")
-    with duckdb.connect() as con:
+    with database() as con:
         rows = con.execute(
             f"SELECT thread_id, command, rows_affected, rows_sent, octet_length(statement)"
             f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
@@ -130,7 +130,7 @@ def test_values_of_executions(tmp_path: Path) -> None:
     assert detect_source(str(path), SOURCES.values()).name == "proxysql"
     _, info = tape_of("proxysql", path, tmp_path)
     assert info["problems"] == {}
-    with duckdb.connect() as con:
+    with database() as con:
         rows = con.execute(
             f"SELECT command, stmt, params, flags & {FLAGS['placeholder']} != 0"
             f" FROM '{tmp_path}/queries.log.tape/events/*.parquet' ORDER BY start_ns"
@@ -161,7 +161,7 @@ def test_values_that_are_damaged(tmp_path: Path) -> None:
         path = tmp_path / name
         path.write_bytes(b"".join(record(16, 7, at + n, b"SELECT ?", params=block) for n, block in enumerate(blocks)))
         tape_of("proxysql", path, tmp_path)
-        with duckdb.connect() as con:
+        with database() as con:
             events = f"FROM '{path}.tape/events/*.parquet' SELECT params ORDER BY start_ns"
             found.append([params for (params,) in con.execute(events).fetchall()])
     assert found[0][:-1] == [None] * len(given)
@@ -202,7 +202,7 @@ def test_bytes_that_are_no_hexadecimal_digits(tmp_path: Path) -> None:
         )
     )
     tape_of("proxysql", path, tmp_path)
-    with duckdb.connect() as con:
+    with database() as con:
         events = f"FROM '{path}.tape/events/*.parquet' SELECT params WHERE command = 'execute' ORDER BY start_ns"
         found = [params for (params,) in con.execute(events).fetchall()]
     assert len(found) == len(texts)
@@ -263,7 +263,7 @@ def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
     assert tape_of("proxysql", path, tmp_path)[1]["problems"] == {}
     tape_of("proxysql", binary, tmp_path)
     columns = f"command, params, flags & {FLAGS['placeholder']} != 0, stmt IS NULL"
-    with duckdb.connect() as con:
+    with database() as con:
         read = {
             name: con.execute(
                 f"SELECT {columns} FROM '{tmp_path}/{name}.tape/events/*.parquet' ORDER BY start_ns"

@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source, detect_source
 from querytape.common.errors import InputError
 from querytape.native.bindings.parsers import open_slowlog
 from querytape.schemas import FLAGS, open_folder
 
+from tests.helpers.duck import database
 from tests.helpers.logs import write_mariadb
 from tests.helpers.reading import read_all
 
@@ -251,7 +251,7 @@ def test_passwords_are_on_no_tape(tmp_path: Path) -> None:
     )
     capture_source(SLOWLOG, [str(log)], tmp_path / "t.tape", Settings())
     tape = open_folder("tape", tmp_path / "t.tape")
-    with duckdb.connect() as con:
+    with database() as con:
         text = io.StringIO()
         for table in ("events", "digests", "problems"):
             text.write(str(con.execute(f"SELECT * FROM {tape.source(table)}").fetchall()))

@@ -5,7 +5,6 @@ import json
 import struct
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_slowlog
@@ -27,6 +26,7 @@ from tests.helpers.dialogue import (
     rows,
     write_pcap,
 )
+from tests.helpers.duck import database
 from tests.helpers.reading import Read, events, read_all, read_quickly
 from tests.native.bindings.test_readers import KINDS
 
@@ -133,7 +133,7 @@ def test_attributes_are_json(tmp_path: Path) -> None:
     dialogue.ask(b"SELECT 1", rows([b"1"])).close()
     pcap = write_pcap(tmp_path / "a.pcap", [dialogue])
     capture_source(SOURCES["packets"], [str(pcap)], tmp_path / "a.tape", Settings(extra={"port": (3306,)}))
-    with duckdb.connect() as con:
+    with database() as con:
         shown = con.execute(f"SELECT attributes FROM '{tmp_path}/a.tape/sessions.parquet'").fetchall()[0][0]
     assert json.loads(shown) == values
 

@@ -11,10 +11,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.tools.export import export
+
+from tests.helpers.duck import database
 
 from ...conftest import skip_loudly
 from ...helpers.dialogue import Dialogue, err, ok, rows, write_pcap
@@ -42,7 +43,7 @@ def written(tape: Path, format_: str, tmp_path: Path) -> bytes:
 
 def statements(tape: Path) -> list[tuple[Any, ...]]:
     """Return what a slow log can hold of each event."""
-    with duckdb.connect() as con:
+    with database() as con:
         return con.execute(
             'SELECT command, statement, "user", host, db, thread_id, coalesce(duration_ns, 0) // 1000, coalesce(errno, 0),'
             f" coalesce(rows_sent, 0) FROM '{tape}/events/*.parquet' WHERE command <> 'connect' ORDER BY session, seq"
@@ -71,7 +72,7 @@ def test_pt_query_digest_finds_the_same_counts_and_times(tmp_path: Path, request
     found = json.loads(re.sub(r"^[^{]*", "", done.stdout, count=1))
     counted = found["global"]["query_count"]
     seconds = float(found["global"]["metrics"]["Query_time"]["sum"])
-    with duckdb.connect() as con:
+    with database() as con:
         events, total = con.execute(
             f"SELECT count(*), sum(duration_ns) / 1e9 FROM '{tape}/events/*.parquet' WHERE command <> 'connect'"
         ).fetchall()[0]

@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture.source import Endless
 from querytape.capture.tools.following import Following, follow
@@ -12,6 +11,7 @@ from querytape.common.errors import InputError
 from querytape.schemas import Folder, open_folder
 
 from tests.capture.test_publishing import STATEMENTS, Capture, pieces
+from tests.helpers.duck import database
 from tests.helpers.growing import wait_until
 
 pytestmark = pytest.mark.slow
@@ -96,11 +96,11 @@ def test_logins_of_parts_that_were_dropped_before(tmp_path: Path) -> None:
     capture.write(first + second[:190])
     capture.wait_for(30)
     old = tape / "facts" / "part--dropped.parquet"
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(f"COPY (SELECT 1 AS session, 33 AS port) TO '{old}' (FORMAT parquet)")
     with follow(tape, own) as following:
         piece = next_piece(following)
-        with duckdb.connect() as con:
+        with database() as con:
             found = con.execute(f"SELECT port FROM '{piece.path}/sessions.parquet' WHERE session = 1").fetchall()
         assert found == [(33,)]
         old.unlink()

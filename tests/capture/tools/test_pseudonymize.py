@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from click.testing import CliRunner
 from querytape.capture.tools.pseudonymize import new_key, pseudonymize, read_key
 from querytape.cli.main import group
 from querytape.common.errors import InputError
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import make_tape
 
 KEY = bytes(range(16))
@@ -34,7 +34,7 @@ def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
         result = runner.invoke(group, [*given, "-o", str(tmp_path / name)], catch_exceptions=False)
         assert result.exit_code == 0, result.output
     assert (tmp_path / "key").stat().st_mode & 0o777 == 0o600
-    with duckdb.connect() as con:
+    with database() as con:
         rows = [
             con.execute(f"SELECT * FROM '{tmp_path / name}/events/*.parquet' ORDER BY session, seq").fetchall()
             for name in ("a", "b")
@@ -45,7 +45,7 @@ def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
         if file.is_file():
             content = file.read_bytes()
             if file.suffix == ".parquet":
-                with duckdb.connect() as con:
+                with database() as con:
                     content = str(con.execute(f"SELECT * FROM '{file}'").fetchall()).encode()
             assert b"bob" not in content, file
             assert b"example" not in content, file
@@ -60,7 +60,7 @@ def test_statements_with_several_meanings_are_named(tmp_path: Path) -> None:
     result = CliRunner().invoke(group, ["tape", "pseudonymize", str(tape), "-o", str(tmp_path / "a")])
     assert "1 statements mean something else" in result.output
     assert json.loads((tmp_path / "a" / "tape.json").read_text())["read_in_several_ways"] == 1
-    with duckdb.connect() as con:
+    with database() as con:
         for name in ("events/*", "digests"):
             content = str(con.execute(f"FROM '{tmp_path / 'a'}/{name}.parquet'").fetchall())
             assert "secretone" not in content

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.capture.tools.deal import deal
 from querytape.capture.tools.gather import gather
@@ -19,6 +18,7 @@ from querytape.capture.tools.verify import verify
 from querytape.common.errors import InputError
 from querytape.common.files import write_json
 
+from tests.helpers.duck import database
 from tests.helpers.tape_tools import damages, make_tape
 from tests.helpers.tiers import mostly_long
 
@@ -45,7 +45,7 @@ def test_damage_is_named(tmp_path: Path) -> None:
     part.unlink()
     assert damages(tape, tmp_path) == ["events/part-00000.parquet is missing: 27 events"]
     part.write_bytes(whole)
-    with duckdb.connect() as con:
+    with database() as con:
         con.execute(f"COPY (FROM '{part}' WHERE seq <> 4) TO '{tape}/holes' (FORMAT parquet)")
     (tape / "holes").rename(part)
     said = damages(tape, tmp_path)

@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.replay.drivers.lost import REASON, write_untold
 from querytape.replay.plan.amplify import Amplification
@@ -11,6 +10,7 @@ from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Rules
 from querytape.schemas import open_folder
 
+from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 
@@ -37,7 +37,7 @@ def lost_part(tmp_path: Path, told: int) -> Path:
 def outcomes(part: Path) -> dict[tuple[str, str | None], int]:
     """Return how many outcomes have each status and reason; no event has two."""
     source = f"read_parquet('{part}/outcomes/part-*.parquet', union_by_name = true)"
-    with duckdb.connect() as con:
+    with database() as con:
         assert (
             con.execute(f"SELECT session, seq, clone FROM {source} GROUP BY ALL HAVING count(*) > 1").fetchall() == []
         )

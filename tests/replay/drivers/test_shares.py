@@ -3,7 +3,6 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.common.errors import InputError
 from querytape.replay.drivers.shares import deal, part_of, part_options, refuse_what_needs_all, tapes_of
@@ -13,6 +12,7 @@ from querytape.replay.plan.selection import Selection
 from querytape.schemas import open_folder, tape_id
 from querytape.servers.target import parse_target
 
+from tests.helpers.duck import database
 from tests.helpers.primes import EVENTS, PRIMES, prime_set
 
 OPTIONS = ReplayOptions(parse_target("mysql://root@127.0.0.1:1/shop", environ={}), Path("x.run"))
@@ -41,7 +41,7 @@ def test_a_part_is_a_tape(tmp_path: Path) -> None:
     for mine in deal(whole, 2):
         part = part_of(whole, mine)
         assert tape_id(part.info) == tape_id(whole.info)
-        with duckdb.connect() as con:
+        with database() as con:
             sessions = [row[0] for row in con.execute(f"SELECT session FROM {part.source('sessions')}").fetchall()]
             events = con.execute(f"SELECT count(*) FROM {part.source('events')}").fetchall()[0][0]
         assert (events, len(sessions)) == (part.info["counts"]["events"], part.info["counts"]["sessions"])

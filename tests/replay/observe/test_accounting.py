@@ -4,8 +4,8 @@
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
+from querytape.common.duck import small_database
 from querytape.replay.observe.accounting import STATUSES, account, session_totals, summarise
 from querytape.schemas import Folder, open_folder
 
@@ -25,7 +25,7 @@ def test_every_event_once(tmp_path: Path) -> None:
     """Statuses and reasons are counted, the engine's own counters are among them, and it balances."""
     outcomes = [{}, {}, {"status": "filtered", "reason": "write"}, {"status": "skipped", "reason": "routine"}]
     tape, run = folders(tmp_path, [*outcomes, {"status": "not_sent", "reason": "stopped"}])
-    accounting = account(duckdb.connect(), tape, run, {"injected": 3})
+    accounting = account(small_database(), tape, run, {"injected": 3})
     assert accounting == {
         "tape_events": 5, "executed": 2, "filtered": 1, "skipped": 1, "not_sent": 1,
         "reasons": {"filtered": {"write": 1}, "skipped": {"routine": 1}, "not_sent": {"stopped": 1}},
@@ -37,7 +37,7 @@ def test_every_event_once(tmp_path: Path) -> None:
 def test_unbalanced(tmp_path: Path, seqs: tuple[int, ...]) -> None:
     """An event without an outcome, with two, or an outcome of an event that is not on the tape."""
     tape, run = folders(tmp_path, [{"seq": seq} for seq in seqs])
-    assert not account(duckdb.connect(), tape, run, {})["balanced"]
+    assert not account(small_database(), tape, run, {})["balanced"]
 
 
 SOUND = [(session, seq, clone) for session in (1, 2, 3) for seq in (1, 2) for clone in (0, 1)]
@@ -64,7 +64,7 @@ def test_one_twice_for_one_lost_does_not_balance(
         rows: list[dict[str, Any]] = [{"session": key[0], "seq": key[1], "clone": key[2]} for key in keys]
         rows[-1] |= {} if status == "executed" else {"status": status, "reason": "routine"}
         run = open_folder("run", make_run(tmp_path / f"{name}.run", tape, rows))
-        accounting = account(duckdb.connect(), open_folder("tape", tape), run, {}, amplification=2)
+        accounting = account(small_database(), open_folder("tape", tape), run, {}, amplification=2)
         assert sum(accounting[status] for status in STATUSES) == accounting["tape_events"] == 12
         assert accounting["balanced"] is (name == "good")
 
@@ -72,23 +72,23 @@ def test_one_twice_for_one_lost_does_not_balance(
 def test_a_status_that_there_is_not_does_not_balance(tmp_path: Path) -> None:
     """Every event has an outcome, but one of them says nothing that is known."""
     tape, run = folders(tmp_path, [{}, {}, {}, {}, {"status": "forgotten"}])
-    accounting = account(duckdb.connect(), tape, run, {})
+    accounting = account(small_database(), tape, run, {})
     assert (accounting["executed"], accounting["tape_events"], accounting["balanced"]) == (4, 5, False)
 
 
 def test_nothing_on_either_side_balances(tmp_path: Path) -> None:
     """A run without outcomes balances with nothing, and not with a tape that has events."""
     tape, run = folders(tmp_path, [])
-    assert account(duckdb.connect(), tape, run, {})["balanced"] is False
+    assert account(small_database(), tape, run, {})["balanced"] is False
 
 
 def test_totals(tmp_path: Path) -> None:
     """The end of the last event, lateness, and errors by number; sessions come from their own table."""
     outcomes = [{"due_ns": n * MS, "sent_ns": n * MS + 1000, "errno": 1146 if n < 2 else 0} for n in range(EVENTS)]
     _, run = folders(tmp_path, outcomes)
-    totals = summarise(duckdb.connect(), run)
+    totals = summarise(small_database(), run)
     assert totals["late_p50_ns"] == totals["late_p99_ns"] == 1000
     assert totals["errors"] == {1146: 2}
     assert totals["end_ns"] >= 4 * MS
     names = {"opened", "opened_ahead", "failed", "lost", "in_transaction_at_end"}
-    assert session_totals(duckdb.connect(), run).keys() == names
+    assert session_totals(small_database(), run).keys() == names

@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-import duckdb
 from querytape.replay.observe.plan_samples import explainable, plan_samples
 from querytape.schemas import open_folder
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import flag_bits, make_tape
 
 ONE, TWO = (f"{n:016x}" for n in (1, 2))
@@ -23,7 +23,7 @@ def test_spread_over_the_parameters(tmp_path: Path) -> None:
     events.append({"statement": "SELECT ?", "digest": f"{3:016x}", "flags": flag_bits("placeholder")})
     events.append({"statement": "COMMIT", "digest": f"{4:016x}", "class": "transaction"})
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
-    with duckdb.connect() as con:
+    with database() as con:
         found = plan_samples(con, tape, 5)
         assert [(each.digest, each.number) for each in found] == [(TWO, 1), (ONE, 1), (ONE, 2), (ONE, 3), (ONE, 4)]
         texts = {

@@ -3,13 +3,13 @@
 
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.replay import parse_target
 from querytape.replay.observe.query_plans import costliest, keep_query_plans
 from querytape.schemas import Folder, columns, open_folder
 from querytape.servers.sandbox import Server
 
+from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 
@@ -33,7 +33,7 @@ def folders(tmp_path: Path) -> tuple[Folder, Folder]:
 def test_the_costliest_first(tmp_path: Path) -> None:
     """By time taken in the run; only what EXPLAIN takes."""
     tape, run = folders(tmp_path)
-    with duckdb.connect() as con:
+    with database() as con:
         assert [sample.digest for sample in costliest(con, tape, run)] == [DEAR, BROKEN, CHEAP]
 
 
@@ -42,7 +42,7 @@ def test_plans_and_errors_are_kept(shop: Server, tmp_path: Path) -> None:
     """Two of three are explained; the third keeps the server's error."""
     tape, run = folders(tmp_path)
     target = parse_target(shop.url(), environ={})
-    with duckdb.connect() as con:
+    with database() as con:
         assert keep_query_plans(con, tape, run, target, {}) == 2
         table = f"'{run.path}/query_plans.parquet'"
         assert tuple(row[:2] for row in con.execute(f"DESCRIBE FROM {table}").fetchall()) == columns(

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-import duckdb
+from querytape.common.duck import small_database
 from querytape.replay.observe.restored import count_restored, state_lines
 from querytape.schemas import open_folder
 from querytape.schemas.codes import FLAGS
@@ -18,7 +18,7 @@ def test_counts(tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", [carried] * 4 + [{"statement": "SELECT 1"}] * 2, carried=4)
     outcomes = [{}, {"errno": 1231}, {"errno": 1231}, {"status": "skipped", "reason": "redacted"}, {"errno": 1064}, {}]
     run = make_run(tmp_path / "a.run", tape, outcomes)
-    state = count_restored(duckdb.connect(), open_folder("tape", tape), open_folder("run", run))
+    state = count_restored(small_database(), open_folder("tape", tape), open_folder("run", run))
     assert state == {"restored": 1, "failed": {"1231": 2}, "not_sent": {"redacted": 1}}
     (line,) = state_lines({"state": state})
     assert line.endswith("of 4 statements that restore the state of sessions 2 failed with 1231, 1 not sent (redacted)")
@@ -30,4 +30,4 @@ def test_a_tape_without_any(tmp_path: Path) -> None:
     """Nothing is read for it."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}])
     run = make_run(tmp_path / "a.run", tape, [{}])
-    assert count_restored(duckdb.connect(), open_folder("tape", tape), open_folder("run", run)) is None
+    assert count_restored(small_database(), open_folder("tape", tape), open_folder("run", run)) is None

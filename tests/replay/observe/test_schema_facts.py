@@ -7,7 +7,6 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pymysql
 import pytest
 from querytape.replay import parse_target
@@ -16,6 +15,7 @@ from querytape.replay.observe.schema_facts import collect, keep_schema_facts, ta
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import make_tape
 
 
@@ -27,7 +27,7 @@ def test_schemas_that_a_tape_uses(tmp_path: Path) -> None:
         {"statement": "SELECT 1", "db": None},
     ]
     tape = open_folder("tape", make_tape(tmp_path / "t.tape", events))
-    with duckdb.connect() as con:
+    with database() as con:
         assert tape_schemas(con, tape) == ["other", "shop"]
         assert tape_schemas(con, tape, "plain") == ["other", "plain", "shop"]
 
@@ -35,7 +35,7 @@ def test_schemas_that_a_tape_uses(tmp_path: Path) -> None:
 def test_facts_of_a_server(any_shop: Server, tmp_path: Path) -> None:
     """Under the tape's name of the schema, each object once; an index has its columns in order."""
     any_shop.execute("CREATE TABLE shop.i (a INT, b VARCHAR(9), c INT, KEY k (c, b(3), a))")
-    with duckdb.connect() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
+    with database() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
         rows = keep_schema_facts(con, server, {"tape_shop": "shop"}, tmp_path / "f.parquet")
         found = con.execute(f"FROM '{tmp_path}/f.parquet'").fetchall()
     assert rows == len(found) == len({row[:4] for row in found})

@@ -6,7 +6,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
 from querytape.common.duck import sql_text
 from querytape.common.errors import InputError
@@ -16,6 +15,7 @@ from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import ACTIONS, COMMANDS, DANGERS, open_folder
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ def excluded(tmp_path: Path) -> dict[tuple[int, int], tuple[str, str]]:
     pattern = tmp_path / "outcomes" / "part-*.parquet"
     if not any((tmp_path / "outcomes").iterdir()):
         return {}
-    with duckdb.connect() as con:
+    with database() as con:
         rows = con.execute(f"SELECT session, seq, status, reason FROM {sql_text(str(pattern))}").fetchall()
     assert len(rows) == len({row[:2] for row in rows})
     return {(session, seq): (status, reason) for session, seq, status, reason in rows}

@@ -8,6 +8,8 @@ import pytest
 from querytape.common.errors import InputError
 from querytape.replay.plan.pacing import MAX_NS, due_ns, due_sql, parse_speed, speed_text
 
+from tests.helpers.duck import database
+
 TABLE = [
     # offset_ns, speed, due_ns, why
     (0, "1", 0, "the first event is due at the run's zero"),
@@ -36,11 +38,11 @@ def test_due(offset: int, speed: str, due: int | None, why: str) -> None:
     if due is None or due > MAX_NS:
         with pytest.raises(OverflowError):
             due_ns(offset, factor)
-        with duckdb.connect() as con, pytest.raises(duckdb.Error):
+        with database() as con, pytest.raises(duckdb.Error):
             con.execute(query).fetchall()
         return
     assert due_ns(offset, factor) == due
-    with duckdb.connect() as con:
+    with database() as con:
         assert con.execute(query).fetchall() == [(due,)]
 
 

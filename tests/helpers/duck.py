@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Databases for tests: to open one of DuckDB takes 25 ms of processor, which many tests would pay several times."""
+
+import functools
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import duckdb
+
+_numbers = itertools.count(1)
+
+
+@functools.cache
+def _shared() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+@contextmanager
+def database() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Give a connection to an empty database in memory. It shares the settings (SET) of all others of this process."""
+    name = f"of_test_{next(_numbers)}"
+    with _shared().cursor() as con:
+        con.execute(f"ATTACH ':memory:' AS {name}; USE {name}")
+        try:
+            yield con
+        finally:
+            con.execute(f"USE memory; DETACH {name}")
