@@ -3,6 +3,7 @@
 
 from contextlib import closing
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -10,16 +11,21 @@ from querytape.capture.library import capture
 from querytape.cli.commands.replay import exit_code, summary_lines
 from querytape.cli.output import EXIT_LOST
 from querytape.common.errors import RefusedError
-from querytape.replay import replay
+from querytape.replay import ReplayOptions, replay
 from querytape.replay.watcher import Watcher
 from querytape.servers.prepared import Xid, end_prepared, prepared_transactions
 from querytape.servers.sandbox import Server
 
 from tests.helpers.logs import write_mariadb
-from tests.helpers.whole import options
+from tests.helpers.whole import options as usual_options
 
 FIRST = ["XA START 'g1'", "UPDATE account SET n = n + 1 WHERE id = 1", "XA END 'g1'", "XA PREPARE 'g1'"]
 SECOND = ["XA START 'g2','b'", "UPDATE account SET n = n + 1 WHERE id = 2", "XA END 'g2','b'", "XA PREPARE 'g2','b'"]
+
+
+def options(server: Server, output: Path) -> ReplayOptions:
+    """Return options of a quick replay: the logs have whole seconds, and a statement in each."""
+    return usual_options(server, output, speed=Fraction(50))
 
 
 def create(server: Server) -> None:
