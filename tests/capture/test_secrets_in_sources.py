@@ -3,16 +3,15 @@
 that log is cut."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import duckdb
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.source import SourceKind
 
+from tests.helpers.command_line import run_here
+from tests.helpers.duck import database
 from tests.helpers.log_writers import KINDS
 from tests.helpers.reading import read_all
 from tests.helpers.tiers import mostly_long
@@ -51,7 +50,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
     """Yield each file of a tape with all that is in it."""
     for path in sorted(tape.rglob("*")):
         if path.suffix == ".parquet":
-            with duckdb.connect() as con:
+            with database() as con:
                 rows = con.execute(f"FROM '{path}'").fetchall()
             yield path.name, repr(rows)
         elif path.is_file():
@@ -75,13 +74,10 @@ def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
         ("inspect", "--samples", "--html", str(tmp_path / "page.html")),
         *(("export", "--format", form) for form in ("slowlog", "csv", "jsonl", "sql")),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "querytape", words[0], str(tape), *words[1:]],
-            capture_output=True, text=True, errors="replace", timeout=120,
-        )  # fmt: skip
-        assert done.returncode in (0, 4), done.stderr
-        assert SECRET not in done.stdout + done.stderr, words
-        assert "plain" in done.stdout or words[0] == "inspect", words
+        done = run_here(words[0], str(tape), *words[1:])
+        assert done.code in (0, 4), done.err
+        assert SECRET not in done.out + done.err, words
+        assert "plain" in done.out or words[0] == "inspect", words
     page = (tmp_path / "page.html").read_text()
     assert SECRET not in page
     assert "plain" in page
