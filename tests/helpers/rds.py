@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import parse_qs
 from xml.sax.saxutils import escape
 
@@ -38,6 +39,7 @@ CLUSTER: dict[str, dict[str, Any]] = {
     "server_audit_incl_users": {},
 }
 Respond = Callable[..., Any]
+_models: dict[str, Any] = {}
 
 
 @dataclass
@@ -56,18 +58,21 @@ class Aws:
     asked: list[str] = field(default_factory=list)
     denied: set[str] = field(default_factory=set)
     status: str = ""
+    _clients: dict[str, Any] = field(default_factory=dict)
 
     def client(self, service: str = "rds") -> Any:
-        """Return a client of boto3's."""
+        """Return a client of boto3's, made once."""
         import boto3
 
-        return boto3.client(
-            service,
-            endpoint_url=self.url,
-            region_name="eu-west-1",
-            aws_access_key_id="testing",
-            aws_secret_access_key="testing",
-        )
+        if service not in self._clients:
+            self._clients[service] = boto3.client(
+                service,
+                endpoint_url=self.url,
+                region_name="eu-west-1",
+                aws_access_key_id="testing",
+                aws_secret_access_key="testing",
+            )
+        return self._clients[service]
 
     def environ(self, state: Path) -> dict[str, str]:
         """Return the environment of a command that takes this for AWS, with a state folder of its own."""
@@ -269,6 +274,22 @@ def failed(start_response: Respond, code: str, status: str) -> Iterable[bytes]:
 
 
 @contextmanager
+def models_read_once() -> Iterator[None]:
+    """Let all sessions of botocore share the service models that they read: RDS has 1 MB of JSON."""
+    from botocore.loaders import JSONFileLoader
+
+    read = JSONFileLoader.load_file
+
+    def load_file(loader: JSONFileLoader, path: str) -> Any:
+        if path not in _models:
+            _models[path] = read(loader, path)
+        return _models[path]
+
+    with mock.patch.object(JSONFileLoader, "load_file", load_file):
+        yield
+
+
+@contextmanager
 def emulated_aws(folder: Path) -> Iterator[Aws]:
     """Yield an emulator of its own process memory: one at a time, begun empty."""
     from moto.backends import get_backend
@@ -286,10 +307,11 @@ def emulated_aws(folder: Path) -> Iterator[Aws]:
     (folder / NAME).touch()
     server = make_server("127.0.0.1", 0, Front(aws), threaded=True, request_handler=Quiet)
     aws.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:
-        yield aws
+        with models_read_once():
+            yield aws
     finally:
         server.shutdown()
         thread.join()
