@@ -93,6 +93,10 @@ class AnalysisDatabase:
         """
         self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() // 4 else "USE disk")
 
+    def is_small(self, rows: int) -> bool:
+        """Whether so many rows are kept as a table, too, where a view of their files would be opened again and again."""
+        return rows * ROW_BYTES <= self.limit() // 64
+
     def limit(self) -> int:
         """Return its bound of memory, in bytes."""
         ((limit,),) = self.con.execute("SELECT parse_formatted_bytes(current_setting('memory_limit'))").fetchall()

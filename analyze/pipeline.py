@@ -156,6 +156,10 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     cut = cut_for(rows, database.limit(), report.settings.partitions, report.settings.processes)
     if cut is None:
         database.place(rows)
+        if database.is_small(rows):
+            database.con.execute(
+                f"DROP VIEW every_outcome; CREATE TEMP TABLE every_outcome AS FROM {sources['every_outcome']}"
+            )
         database.run("prelude")
         database.run("matched")
         _set_bins(database, report)

@@ -75,8 +75,8 @@ SELECT *, condition_of(text) AS condition, outside_of(text) AS outside,
     regexp_matches(outside, '\blimit (\?|\d)|\bfetch (first|next)\b') AS limited
 FROM (SELECT digest, class, normalized AS text, actions, tables, only_server(normalized, actions, tables) AS only_server FROM digest_texts);
 
-CREATE OR REPLACE TEMP VIEW results_properties AS
-SELECT digest, unnest([
+CREATE OR REPLACE TEMP TABLE results_properties AS
+SELECT digest, limited, [
     CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT contains(text, 'sysdate('))
         THEN CASE WHEN asks_time(condition) THEN 'perhaps the time, in a condition' ELSE 'asks the time' END END,
     CASE WHEN has_action(actions, 'random') AND NOT (sorts_at_random AND len(regexp_extract_all(text, '\brand\(')) = 1)
@@ -93,19 +93,16 @@ SELECT digest, unnest([
     CASE WHEN sorts THEN 'ties in ORDER BY, or another collation' ELSE 'rows without ORDER BY' END,
     CASE WHEN sorts AND limited THEN 'perhaps ties in ORDER BY under LIMIT' END,
     CASE WHEN contains(text, 'group_concat') AND NOT regexp_matches(text, '\bgroup_concat\([^()]*\border by\b') THEN 'GROUP_CONCAT without ORDER BY' END
-]) AS property
+] AS properties
 FROM results_texts;
 
 -- A number among the bound values of an execution (schemas/params.md), the last (back = 0) or the one before it; NULL where it is none.
 CREATE OR REPLACE TEMP MACRO bound_type(h, back) AS CASE
     WHEN h[1:2] = '45' AND h[3:4] < 'FB' THEN h[17 + 2 * ((('0x' || h[3:4])::INTEGER + 7) // 8) + 4 * (('0x' || h[3:4])::INTEGER - 1 - back):][1:2] END;
 
-CREATE OR REPLACE TEMP MACRO width_of(type) AS CASE type WHEN '01' THEN 1 WHEN '02' THEN 2 WHEN '03' THEN 4 WHEN '08' THEN 8 END;
+CREATE OR REPLACE TEMP MACRO width_of(type) AS [1, 2, 4, 8][list_position(['01', '02', '03', '08'], type)];
 
-CREATE OR REPLACE TEMP MACRO number_of(h) AS ('0x' || array_to_string(list_reverse(regexp_extract_all(h, '..')), ''))::UBIGINT;
-
-CREATE OR REPLACE TEMP MACRO bound_number(h, back) AS CASE WHEN back = 0 THEN number_of(right(h, 2 * width_of(bound_type(h, 0))))
-    ELSE number_of(left(right(h, 2 * (width_of(bound_type(h, 0)) + width_of(bound_type(h, 1)))), 2 * width_of(bound_type(h, 1)))) END;
+CREATE OR REPLACE TEMP MACRO number_of(h) AS ('0x' || list_aggregate(list_reverse(regexp_extract_all(h, '..')), 'string_agg', ''))::UBIGINT;
 
 -- The LIMIT with which a statement ends: [skipped, count, skipped], as it writes them.
 CREATE OR REPLACE TEMP MACRO last_limit(statement) AS regexp_extract(
@@ -118,19 +115,25 @@ CREATE OR REPLACE TEMP MACRO last_limit(statement) AS regexp_extract(
 CREATE OR REPLACE TEMP TABLE results_limited AS
 SELECT kind, digest, session, seq, coalesce(b_rows_sent, a_rows_sent) AS sent
 FROM joined
-WHERE matched AND kind IN ('data', 'order') AND digest IN (SELECT digest FROM results_texts WHERE limited);
+WHERE matched AND kind IN ('data', 'order') AND digest IN (SELECT digest FROM results_properties WHERE limited);
 
 CREATE OR REPLACE TEMP TABLE results_cut AS
 SELECT kind, digest, bool_and(coalesce(sent >= most, false)) AS all_cut, bool_or(coalesce(sent < most, false)) AS some_whole
 FROM (
-    SELECT l.kind, l.digest, l.sent, CASE
-            WHEN found.count = '?' THEN bound_number(hex(params), (found.skips <> '')::INTEGER)
+    SELECT l.kind, l.digest, l.sent, CASE WHEN found.count = '?' THEN number_of(bound)
             ELSE TRY_CAST(coalesce(nullif(found.count, ''), found.fetched) AS UBIGINT) END AS most
     FROM (
-        SELECT session, seq, params, last_limit(statement) AS found
-        FROM tape_event
-        WHERE (session, seq) IN (SELECT (session, seq) FROM results_limited)
-    ) AS t
+        SELECT session, seq, found, if(found.skips = '', right(h, 2 * width), left(right(h, 2 * (width + before)), 2 * before)) AS bound
+        FROM (
+            SELECT session, seq, found, h, CASE WHEN found.count = '?' THEN width_of(bound_type(h, 0)) END AS width,
+                CASE WHEN found.count = '?' AND found.skips <> '' THEN width_of(bound_type(h, 1)) END AS before
+            FROM (
+                SELECT session, seq, last_limit(statement) AS found, hex(params) AS h
+                FROM tape_event
+                WHERE (session, seq) IN (SELECT (session, seq) FROM results_limited)
+            ) AS t
+        ) AS widths
+    ) AS bounds
     JOIN results_limited AS l USING (session, seq)
 ) AS known
 GROUP BY kind, digest;
@@ -279,7 +282,7 @@ WITH cells AS (
             WHEN starts_with(e.state, 'excuse') THEN 'perhaps'
             ELSE split_part(e.state, ' ', 1) END AS state
     FROM results_counts AS c
-    JOIN results_properties AS p ON c.digest = p.digest
+    JOIN (SELECT digest, unnest(properties) AS property FROM results_properties) AS p ON c.digest = p.digest
     JOIN cells AS e ON p.property = e.property AND e.kind = c.kind::VARCHAR
     LEFT JOIN results_cut AS x ON x.digest = c.digest AND x.kind = c.kind
 ), best AS (
