@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """When other results may be a race with writes of other sessions: only with evidence for each of them."""
 
+import re
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,47 +20,64 @@ pytestmark = pytest.mark.slow
 
 READ, WRITE, COMMIT = "SELECT a FROM t WHERE id = 1", "UPDATE t SET a = a + 1", "COMMIT"
 Event = tuple[int, str, tuple[int, int], tuple[int, int]]  # session, statement, its times in A and in B, in ms
+Case = tuple[list[Event], set[int]]  # beside the reads; which of the reads differ
+NOTHING = "nothing explains it"
 REPLAY = {"allow_writes": True, "order": "time"}
 
 
-def reason(
-    folder: Path, events: list[Event], differing: set[int], parameters: dict[str, Any], alone: bool, cut: int
-) -> str | None:
-    """Return the reason for reads that differ: ten of session 1, one each 10 ms, and these events. `alone`: of one run."""
-    every: list[Event] = [(1, READ, (10 * n, 10 * n + 1), (10 * n, 10 * n + 1)) for n in range(10)]
-    every = sorted(every + events, key=lambda event: event[2])
-    kinds = {WRITE: "write", COMMIT: "transaction"}
-    rows = [
-        {"session": session, "statement": text, "start_ns": T0 + old[0] * MS, "errno": 0, "rows_sent": 1,
-         "class": "read" if text == READ else kinds.get(text, "write")}
-        for session, text, old, _ in every
-    ]  # fmt: skip
+def every(case: Case) -> list[Event]:
+    """Return ten reads of session 1, one each 10 ms, and the case's events, as A sent them."""
+    reads: list[Event] = [(1, READ, (10 * n, 10 * n + 1), (10 * n, 10 * n + 1)) for n in range(10)]
+    return sorted(reads + case[0], key=lambda event: event[2])
+
+
+def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alone: bool, cut: int) -> list[str]:
+    """Return each case's reason for reads that differ. The cases share two runs; each has tables and sessions of its own.
+
+    `alone`: of one run.
+    """
+    kinds = {READ: "read", COMMIT: "transaction"}
+    rows: list[dict[str, Any]] = []
+    sides: tuple[list[dict[str, Any]], list[dict[str, Any]]] = ([], [])
+    for number, case in enumerate(cases):
+        place = 0
+        for session, text, *times in every(case):
+            own = {"session": 10 * number + session}
+            statement = re.sub(r"\b(t|other)\b", rf"\g<1>{number}", text)
+            digest = f"{number:08x}{zlib.crc32(text.encode()):08x}"
+            rows.append(
+                own | {"statement": statement, "digest": digest, "class": kinds.get(text, "write"), "errno": 0,
+                       "start_ns": T0 + times[0][0] * MS, "rows_sent": 1}
+            )  # fmt: skip
+            for side, (sent, done) in enumerate(times):
+                outcome = own | {"due_ns": sent * MS, "done_ns": done * MS}
+                if text == READ:
+                    outcome["rows_sent"] = 1 + (side == 1 and place in case[1])
+                sides[side].append(outcome)
+            place += text == READ
     tape = make_tape(folder / "t.tape", rows, known_columns=["errno", "rows_sent"])
-    runs = []
-    for side in (0, 1):
-        place, outcomes = 0, []
-        for event in every:
-            sent, done = event[3] if side else event[2]
-            outcome: dict[str, Any] = {"session": event[0], "due_ns": sent * MS, "done_ns": done * MS}
-            if event[1] == READ:
-                outcome["rows_sent"] = 1 + (side == 1 and place in differing)
-                place += 1
-            outcomes.append(outcome)
-        runs.append(make_run(folder / f"{side}.run", tape, outcomes, parameters={"speed": "1", **parameters}))
+    runs = [
+        make_run(folder / f"{side}.run", tape, outcomes, parameters={"speed": "1", **parameters})
+        for side, outcomes in enumerate(sides)
+    ]
     settings = Settings(partitions=cut)
     report = build(tape, runs[1:], settings=settings) if alone else build(tape, runs[:1], runs[1:], settings)
-    (row,) = report.answers["results"]
-    assert row["known"] is None
-    assert (row["digest"] in against_b(report)) == (row["reason"] != RACE)
-    assert remedy_of(row).startswith("replay both sides with --order commit") == (row["reason"] == RACE)
-    return None if row["reason"] is None else str(row["reason"])
+    found: dict[int, str] = {}
+    for row in report.answers["results"]:
+        assert row["known"] is None
+        assert (row["digest"] in against_b(report)) == (row["reason"] != RACE)
+        assert remedy_of(row).startswith("replay both sides with --order commit") == (row["reason"] == RACE)
+        number = int(row["digest"][:8], 16)
+        assert number not in found
+        found[number] = row["reason"] or NOTHING
+    return [found[number] for number in range(len(cases))]
 
 
 BEFORE: Event = (2, WRITE, (25, 26), (25, 26))
 OVERLAPS: Event = (2, WRITE, (25, 26), (30, 32))
 MOVED: Event = (2, WRITE, (25, 26), (35, 36))
 ALWAYS: list[Event] = [(2, WRITE, (10 * n, 10 * n + 2), (10 * n, 10 * n + 2)) for n in range(10)]
-CASES: dict[str, tuple[list[Event], set[int], bool]] = {
+CASES: dict[str, tuple[list[Event], set[int], bool]] = {  # whether it may be a race
     "a write overlaps on one side": ([OVERLAPS], {3}, True),
     "a write was before it on one side, after it on the other": ([MOVED], {3}, True),
     "the same writes were before it on both sides": ([BEFORE], {3}, False),
@@ -75,25 +95,27 @@ CASES: dict[str, tuple[list[Event], set[int], bool]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cut", [1, 3])
+@pytest.fixture(scope="module", params=[1, 3])
+def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The reason for each of CASES, without partitions and with three."""
+    cases = [(events, differing) for events, differing, _ in CASES.values()]
+    found = reasons(tmp_path_factory.mktemp("races"), cases, REPLAY, False, request.param)
+    return dict(zip(CASES, found, strict=True))
+
+
 @pytest.mark.parametrize("case", CASES)
-def test_a_race_needs_evidence(case: str, cut: int, tmp_path: Path) -> None:
+def test_a_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
     """A write of another session to its table, beside each of those that differ, and not all differ."""
-    events, differing, raced = CASES[case]
-    assert reason(tmp_path, events, differing, REPLAY, False, cut) == (RACE if raced else None)
+    assert of_cases[case] == (RACE if CASES[case][2] else NOTHING)
 
 
 @pytest.mark.parametrize(
-    ("events", "parameters", "raced"),
-    [
-        ([MOVED], REPLAY, True),
-        ([MOVED], {"allow_writes": True, "order": "commit"}, False),
-        ([BEFORE], REPLAY, False),
-    ],
+    ("parameters", "wanted"),
+    [(REPLAY, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, [NOTHING, NOTHING])],
 )
-def test_one_run_and_its_tape(events: list[Event], parameters: dict[str, Any], raced: bool, tmp_path: Path) -> None:
+def test_one_run_and_its_tape(parameters: dict[str, Any], wanted: list[str], tmp_path: Path) -> None:
     """The tape's own order is a side."""
-    assert reason(tmp_path, events, {3}, parameters, True, 1) == (RACE if raced else None)
+    assert reasons(tmp_path, [([MOVED], {3}), ([BEFORE], {3})], parameters, True, 1) == wanted
 
 
 @pytest.mark.parametrize(
@@ -101,4 +123,4 @@ def test_one_run_and_its_tape(events: list[Event], parameters: dict[str, Any], r
 )
 def test_no_race_where_nothing_can_race(parameters: dict[str, Any], tmp_path: Path) -> None:
     """Under --order commit, and where no writes were sent."""
-    assert reason(tmp_path, [OVERLAPS], {3}, parameters, False, 1) is None
+    assert reasons(tmp_path, [([OVERLAPS], {3})], parameters, False, 1) == [NOTHING]
