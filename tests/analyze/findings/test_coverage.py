@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much of a tape the runs did not try: it is said, and above one percent there is no yes."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +21,55 @@ REFUSED = {"errno": 1792, "error": "Cannot execute statement in a READ ONLY tran
 UNSENT = {"status": "not_sent", "reason": "not_prepared"}
 
 
-def compared(
-    folder: Path,
-    a: list[dict[str, Any]],
-    b: list[dict[str, Any]] | None,
-    errno: int | None = 0,
-    source: str = "packets",
-) -> Report:
-    """Return a report of runs whose first outcomes are these and whose others succeed; `errno` is the tape's."""
-    event = {"statement": "SELECT 1", "digest": "0000000000000001", "errno": errno}
-    tape = make_tape(folder / "t.tape", [event] * EVENTS, known_columns=["errno"], source=source)
-    runs = [
-        make_run(folder / f"{n}.run", tape, [*rows, *([{}] * (EVENTS - len(rows)))])
-        for n, rows in enumerate((a, b))
-        if rows is not None
+Compared = Callable[..., Report]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Compared:
+    """Return a report of runs whose first outcomes are these and whose others succeed; `errno` is the tape's.
+
+    Read it, change nothing: who asks again gets the same one.
+    """
+    tapes: dict[int | None, Path] = {}
+    reports: dict[str, Report] = {}
+
+    def make(a: list[dict[str, Any]], b: list[dict[str, Any]] | None, errno: int | None = 0) -> Report:
+        folder = tmp_path_factory.mktemp("compared")
+        if errno not in tapes:
+            event = {"statement": "SELECT 1", "digest": "0000000000000001", "errno": errno}
+            tapes[errno] = make_tape(folder / "t.tape", [event] * EVENTS, known_columns=["errno"], source="packets")
+        runs = [
+            make_run(folder / f"{n}.run", tapes[errno], [*rows, *([{}] * (EVENTS - len(rows)))])
+            for n, rows in enumerate((a, b))
+            if rows is not None
+        ]
+        return build(tapes[errno], runs[:1], runs[1:])
+
+    def once(a: list[dict[str, Any]], b: list[dict[str, Any]] | None, errno: int | None = 0) -> Report:
+        key = repr((a, b, errno))
+        if key not in reports:
+            reports[key] = make(a, b, errno)
+        return reports[key]
+
+    return once
+
+
+def left_out(compared: Compared, status: str, reason: str, source: str = "packets") -> Report:
+    """Return a report of two runs that left out 40 of 400 events, for this reason; `source`: what the tape is of.
+
+    One report serves all reasons: they are in its accounting, and nothing else that it has depends on them.
+    """
+    report = compared(LEFT_OUT, LEFT_OUT)
+    rows = [
+        row | {"status": status, "reason": reason} if row["reason"] == LEFT_OUT[0]["reason"] else row
+        for row in report.answers["accounting"]
     ]
-    return build(tape, runs[:1], runs[1:])
+    assert sum(row["events"] for row in rows if row["reason"] == reason) == 80
+    tape = replace(report.tape, info=report.tape.info | {"source": source})
+    return replace(report, tape=tape, answers=report.answers | {"accounting": rows})
+
+
+LEFT_OUT = [{"status": "skipped", "reason": "redacted"}] * 40
 
 
 def answer(report: Report) -> str:
@@ -45,17 +80,17 @@ def answer(report: Report) -> str:
 
 
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (150, "cannot tell")])
-def test_what_fails_on_both_sides_is_no_yes(tmp_path: Path, failed: int, expected: str) -> None:
+def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
     """Up to one percent may fail on both sides; above it the answer is not yes."""
-    report = compared(tmp_path, [REFUSED] * failed, [REFUSED] * failed)
+    report = compared([REFUSED] * failed, [REFUSED] * failed)
     assert answer(report) == expected
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
 
 
 @pytest.mark.parametrize(("errno", "expected"), [(0, "cannot tell"), (None, "cannot tell"), (1792, "yes")])
-def test_what_failed_on_the_tape_may_fail_again(tmp_path: Path, errno: int | None, expected: str) -> None:
+def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int | None, expected: str) -> None:
     """An event that failed in the original is no surprise; where the tape does not know, that is said."""
-    report = compared(tmp_path, [REFUSED] * 20, [REFUSED] * 20, errno)
+    report = compared([REFUSED] * 20, [REFUSED] * 20, errno)
     assert answer(report) == expected
     found = headline(report)
     assert found is not None
@@ -78,21 +113,27 @@ def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
     assert finding.severity == "problem"
 
 
-def test_a_yes_names_the_few_that_failed_on_both_sides(tmp_path: Path) -> None:
+def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> None:
     """Four of four hundred are no obstacle, and are not hidden."""
-    found = headline(compared(tmp_path, [REFUSED] * 4, [REFUSED] * 4))
+    found = headline(compared([REFUSED] * 4, [REFUSED] * 4))
     assert found is not None
     assert found.sentence.endswith(
         "Besides, 4 events of 1 digest failed on both sides (error 1792 most often) and had succeeded on the tape."
     )
 
 
-@pytest.mark.parametrize("side", ["a", "b", "both"])
-@pytest.mark.parametrize(("unsent", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (36, "cannot tell")])
-def test_what_is_not_sent_counts(tmp_path: Path, side: str, unsent: int, expected: str) -> None:
+@pytest.mark.parametrize(
+    ("side", "unsent", "expected"),
+    [
+        *[(side, *each) for each in ((4, "yes"), (5, "cannot tell")) for side in ("a", "b", "both")],
+        ("both", 0, "yes"),
+        ("both", 36, "cannot tell"),
+    ],
+)
+def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, expected: str) -> None:
     """On either side: the share is in the trust section, and above one percent in the answer."""
     rows = [UNSENT] * unsent
-    report = compared(tmp_path, rows if side != "b" else [], rows if side != "a" else [])
+    report = compared(rows if side != "b" else [], rows if side != "a" else [])
     assert answer(report) == expected
     texts = [finding.text for finding in report.trust if "was not sent" in finding.text]
     assert len(texts) == (0 if not unsent else 2 if side == "both" else 1)
@@ -104,10 +145,9 @@ def test_what_is_not_sent_counts(tmp_path: Path, side: str, unsent: int, expecte
 
 
 @pytest.mark.parametrize("reason", sorted(LOST_REASONS))
-def test_what_can_not_be_sent_counts_too(tmp_path: Path, reason: str) -> None:
+def test_what_can_not_be_sent_counts_too(compared: Compared, reason: str) -> None:
     """An event that the tape does not have whole is not tried either."""
-    rows = [{"status": "skipped", "reason": reason}] * 40
-    assert answer(compared(tmp_path, rows, rows)) == "cannot tell"
+    assert answer(left_out(compared, "skipped", reason)) == "cannot tell"
 
 
 @pytest.mark.parametrize(
@@ -120,10 +160,9 @@ def test_what_can_not_be_sent_counts_too(tmp_path: Path, reason: str) -> None:
         ("packets+slowlog", "cannot tell"),
     ],
 )
-def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expected: str, tmp_path: Path) -> None:
+def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expected: str, compared: Compared) -> None:
     """A slow log and a general log have the statement of each EXECUTE: what is left out is not missing."""
-    rows = [{"status": "skipped", "reason": "sql_prepare"}] * 40
-    report = compared(tmp_path, rows, rows, source=source)
+    report = left_out(compared, "skipped", "sql_prepare", source)
     assert answer(report) == expected
     assert (missing_sentences(report) == []) == (expected == "yes")
 
@@ -139,18 +178,17 @@ def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expec
         ("not_sent", "nothing_to_close"),
     ],
 )
-def test_what_is_excluded_on_purpose_does_not_count(tmp_path: Path, status: str, reason: str) -> None:
+def test_what_is_excluded_on_purpose_does_not_count(compared: Compared, status: str, reason: str) -> None:
     """Writes of a replay of reads only, connects, which sessions make by themselves, and commands with nothing to do."""
-    rows = [{"status": status, "reason": reason}] * 40
-    report = compared(tmp_path, rows, rows)
+    report = left_out(compared, status, reason)
     assert list(coverage(report)) == []
     assert missing_sentences(report) == []
     assert answer(report) == "yes"
 
 
-def test_no_stays_no_and_says_what_was_not_tried(tmp_path: Path) -> None:
+def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
     """New errors are an answer whatever was not sent; the share is added to it."""
-    report = compared(tmp_path, UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
+    report = compared(UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
     found = headline(report)
     assert found is not None
     assert found.answer == "no"
@@ -160,38 +198,50 @@ def test_no_stays_no_and_says_what_was_not_tried(tmp_path: Path) -> None:
     )
 
 
-def test_one_run_has_its_own_sentence(tmp_path: Path) -> None:
+def test_one_run_has_its_own_sentence(compared: Compared) -> None:
     """Without a comparison there is no answer, but the trust section says what failed."""
-    texts = [finding.text for finding in compared(tmp_path, [REFUSED] * 20, None).trust]
+    texts = [finding.text for finding in compared([REFUSED] * 20, None).trust]
     assert texts[0].startswith("20 events of 1 digest failed in the run (error 1792 most often) and had succeeded")
 
 
 UNSENT_ROWS = [UNSENT] * 36
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0.0, "yes"), (0.009, "yes"), (0.3, "cannot tell")])
-def test_what_quick_mode_did_not_ask_is_no_yes(tmp_path: Path, share: float, expected: str) -> None:
-    """The reasons stand in the answer, those with most time first."""
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A report of the runs of a tape of samples."""
+    folder = tmp_path_factory.mktemp("quick")
     rows = {"reads that lock": {"tape_ns": 1}, "writes": {"tape_ns": 9}}
-    quick = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": share, "tape_ns": {f"{1:016x}": 77}}
-    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "digest": f"{1:016x}"}] * EVENTS, quick=quick)
-    report = build(
-        tape, [make_run(tmp_path / "a.run", tape, [{}] * EVENTS)], [make_run(tmp_path / "b.run", tape, [{}] * EVENTS)]
-    )
+    said = {"asked": {"tape_ns": 100}, "not_asked": rows, "share_not_asked": 0.0, "tape_ns": {f"{1:016x}": 77}}
+    tape = make_tape(folder / "t.tape", [{"statement": "SELECT 1", "digest": f"{1:016x}"}] * EVENTS, quick=said)
+    runs = [make_run(folder / f"{n}.run", tape, [{}] * EVENTS) for n in range(2)]
+    return build(tape, runs[:1], runs[1:])
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.0, "yes"), (0.009, "yes"), (0.3, "cannot tell")])
+def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expected: str) -> None:
+    """The reasons stand in the answer, those with most time first."""
+    info = quick.tape.info | {"quick": quick.tape.info["quick"] | {"share_not_asked": share}}
+    report = replace(quick, tape=replace(quick.tape, info=info))
     assert answer(report) == expected
     assert report.digests[0]["tape_ns"] == 77, "of the whole tape, not of the samples"
     said = "30.0 % of the tape's time was not asked by --quick (writes, reads that lock): a replay tells"
     assert missing_sentences(report) == ([said] if share == 0.3 else [])
 
 
-@pytest.mark.parametrize(("left", "expected"), [(4, "yes"), (5, "cannot tell"), (200, "cannot tell")])
-@pytest.mark.parametrize(("side", "other"), [("A", "B"), ("B", "A")])
+@pytest.mark.parametrize(
+    ("side", "other", "left", "expected"),
+    [
+        *[(*sides, *each) for each in ((4, "yes"), (5, "cannot tell")) for sides in ("AB", "BA")],
+        ("A", "B", 200, "cannot tell"),
+    ],
+)
 def test_what_one_side_was_not_to_be_sent_is_no_yes(
-    tmp_path: Path, left: int, expected: str, side: str, other: str
+    compared: Compared, left: int, expected: str, side: str, other: str
 ) -> None:
     """Runs of different selections: what was sent to one side alone is compared with nothing."""
     rows = [{"status": "filtered", "reason": "write"}] * left
-    report = compared(tmp_path, *(([], rows) if other == "B" else (rows, [])))
+    report = compared(*(([], rows) if other == "B" else (rows, [])))
     assert answer(report) == expected
     said = (
         f"of what was sent to {side} was not to be sent to {other} ({left}: writes, for --allow-writes was not given)"
