@@ -2,6 +2,7 @@
 """Results that differ: their kinds have words, some have a reason."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,142 +46,191 @@ SUM = {"a": "text:0000000000000001:0000000000000002", "order": "text:00000000000
 SUM["data"] = "text:0000000000000003:0000000000000004"
 
 
-def differing(folder: Path, text: str, kind: str, versions: tuple[str, str]) -> dict[str, Any]:
-    """Return the row of results.sql of a statement that differs so between servers of two versions."""
-    tape = make_tape(folder / "t.tape", [{"statement": text, "errno": 0}] * 3)
-    runs = [
-        make_run(
-            folder / f"{letter}.run",
-            tape,
-            [{"rows_sent": 5, "checksum": SUM["a" if letter == "a" else kind]}] * 3,
-            target={"name": letter, "version": version},
-        )
-        for letter, version in zip("ab", versions, strict=True)
-    ]
-    (row,) = build(tape, runs[:1], runs[1:]).answers["results"]
-    return row
+UPGRADE, EQUAL = ("5.7.44", "8.0.42"), ("8.0.42", "8.0.43")
+FROM_MARIADB, TO_MARIADB = ("10.11.6-MariaDB", "8.4.3"), ("5.7.44", "10.11.6-MariaDB")
 
 
-UPGRADE, EQUAL, FROM_MARIADB = ("5.7.44", "8.0.42"), ("8.0.42", "8.0.43"), ("10.11.6-MariaDB", "8.4.3")
+EXPLAINED = [  # text, kind, versions, known, reason
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "GROUP BY no longer sorts"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "GROUP BY no longer sorts"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "rows without ORDER BY"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", TO_MARIADB, None, "rows without ORDER BY"),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a", "data", UPGRADE, None, None),
+    ("SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3", "data", UPGRADE, None, "GROUP BY no longer sorts"),
+    (
+        "SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3",
+        "data",
+        EQUAL,
+        "LIMIT without ORDER BY",
+        "LIMIT without ORDER BY",
+    ),
+    ("SELECT a FROM t GROUP BY a ORDER BY a", "order", UPGRADE, None, "ties in ORDER BY, or another collation"),
+    ("SELECT a FROM t ORDER BY b LIMIT 3", "data", EQUAL, None, "perhaps ties in ORDER BY under LIMIT"),
+    ("SELECT a FROM t ORDER BY b", "data", EQUAL, None, None),
+    ("SELECT a FROM t LIMIT 3", "data", UPGRADE, "LIMIT without ORDER BY", "LIMIT without ORDER BY"),
+    ("SELECT a FROM t", "order", EQUAL, None, "rows without ORDER BY"),
+    ("SELECT a FROM t", "data", EQUAL, None, None),
+    ("SELECT GROUP_CONCAT(a) FROM t", "data", EQUAL, None, "GROUP_CONCAT without ORDER BY"),
+    ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", "data", EQUAL, None, None),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "kind", "versions", "known", "reason"),
-    [
-        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", UPGRADE, None, "GROUP BY no longer sorts"),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", FROM_MARIADB, None, "GROUP BY no longer sorts"),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", EQUAL, None, "rows without ORDER BY"),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a", "order", ("5.7.44", "10.11.6-MariaDB"), None, "rows without ORDER BY"),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a", "data", UPGRADE, None, None),
-        ("SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3", "data", UPGRADE, None, "GROUP BY no longer sorts"),
-        (
-            "SELECT a, COUNT(*) FROM t GROUP BY a LIMIT 3",
-            "data",
-            EQUAL,
-            "LIMIT without ORDER BY",
-            "LIMIT without ORDER BY",
-        ),
-        ("SELECT a FROM t GROUP BY a ORDER BY a", "order", UPGRADE, None, "ties in ORDER BY, or another collation"),
-        ("SELECT a FROM t ORDER BY b LIMIT 3", "data", EQUAL, None, "perhaps ties in ORDER BY under LIMIT"),
-        ("SELECT a FROM t ORDER BY b", "data", EQUAL, None, None),
-        ("SELECT a FROM t LIMIT 3", "data", UPGRADE, "LIMIT without ORDER BY", "LIMIT without ORDER BY"),
-        ("SELECT a FROM t", "order", EQUAL, None, "rows without ORDER BY"),
-        ("SELECT a FROM t", "data", EQUAL, None, None),
-        ("SELECT GROUP_CONCAT(a) FROM t", "data", EQUAL, None, "GROUP_CONCAT without ORDER BY"),
-        ("SELECT GROUP_CONCAT(a ORDER BY a) FROM t", "data", EQUAL, None, None),
-    ],
-)
-def test_what_explains_a_difference(
-    tmp_path: Path, text: str, kind: str, versions: tuple[str, str], known: str | None, reason: str | None
-) -> None:
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+    """The row of results.sql of each of EXPLAINED, by its number: a report for each pair of versions."""
+    found: dict[int, dict[str, Any]] = {}
+    for versions in (UPGRADE, EQUAL, FROM_MARIADB, TO_MARIADB):
+        folder = tmp_path_factory.mktemp("explained")
+        cases = {number: case for number, case in enumerate(EXPLAINED) if case[2] == versions}
+        events = [
+            {"statement": case[0], "digest": f"{number:016x}", "errno": 0}
+            for number, case in cases.items()
+            for _ in range(3)
+        ]
+        tape = make_tape(folder / "t.tape", events)
+        runs = [
+            make_run(
+                folder / f"{letter}.run",
+                tape,
+                [
+                    {"rows_sent": 5, "checksum": SUM["a" if letter == "a" else case[1]]}
+                    for case in cases.values()
+                    for _ in range(3)
+                ],
+                target={"name": letter, "version": version},
+            )
+            for letter, version in zip("ab", versions, strict=True)
+        ]
+        rows = build(tape, runs[:1], runs[1:]).answers["results"]
+        assert len(rows) == len(cases)
+        found |= {int(row["digest"], 16): row for row in rows}
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
+def test_what_explains_a_difference(number: int, explained: dict[int, dict[str, Any]]) -> None:
     """A lost implicit sort counts, with its reason, where A sorted and B does not; ties and missing orders are named."""
-    row = differing(tmp_path, text, kind, versions)
+    row, (_, kind, _, known, reason) = explained[number], EXPLAINED[number]
     assert (row["kind"], row["known"], row["reason"], row["events"]) == (kind, known, reason, 3)
 
 
-@pytest.mark.parametrize(
-    ("write", "compared", "after", "reason"),
-    [
-        ({"errno": 1062}, True, 2, "failed"),
-        ({"errno": 1062}, False, 2, "failed"),
-        ({"rows_affected": 7}, True, 2, "changed other rows"),
-        ({"status": "not_sent", "reason": "connection_lost"}, True, 2, "was not sent"),
-        ({"status": "filtered", "reason": "write"}, True, 2, "was not sent"),
-        ({"status": "not_sent", "reason": "connection_lost"}, False, 2, "was not sent"),
-        ({"errno": 1062, "place": 2}, True, 1, None),
-        ({"status": "not_sent", "place": 2}, True, 1, None),
-        ({"errno": 1062, "table": "shop.Other"}, True, 0, None),
-        ({"status": "not_sent", "table": "shop.Other"}, True, 0, None),
-        ({"errno": 1062, "both": True}, True, 0, None),
-        ({"status": "not_sent", "both": True}, True, 0, None),
-    ],
-)
-def test_an_earlier_write_of_one_side_explains_other_rows(
-    tmp_path: Path, write: dict[str, Any], compared: bool, after: int, reason: str | None
-) -> None:
-    """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
+Write = tuple[dict[str, Any], bool, int, str | None]
+WRITES: list[Write] = [  # the write, whether two runs are compared, how many reads come after it, reason
+    ({"errno": 1062}, True, 2, "failed"),
+    ({"errno": 1062}, False, 2, "failed"),
+    ({"rows_affected": 7}, True, 2, "changed other rows"),
+    ({"status": "not_sent", "reason": "connection_lost"}, True, 2, "was not sent"),
+    ({"status": "filtered", "reason": "write"}, True, 2, "was not sent"),
+    ({"status": "not_sent", "reason": "connection_lost"}, False, 2, "was not sent"),
+    ({"errno": 1062, "place": 2}, True, 1, None),
+    ({"status": "not_sent", "place": 2}, True, 1, None),
+    ({"errno": 1062, "table": "shop.Other"}, True, 0, None),
+    ({"status": "not_sent", "table": "shop.Other"}, True, 0, None),
+    ({"errno": 1062, "both": True}, True, 0, None),
+    ({"status": "not_sent", "both": True}, True, 0, None),
+]
+
+
+def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], list[list[dict[str, Any]]]]:
+    """Return the events of a case, of tables and a session of its own, and the outcomes of both sides."""
+    own = {"session": number + 1}
+    table = write.get("table", "`shop`.T")
+    insert = {"statement": f"INSERT INTO {table}{number} VALUES (1)", "class": "write", "errno": 0}
+    read = {"statement": f"SELECT a FROM t{number} JOIN u{number}", "errno": 0, "rows_sent": 1}
+    events = [own | read | {"digest": f"{number:016x}"}] * 2
     place = write.get("place", 0)
-    insert = {"statement": f"INSERT INTO {write.get('table', '`shop`.T')} VALUES (1)", "class": "write", "errno": 0}
-    reads = [{"statement": "SELECT a FROM t JOIN u", "errno": 0, "rows_sent": 1}] * 2
-    events: list[dict[str, Any]] = [*reads]
-    events.insert(place if place < 2 else 1, {**insert, "rows_affected": 1})
-    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
+    events.insert(place if place < 2 else 1, {**own, **insert, "rows_affected": 1})
     sides: list[list[dict[str, Any]]] = []
     for side in range(2):
-        rows = []
+        rows: list[dict[str, Any]] = []
         for event in events:
             if "INSERT" not in event["statement"]:
-                rows.append({"rows_sent": 1 + side})
+                rows.append(own | {"rows_sent": 1 + side})
             elif side or write.get("both"):
-                rows.append({key: value for key, value in write.items() if key not in ("place", "table", "both")})
+                rows.append(own | {key: value for key, value in write.items() if key not in ("place", "table", "both")})
             else:
-                rows.append({"rows_affected": 1})
+                rows.append(own | {"rows_affected": 1})
         sides.append(rows)
-    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n, rows in enumerate(sides)]
-    report = build(tape, runs[:1], runs[1:]) if compared else build(tape, runs[1:])
-    row = next(row for row in report.answers["results"] if row["kind"] == "rows")
+    return events, sides
+
+
+@pytest.fixture(scope="module")
+def after_writes(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, Any]]:
+    """The row of results.sql of each of WRITES, by its number: a report of two runs, and one of a run alone."""
+    found: dict[int, dict[str, Any]] = {}
+    for compared in (True, False):
+        folder = tmp_path_factory.mktemp("writes")
+        cases = {n: of_write(n, write) for n, (write, two, _, _) in enumerate(WRITES) if two == compared}
+        events = [event for case, _ in cases.values() for event in case]
+        tape = make_tape(folder / "t.tape", events, known_columns=["errno"])
+        runs = [
+            make_run(folder / f"{side}.run", tape, [row for _, sides in cases.values() for row in sides[side]])
+            for side in range(2)
+        ]
+        report = build(tape, runs[:1], runs[1:]) if compared else build(tape, runs[1:])
+        rows = [row for row in report.answers["results"] if row["kind"] == "rows"]
+        assert len(rows) == len(cases)
+        found |= {int(row["digest"], 16): row for row in rows}
+    return found
+
+
+@pytest.mark.parametrize("number", range(len(WRITES)), ids=[f"{write}-{two}" for write, two, _, _ in WRITES])
+def test_an_earlier_write_of_one_side_explains_other_rows(number: int, after_writes: dict[int, dict[str, Any]]) -> None:
+    """Where a write to one of its tables was not sent, failed or changed other rows on one side, before all of its events."""
+    row, (_, _, after, reason) = after_writes[number], WRITES[number]
     assert (row["events"], row["after_write"]) == (2, after)
     assert row["reason"] == (reason and f"an earlier write to its tables {reason} on one side")
     assert row["known"] is None
 
 
-@pytest.mark.parametrize("session", [1, 2])
-def test_a_set_that_failed_explains_what_its_session_reads(session: int, tmp_path: Path) -> None:
+def test_a_set_that_failed_explains_what_its_session_reads(tmp_path: Path) -> None:
     """Only what follows in the same session."""
-    texts = ["SET time_zone = 'Europe/Berlin'", "SELECT FROM_UNIXTIME(1)", "SELECT FROM_UNIXTIME(1)"]
-    events = [
-        {"statement": text, "class": "session" if "SET" in text else "read", "errno": 0, "session": number}
-        for text, number in zip(texts, (session, 1, 1), strict=True)
+    setting = {"statement": "SET time_zone = 'Europe/Berlin'", "class": "session", "errno": 0}
+    reads = [
+        {"statement": "SELECT FROM_UNIXTIME(1)", "errno": 0, "session": session, "digest": f"{session:016x}"}
+        for session in (1, 1, 2, 2)
     ]
-    tape = make_tape(tmp_path / "t.tape", events, known_columns=["errno"])
-    sides: list[list[dict[str, Any]]] = [
-        [{"session": session, "errno": errno}, *({"session": 1, "rows_sent": 1, "checksum": SUM[sum_]} for _ in "12")]
+    tape = make_tape(tmp_path / "t.tape", [setting, *reads], known_columns=["errno"])
+    runs = [
+        make_run(
+            tmp_path / f"{sum_}.run",
+            tape,
+            [
+                {"errno": errno},
+                *({"session": read["session"], "rows_sent": 1, "checksum": SUM[sum_]} for read in reads),
+            ],
+        )
         for errno, sum_ in ((0, "a"), (1298, "data"))
     ]
-    for rows in sides:
-        for place, row in enumerate(rows):
-            row["seq"] = place + 1 if session == 1 else max(1, place)
-    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n, rows in enumerate(sides)]
-    (row,) = build(tape, runs[:1], runs[1:]).answers["results"]
-    assert (row["reason"] == "an earlier SET of its session failed on one side") == (session == 1)
+    rows = build(tape, runs[:1], runs[1:]).answers["results"]
+    found = {
+        int(row["digest"], 16): row["reason"] == "an earlier SET of its session failed on one side" for row in rows
+    }
+    assert found == {1: True, 2: False}
+
+
+@pytest.fixture(scope="module")
+def steady(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """A report of three rounds of one digest, the same on both sides."""
+    folder = tmp_path_factory.mktemp("steady")
+    event = {"statement": "SELECT 1", "errno": 0, "digest": f"{7:016x}"}
+    tape = make_tape(folder / "t.tape", [event] * 200)
+    rows: list[dict[str, Any]] = [{"start_ns": n * 10**7, "done_ns": n * 10**7 + 10**6 + n % 7} for n in range(200)]
+    runs = [make_run(folder / f"{n}.run", tape, rows) for n in range(6)]
+    report = build(tape, runs[:3], runs[3:])
+    (entry,) = report.digests
+    entry["verdict"] = "same"
+    for side in ("a", "b"):
+        entry[side]["n"] = 200
+    return report
 
 
 @pytest.mark.parametrize(("events", "answer"), [(1, "yes"), (2, "yes"), (3, "cannot tell"), (200, "cannot tell")])
-def test_what_the_order_may_explain_is_no_no(tmp_path: Path, events: int, answer: str) -> None:
+def test_what_the_order_may_explain_is_no_no(steady: Report, events: int, answer: str) -> None:
     """Up to 1 % of a digest's events it stands in a yes, above there is no yes; what nothing explains is a no."""
-    tape = make_tape(
-        tmp_path / "t.tape", [{"statement": "SELECT 1", "errno": 0, "digest": f"{7:016x}"} for _ in range(200)]
-    )
-    rows: list[dict[str, Any]] = [{"start_ns": n * 10**7, "done_ns": n * 10**7 + 10**6 + n % 7} for n in range(200)]
-    runs = [make_run(tmp_path / f"{n}.run", tape, rows) for n in range(6)]
-    report = build(tape, runs[:3], runs[3:])
-    (digest,) = (entry["digest"] for entry in report.digests)
-    for entry in report.digests:
-        entry["verdict"] = "same"
-    for entry in (entry[side] for entry in report.digests for side in ("a", "b")):
-        entry["n"] = 200
+    (digest,) = (entry["digest"] for entry in steady.digests)
     row = {"digest": digest, "kind": "rows", "known": None, "reason": RACE, "events": events}
-    report.answers["results"] = [row]
+    report = replace(steady, answers=steady.answers | {"results": [row]})
     found = headline(report)
     assert found is not None
     assert found.answer == answer
