@@ -11,6 +11,8 @@ from querytape.analyze.pieces import counting
 from querytape.analyze.pieces.steps import parse, statements
 from querytape.common.duck import load_sql
 
+from tests.helpers.tables import insert_rows
+
 pytestmark = pytest.mark.slow
 
 PARTS = 3
@@ -50,7 +52,7 @@ def con() -> Iterator[duckdb.DuckDBPyConnection]:
         number = chance.choice([None, 0, -size, size, size, size, size // 1000 * 1000, 2**50 + size])
         rows.append((place, digest, number if digest != "c" else None, chance.choice("xyz"), place % PARTS))
     made.execute("CREATE TABLE outcome (place BIGINT, digest VARCHAR, number BIGINT, text VARCHAR, part INTEGER)")
-    made.executemany("INSERT INTO outcome VALUES (?, ?, ?, ?, ?)", rows)
+    insert_rows(made, "outcome", rows)
     made.execute("SET VARIABLE spread = true")
     made.execute("CREATE TABLE whole AS SELECT 'b' AS digest; UPDATE outcome SET part = 1 WHERE digest = 'b'")
     yield made
