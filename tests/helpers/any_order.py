@@ -19,7 +19,7 @@ from querytape.common import duck
 from querytape.common.duck import sql_text
 from querytape.common.files import file_entry
 
-from tests.helpers.duck import database
+from .duck import database
 
 FILLED = re.compile(
     r"(?:\s|--[^\n]*\n)*(?:CREATE (?:OR REPLACE )?(?:TEMP )?TABLE|INSERT INTO) ([\w.\"]+)(?: AS\b| \(|\s+(?:SELECT|FROM|BY NAME)\b)"

@@ -13,7 +13,7 @@ from querytape.common.files import file_entry
 from querytape.schemas import TABLES
 from querytape.schemas.tables import declared
 
-from tests.helpers.duck import database
+from .duck import database
 
 VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 2**40, 2**62, 2**63 - 1, -(2**63), 2**80, 0.5, "", "x", "\x1b[31m", "../../etc/passwd"),

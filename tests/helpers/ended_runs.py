@@ -20,10 +20,11 @@ from querytape.replay.summary import ENGINE_COUNTS
 from querytape.schemas import select_list
 from querytape.servers.facts import Facts
 
-from tests.helpers.duck import database
 from tests.helpers.planning import planned
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS
+
+from .duck import database
 
 S = 1_000_000_000
 BEFORE = {"a": "1", "b": "2", "gone": "x", "timestamp": "1", "max_allowed_packet": "9"}

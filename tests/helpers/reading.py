@@ -13,9 +13,8 @@ from querytape.capture import SOURCES, Settings, capture_source
 from querytape.native.bindings.parsers import open_packets
 from querytape.native.bindings.reader import Reader
 
-from tests.helpers.duck import database
-
 from . import arrow_rows
+from .duck import database
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import duckdb
 from querytape.common.duck import sql_text
 from querytape.schemas import FORMAT_VERSION, columns, select_list
 
+from .duck import database
 from .tables import insert_rows
 
 MS = 1_000_000
@@ -59,7 +60,7 @@ def make_run(path: Path, tape: Path, outcomes: Sequence[dict[str, Any]] | str = 
     keys of run.json.
     """
     (path / "outcomes").mkdir(parents=True)
-    with duckdb.connect() as con:
+    with database() as con:
         _fill(con, outcomes)
         file = path / "outcomes" / "part-00000.parquet"
         con.execute(f"COPY outcomes TO {sql_text(file)} (FORMAT parquet)")

@@ -11,9 +11,10 @@ from pathlib import Path
 from querytape.common.duck import sql_text
 from querytape.native.bindings.statements import Normalizer
 
-from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import T0, make_tape
+
+from .duck import database
 
 Effect = Callable[[random.Random, float], float]
 

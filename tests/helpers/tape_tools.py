@@ -7,9 +7,8 @@ from typing import Any
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.capture.tools.verify import verify
 
-from tests.helpers.duck import database
-
 from .dialogue import Dialogue, ok, rows, write_pcap
+from .duck import database
 
 
 def make_tape(tmp_path: Path, name: str, connections: int = 3, offset: int = 0) -> Path:

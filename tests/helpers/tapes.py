@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Small tapes for tests, written straight from the contract in schemas/: no log, no capture."""
 
-import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from querytape.common.files import file_entry
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas import DANGER_SHIFT, DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
 
+from .duck import database
 from .tables import insert_rows
 
 # An arbitrary moment; a whole second, so that offsets are easy to read.
@@ -76,12 +76,6 @@ def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return rows
 
 
-@functools.cache
-def _database() -> duckdb.DuckDBPyConnection:
-    """Return this process's database for tapes: one takes 25 ms of processor to open. Each tape has a connection of its own."""
-    return duckdb.connect(config={"threads": 1})
-
-
 def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str) -> None:
     """Create the table `events` from rows, or from an SELECT that names the columns it gives."""
     if isinstance(events, str):
@@ -111,7 +105,7 @@ def make_tape(path: Path, events: Sequence[dict[str, Any]] | str, parts: int = 1
     in the order given, so events out of time make parts that overlap. `json_overrides` replace keys of tape.json.
     """
     (path / "events").mkdir(parents=True)
-    with _database().cursor() as con:
+    with database() as con:
         _fill(con, events)
         total, sessions, *times = con.execute(
             f"SELECT count(*), count(DISTINCT session), {TIMES} FROM events"

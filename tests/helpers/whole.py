@@ -9,8 +9,9 @@ from querytape.replay.plan.pacing import Pace
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
-from tests.helpers.duck import database
 from tests.helpers.tapes import MS
+
+from .duck import database
 
 
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:
