@@ -144,7 +144,7 @@ def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], 
     for side in range(2):
         rows: list[dict[str, Any]] = []
         for event in events:
-            if "INSERT" not in event["statement"]:
+            if "INSERT" not in str(event["statement"]):
                 rows.append(own | {"rows_sent": 1 + side})
             elif side or write.get("both"):
                 rows.append(own | {key: value for key, value in write.items() if key not in ("place", "table", "both")})
