@@ -94,7 +94,7 @@ class AnalysisDatabase:
         self.con.execute("USE memory" if rows * ROW_BYTES <= self.limit() // 4 else "USE disk")
 
     def is_small(self, rows: int) -> bool:
-        """Whether so many rows are kept as a table, too, where a view of their files would be opened again and again."""
+        """Whether so many outcomes are kept as a table, where each query would open their files again."""
         return rows * ROW_BYTES <= self.limit() // 64
 
     def limit(self) -> int:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Know the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
 
+import duckdb
+
 from ...common.duck import open_database, sql_text
 from ...native.bindings.grammar import parse_statements
 from ...schemas import Folder, ddl, event_selection
@@ -47,29 +49,31 @@ def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict
     """Return the rows of every analysis of the workload, by name. The tape is attached as tape_*."""
     event_selection.define_macros(database.con)
     database.run("workload/digests")
-    _parse(database, TEXTS.format(number=NUMBER, digests=tape.source("digests")), "digest_parts", memory)
-    database.con.execute(f"CREATE OR REPLACE TABLE found_transactions AS {ddl('transactions')}")
-    database.run("workload/events")
-    database.run("workload/transactions")
-    _find_keys(database, tape, memory)
+    with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
+        _parse(database, reading, TEXTS.format(number=NUMBER, digests=tape.source("digests")), "digest_parts")
+        database.con.execute(f"CREATE OR REPLACE TABLE found_transactions AS {ddl('transactions')}")
+        database.run("workload/events")
+        database.run("workload/transactions")
+        _find_keys(database, reading, tape)
     database.run("workload/keys")
     return {name: database.query(f"workload/{name}") for name in WORKLOAD}
 
 
-def _find_keys(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
+def _find_keys(database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, tape: Folder) -> None:
     """Make row_keys: the values by which each event writes or locks rows."""
     digests = [row[0] for row in database.con.execute(WITH_KEYS).fetchall()]
     wanted = ", ".join(sql_text(digest) for digest in digests) or "NULL"
-    _parse(database, KEYS.format(events=tape.source("events"), wanted=wanted), "row_keys", memory, only_values=True)
+    _parse(database, reading, KEYS.format(events=tape.source("events"), wanted=wanted), "row_keys", only_values=True)
 
 
-def _parse(database: AnalysisDatabase, query: str, table: str, memory: str, *, only_values: bool = False) -> None:
-    """Parse the statements of a query (id, text, digest) into a table, by a connection of its own: streams, no rows."""
-    with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
-        stream = parse_statements(reading.sql(query), only_values=only_values)
-        database.con.register("parsed_stream", stream)
-        try:
-            database.con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM parsed_stream")
-        finally:
-            database.con.unregister("parsed_stream")
-            stream.close()
+def _parse(
+    database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, query: str, table: str, *, only_values: bool = False
+) -> None:
+    """Parse the statements of a query (id, text, digest) into a table; `reading` streams them, no rows are kept."""
+    stream = parse_statements(reading.sql(query), only_values=only_values)
+    database.con.register("parsed_stream", stream)
+    try:
+        database.con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM parsed_stream")
+    finally:
+        database.con.unregister("parsed_stream")
+        stream.close()

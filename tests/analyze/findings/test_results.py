@@ -136,8 +136,8 @@ def of_write(number: int, write: dict[str, Any]) -> tuple[list[dict[str, Any]], 
     own = {"session": number + 1}
     table = write.get("table", "`shop`.T")
     insert = {"statement": f"INSERT INTO {table}{number} VALUES (1)", "class": "write", "errno": 0}
-    read = {"statement": f"SELECT a FROM t{number} JOIN u{number}", "errno": 0, "rows_sent": 1}
-    events = [own | read | {"digest": f"{number:016x}"}] * 2
+    read: dict[str, Any] = {"statement": f"SELECT a FROM t{number} JOIN u{number}", "errno": 0, "rows_sent": 1}
+    events: list[dict[str, Any]] = [own | read | {"digest": f"{number:016x}"}] * 2
     place = write.get("place", 0)
     events.insert(place if place < 2 else 1, {**own, **insert, "rows_affected": 1})
     sides: list[list[dict[str, Any]]] = []
