@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is to be done: cause and remedy by group, in the order of what matters."""
 
+from copy import deepcopy
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from querytape.analyze import Report
@@ -11,7 +11,7 @@ from querytape.analyze.answer.to_do import to_do
 from querytape.analyze.findings.plan_classes import FAILS, SCAN, UNKNOWN
 from querytape.analyze.model import ServerDifference, Servers
 
-from .planted import DIGESTS, REPEATS, planted
+from .planted import DIGESTS, REPEATS
 
 
 def test_what_breaks_comes_first(comparison: Report) -> None:
@@ -29,9 +29,9 @@ def test_what_breaks_comes_first(comparison: Report) -> None:
     assert list(tasks[6].digests) == [DIGESTS["slow"], DIGESTS["slower"]], "what lost most comes first"
 
 
-def test_one_cause_is_one_group(tmp_path: Path) -> None:
+def test_one_cause_is_one_group(comparison: Report) -> None:
     """Several digests that fail alike stand together; the one with the most events is named first."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     row = next(row for row in report.answers["errors"] if row["after"] == 1055)
     report.answers["errors"].append({**row, "digest": DIGESTS["fine"], "after": 3065, "events": 2 * REPEATS})
     first = to_do(report)[0]
@@ -39,9 +39,9 @@ def test_one_cause_is_one_group(tmp_path: Path) -> None:
     assert first.digests == {DIGESTS["fine"]: 2 * REPEATS, DIGESTS["grouped"]: REPEATS}
 
 
-def test_what_follows_stands_under_its_root(tmp_path: Path) -> None:
+def test_what_follows_stands_under_its_root(comparison: Report) -> None:
     """A table is missing since its CREATE failed: the cause and the first digest are those of the CREATE."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     for entry in report.digests:
         if entry["digest"] == DIGESTS["locked"]:
             entry["text"] = "create table missing ( pad int )"
@@ -55,9 +55,9 @@ def test_what_follows_stands_under_its_root(tmp_path: Path) -> None:
     assert not [task for task in to_do(report) if "a table is missing" in task.cause]
 
 
-def test_why_something_is_slower(tmp_path: Path) -> None:
+def test_why_something_is_slower(comparison: Report) -> None:
     """A difference of the servers that concerns the statement, else another plan, else nothing that is known."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     lacks = ServerDifference("index", "t.k", "B lacks index k on t (id)", table="t", changed=(DIGESTS["slow"],))
     report = replace(report, servers=Servers((lacks,)))
     report.query_plans[DIGESTS["slower"]] = {"changes": ["t: ref by k -> a full scan"]}
@@ -69,9 +69,9 @@ def test_why_something_is_slower(tmp_path: Path) -> None:
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
 
 
-def test_what_its_times_cannot_judge_is_named_last(tmp_path: Path) -> None:
+def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
     """With the cause that concerns it; where nothing does, it is not listed."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     for entry in report.digests:
         if entry["digest"] in (DIGESTS["slow"], DIGESTS["slower"]):
             entry["verdict"] = "cannot tell"
@@ -85,9 +85,9 @@ def test_what_its_times_cannot_judge_is_named_last(tmp_path: Path) -> None:
     )
 
 
-def test_other_results_by_another_column(tmp_path: Path) -> None:
+def test_other_results_by_another_column(comparison: Report) -> None:
     """A column that a statement names and whose collation differs is the cause of its other results; its default is none."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     row = next(row for row in report.answers["results"] if row["known"] is None)
     row["reason"] = None
     for fact, found in (("collation", True), ("default", False)):
@@ -96,9 +96,9 @@ def test_other_results_by_another_column(tmp_path: Path) -> None:
         assert any("column t.g" in cause for cause in causes) == found
 
 
-def test_an_unknown_error_is_named_by_its_message(tmp_path: Path) -> None:
+def test_an_unknown_error_is_named_by_its_message(comparison: Report) -> None:
     """As the server of B answered."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     row = next(row for row in report.answers["errors"] if row["after"] == 1055)
     row |= {"after": 4711, "error": "Unknown or incorrect time zone: '?'"}
     assert any("error 4711: Unknown or incorrect time zone: '?';" in task.said() for task in to_do(report))
@@ -113,9 +113,9 @@ def test_an_unknown_error_is_named_by_its_message(tmp_path: Path) -> None:
         (SCAN, "t: ref by k -> a full scan", "another query plan (t: ref by k -> a full scan)"),
     ],
 )
-def test_what_is_no_plan_is_no_other_plan(word: str, text: str, cause: str, tmp_path: Path) -> None:
+def test_what_is_no_plan_is_no_other_plan(word: str, text: str, cause: str, comparison: Report) -> None:
     """An EXPLAIN that fails, or was not asked, shows no other plan."""
-    report = planted(tmp_path)
+    report = deepcopy(comparison)
     for name in ("slow", "slower"):
         report.query_plans[DIGESTS[name]] = {"changes": [text], "class": word}
     assert [task.cause for task in to_do(report) if task.part == SLOW] == [cause]
