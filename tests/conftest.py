@@ -37,9 +37,9 @@ ServerFactory = Callable[..., Server]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers, and comes first.
+    """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers.
 
-    Its files take longest: a worker that begins one last keeps the others waiting.
+    Its files come first, and those that build a wheel: a worker that begins a long one last keeps the others waiting.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
@@ -50,7 +50,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             marks.add("server")
         for mark in marks:
             item.add_marker(mark)
-    items.sort(key=lambda item: not item.path.is_relative_to(WHOLE))
+    building = {item.path for item in items if item.get_closest_marker("build")}
+    items.sort(key=lambda item: not (item.path in building or item.path.is_relative_to(WHOLE)))
 
 
 class OnlyWithMark:
