@@ -19,7 +19,8 @@ from .queries import query_or_none, whole
 # With the parts' bytes as text that any character set can show: MySQL 5.7 and later, MariaDB 10.3 and later. Then all.
 RECOVER = ("XA RECOVER CONVERT XID", "XA RECOVER FORMAT='SQL'", "XA RECOVER")
 HEX = re.compile(r"0x([0-9a-f]*)|x'([0-9a-f]*)'", re.IGNORECASE)
-LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+)"
+BITS = re.compile(r"0b([01]+)|b'([01]*)'", re.IGNORECASE)
+LITERAL = r"(?:'(?:[^'\\]|''|\\.)*'|\"(?:[^\"\\]|\"\"|\\.)*\"|x'[0-9a-f]*'|0x[0-9a-f]+|b'[01]*'|0b[01]+)"
 STATEMENT = re.compile(
     rf"xa\s+(start|begin|end|prepare|commit|rollback)\s+({LITERAL})(?:\s*,\s*({LITERAL}))?(?:\s*,\s*(\d+|0x[0-9a-f]+))?"
     r"(?:\s+(?:one\s+phase|join|resume|suspend(?:\s+for\s+migrate)?))?",
@@ -110,5 +111,8 @@ def _hex(digits: str) -> bytes:
 def _bytes(literal: str) -> bytes:
     if found := HEX.fullmatch(literal):
         return _hex(found[1] or found[2] or "")
+    if found := BITS.fullmatch(literal):
+        bits = found[1] or found[2] or ""
+        return int(bits or "0", 2).to_bytes((len(bits) + 7) // 8)
     text = literal[1:-1].replace(literal[0] * 2, literal[0])
     return re.sub(r"\\(.)", lambda found: ESCAPES.get(found[1], found[1]), text, flags=re.DOTALL).encode()

@@ -53,7 +53,8 @@ MEMORY_PER_ROWS = 80  # the same where it has several such rows in hand
 KEY = re.compile(r'\bj\."([^"]+)"')  # as text() writes them
 # Calls of the macros of values.sql for one column: group 1 is the column, 2 its name.
 CALL = re.compile(r'\b(?:whole|span_ns|moment_ns)\(((?:j\.)?"((?:[^"]|"")+)")(?:, \d+)?\)')
-OBJECT = re.compile(r"(?:\A|[\n\[,}])\s*(?=\{)")
+# Where an object may begin: blanks behind one of these. A newline is no blank here, so that each is looked at once.
+OBJECT = re.compile(r"(?:\A|[\n\[,}])[^\S\n]*+(?=\{)")
 Given = TypeVar("Given")
 
 
@@ -72,7 +73,7 @@ def objects(head: bytes) -> Iterator[tuple[int, bytes]]:
         place = found.end()
         try:
             value, at = decoder.raw_decode(whole, place)
-            yield place, json.dumps(value, ensure_ascii=False).encode()
+            yield place, json.dumps(value).encode()
         except (ValueError, RecursionError) as error:
             line_end = whole.find("\n", place)
             cut = getattr(error, "pos", 0) >= len(whole) or "Unterminated" in str(error)

@@ -17,9 +17,10 @@ TAKEN_FOR_VICTIMS = (
 )
 
 
-# What was rolled back inside of an XA transaction, and XA commands that say so; `begun`: the statement that began it.
+# XA commands that say that theirs was rolled back, and victims inside of one, with the statement that began it.
 XA_VICTIMS = """
-    SELECT e.session, e.seq, e.statement, CASE WHEN has_action(e.actions, 'xa') THEN NULL ELSE b.statement END AS begun
+    SELECT e.session, e.seq, has_action(e.actions, 'xa') AS own,
+        CASE WHEN has_action(e.actions, 'xa') THEN e.statement ELSE b.statement END AS named
     FROM (FROM tape_events WHERE executes(command) AND rolled_back(errno)) e
     ASOF LEFT JOIN (
         SELECT session, seq, statement, actions FROM tape_events
@@ -76,14 +77,12 @@ def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
     if not con.execute("FROM tape_digests WHERE has_action(actions, 'xa') LIMIT 1").fetchall():
         return
     rows = []
-    for session, seq, own, begun in con.execute(XA_VICTIMS).fetchall():
-        verb, xid = verb_and_xid(bytes(begun or own or b"").decode("utf-8", "replace"))
-        if xid is not None and verb in ("start", "begin"):
-            rows.append((session, seq, f"XA END {xid.literal}".encode()))
-        elif xid is not None and verb in ("prepare", "commit"):
-            rows.append((session, seq, f"XA ROLLBACK {xid.literal}".encode()))
-        else:
-            rows.append((session, seq, own))
+    for session, seq, own, named in con.execute(XA_VICTIMS).fetchall():
+        verb, xid = verb_and_xid(bytes(named or b"").decode("utf-8", "replace"))
+        if xid is None:  # a name that cannot be read: ROLLBACK, as for any victim
+            continue
+        ends = "END" if not own else "ROLLBACK" if verb in ("prepare", "commit") else ""
+        rows.append((session, seq, f"XA {ends} {xid.literal}".encode() if ends else named))
     insert_rows(con, "victims", rows)
 
 

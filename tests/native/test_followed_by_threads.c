@@ -2,6 +2,7 @@
 /* A log that grows, is renamed and is truncated, while one thread takes parts and another asks: nothing is lost, and the
  * threads touch nothing of each other's (make tsan). */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -182,15 +183,15 @@ static void *truncate_often(void *arg)
     append(t->path, &next, 1);
     for (unsigned turn = 1; turn <= TURNS; turn++) {
         while (atomic_load(&t->read) < next)
-            ;
+            sched_yield();
         copy_file(t->path, t->copy);
         CHECK_INT(truncate(t->path, 0), 0);
         append(t->path, &next, turn % 2 ? 200 : 1);
         while (atomic_load(&t->turns) < turn)
-            ;
+            sched_yield();
     }
     while (atomic_load(&t->read) < next)
-        ;
+        sched_yield();
     atomic_store(&t->over, 1);
     return NULL;
 }

@@ -99,6 +99,7 @@ def test_statements_that_end_a_transaction() -> None:
     assert verb_and_xid("XA ROLLBACK X'67',X'',1") == ("rollback", Xid(b"g"))
     assert verb_and_xid("XA COMMIT 'g' ONE  PHASE") == ("commit", Xid(b"g"))
     assert verb_and_xid("XA END 'g' SUSPEND FOR MIGRATE") == ("end", Xid(b"g"))
+    assert verb_and_xid("XA END b'1100111', 0b101100010") == ("end", Xid(b"g", b"\x01b"))
     assert verb_and_xid("xa start 'g','b',7 join") == ("start", Xid(b"g", b"b", 7))
     assert verb_and_xid("XA RECOVER") == verb_and_xid("XA COMMIT 'g' TWO PHASE") == ("", None)
 

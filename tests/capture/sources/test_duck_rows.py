@@ -2,6 +2,8 @@
 """What sources that DuckDB reads have in common."""
 
 import gzip
+import random
+import re
 import tempfile
 from pathlib import Path
 
@@ -15,7 +17,9 @@ from querytape.capture.sources.duck_rows import (
     LargeRowsError,
     json_rows,
     number,
+    objects,
     open_query,
+    sniff_objects,
     text,
     with_memory,
 )
@@ -28,7 +32,7 @@ from tests.helpers.reading import read_all
 
 
 def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
-    """What is no object, of several files, packed ones too: lines with quotes and commas as they are."""
+    """A line that is no object keeps its quotes and commas. Each file has its own numbers, and a packed one is unpacked."""
     (tmp_path / "a").write_text('one, "two"\n\n[ three,\n]\n')
     (tmp_path / "b.gz").write_bytes(gzip.compress(b"four\n"))
     lines = Lines([str(tmp_path / "a"), str(tmp_path / "b.gz")])
@@ -36,6 +40,21 @@ def test_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
         con.register("lines", lines.stream)
         assert con.execute("FROM lines").fetchall() == [('one, "two"', 0, 1), ("three,", 0, 3), ("four", 1, 1)]
     lines.close()
+
+
+def test_places_of_objects() -> None:
+    """Behind any blanks an object begins a line, the file or an item; elsewhere a brace begins none."""
+    chance = random.Random(7)
+    for _ in range(2000):
+        whole = "".join(chance.choice("\n\r\t []},x") for _ in range(chance.randrange(9))) + "{}"
+        want = [found.end() for found in re.finditer(r"(?:\A|[\n\[,}])\s*(?=\{)", whole)]
+        assert [place for place, _ in objects(whole.encode())] == want, whole
+
+
+@pytest.mark.parametrize("piece", [b"\n", b" \n", b"[", b"{", b"{\n", b'{"a":[\n', b'{"a":1}\n', b"\xff{"])
+def test_a_head_of_one_thing(piece: bytes) -> None:
+    """Whatever a file begins with, its kind is asked for in time that grows with the size."""
+    assert sniff_objects(rb".*no such key", piece * (65536 // len(piece))) == -1
 
 
 def test_json_in_arrays(tmp_path: Path) -> None:

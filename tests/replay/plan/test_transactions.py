@@ -155,6 +155,12 @@ def test_victims_in_xa_transactions(tmp_path: Path) -> None:
         ("XA PREPARE 'three' -- y", 1402, "XA ROLLBACK X'7468726565',X'',1"),
         ("XA START 'four'", 1440, None),
         (update, 1213, "ROLLBACK"),
+        ("XA START b'1100111'", 0, None),
+        (update, 1213, "XA END X'67',X'',1"),
+        ("XA ROLLBACK b'1100111'", 0, None),
+        ("XA START 'five'; SELECT 1", 0, None),
+        (update, 1213, "ROLLBACK"),
+        ("XA ROLLBACK 'five'", 0, None),
         ("BEGIN", 0, None),
         (update, 1213, "ROLLBACK"),
     ]
