@@ -23,7 +23,7 @@ comparisons ?= 20
 # Of the tests: more than a machine of 2 cores has, for many wait for servers.
 workers ?= 3
 
-.PHONY: help setup servers demo test-fast test test-long test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,11 +84,15 @@ test: setup servers ## all tests but the long ones: in C plain and under ASan, o
 ifneq ($(args),)
 	@$(bin)/python $(pytest) -m "not long" $(args)
 else
-	@$(MAKE) --no-print-directory test-native
-	@$(bin)/python $(pytest) -m "not long"
-	@echo "== the parsers on broken input, a minute"; mkdir -p build
-	@PYTHON=$(bin)/python scripts/fuzz 5 >build/fuzz.log 2>&1 || { tail -60 build/fuzz.log; exit 1; }; grep -E '^==|exec_per_sec' build/fuzz.log
+	@mkdir -p build; $(MAKE) --no-print-directory test-c >build/test-c.log 2>&1 & c=$$!; \
+	$(bin)/python $(pytest) -m "not long"; python=$$?; \
+	wait $$c || { tail -60 build/test-c.log; exit 1; }; \
+	grep -E '^== .* for |exec_per_sec' build/test-c.log; exit $$python
 endif
+
+# Beside the tests in Python, which often wait for servers.
+test-c: test-native
+	@PYTHON=$(bin)/python scripts/fuzz 5
 
 test-native: setup ## the tests in C with clang: plain and under AddressSanitizer
 	@$(MAKE) --no-print-directory -C tests/native -O -j 2 CC=clang test asan

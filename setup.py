@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packaging: the checkout is the package, and `native/` becomes one abi3 extension through cffi."""
 
+import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.build_py import build_py
 
 VERSION = re.findall(r'__version__ = "(.+)"', Path("common/version.py").read_text(encoding="utf-8"))[0]
@@ -35,8 +38,31 @@ class BuildPy(build_py):
         return [found for found in super().find_package_modules(package, package_dir) if found[1] != "setup"]
 
 
+class BuildExt(build_ext):
+    """Compiles the files of the extension side by side: setuptools does so only for several extensions."""
+
+    def build_extension(self, ext):
+        compile_one, link = self.compiler._compile, self.compiler.link_shared_object
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            begun = []
+
+            def compile_later(*arguments):
+                begun.append(pool.submit(compile_one, *arguments))
+
+            def link_then(*arguments, **options):
+                for one in begun:
+                    one.result()
+                link(*arguments, **options)
+
+            self.compiler._compile, self.compiler.link_shared_object = compile_later, link_then
+            try:
+                super().build_extension(ext)
+            finally:
+                self.compiler._compile, self.compiler.link_shared_object = compile_one, link
+
+
 setup(
-    cmdclass={"build_py": BuildPy},
+    cmdclass={"build_ext": BuildExt, "build_py": BuildPy},
     name="querytape",
     version=VERSION,
     description="Record MySQL traffic, replay it natively against other servers, compare what came back",
