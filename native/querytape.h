@@ -172,14 +172,14 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
 
 /* ---- the order of commits (sweep/stream.c) ------------------------------------------------------------------- */
 
-/* Bits of qt_sweep_use.what: the statement asks for rows, it adds rows; of table 2, the user-level locks: it takes one
- * (GET_LOCK), frees one (RELEASE_LOCK), looks at one (IS_FREE_LOCK). */
+/* Bits of qt_sweep_use.what: it asks for rows, adds rows; takes, frees, looks at a user-level lock (of table 2). */
 #define QT_ASKS 1
 #define QT_ADDS_ROWS 2
 #define QT_TAKES_LOCK 4
 #define QT_FREES_LOCK 8
 #define QT_LOOKS_AT_LOCK 16
-
+/* A place is QT_PLACES * table + kind: commits, statements of transactions that took locks, those that add rows. */
+enum qt_place_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_PLACES };
 struct qt_sweep_use {
     int32_t digest, table, what;
 };

@@ -10,6 +10,7 @@ from .streams import Stream, stream_pointer
 
 ASKS: int = lib.QT_ASKS
 ADDS_ROWS: int = lib.QT_ADDS_ROWS
+PLACES: int = lib.QT_PLACES
 TAKES_LOCK: int = lib.QT_TAKES_LOCK
 FREES_LOCK: int = lib.QT_FREES_LOCK
 LOOKS_AT_LOCK: int = lib.QT_LOOKS_AT_LOCK

@@ -12,6 +12,10 @@
  * and counted, one after the other: one that goes on may open the circle for all. Its transaction waits no more until
  * it ends, for its locks have to go.
  *
+ * A wait for a statement that adds rows is a guess, and the likely cause. Such waits go on first. They are not counted:
+ * they are there to prevent circles, and no row differs without them. Their transaction then waits for commits alone;
+ * if nothing moves for one more bound, it is the first whose wait is broken.
+ *
  * A stall is a bound in which waits had to be broken. Stalls are in a row while more than one in MOVING_WAITS of the
  * waits that end is broken: then the replay goes on only because its waits are broken.
  */
@@ -160,24 +164,37 @@ static void count_stall(struct qt_engine *e, int64_t now)
     atomic_store(&e->stall_broken, broken);
 }
 
+static int is_guess(int64_t place) { return place % QT_PLACES == QT_ADDS; }
+
+static int may_be_the_cause(struct qt_session *s)
+{
+    return is_guess(atomic_load(&s->at_table)) || atomic_load(&s->unordered) == QT_PAST_GUESSES;
+}
+
 /* A session whose wait is stuck shows it in its `stuck_due_ns`. The first thread that comes `apart` after the last
- * broken wait lets the earliest go. */
+ * broken wait lets one go: of those that may be the cause the earliest, else the earliest. */
 static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
 {
     int64_t last = atomic_load(&e->last_broken_ns), earliest = QT_NOT_STUCK;
     struct qt_session *first = NULL;
+    int is_cause = 0;
 
     if (now - last < apart || !atomic_compare_exchange_strong(&e->last_broken_ns, &last, now))
         return;
     for (int64_t i = 0; i < e->n_sessions; i++) {
-        int64_t due = atomic_load(&qt_session_at(e, i)->stuck_due_ns);
-        if (due < earliest && due != QT_LET_GO) {
-            earliest = due;
-            first = qt_session_at(e, i);
-        }
+        struct qt_session *s = qt_session_at(e, i);
+        int64_t due = atomic_load(&s->stuck_due_ns);
+        int cause = may_be_the_cause(s);
+        if (due == QT_NOT_STUCK || due == QT_LET_GO || cause < is_cause || (cause == is_cause && due >= earliest))
+            continue;
+        is_cause = cause;
+        earliest = due;
+        first = s;
     }
     if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO)) {
         count_stall(e, now);
+        if (is_cause && atomic_load(&first->unordered) == QT_IN_ORDER)
+            atomic_store(&e->last_broken_ns, now + e->options.order_bound_ns);
         qt_wake(first);
     }
 }
@@ -258,18 +275,21 @@ void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, cons
     int in_turn = 1;
 
     while (o != NULL && in_turn && read_pair(&p, &table, &needed)) {
-        if (table >= (uint64_t)o->n || atomic_load(&o->table[table].settled) >= needed)
+        int32_t unordered = atomic_load(&s->unordered);
+        int guess = is_guess((int64_t)table);
+        if (table >= (uint64_t)o->n || atomic_load(&o->table[table].settled) >= needed || (guess && unordered))
             continue;
-        in_turn = !s->unordered;
+        in_turn = unordered != QT_OUT_OF_ORDER;
         if (in_turn) {
             begun = begun == 0 ? qt_now() : begun;
             in_turn = await_commits(s, ev, &o->table[table], needed);
         }
+        if (!in_turn)
+            atomic_store(&s->unordered, !s->in_tx ? QT_IN_ORDER : guess ? QT_PAST_GUESSES : QT_OUT_OF_ORDER);
+        in_turn |= guess;
     }
-    if (!in_turn) {
+    if (!in_turn)
         atomic_fetch_add(&e->order_broken, 1);
-        s->unordered = s->in_tx;
-    }
     if (begun == 0)
         return;
     s->free_ns = qt_now();

@@ -95,7 +95,8 @@ void qt_conclude_event(struct qt_session *s, struct qt_planned_event *ev, struct
         r->sum = a->sum;
         r->binary = a->binary;
         s->in_tx = qt_connection_in_transaction(&s->backends[0].connection);
-        s->unordered &= s->in_tx;
+        if (!s->in_tx)
+            atomic_store(&s->unordered, QT_IN_ORDER);
     }
     r->on_read_target = s->backend == &s->backends[1];
     if (text != NULL && r != &spare)

@@ -116,7 +116,8 @@ static enum qt_reason commit_first(struct qt_session *s, const struct qt_planned
         if (a->lost)
             return mark_lost(s, a);
         s->in_tx = qt_connection_in_transaction(c);
-        s->unordered &= s->in_tx;
+        if (!s->in_tx)
+            atomic_store(&s->unordered, QT_IN_ORDER);
     }
     qt_settle_turn(s->engine, ev->waits);
     return QT_EXECUTED;

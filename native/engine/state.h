@@ -117,6 +117,9 @@ enum { QT_AWAKE = 0, QT_WAITS_FOR_EVENT = 1, QT_WAITS_FOR_TIME = 2, QT_WAITS_FOR
 #define QT_NOT_STUCK INT64_MAX
 #define QT_LET_GO INT64_MIN
 
+/* What a transaction no longer waits for, until it ends: nothing; statements that add rows; all. */
+enum qt_unordered { QT_IN_ORDER = 0, QT_PAST_GUESSES = 1, QT_OUT_OF_ORDER = 2 };
+
 enum { QT_UNBORN = 0, QT_LIVE = 1, QT_ENDED = 2 };
 
 /* A connection of a session, to the target or the read target, and what is known of the session's state there. */
@@ -157,7 +160,6 @@ struct qt_session {
     int64_t reopen_ns;              /* after a failed attempt: when the next may be made */
     int32_t pinned;                 /* enum qt_pin: nothing goes to the read target */
     int32_t in_tx;                  /* a transaction was open after the target's last answer */
-    int32_t unordered;              /* a wait of that transaction was broken: the rest of it waits no more */
     struct qt_chunk *chunk;
     struct qt_backend backends[2]; /* the target, and the read target where there is one */
     struct qt_backend *backend;    /* in use just now */
@@ -171,6 +173,7 @@ struct qt_session {
     _Atomic uint64_t executed, not_sent, reads, writes, others, errors, injected; /* written by one thread only */
     _Atomic uint64_t service_ns[QT_KINDS], delay_ns[QT_CAUSES];                   /* so are these */
     _Atomic int64_t stuck_due_ns; /* when its stuck wait's event was due on the tape */
+    _Atomic int32_t unordered;    /* enum qt_unordered */
     _Atomic int64_t at_seq;       /* its last event that was begun; -1 = none */
     _Atomic int64_t at_table;     /* whose commits it waits for; -1 = for none */
     _Atomic int64_t target_id;    /* connection id on the target while it is open, else -1 */

@@ -30,12 +30,13 @@ static void add(struct qt_sweep *s, struct qt_heap *heap, struct qt_point point,
         s->failed = 1;
 }
 
-static struct qt_heap *heap_of(struct qt_sweep *s, enum qt_kind kind)
+static struct qt_heap *heap_of(struct qt_sweep *s, enum qt_place_kind kind)
 {
     return kind == QT_ADDS ? &s->adds : &s->numbers;
 }
 
-void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_kind kind, int64_t ns, int in_front)
+void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_place_kind kind, int64_t ns,
+                   int in_front)
 {
     struct qt_point point = {.ns = ns, .type = MARK, .table = table, .kind = (uint8_t)kind};
     point.in_front = in_front && table != QT_UNKNOWN_TABLE;
@@ -43,7 +44,7 @@ void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
 }
 
 /* 9: where nothing is known all is waited for; all wait for those of which nothing is known. */
-void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_kind kind, int64_t until_ns)
+void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_place_kind kind, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = (uint8_t)kind};
     point.table = table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table;
@@ -102,9 +103,9 @@ static void mark(struct qt_sweep *s, const struct qt_point *p)
 {
     struct qt_sweep_table *t = &s->table[p->table];
     int64_t number = ++t->number[p->kind];
-    qt_sweep_add(s, &p->event->marks, p->table, (enum qt_kind)p->kind, number);
+    qt_sweep_add(s, &p->event->marks, p->table, (enum qt_place_kind)p->kind, number);
     if (p->in_front)
-        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_kind)p->kind, number - 1);
+        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_place_kind)p->kind, number - 1);
     if (p->kind != QT_COMMITS)
         return;
     t->released_ns = p->ns;
@@ -117,8 +118,8 @@ static void mark(struct qt_sweep *s, const struct qt_point *p)
 /* 7: it had its locks just after the last commit that it may have waited for. */
 static void grant(struct qt_sweep *s, struct qt_event *e)
 {
-    int64_t ns = e->lo_ns;
-    for (int32_t i = 0; i < e->n_uses && s->times != QT_ARRIVALS; i++) {
+    int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
+    for (int32_t i = 0; i < e->n_uses; i++) {
         int32_t table = e->uses[i].table;
         int64_t released = s->table[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table].released_ns;
         if (e->uses[i].adds && released + 1 > ns)
@@ -126,7 +127,7 @@ static void grant(struct qt_sweep *s, struct qt_event *e)
         if (e->uses[i].adds && s->unknown && s->table[QT_UNKNOWN_TABLE].released_ns + 1 > ns)
             ns = s->table[QT_UNKNOWN_TABLE].released_ns + 1;
     }
-    if (s->times == QT_ARRIVALS || ns > e->hi_ns)
+    if (ns > e->hi_ns)
         ns = e->hi_ns;
     for (int32_t i = 0; i < e->n_uses; i++) {
         const struct qt_use *use = &e->uses[i];
@@ -151,7 +152,7 @@ static void answer(struct qt_sweep *s, const struct qt_point *p)
         t->seen = p->number > t->seen ? p->number : t->seen;
         break;
     case WAIT:
-        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_kind)p->kind, t->number[p->kind]);
+        qt_sweep_add(s, &p->event->waits, p->table, (enum qt_place_kind)p->kind, t->number[p->kind]);
         break;
     case READ:
         qt_sweep_add(s, &p->event->waits, p->table, QT_COMMITS, t->seen);

@@ -6,8 +6,8 @@
 #include "sweep/state.h"
 
 /* The event is a mark at this moment; in front: it waits for the one before it. */
-void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_kind, int64_t ns, int in_front);
-void qt_sweep_wait(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_kind, int64_t until_ns);
+void qt_sweep_mark(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t ns, int in_front);
+void qt_sweep_wait(struct qt_sweep *, struct qt_event *, int32_t table, enum qt_place_kind, int64_t until_ns);
 /* For a commit that has no number among those of which nothing is known. */
 void qt_sweep_wait_unknown(struct qt_sweep *, struct qt_event *, int64_t until_ns);
 /* Of the commits, it waits for those that had ended. */

@@ -66,11 +66,11 @@ struct qt_event *qt_sweep_new_event(struct qt_sweep *s, const struct qt_event *f
     return e;
 }
 
-void qt_sweep_add(struct qt_sweep *s, struct qt_pairs *pairs, int32_t table, enum qt_kind kind, int64_t number)
+void qt_sweep_add(struct qt_sweep *s, struct qt_pairs *pairs, int32_t table, enum qt_place_kind kind, int64_t number)
 {
     pairs->pair = qt_sweep_grown(s, pairs->pair, &pairs->room, pairs->n, sizeof *pairs->pair);
     if (pairs->n < pairs->room)
-        pairs->pair[pairs->n++] = (struct qt_pair){QT_KINDS * table + (int32_t)kind, number};
+        pairs->pair[pairs->n++] = (struct qt_pair){QT_PLACES * table + (int32_t)kind, number};
 }
 
 static int by_place(const void *left, const void *right)

@@ -11,7 +11,7 @@ void qt_list_add(struct qt_list *, struct qt_event *);
 void qt_list_remove(struct qt_list *, struct qt_event *);
 struct qt_event *qt_sweep_new_event(struct qt_sweep *, const struct qt_event *); /* a copy; NULL when out of memory */
 void qt_sweep_event_done(struct qt_sweep *, struct qt_event *);                  /* one of its points */
-void qt_sweep_add(struct qt_sweep *, struct qt_pairs *, int32_t table, enum qt_kind, int64_t number);
+void qt_sweep_add(struct qt_sweep *, struct qt_pairs *, int32_t table, enum qt_place_kind, int64_t number);
 void qt_sweep_clear(struct qt_sweep *); /* all but transactions and sessions */
 
 #endif

@@ -25,7 +25,6 @@
 
 enum { QT_ALL_TABLES = 0, QT_UNKNOWN_TABLE = 1, QT_USER_LOCKS = 2 };
 enum { QT_LAST_NS = 1000000000 }; /* so long after its arrival the last event of a session may have ended */
-enum qt_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_KINDS };
 
 struct qt_use {
     int32_t table;
@@ -33,7 +32,7 @@ struct qt_use {
 };
 
 struct qt_pair {
-    int32_t place; /* QT_KINDS * table + kind */
+    int32_t place; /* QT_PLACES * table + kind */
     int64_t number;
 };
 
@@ -100,7 +99,7 @@ struct qt_list {
 };
 
 struct qt_sweep_table {
-    int64_t number[QT_KINDS];
+    int64_t number[QT_PLACES];
     int64_t seen;        /* the highest number of those commits that had ended */
     int64_t released_ns; /* moment of the last numbered commit */
     int64_t closed_ns;   /* moment of the last transaction's commit */

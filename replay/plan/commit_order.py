@@ -15,14 +15,13 @@ from typing import Any
 import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
-from ...native.bindings.sweep import ADDS_ROWS, ASKS, FREES_LOCK, LOOKS_AT_LOCK, TAKES_LOCK, sweep_commits
+from ...native.bindings.sweep import ADDS_ROWS, ASKS, FREES_LOCK, LOOKS_AT_LOCK, PLACES, TAKES_LOCK, sweep_commits
 from .catalog import Catalog, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
 ALL, UNKNOWN, USER_LOCKS, FIRST = 0, 1, 2, 3
-PLACES = 3  # of each table: its commits, statements of transactions that took locks, those that add rows
 EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
 ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)

@@ -126,6 +126,38 @@ static void a_circle_is_broken(void)
     replay_free(&r);
 }
 
+/* A wait for a statement that adds rows (place 2) goes on before an earlier one for a commit (place 3), and is no broken
+ * wait. The rest of its transaction waits for commits alone, and is the first to be let go. */
+static void a_guess_is_let_go_first(void)
+{
+    struct replay r;
+
+    begin(&r, 0, 0);
+    r.options.order_tables = 6;
+    r.options.order_bound_ns = 200 * MS;
+    r.options.drain_ns = 4000 * MS;
+    replay_session(&r, 1, 0, 2, NULL);
+    replay_session(&r, 2, 0, 6, NULL);
+    replay_session(&r, 3, 0, 1, NULL);
+    event_at(&r, 0, 1, 1, "BEGIN", NULL);
+    event_at(&r, 10 * MS, 1, 2, "earlier", "3:1");
+    event_at(&r, 0, 2, 1, "BEGIN", NULL);
+    event_at(&r, 20 * MS, 2, 2, "guess", "2:1");
+    event_at(&r, 21 * MS, 2, 3, "guess again", "2:1");
+    event_at(&r, 22 * MS, 2, 4, "COMMIT", "2:1 3:1");
+    event_at(&r, 23 * MS, 2, 5, "BEGIN", NULL);
+    event_at(&r, 24 * MS, 2, 6, "in turn again", "2:1");
+    event_at(&r, 5 * MS, 3, 1, "SLEEP 1500", ";2:1 3:1");
+    replay_run(&r);
+    CHECK(replay_find(&r, 2, 2)->sent_ns >= 200 * MS);
+    CHECK_INT(replay_find(&r, 2, 3)->order_ns, NO_VALUE);
+    CHECK(replay_find(&r, 2, 4)->sent_ns - replay_find(&r, 2, 3)->done_ns >= 200 * MS);
+    CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
+    CHECK(replay_find(&r, 2, 6)->order_ns != NO_VALUE);
+    CHECK_INT(r.stats.order_broken, 2);
+    replay_free(&r);
+}
+
 /* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
  * more. */
 static void the_earliest_is_let_go(void)
@@ -391,6 +423,7 @@ int main(void)
     RUN(a_failed_commit_is_the_answer);
     RUN(refused_commits_count_as_done);
     RUN(a_circle_is_broken);
+    RUN(a_guess_is_let_go_first);
     RUN(the_earliest_is_let_go);
     RUN(stalls_are_in_a_row);
     RUN(what_moves_ends_a_row);

@@ -201,7 +201,7 @@ static void whose_wait_is_over(void)
             atomic_store(&w[i].s->stuck_due_ns, QT_LET_GO);
             qt_wake(w[i].s);
             join(&w[i]);
-            CHECK_INT(w[i].s->unordered, i == 0);
+            CHECK_INT(w[i].s->unordered, i == 0 ? QT_OUT_OF_ORDER : QT_IN_ORDER);
             w[i].s->sleep = QT_WAITS_FOR_TIME; /* for something else: no commit of the list is to wake it */
         }
     CHECK_INT(b->e.order_broken, 3);

@@ -169,9 +169,7 @@ class Reference:
         for seen in self.events:
             if seen.inside and seen.adds:
                 before = [moment for moment, *_ in marks[seen.table, COMMITS] if moment < seen.high]
-                seen.granted = (
-                    seen.high if self.arrivals else min(seen.high, max([seen.low, *(at + 1 for at in before)]))
-                )
+                seen.granted = min(seen.high, max([seen.low, *(at + 1 for at in before)]))
                 mark(seen.table, ADDS, seen.granted, seen)
             if (seen.inside and seen.table in self.long | self.whole) or self._shares(seen):
                 mark(seen.table, LOCKS, seen.high, seen)

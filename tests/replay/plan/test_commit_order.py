@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.native.bindings.sweep import PLACES
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.commit_order import FIRST, ONLY_ARRIVALS, PLACES, known_times
+from querytape.replay.plan.commit_order import FIRST, ONLY_ARRIVALS, known_times
 from querytape.replay.plan.rules import Rules
 
 from tests.helpers.planning import fed, planned

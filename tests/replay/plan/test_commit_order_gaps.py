@@ -4,8 +4,9 @@
 from pathlib import Path
 
 import pytest
+from querytape.native.bindings.sweep import PLACES
 
-from tests.replay.plan.test_commit_order import event, waits
+from tests.replay.plan.test_commit_order import arrival, event, waits
 
 pytestmark = pytest.mark.slow
 
@@ -66,3 +67,31 @@ def test_an_insert_whose_answer_came_late(
     found = [str(text or ";") for text in waits(tmp_path, events)]
     added = found[4].split(";")[1]
     assert (added in found[7].split(";")[0].split()) == is_first
+
+
+@pytest.mark.parametrize(
+    ("asked_ms", "ended_ms", "is_first"),
+    [
+        (6, None, True),  # its session came back late: nothing that it may have waited for ended since
+        (6, 4, True),
+        (6, 8, False),  # it may have waited for the transaction that ended then
+        (9, 8, True),
+    ],
+)
+def test_an_insert_of_a_general_log(asked_ms: int, ended_ms: int | None, is_first: bool, tmp_path: Path) -> None:
+    """Its client may think for long before the session's next arrival: that is not when the INSERT had its locks."""
+    events = [
+        arrival(3, 0, "begin"),
+        arrival(3, 1, "update a set x = 1"),
+        arrival(1, 2, "begin"),
+        arrival(1, 5, "insert into a values (1)"),
+        arrival(2, 3, "begin"),
+        arrival(2, asked_ms, "select x from a for update"),
+        arrival(2, asked_ms + 1, "select 1"),
+        arrival(1, 22, "commit"),
+        arrival(2, 30, "commit"),
+        arrival(3, 40 if ended_ms is None else ended_ms, "commit"),
+    ]
+    found = waits(tmp_path, events, source="general")
+    kinds = {int(pair.split(":")[0]) % PLACES for pair in str(found[5] or "").split(";")[0].split()}
+    assert (2 in kinds) == is_first
