@@ -83,7 +83,10 @@ def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:
             continue
         ends = "END" if not own else "ROLLBACK" if verb in ("prepare", "commit") else ""
         rows.append((session, seq, f"XA {ends} {xid.literal}".encode() if ends else named))
-    insert_rows(con, "victims", rows)
+    con.execute("CREATE OR REPLACE TEMP TABLE xa_victims AS FROM victims LIMIT 0")
+    insert_rows(con, "xa_victims", rows)
+    con.execute("DELETE FROM victims v USING xa_victims x WHERE v.session = x.session AND v.seq = x.seq")
+    con.execute("INSERT INTO victims FROM xa_victims; DROP TABLE xa_victims")
 
 
 def find_resumed(con: duckdb.DuckDBPyConnection, plan: Plan, run: Folder) -> None:

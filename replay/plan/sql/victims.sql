@@ -5,12 +5,13 @@
 -- By hand: `find_transactions` makes this the plan's `victims.parquet`.
 -- A statement inside a transaction that took locks and came to no row, and behind which its client began anew: with ROLLBACK, or with
 -- BEGIN. Before a ROLLBACK rows that the log does not know count as none: nothing is lost but its work, for ROLLBACK undoes that. Before a
--- BEGIN, which would commit what was written, none has to be known; COMMIT AND CHAIN is no beginning anew.
+-- BEGIN, which would commit what was written, none has to be known; COMMIT AND CHAIN is no beginning anew. XA END may stand between: a
+-- client sends it before XA ROLLBACK, whatever the server says to it.
 -- And a deadlock takes two: another session was in a transaction meanwhile, or wrote. Of a log that has arrivals alone (a general log) a
 -- statement ran up to the arrival of its session's next, and an Execute, which some servers log when it has ended, from that of the one before.
 WITH executed AS (
     SELECT session, seq, errno, rows_affected, rows_sent, class, actions,
-        lead(actions) OVER by_seq AS next_actions,
+        lead(actions) OVER by_seq AS behind, lead(actions, 2) OVER by_seq AS behind_that,
         CASE WHEN NOT getvariable('arrivals') THEN start_ns - getvariable('precision_ns')
             WHEN command = 'execute' THEN coalesce(lag(start_ns) OVER by_seq, start_ns)
             ELSE start_ns END AS from_ns,
@@ -21,7 +22,9 @@ WITH executed AS (
     WHERE executes(command)
     WINDOW by_seq AS (PARTITION BY session ORDER BY seq)
 ), placed AS (
-    SELECT e.*, e.seq <= x.last_seq AS inside, x.first_seq, x.end_seq, x.end_seq IS NULL AS open
+    SELECT e.*, CASE WHEN has_action(behind, 'xa') AND NOT has_action(behind, 'begin') AND NOT has_action(behind, 'commit')
+            AND NOT has_action(behind, 'rollback') THEN behind_that ELSE behind END AS next_actions,
+        e.seq <= x.last_seq AS inside, x.first_seq, x.end_seq, x.end_seq IS NULL AS open
     FROM executed e
     ASOF LEFT JOIN found_transactions x ON e.session = x.session AND e.seq >= x.first_seq
 ), quits AS (

@@ -172,6 +172,31 @@ def test_victims_in_xa_transactions(tmp_path: Path) -> None:
     assert [bytes(row[0]).decode() for row in fed(plan, "statement")] == want
 
 
+@pytest.mark.parametrize(
+    ("behind", "victim"),
+    [
+        (("XA ROLLBACK 'x'",), True),
+        (("XA END 'x'", "XA ROLLBACK 'x'"), True),
+        (("XA END 'x'", "XA COMMIT 'x' ONE PHASE"), False),
+        (("XA END 'x'", "XA PREPARE 'x'", "XA ROLLBACK 'x'"), False),
+    ],
+)
+def test_victims_in_xa_transactions_without_error_numbers(
+    behind: tuple[str, ...], victim: bool, tmp_path: Path
+) -> None:
+    """A client sends XA END before XA ROLLBACK; each event is sent once."""
+    update = {"statement": "UPDATE t SET a = 2", "class": "write"}
+    events = [
+        {"statement": "XA START 'x'", **TX},
+        update,
+        *({"statement": text, **TX} for text in behind),
+        {"session": 2, "start_ns": T0, "statement": "BEGIN", **TX},
+    ]
+    plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True), source="general")
+    sent = [bytes(statement).decode() for session, statement in fed(plan, "session", "statement") if session == 1]
+    assert sent == ["XA START 'x'", "XA END X'78',X'',1" if victim else update["statement"], *behind]
+
+
 def test_victims_that_read(tmp_path: Path) -> None:
     """A locking read that found no row, and one that found some; a plain read takes no locks."""
     for text, rows, victim in (
