@@ -75,7 +75,6 @@ setup(
     package_data={
         "querytape": ["py.typed"],
         "querytape.schemas": ["*.sql"],
-        "querytape.analyze.answer": ["*.tsv"],
         "querytape.analyze.findings": ["*.tsv"],
         "querytape.analyze.lint": ["*.tsv"],
         "querytape.analyze.render": ["templates/*"],

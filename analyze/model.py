@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A report's data: the settings it is made with, the rows of its analyses, and the findings on them. No computation."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -40,7 +40,7 @@ class ServerDifference:
     `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's. `folded`: it comes with the
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
     `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
-    told by their times.
+    told by their times. `doing`: what these do with it, in words for one | for more.
     """
 
     kind: str
@@ -54,15 +54,24 @@ class ServerDifference:
     tape_ns: int = 0
     changed: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
+    doing: str = ""
+
+    def row(self) -> Row:
+        """Return it as plain values."""
+        return {name: value for name, value in asdict(self).items() if name != "doing"}
 
 
 @dataclass(frozen=True)
 class Servers:
-    """How the two servers differ; `problem`: why that is not known, or not wholly."""
+    """How the two servers differ; `problem`: why that is not known, or not wholly.
+
+    `quiet`: differences that are told only where they explain a statement.
+    """
 
     differences: tuple[ServerDifference, ...] = ()
     more: int = 0  # differences beyond those that are listed
     problem: str | None = None
+    quiet: tuple[ServerDifference, ...] = ()
 
     @property
     def shown(self) -> list[ServerDifference]:

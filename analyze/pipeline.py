@@ -10,6 +10,7 @@ from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, analysis_texts, open_analysis
+from .findings.cause_table import ordered_topics, rank_counters, rank_variables
 from .findings.causes import tables_of_digests, with_causes
 from .findings.contradictions import contradiction
 from .findings.errors import ON_BOTH, by_digest
@@ -19,7 +20,6 @@ from .findings.query_plans import plans_of, plans_of_folder
 from .findings.results import unexplained
 from .findings.server_events import name_server_writes
 from .findings.servers import compare_servers, side_of
-from .findings.telling import ordered_topics, rank_counters, rank_variables
 from .findings.trust import trust
 from .findings.variables import different_variables
 from .lint.rules import sorts_groups, tape_version

@@ -27,6 +27,8 @@ READING_PRIVILEGES = frozenset(
     }
 )  # fmt: skip
 COLLATIONS = "SELECT ID, CHARACTER_SET_NAME, COLLATION_NAME FROM information_schema.COLLATIONS"
+# Whether the tables of time zones are loaded: no variable says it.
+TIME_ZONES = "SELECT IF(CONVERT_TZ('2000-01-01', 'UTC', 'Europe/Berlin') IS NULL, 'empty', 'loaded')"
 NAME = re.compile(r"[a-z0-9_]{1,64}")
 # MySQL 8.0.22 and later, MariaDB 10.5 and later, everything older.
 REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
@@ -36,11 +38,12 @@ REPLICA_QUERIES = ("SHOW REPLICAS", "SHOW REPLICA HOSTS", "SHOW SLAVE HOSTS")
 class Facts:
     """What a server says of itself. None = it does not say.
 
-    `others`: `user@host` -> connections of other clients. `replicas`: how many are attached. `may`: what the account
-    itself may do besides reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET
-    NAMES takes for it. `statements_per_s`: mean since the server's start. `library`: functions that libraries
-    brought to it, and what calls one. `stale`: tables that the optimizer takes for nearly empty. `prepared`: XA
-    transactions that nobody has ended.
+    `variables`: the global ones, and `time_zone_tables`, which are loaded or empty. `others`: `user@host` ->
+    connections of other clients. `replicas`: how many are attached. `may`: what the account itself may do besides
+    reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET NAMES takes for it.
+    `statements_per_s`: mean since the server's start. `library`: functions that libraries brought to it, and what
+    calls one. `stale`: tables that the optimizer takes for nearly empty. `prepared`: XA transactions that nobody has
+    ended.
     """
 
     version: str
@@ -79,6 +82,8 @@ class Facts:
 def gather(con: "Connection[Any]") -> Facts:
     """Return what a server says of itself. Raises TargetError where the connection is lost or an answer is none."""
     variables = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
+    if variables and (zones := query_or_none(con, TIME_ZONES)):
+        variables["time_zone_tables"] = str(zones[0][0])
     schemas = query_or_none(con, "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA") or ()
     connected = query_or_none(con, "SHOW GLOBAL STATUS LIKE 'Threads_connected'", 2)
     scheduler = variables.get("event_scheduler")

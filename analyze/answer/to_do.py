@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from ...common.units import duration, plural
 from ..database import Row
-from ..findings.causes import differences_of, may_be_slower
+from ..findings.cause_table import lines_of, remedy_of
+from ..findings.causes import ASKS_SERVER, OF_SERVERS, differences_of, may_be_slower
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.plan_classes import FAILS, UNKNOWN
 from ..findings.results import KINDS, PERHAPS, SERVER_WRITES
@@ -14,15 +15,14 @@ from ..findings.roots import roots_of
 from ..findings.server_events import WRITERS
 from ..model import Report, ServerDifference
 from ..verdicts.verdict import SLOWER
-from .causes import Cause, cause_of, failing_rules
+from .causes import Cause, cause_of, first_rule, of_result, of_rule, rules_between
 from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
-from .reasons import remedy_of
 
 BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
-AS_A = "make B as A is, and compare again"
+AGAIN = "and compare again"
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
-BY_DATA = frozenset({None, "ties in ORDER BY, or another collation", SERVER_WRITES, *PERHAPS})
+BY_DATA = frozenset({None, ASKS_SERVER, "ties in ORDER BY, or another collation", SERVER_WRITES, *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 
@@ -104,18 +104,24 @@ def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Caus
 
     `roots`: by digest, the error whose cause is its own.
     """
-    texts, rules = texts_of(report), failing_rules(report)
+    texts, rules, changes = texts_of(report), rules_between(report, "fails"), rules_between(report, "changes")
+    telling = {name for line in lines_of("results") for name in line.by}
+    changes = [rule for rule in changes if f"rule.{rule.name}" in telling]
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
             root = roots.get(row["digest"], row)
-            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, report.variables, root["error"])
+            concerning = list(differences_of(report, root["digest"]))
+            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, concerning, root["error"])
             if row["what"] == ON_BOTH:
                 cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
             yield BREAKS, cause, False, row["digest"], row["events"], 0
     for row in other_results(report):
-        cause = Cause(row["reason"] or KINDS[row["kind"]], remedy_of(row))
-        if row["reason"] in BY_DATA and (difference := _other_object(report, row["digest"])):
-            cause = Cause(f"{KINDS[row['kind']]}: {difference.text}", AS_A)
+        cause = of_result(row)
+        if row["reason"] in BY_DATA:
+            if difference := _other_object(report, row["digest"]):
+                cause = Cause(f"{KINDS[row['kind']]}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}")
+            elif row["reason"] != ASKS_SERVER and (rule := first_rule(changes, texts.get(row["digest"], ""))):
+                cause = of_rule(rule)
         yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
@@ -124,10 +130,17 @@ def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Caus
 
 
 def _other_object(report: Report, digest: str) -> ServerDifference | None:
-    """Return an event or trigger that writes to a digest's tables on one side, else a column of it that is another."""
+    """Return what differs and may make other results: first what writes by itself, then a column, then a setting."""
     found = list(differences_of(report, digest))
-    columns = [each for each in found if each.kind == "column" and each.name.rpartition(" ")[2] in OF_DATA]
-    return next((each for each in found if each.kind in WRITERS), columns[0] if columns else None)
+    return next(
+        (
+            each
+            for wanted in (WRITERS, ("column",), OF_SERVERS)
+            for each in found
+            if each.kind in wanted and (each.kind != "column" or each.name.rpartition(" ")[2] in OF_DATA)
+        ),
+        None,
+    )
 
 
 def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:
@@ -156,7 +169,7 @@ def _why_slower(report: Report, entry: Row) -> Cause:
 def _difference_as_cause(report: Report, digest: str) -> Cause | None:
     """Return the difference of the servers, or of the plans, that concerns a digest."""
     if difference := next(differences_of(report, digest), None):
-        return Cause(difference.text, AS_A)
+        return Cause(difference.text, f"{remedy_of(difference)}, {AGAIN}")
     plans = report.query_plans.get(digest)
     if not plans or not plans["changes"] or plans.get("class") == UNKNOWN:
         return None

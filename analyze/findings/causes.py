@@ -2,45 +2,28 @@
 """Join what differs between the servers with the statements that changed: which may be the cause of which."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
+from .cause_table import COUNTER_WEIGHT, is_above, lines_by
 from .column_use import compares
 from .errors import NEW_ERRORS, ON_BOTH
 from .plan_json import accesses, steps
 from .results import unexplained
-from .telling import is_durability
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
-# Settings that act on statements that sort or keep rows aside, by what their plans do.
-BY_STEP = {
-    "sort_buffer_size": "sorts",
-    "read_rnd_buffer_size": "sorts",
-    "tmp_table_size": "uses a temporary table",
-    "max_heap_table_size": "uses a temporary table",
-}
-# Errors that sql_mode decides about.
-OF_SQL_MODE = frozenset({1055, 1056, 1067, 1140, 1264, 1265, 1292, 1364, 1365, 1366, 1406, 1411, 3065})
-# What a changed statement does with the thing, for one and for more.
-DOING = {
-    "sql_mode": ("fails with an error that it decides about", "fail with errors that it decides about"),
-    "setting": ("sorts or keeps rows aside", "sort or keep rows aside"),
-    "durability": ("writes or commits", "write or commit"),
-    "index": ("uses it", "use it"),
-    "column": ("names it", "name it"),
-    "event": ("is on its table", "are on its table"),
-    "table": ("reads or writes it", "read or write it"),
-}
+FAILS = "fails with an error that it decides about|fail with errors that it decides about"
 # Classes of statements that wait for what durability costs.
 DURABLE = frozenset({"write", "transaction", "ddl"})
-OF_NEW_COLUMNS = frozenset({"charset", "collation"})
-OF_PLANS = frozenset({"rows", "cardinality", "updated"})  # facts of the optimizer's: they make nothing fail
-ON_IT = ("is on it", "are on it")
+OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
+ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
+_INSERTS = re.compile(r"\s*(insert|replace)\b", re.I)
+_JOINS = re.compile(r"\bjoin\b|\bfrom [^()]*,", re.I)
 _SORTS = re.compile(r"\b(order|group) by\b", re.I)
 
 
@@ -64,42 +47,105 @@ def may_be_slower(report: Report, entry: Row) -> bool:
     return bool(ratio > 1 + margin.ratio and (pair.get("lost_ns") or 0) > margin.ns)
 
 
-def with_causes(report: Report) -> Servers:
-    """Return the servers' differences with the changed digests that each may explain; those that explain some first."""
+@dataclass(frozen=True)
+class _Suspects:
+    """The digests that may have a cause, by symptom, and what is known of them."""
+
+    report: Report
+    by_symptom: Mapping[str, frozenset[str]]
+    certain: frozenset[str]
+    entries: Mapping[str, Row]
+    inserted: frozenset[str]  # tables
+    counted: Mapping[str, float]  # by how much counters of B are above those of A, as a logarithm
+
+    def of(self, difference: ServerDifference) -> tuple[set[str], str]:
+        """Return those that a difference may explain, and what the first of them do with it."""
+        found: set[str] = set()
+        doing = ""
+        for line in lines_by(difference):
+            more = {
+                digest
+                for symptom in line.symptoms
+                for digest in self.by_symptom.get(symptom, ())
+                if self._is_on(difference, digest)
+                and all(line.errnos or self._does(difference, digest, where) for where in line.where)
+            }
+            if more and not doing:
+                doing = FAILS if line.errnos else line.cause
+            found |= more
+        return found, doing
+
+    def _is_on(self, difference: ServerDifference, digest: str) -> bool:
+        tables = self.report.tables.get(digest, frozenset())
+        return difference.kind in OF_SERVERS or difference.table.lower() in tables
+
+    def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
+        """Whether a digest is or does what the table of causes asks for."""
+        entry, (word, _, rest) = self.entries.get(digest, {}), where.partition(" ")
+        if where.startswith("~"):
+            return re.search(where[1:], entry.get("text") or "", re.I | re.S) is not None
+        if where == "its charset":
+            name = difference.name.partition(" ")[0]
+            return name == "utf8mb4" or re.search(rf"\b{name}\b", entry.get("text") or "", re.I) is not None
+        if where in ("sorts", "uses a temporary table", "scans in a join"):
+            return does(self.report, digest, where)
+        if word in ("more", "fewer"):
+            return self.counted.get(rest, 0.0) * (1 if word == "more" else -1) > COUNTER_WEIGHT
+        if where == "numbers":
+            return bool(self.inserted & self.report.tables.get(digest, frozenset()))
+        if where == "another plan":
+            return bool(self.report.query_plans.get(digest, {}).get("changes"))
+        if where in ("reads", "writes"):
+            return entry.get("class") == "read" if where == "reads" else entry.get("class") in DURABLE
+        return concerns(self.report, difference, digest, where)
+
+
+def _suspects(report: Report) -> _Suspects:
+    """Return what changed, or may be slower."""
+    results, errors = report.answers.get("results", ()), report.answers.get("errors", ())
     different = {row["digest"] for row in unexplained(report)}
-    certain, untold = set(), set()
-    for entry in report.digests:
-        if entry["verdict"] in CHANGED or entry["digest"] in different:
-            certain.add(entry["digest"])
-        elif may_be_slower(report, entry):
-            untold.add(entry["digest"])
-    tables = {digest: report.tables.get(digest, frozenset()) for digest in certain | untold}
-    of_mode = {
-        row["digest"] for row in report.answers.get("errors", ()) if row["what"] in NEW and row["after"] in OF_SQL_MODE
+    asking = {row["digest"] for row in results if row["known"] == ASKS_SERVER}
+    untold = {entry["digest"] for entry in report.digests if may_be_slower(report, entry)}
+    changed = {entry["digest"] for entry in report.digests if entry["verdict"] in CHANGED}
+    failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS}
+    by_symptom = {
+        "any": frozenset(changed | different | untold),
+        "slower": frozenset((changed - failing) | untold),
+        "results": frozenset(different | asking),
     }
-    waiting = {
-        entry["digest"]
-        for entry in report.digests
-        if entry.get("class") in DURABLE and (entry["verdict"] in (SLOWER, UNSTABLE) or entry["digest"] in untold)
-    }
-    failing = {entry["digest"] for entry in report.digests if entry["verdict"] == ERRORS} - different
-    stepping = {step: {digest for digest in tables if does(report, digest, step)} for step in set(BY_STEP.values())}
+    for row in errors:
+        if row["what"] in NEW and row["digest"] is not None:
+            number = str(row["after"])
+            by_symptom[number] = by_symptom.get(number, frozenset()) | {row["digest"]}
+    certain = frozenset().union(*by_symptom.values()) - (untold - changed - different)
+    inserting = (entry["digest"] for entry in report.digests if _INSERTS.match(entry.get("text") or ""))
+    inserted = frozenset(name for digest in inserting for name in report.tables.get(digest, ()))
+    counted = {row["name"]: float(row["weight"]) for row in report.answers.get("counters", ())}
+    return _Suspects(report, by_symptom, certain, {e["digest"]: e for e in report.digests}, inserted, counted)
+
+
+def with_causes(report: Report) -> Servers:
+    """Return the servers' differences with the changed digests that each may explain; those that explain some first.
+
+    What does not stand above the answer is there only where it explains some.
+    """
+    suspects = _suspects(report)
 
     def explained(difference: ServerDifference) -> ServerDifference:
-        if difference.name == "sql_mode":
-            found = of_mode
-        elif difference.kind == "setting" and is_durability(difference.name):
-            found = waiting
-        elif difference.kind == "setting":
-            found = stepping.get(BY_STEP.get(difference.name, ""), set())
-        else:
-            found = {digest for digest, names in tables.items() if concerns(report, difference, digest, names)}
-            if for_plans_only(difference):
-                found -= failing
-        return replace(difference, changed=tuple(sorted(found & certain)), untold=tuple(sorted(found & untold)))
+        found, doing = suspects.of(difference)
+        changed, untold = sorted(found & suspects.certain), sorted(found - suspects.certain)
+        return replace(difference, changed=tuple(changed), untold=tuple(untold), doing=doing)
 
-    rows = [explained(difference) for difference in report.servers.differences]
-    return replace(report.servers, differences=tuple(sorted(rows, key=_telling)))
+    servers = report.servers
+    rows = [explained(difference) for difference in (*servers.differences, *servers.quiet)]
+    told = [row for row in rows if row.changed or row.untold or is_told(row)]
+    quiet = tuple(row for row in rows if row not in told)
+    return replace(servers, differences=tuple(sorted(told, key=_telling)), quiet=quiet)
+
+
+def is_told(difference: ServerDifference) -> bool:
+    """Whether a difference stands above the answer whatever it explains."""
+    return difference.kind != "charset" and (difference.kind != "setting" or is_above(difference.name))
 
 
 def _telling(row: ServerDifference) -> tuple[bool, int, bool]:
@@ -112,30 +158,20 @@ def differences_of(report: Report, digest: str) -> Iterator[ServerDifference]:
     return (each for each in report.servers.differences if digest in each.changed or digest in each.untold)
 
 
-def for_plans_only(difference: ServerDifference) -> bool:
-    """Whether a difference acts on query plans only, as statistics do."""
-    return difference.kind in ("statistics", "histogram") or difference.name.rpartition(" ")[2] in OF_PLANS
-
-
-def concerns(report: Report, difference: ServerDifference, digest: str, tables: frozenset[str]) -> bool:
-    """Whether a difference of a table can matter to a statement on it.
+def concerns(report: Report, difference: ServerDifference, digest: str, how: str) -> bool:
+    """Whether a difference of a table can matter to a statement on it, for what the table of causes says of it.
 
     An index matters where a plan of either side uses it, a column where the statement names it or reads all; its
-    collation where the statement compares its values. A table's own character set and collation are for new columns.
+    collation where the statement compares its values.
     """
-    if not difference.table or difference.table.lower() not in tables:
-        return False
-    place, _, fact = difference.name.partition(" ")
-    name = place.rpartition(".")[2]
-    if difference.kind == "table" and fact in OF_NEW_COLUMNS:
-        return False
-    if difference.kind == "index":
+    name = difference.name.partition(" ")[0].rpartition(".")[2]
+    if how == "used":
         plans = plans_known(report, digest)
         return not plans or any(access.key == name for plan in plans for access in accesses(plan))
-    if difference.kind == "column":
-        text = text_of(report, digest)
-        if fact == "collation":
-            return compares(text, name)
+    text = text_of(report, digest)
+    if how == "compared":
+        return compares(text, name)
+    if how == "named":
         return bool(_ALL_COLUMNS.search(text)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
     return True
 
@@ -153,15 +189,23 @@ def text_of(report: Report, digest: str) -> str:
 
 def does(report: Report, digest: str, step: str) -> bool:
     """Whether a statement takes a step, by its query plans; where there are none, by its text."""
-    if known := plans_known(report, digest):
+    known, joins = plans_known(report, digest), step == "scans in a join"
+    if joins:
+        read = [accesses(plan) for plan in known]
+        return (
+            any(len(plan) > 1 and any(one.is_scan for one in plan) for plan in read)
+            if known
+            else (_JOINS.search(text_of(report, digest)) is not None)
+        )
+    if known:
         return any(step in steps(plan) for plan in known)
-    return bool(_SORTS.search(text_of(report, digest)))
+    return _SORTS.search(text_of(report, digest)) is not None
 
 
 def reason_text(difference: ServerDifference) -> str:
     """Return a difference as a sentence, with how many changed statements it may explain."""
-    kind = "durability" if difference.kind == "setting" and is_durability(difference.name) else difference.kind
-    doing = DOING.get(difference.name) or DOING.get(kind, ON_IT)
+    known = (line.cause for line in lines_by(difference) if not line.errnos)
+    doing = (difference.doing or next(known, FAILS)).split("|")
     said = [
         f"{n:,} statement{'' if n == 1 else 's'} that {what} {doing[n != 1]}"
         for n, what in ((len(difference.changed), "changed"), (len(difference.untold), "may be slower"))

@@ -5,13 +5,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..database import Row
+from .cause_table import errnos_by
 from .causes import bare
 from .errors import NEW_ERRORS, ON_BOTH
 
 # Errors that say that an object is missing: tables and views, then routines, then columns and indexes of a table.
-NO_TABLE = frozenset({1051, 1109, 1146, 1356, 1824})
-NO_ROUTINE = frozenset({1305})
-NO_PART = frozenset({1054, 1072, 1091, 1176})
+NO_TABLE, NO_ROUTINE, NO_PART = errnos_by("table"), errnos_by("routine"), errnos_by("column", "index")
 _NAME = r"((?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?)"
 _MADE = re.compile(
     r"(?:create\b(?:\s+(?!table|view|procedure|function)\S+)*?\s+(table|view|procedure|function)"

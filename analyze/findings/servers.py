@@ -5,12 +5,15 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import duckdb
+
 from ...common.units import count
 from ...schemas import Folder
 from ..database import AnalysisDatabase, Row
 from ..model import ServerDifference, Servers
+from .causes import is_told
 from .server_events import event_differences
-from .variables import decisive_settings
+from .variables import setting_differences
 
 # What each fact is called in a sentence.
 WORDS = {
@@ -106,7 +109,7 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     )
     for letter, side in zip("ab", (a, b), strict=True):
         database.set_variable(f"family_{letter}", side.family, "VARCHAR")
-    settings = decisive_settings(a.variables, b.variables, a.family == b.family)
+    settings = setting_differences(a.variables, b.variables, a.family == b.family)
     known = con.execute(
         "SELECT run, count(*) FILTER (kind = 'schema'), min(name) FILTER (kind = 'problem')"
         " FROM schema_fact GROUP BY run"
@@ -115,9 +118,22 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     objects = {run for run, schemas, _ in known if schemas}
     rows = database.query("servers/schema_differences") if objects == {"a", "b"} else []
     events = event_differences(database, {"a": a.variables, "b": b.variables}) if objects == {"a", "b"} else ()
-    differences = [*_schema_differences(rows), *events, *settings]
+    found = sorted([*_schema_differences(rows), *events, *settings, *_default_collations(con)], key=_weight)
     more = (rows[0]["differences"] if rows else 0) - len(rows)
-    return Servers(tuple(sorted(differences, key=_weight)), more, problem)
+    told = tuple(each for each in found if is_told(each))
+    return Servers(told, more, problem, tuple(each for each in found if not is_told(each)))
+
+
+def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDifference]:
+    """Yield the character sets that have another default collation. The connection has the view schema_fact."""
+    rows = con.execute(
+        "SELECT name, min(facts ->> '$.collation') FILTER (run = 'a') AS a,"
+        " min(facts ->> '$.collation') FILTER (run = 'b') AS b FROM schema_fact WHERE kind = 'charset'"
+        " GROUP BY name HAVING a <> b ORDER BY name = 'utf8mb4' DESC, name"
+    )
+    for name, a, b in rows.fetchall():
+        text = f"character set {name}: default collation {a} in A, {b} in B"
+        yield ServerDifference("charset", f"{name} collation", text, a, b)
 
 
 def _problem(known: dict[str, tuple[int, str | None]]) -> str | None:

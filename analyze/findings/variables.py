@@ -7,27 +7,11 @@ from typing import Any
 
 from ..database import Row
 from ..model import ServerDifference
-from .telling import decisive, is_telling
+from .cause_table import TOPICS, gone_modes, is_telling, rank_variables
 
 LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
 OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
-# Modes that a release took away: a server cannot have them any more, and does what they asked for.
-GONE_MODES = frozenset(
-    {
-        "NO_AUTO_CREATE_USER",
-        "DB2",
-        "MAXDB",
-        "MSSQL",
-        "MYSQL323",
-        "MYSQL40",
-        "NO_FIELD_OPTIONS",
-        "NO_KEY_OPTIONS",
-        "NO_TABLE_OPTIONS",
-        "POSTGRESQL",
-    }
-)
-
 # Parts of the names of variables that differ between any two servers and say nothing about how statements run.
 SERVERS_OWN = (
     "host",
@@ -66,13 +50,14 @@ def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
     return both + [row for row in rows if row["a"] is None or row["b"] is None]
 
 
-def decisive_settings(a: dict[str, Any], b: dict[str, Any], same_family: bool = True) -> list[ServerDifference]:
-    """Return the differing settings that change how statements run, most important first.
+def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool = True) -> list[ServerDifference]:
+    """Return the differing settings that may change how statements run, most important first.
 
     The optimizer's switches of two families have defaults of their own: those are folded.
     """
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
-    found = [difference for name in decisive() for difference in _setting(name, a.get(name), b.get(name))]
+    known = [row for row in rank_variables(different_variables(a, b), list(TOPICS)) if row["topic"]]
+    found = [difference for row in known for difference in _setting(row["name"], row["a"], row["b"])]
     return [replace(each, folded=True) if each.name in OWN_DEFAULTS and not same_family else each for each in found]
 
 
@@ -96,8 +81,8 @@ def _modes(a: str, b: str) -> tuple[str, bool]:
     only = [sides[0] - sides[1], sides[1] - sides[0]]
     if not any(only):
         return "", False
-    is_gone = only[0] | only[1] <= GONE_MODES
-    shown = [sorted(modes if is_gone else modes - GONE_MODES) for modes in only]
+    is_gone = only[0] | only[1] <= gone_modes()
+    shown = [sorted(modes if is_gone else modes - gone_modes()) for modes in only]
     parts = [f"only {letter} has {', '.join(modes)}" for letter, modes in zip("AB", shown, strict=True) if modes]
     return f"sql_mode: {'; '.join(parts)}", is_gone
 

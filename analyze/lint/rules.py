@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ...common.errors import QuerytapeError
+from ..findings.cause_table import gone_modes, of_error
 
 FAMILIES = ("mysql", "mariadb")
 EFFECTS = ("fails", "changes", "deprecated")
@@ -109,7 +110,8 @@ def applicable(source: Version | None, target: Version) -> list[Rule]:
 
 
 def all_rules() -> Iterator[Rule]:
-    """Return every line of rules.tsv."""
+    """Return every line of rules.tsv, and a rule for each mode that the table of causes has as gone."""
+    yield from map(_mode_rule, sorted(gone_modes()))
     for row in _lines("rules.tsv"):
         yield Rule(
             name=row["rule"],
@@ -122,9 +124,33 @@ def all_rules() -> Iterator[Rule]:
             pattern=row["pattern"],
             unless=row["unless"],
             example=row["example"],
-            advice=row["advice"],
+            advice=re.sub(r"\{(\d+)\}", _remedy, row["advice"]),
             manual=row["manual"],
         )
+
+
+def _remedy(number: re.Match[str]) -> str:
+    """Return what the table of causes tells to do about an error number, as a sentence."""
+    line = of_error(int(number[1]))
+    assert line is not None
+    return f"{line.remedy[:1].upper()}{line.remedy[1:]}"
+
+
+def _mode_rule(mode: str) -> Rule:
+    return Rule(
+        name=f"sql-mode-{mode.lower().replace('_', '-')}",
+        to="mysql",
+        since=(8, 0),
+        until=None,
+        source="any",
+        effect="fails",
+        where="value",
+        pattern=rf"\bsql_mode\b[^;]*\b{mode.lower()}\b",
+        unless="",
+        example=f"SET SESSION sql_mode = '{mode}'",
+        advice=f"The SQL mode {mode} does not exist. Leave it out.",
+        manual="MySQL 8.0, 1.3 What Is New in MySQL 8.0: Features Removed",
+    )
 
 
 def _is_reached(rule: Rule, target: Version) -> bool:

@@ -10,8 +10,8 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count
 from ..database import Row
+from ..findings.cause_table import COUNTER_WEIGHT
 from ..findings.plan_classes import UNKNOWN
-from ..findings.telling import COUNTER_WEIGHT
 from ..findings.variables import value_texts
 from ..model import Report
 from .text_table import TEXT_WIDTH, print_title

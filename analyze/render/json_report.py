@@ -56,7 +56,7 @@ def answer_dict(report: Report) -> dict[str, Any]:
 
 def servers_dict(servers: Servers) -> dict[str, Any]:
     """Return in what the servers differ; what comes with the version alone has `folded`."""
-    rows = [{**asdict(each), "text": reason_text(each)} for each in servers.differences]
+    rows = [{**each.row(), "text": reason_text(each)} for each in servers.differences]
     return {"differences": rows, "more": servers.more, "problem": servers.problem}
 
 

@@ -2,7 +2,6 @@
 """Show the report of a plans folder: on a terminal of 80 columns, as Markdown, as JSON."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
@@ -101,7 +100,7 @@ def plans_dict(report: PlansReport, samples: bool = False) -> dict[str, Any]:
         "tape": str(report.tape.path),
         "headline": headline_of(report),
         "servers": {
-            "differences": [asdict(each) for each in report.servers.differences],
+            "differences": [each.row() for each in report.servers.differences],
             "problem": report.servers.problem,
         },
         "targets": {side: _target(report.folder.info.get(side) or {}) for side in ("a", "b")},

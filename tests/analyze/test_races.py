@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import build
-from querytape.analyze.answer.reasons import remedy_of
+from querytape.analyze.answer.causes import of_result
 from querytape.analyze.findings.results import RACE, against_b
 from querytape.analyze.model import Settings
 
@@ -66,7 +66,7 @@ def reasons(folder: Path, cases: Sequence[Case], parameters: dict[str, Any], alo
     for row in report.answers["results"]:
         assert row["known"] is None
         assert (row["digest"] in against_b(report)) == (row["reason"] != RACE)
-        assert remedy_of(row).startswith("replay both sides with --order commit") == (row["reason"] == RACE)
+        assert of_result(row).remedy.startswith("replay both sides with --order commit") == (row["reason"] == RACE)
         number = int(row["digest"][:8], 16)
         assert number not in found
         found[number] = row["reason"] or NOTHING

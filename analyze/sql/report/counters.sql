@@ -1,6 +1,6 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What did the servers count during the runs, for each thousand statements? Counters of SHOW GLOBAL STATUS that tell how work was done
--- (handlers, InnoDB rows and reads, sorts, temporary tables, joins, locks), the largest difference first. Input: sampled, outcome.
+-- (handlers, InnoDB rows and reads, sorts, temporary tables, joins, locks, query cache), the largest difference first. Input: sampled, outcome.
 -- By hand, with the variables of prelude.sql:
 --   CREATE VIEW sampled AS SELECT 'a' AS run, 1 AS round, real_ns, real_ns - started_ns AS at_ns, source, name, value
 --       FROM 'old.run/samples/part-*.parquet', read_json('old.run/run.json', columns = {started_ns: 'BIGINT'});
@@ -16,7 +16,7 @@ WITH first_last AS (
     SELECT run, round, name, arg_min(value, real_ns) AS first, arg_max(value, real_ns) AS last
     FROM sampled
     WHERE source = 'status' AND regexp_matches(name, '(?i)^(handler_|innodb_(rows_|buffer_pool_(read|wait|pages_flushed)|data_(reads|writes|fsyncs)'
-        || '|log_(waits|writes)|os_log|row_lock|deadlocks)|select_|sort_|created_tmp|table_locks_waited|opened_tables|key_read)')
+        || '|log_(waits|writes)|os_log|row_lock|deadlocks)|select_|sort_|created_tmp|table_locks_waited|opened_tables|key_read|qcache_hits)')
     GROUP BY ALL
 ), rates AS (
     SELECT f.run, f.name, avg((f.last - f.first) / (s.n / 1000.0) ORDER BY f.round) AS rate

@@ -1,28 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Causes of errors: from the number, and from lint's rules on the text."""
 
+import re
 from pathlib import Path
 
 import pytest
 from querytape.analyze import Report
-from querytape.analyze.answer.causes import cause_of, failing_rules
+from querytape.analyze.answer.causes import cause_of, of_result, rules_between
+from querytape.analyze.findings.cause_table import lines_of
+from querytape.analyze.findings.results import KINDS, PERHAPS, SERVER_WRITES
 from querytape.analyze.lint.rules import parse_version
+from querytape.analyze.model import ServerDifference
 
 from .planted import DIGESTS, planted
-
-
-def test_each_line_is_whole(checkout: Path) -> None:
-    """Number, cause and remedy; no number twice, in the order of the numbers; short enough to stand in a sentence."""
-    lines = (checkout / "analyze" / "answer" / "causes.tsv").read_text(encoding="utf-8").splitlines()
-    rows = [line.split("\t") for line in lines[1:]]
-    numbers = [int(row[0]) for row in rows]
-    assert lines[0] == "errno\tcause\tremedy\tsettings"
-    assert numbers == sorted(set(numbers))
-    assert len(numbers) > 100
-    for _, cause, remedy, _ in rows:
-        assert 3 < len(cause) <= 60, cause
-        assert 10 < len(remedy) <= 120, remedy
-        assert not remedy.endswith("."), remedy
 
 
 @pytest.mark.parametrize(
@@ -53,7 +43,7 @@ def test_an_error_without_a_known_cause_has_its_message() -> None:
 
 def test_the_text_says_more_than_the_number(comparison: Report) -> None:
     """At a syntax error or a missing function, a reserved word or a removed function is named, not only the number."""
-    rules = failing_rules(comparison)
+    rules = rules_between(comparison, "fails")
     found = cause_of(1064, "SELECT rank FROM players", rules)
     assert (found.text, found.remedy) == ("RANK is a reserved word", "quote the name: `rank`")
     assert cause_of(1064, "select rank() over () from players", rules).text == "syntax that B does not have"
@@ -67,6 +57,61 @@ def test_rules_are_of_the_way_from_a_to_b(tmp_path: Path) -> None:
     """Between equal versions nothing new is reserved; where B's version is unknown there are none."""
     for number, versions in enumerate((("8.0.42", "8.0.42"), ("8.0.42", "?"))):
         report = planted(tmp_path / str(number), versions)
-        assert not [rule for rule in failing_rules(report) if rule.name == "reserved-word-rank"]
+        assert not [rule for rule in rules_between(report, "fails") if rule.name == "reserved-word-rank"]
     assert str(parse_version("mysql-8.0"))
     assert DIGESTS["reserved"]
+
+
+def test_every_reason_has_a_remedy(checkout: Path) -> None:
+    """Each that the SQL names, and each kind without a reason."""
+    text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
+    table = text.partition("(VALUES")[2].partition(") AS t(property")[0]
+    named = {line.split("'")[1] for line in table.splitlines() if line.startswith("    ('")}
+    last = text.rpartition("AS known, CASE")[2]
+    known = {line.cause for line in lines_of("reason") if not line.by}
+    assert named | set(re.findall(r"THEN '([^']{3,})'", last)) == known - {SERVER_WRITES}
+    assert set(PERHAPS) <= known
+    assert {line.by[0]: line.cause for line in lines_of("reason") if line.by} == {
+        kind: said for kind, said in KINDS.items() if kind != "warnings"
+    }
+    assert of_result({"reason": "random", "kind": "rows"}).remedy == "this is to be expected"
+    assert of_result({"reason": None, "kind": "order"}).text == "other order of rows"
+
+
+@pytest.mark.parametrize(
+    ("errno", "difference", "text", "remedy"),
+    [
+        (
+            4031,
+            ServerDifference("setting", "wait_timeout", "wait_timeout: 28800 in A, 2 in B", "28800", "2"),
+            "the session was idle for too long: wait_timeout is 28800 in A, 2 in B",
+            "SET GLOBAL wait_timeout = 28800 on B",
+        ),
+        (
+            1055,
+            ServerDifference(
+                "setting", "sql_mode", "sql_mode: only B has ONLY_FULL_GROUP_BY", "", "ONLY_FULL_GROUP_BY"
+            ),
+            "ONLY_FULL_GROUP_BY (sql_mode: only B has ONLY_FULL_GROUP_BY)",
+            "SET GLOBAL sql_mode = '' on B, or name every selected column in GROUP BY or in an aggregate",
+        ),
+        (
+            1146,
+            ServerDifference("table", "orders", "B lacks the table orders", table="orders"),
+            "a table is missing: B lacks the table orders",
+            "SHOW CREATE TABLE orders on the side that has it; create or drop it on B",
+        ),
+        (
+            1062,
+            ServerDifference("setting", "time_zone", "time_zone: UTC in A, SYSTEM in B", "UTC", "SYSTEM"),
+            "a duplicate key",
+            "start B from the same data",
+        ),
+    ],
+)
+def test_what_differs_is_in_the_cause(errno: int, difference: ServerDifference, text: str, remedy: str) -> None:
+    """A setting or an object that decides about the error, and what makes B as A; nothing that does not."""
+    found = cause_of(errno, "select ?", (), [difference])
+    assert found.text == text
+    assert found.remedy.startswith(remedy)
+    assert found.remedy.count("set wait_timeout") == 0

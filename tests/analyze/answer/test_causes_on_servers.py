@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings that decide about an error, tried on real servers: the error comes with B's value, not with A's."""
 
+import re
 import time
 from pathlib import Path
 
 import pymysql
 import pytest
 from querytape.analyze.answer.causes import cause_of
-from querytape.analyze.findings.variables import different_variables
+from querytape.analyze.findings.variables import setting_differences
 from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
@@ -18,23 +19,48 @@ SETUP = (
     "CREATE TABLE shop.t (id INT PRIMARY KEY AUTO_INCREMENT, v INT)",
     "INSERT INTO shop.t (v) VALUES (1), (2), (3)",
     "CREATE TABLE shop.stamped (at TIMESTAMP NOT NULL)",
+    "CREATE TABLE shop.parent (id INT PRIMARY KEY)",
+    "CREATE TABLE shop.child (id INT, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
+    "CREATE TABLE shop.short (c CHAR(2), d DATE)",
+    "CREATE USER maker",
+    "GRANT ALL ON shop.* TO maker",
 )
+STRICT, LAX = "'STRICT_TRANS_TABLES'", "''"
+# Settings of sessions, of both families: the statement fails with B's value and works with A's.
+OF_BOTH = [
+    ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t GROUP BY v", 1055),
+    ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t", 1140),
+    ("sql_mode", LAX, STRICT, "INSERT INTO shop.short VALUES ('long', NULL)", 1406),
+    ("sql_mode", LAX, STRICT, "INSERT INTO shop.t (v) VALUES (99999999999)", 1264),
+    ("sql_mode", LAX, STRICT, "INSERT INTO shop.t (v) VALUES ('x')", 1366),
+    ("sql_mode", LAX, "'ANSI_QUOTES'", 'SELECT "x" FROM shop.t', 1054),
+    ("sql_mode", "'NO_UNSIGNED_SUBTRACTION'", LAX, "SELECT CAST(1 AS UNSIGNED) - 2", 1690),
+    ("sql_mode", LAX, STRICT[:-1] + ",ERROR_FOR_DIVISION_BY_ZERO'", "INSERT INTO shop.t (v) VALUES (1 / 0)", 1365),
+    ("foreign_key_checks", "OFF", "ON", "INSERT INTO shop.child VALUES (1, 9)", 1452),
+    ("log_bin_trust_function_creators", "ON", "OFF", "CREATE FUNCTION shop.f() RETURNS INT RETURN 1", 1418),
+    (
+        "log_bin_trust_function_creators",
+        "ON",
+        "OFF",
+        "{maker}CREATE FUNCTION shop.f() RETURNS INT NO SQL RETURN 1",
+        1419,
+    ),
+    ("max_prepared_stmt_count", "100", "0", "PREPARE s FROM 'SELECT 1'", 1461),
+]
 FAMILIES = {
     "mysql80": [
+        *OF_BOTH,
         ("sql_require_primary_key", "OFF", "ON", "CREATE TABLE shop.keyless (a INT)", 3750),
         ("explicit_defaults_for_timestamp", "OFF", "ON", "INSERT INTO shop.stamped VALUES (NULL)", 1048),
         ("local_infile", "ON", "OFF", "LOAD DATA LOCAL INFILE '{file}' INTO TABLE shop.t", 3948),
-        ("log_bin_trust_function_creators", "ON", "OFF", "CREATE FUNCTION shop.f() RETURNS INT RETURN 1", 1418),
         ("require_secure_transport", "OFF", "ON", "SELECT 1", 3159),
-        ("max_prepared_stmt_count", "100", "0", "PREPARE s FROM 'SELECT 1'", 1461),
         ("super_read_only", "OFF", "ON", "INSERT INTO shop.t (v) VALUES (4)", 1290),
         ("wait_timeout", "28800", "1", "{idle}SELECT 1", 2013),
     ],
     "mariadb": [
+        *OF_BOTH,
         ("local_infile", "ON", "OFF", "LOAD DATA LOCAL INFILE '{file}' INTO TABLE shop.t", 4166),
-        ("log_bin_trust_function_creators", "ON", "OFF", "CREATE FUNCTION shop.f() RETURNS INT RETURN 1", 1418),
         ("max_statement_time", "0", "0.05", "SELECT SLEEP(0.3)", 1969),
-        ("max_prepared_stmt_count", "100", "0", "PREPARE s FROM 'SELECT 1'", 1461),
     ],
 }
 # Errors that no setting decides about.
@@ -43,8 +69,12 @@ ALONE = {
         ("SET time_zone = 'Europe/Berlin'", 1298, "mysql_tzinfo_to_sql"),
         ("SELECT ST_AsText(ST_GeomFromText('POINT(120 10)', 4326))", 3617, "axis-order"),
         ("CREATE USER x IDENTIFIED WITH none_such", 1524, "ALTER USER"),
+        ("SELECT ST_Buffer(ST_GeomFromText('POINT(1 1)'), -1)", 1210, "these statements"),
     ],
-    "mariadb": [("SET time_zone = 'Europe/Berlin'", 1298, "mysql_tzinfo_to_sql")],
+    "mariadb": [
+        ("SET time_zone = 'Europe/Berlin'", 1298, "mysql_tzinfo_to_sql"),
+        ("SELECT BENCHMARK(1, (SELECT 1, 2))", 1241, "INSERT"),
+    ],
 }
 
 
@@ -57,17 +87,23 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
     (tmp_path / "rows").write_text("")
     for name, a, b, text, errno in FAMILIES[kind]:
         statement, idle = text.replace("{file}", str(tmp_path / "rows")), "{idle}" in text
+        user = "maker" if "{maker}" in text else "root"
         before = setting(server, name)
         failed, seen = {}, {}
         for value in (b, a):  # what fails leaves nothing behind
             server.execute(f"SET GLOBAL {name} = {value}")
             seen[value] = variables(server)
-            failed[value] = outcome(server, statement.replace("{idle}", ""), idle_s=2.5 if idle and value == b else 0)
+            failed[value] = outcome(server, re.sub(r"^{\w+}", "", statement), 2.5 if idle and value == b else 0, user)
         server.execute(f"SET GLOBAL {name} = {before}")
+        server.execute("DROP FUNCTION IF EXISTS shop.f")
         assert (name, failed[a], failed[b]) == (name, None, errno)
-        cause = cause_of(errno, statement, (), different_variables(seen[a], seen[b]))
-        assert f"{name} is {seen[a][name]} in A, {seen[b][name]} in B" in cause.text
+        cause = cause_of(errno, statement, (), setting_differences(seen[a], seen[b]))
+        said = f"{name} is {seen[a][name]} in A, {seen[b][name]} in B" if name != "sql_mode" else "(sql_mode: only "
+        assert said in cause.text
         assert cause.remedy.startswith(f"SET GLOBAL {name} = ")
+        server.execute(cause.remedy.partition(" on B")[0])
+        assert variables(server)[name] == seen[a][name]
+        server.execute(f"SET GLOBAL {name} = {before}")
 
 
 @pytest.mark.parametrize("kind", ALONE)
@@ -79,11 +115,11 @@ def test_without_a_setting(kind: str, request: pytest.FixtureRequest) -> None:
         assert word in cause_of(errno, statement).remedy
 
 
-def outcome(server: Server, statement: str, idle_s: float = 0) -> int | None:
+def outcome(server: Server, statement: str, idle_s: float = 0, user: str = "root") -> int | None:
     """Return the error number of a statement in a session of its own over TCP without TLS; None where it works."""
     try:
         connection = pymysql.connect(
-            host="127.0.0.1", port=server.port, user="root", ssl_disabled=True, local_infile=True, autocommit=True
+            host="127.0.0.1", port=server.port, user=user, ssl_disabled=True, local_infile=True, autocommit=True
         )
         with connection, connection.cursor() as cursor:
             time.sleep(idle_s)

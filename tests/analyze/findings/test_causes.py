@@ -3,12 +3,10 @@
 
 import json
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from querytape.analyze.findings.causes import (
-    OF_SQL_MODE,
     differences_of,
     does,
     may_be_slower,
@@ -152,13 +150,6 @@ def test_sql_mode_explains_errors() -> None:
         assert (first.text, first.changed) == (("m", ("slow",)) if changed else ("t", ())), (errno, what)
         if changed:
             assert reason_text(first) == "m: 1 statement that changed fails with an error that it decides about"
-
-
-def test_errors_of_sql_mode_have_it_in_their_remedy() -> None:
-    """causes.tsv tells to run B with A's sql_mode for no other error."""
-    lines = files("querytape.analyze.answer").joinpath("causes.tsv").read_text().splitlines()
-    told = {int(line.split("\t")[0]) for line in lines if "A's sql_mode" in line}
-    assert told | {1056} == OF_SQL_MODE
 
 
 def test_statistics_explain_nothing_that_only_fails() -> None:

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Server settings that differ."""
 
-from querytape.analyze.findings.variables import decisive_settings, different_variables
+from querytape.analyze.findings.variables import different_variables, setting_differences
 
 
 def test_what_matters_comes_first_and_a_version_is_folded() -> None:
     """By importance, not by alphabet; old names are the new ones; a switch of one version and a gone mode are folded."""
     a = {"sort_buffer_size": "1", "sql_mode": "X,NO_AUTO_CREATE_USER", "tx_isolation": "R", "back_log": "1"}
     b = {"sort_buffer_size": "2", "sql_mode": "X", "transaction_isolation": "R", "back_log": "2"}
-    found = decisive_settings({**a, "optimizer_switch": "mrr=on"}, {**b, "optimizer_switch": "mrr=on,new=on"})
+    found = setting_differences({**a, "optimizer_switch": "mrr=on"}, {**b, "optimizer_switch": "mrr=on,new=on"})
     assert [(each.name, each.folded) for each in found] == [
         ("sql_mode", True),
         ("optimizer_switch", True),
@@ -18,8 +18,8 @@ def test_what_matters_comes_first_and_a_version_is_folded() -> None:
 
 def test_modes_are_sets() -> None:
     """Another order of modes is no difference."""
-    assert decisive_settings({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
-    assert decisive_settings({"sql_mode": "A,B"}, {"sql_mode": ""})[0].text == "sql_mode: only A has A, B"
+    assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
+    assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": ""})[0].text == "sql_mode: only A has A, B"
 
 
 def test_variables_that_only_one_server_has_come_last() -> None:

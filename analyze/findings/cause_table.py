@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read the table of causes, `causes.tsv`: which difference explains which symptom; and rank variables and counters."""
+
+import csv
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ..database import Row
+from ..model import ServerDifference
+from ..verdicts.verdict import ERRORS, FASTER, SLOWER, UNSTABLE
+
+TOPICS = ("answers", "optimizer", "durability", "memory", "limits")
+READS = ("optimizer", "memory")  # what matters where reads changed their time
+WRITES = ("durability",)
+COUNTER_WEIGHT = 0.4  # a logarithm: half as many again
+AS_A = "make B as A is"
+
+
+class Line(NamedTuple):
+    """A line of the table, whose head says what its columns are. `above`: a difference stands above the answer."""
+
+    symptoms: tuple[str, ...]
+    by: tuple[str, ...]
+    where: tuple[str, ...]
+    topic: str
+    above: bool
+    cause: str
+    remedy: str
+
+    @property
+    def errnos(self) -> frozenset[int]:
+        """The error numbers that it is about."""
+        return frozenset(int(symptom) for symptom in self.symptoms if symptom.isdigit())
+
+    def names(self, difference: ServerDifference) -> bool:
+        """Whether the difference is one that it names: of facts that it does not list, by their object's kind."""
+        if difference.kind == "setting":
+            return any(_names_setting(token, difference) for token in self.by)
+        fact = difference.name.rpartition(" ")[2] if " " in difference.name else ""
+        exact = f"{difference.kind}.{fact}" if fact else difference.kind
+        return (exact if self.errnos or exact in _facts() else difference.kind) in self.by
+
+
+@cache
+def lines() -> tuple[Line, ...]:
+    """Return the table, in its order."""
+    text = (files(__package__) / "causes.tsv").read_text(encoding="utf-8")
+    kept = (line for line in text.splitlines() if not line.startswith("#"))
+    rows = csv.DictReader(kept, delimiter="\t", quoting=csv.QUOTE_NONE)
+    return tuple(_line({name: "" if cell == "-" else cell for name, cell in row.items()}) for row in rows)
+
+
+def _line(row: dict[str, str]) -> Line:
+    topic, _, above = row["topic"].partition(" ")
+    where = tuple(filter(None, row["where"].split(" & ")))
+    return Line(
+        tuple(row["symptom"].split()), tuple(row["by"].split()), where, topic, bool(above), row["cause"], row["remedy"]
+    )
+
+
+def lines_of(symptom: str) -> tuple[Line, ...]:
+    """Return the lines about a symptom."""
+    return tuple(line for line in lines() if symptom in line.symptoms)
+
+
+@cache
+def of_error(errno: int) -> Line | None:
+    """Return the line of an error number."""
+    return next((line for line in lines() if errno in line.errnos), None)
+
+
+@cache
+def errnos_by(*names: str) -> frozenset[int]:
+    """Return the errors that one of these settings or facts may explain."""
+    return frozenset().union(*(line.errnos for line in lines() if set(names) & set(line.by)))
+
+
+@cache
+def gone_modes() -> frozenset[str]:
+    """Return the modes that a release took away: a server cannot have them any more, and does what they asked for."""
+    return frozenset(mode for line in lines_of("gone") for by in line.by for mode in by.partition(":")[2].split(","))
+
+
+def lines_by(difference: ServerDifference) -> list[Line]:
+    """Return the lines that name a difference."""
+    return [line for line in lines() if line.names(difference)]
+
+
+@cache
+def _facts() -> frozenset[str]:
+    return frozenset(by for line in lines() if not line.errnos for by in line.by)
+
+
+def _names_setting(token: str, difference: ServerDifference) -> bool:
+    """Whether a token of `by` is a difference's setting, and one of the parts that it names differs."""
+    name, _, parts = token.partition(":")
+    if not fnmatchcase(difference.name, name):
+        return False
+    if not parts or difference.a is None or difference.b is None:
+        return True
+    other = set(difference.a.split(",")) ^ set(difference.b.split(","))
+    return any(fnmatchcase(mode, part) for mode in other for part in parts.split(","))
+
+
+def remedy_of(difference: ServerDifference) -> str:
+    """Return how to make B as A: a statement to run, as far as there is one."""
+    said = next((line.remedy for line in lines_by(difference) if line.remedy and not line.errnos), "")
+    if said:
+        return said.replace("{table}", difference.table).replace("{name}", difference.name.partition(" ")[0])
+    if difference.kind != "setting" or difference.a is None:
+        return AS_A
+    name, value = difference.name, _settable(difference)
+    if any(difference.name in line.by for line in lines_of("start")):
+        return f"start B with {name} = {value}"
+    return f"SET GLOBAL {name} = {value} on B"
+
+
+def _settable(difference: ServerDifference) -> str:
+    """Return A's value as SET takes it on B: without what only A knows."""
+    a, b = difference.a or "", (difference.b or "").split(",")
+    if difference.name == "sql_mode":
+        a = ",".join(mode for mode in a.split(",") if mode not in gone_modes() or mode in b)
+    elif difference.name == "optimizer_switch":
+        known = {flag.partition("=")[0] for flag in b}
+        a = ",".join(flag for flag in a.split(",") if flag not in b and flag.partition("=")[0] in known)
+    number = a.removeprefix("-").replace(".", "", 1)
+    return a if number.isdigit() or a in ("ON", "OFF") else f"'{a}'"
+
+
+def is_above(variable: str) -> bool:
+    """Whether a difference of the variable stands above the answer."""
+    place = place_of("variable", variable)
+    return place is not None and lines()[place[0]].above
+
+
+def is_telling(variable: str) -> bool:
+    """Whether the table has the variable by its name."""
+    return any(line.topic and variable in line.by for line in lines())
+
+
+@cache
+def place_of(kind: str, name: str) -> tuple[int, int, str] | None:
+    """Return a variable's or counter's place (its line, and in it) and topic, None where it has none.
+
+    Counters' names have any case.
+    """
+    for number, line in enumerate(lines()):
+        if line.topic and ("counter" in line.symptoms) == (kind == "counter"):
+            for place, token in enumerate(line.by):
+                if fnmatchcase(name.lower(), token.partition(":")[0].lower()):
+                    return number, place, line.topic
+    return None
+
+
+def ordered_topics(digests: Iterable[Row], results_differ: bool) -> list[str]:
+    """Return the topics, those first that may explain what changed."""
+    first = {"answers"} if results_differ else set()
+    for entry in digests:
+        if entry["verdict"] == ERRORS:
+            first.add("answers")
+        if entry["verdict"] in (SLOWER, FASTER, UNSTABLE):
+            first.update(READS if entry["class"] == "read" else WRITES)
+    return sorted(TOPICS, key=lambda topic: topic not in first)
+
+
+def rank_variables(rows: Iterable[Row], order: list[str]) -> list[Row]:
+    """Return the variables with their `topic` (None = not in the table): those of it in order, then the others."""
+    found = [{**row, "topic": place[2] if (place := place_of("variable", row["name"])) else None} for row in rows]
+
+    def rank(row: Row) -> tuple[int, int, int]:
+        place = place_of("variable", row["name"])
+        return (order.index(place[2]), *place[:2]) if place else (len(order), 0, 0)
+
+    return sorted(found, key=rank)
+
+
+def rank_counters(rows: Iterable[Row], order: list[str]) -> list[Row]:
+    """Return the counters with their `topic`: those that differ (COUNTER_WEIGHT) first, by topic and difference."""
+    found = [{**row, "topic": place[2] if (place := place_of("counter", row["name"])) else None} for row in rows]
+
+    def rank(row: Row) -> tuple[bool, int, float]:
+        topic = row["topic"]
+        return abs(row["weight"]) < COUNTER_WEIGHT, order.index(topic) if topic else len(order), -abs(row["weight"])
+
+    return sorted(found, key=rank)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of causes: it is whole, and ranks variables and counters by what they tell about what changed."""
+
+import re
+from typing import Any
+
+import pytest
+from querytape.analyze.findings.cause_table import (
+    TOPICS,
+    errnos_by,
+    is_above,
+    lines,
+    of_error,
+    ordered_topics,
+    place_of,
+    rank_counters,
+    rank_variables,
+    remedy_of,
+)
+from querytape.analyze.model import ServerDifference
+
+SYMPTOMS = {"results", "slower", "any", "told", "counter", "reason", "start", "gone"}
+WHERE = {
+    "lint", "on its table", "used", "named", "compared", "sorts", "uses a temporary table", "scans in a join", "reads",
+    "writes", "another plan", "numbers", "its charset",
+}  # fmt: skip
+FACTS = {"table", "schema", "column", "index", "routine", "foreign_key", "charset"}
+
+
+def names(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the names of rows, in order."""
+    return [row["name"] for row in rows]
+
+
+def test_each_line_is_whole() -> None:
+    """No error number twice; each says who is named, and short sentences; what is looked for is known or compiles."""
+    numbers = [errno for line in lines() for errno in sorted(line.errnos)]
+    assert len(numbers) == len(set(numbers)) > 120
+    for line in lines():
+        assert len(line.errnos) in (0, len(line.symptoms))
+        assert line.errnos or set(line.symptoms) <= SYMPTOMS, line
+        for where in line.where:
+            assert where in WHERE or where.startswith(("~", "more ", "fewer ")), line
+            re.compile(where.removeprefix("~"))
+        if line.errnos:
+            assert 3 < len(line.cause) <= 60, line
+        if line.errnos or line.symptoms == ("reason",):
+            assert 5 < len(line.remedy) <= 120, line
+        if {"slower", "results", "any"} & set(line.symptoms) and "lint" not in line.where:
+            assert line.where, line
+            assert line.cause.count("|") == 1, line
+        assert not line.remedy.endswith("."), line
+
+
+def test_settings_and_counters() -> None:
+    """Each has a topic that is known; none is behind a pattern that takes it first; old lists are in it."""
+    assert {line.topic for line in lines()} == {"", *TOPICS}
+    plain = {by.partition(":")[0]: None for line in lines() if line.topic for by in line.by if "*" not in by}
+    settings = [name for name in plain if name == name.lower()]
+    rows = rank_variables([{"name": name, "a": "1", "b": "2"} for name in settings], list(TOPICS))
+    assert names(rows) == settings
+    assert len(settings) > 110
+    assert len(plain) - len(settings) > 30
+    assert settings[0] == "sql_mode"
+    assert is_above("innodb_flush_log_at_trx_commit")
+    assert not is_above("wait_timeout")
+    named = {by.partition(":")[0] for line in lines() for by in line.by if line.errnos and "." not in by}
+    assert {name for name in named if place_of("variable", name) is None} == FACTS
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "remedy"),
+    [
+        ("wait_timeout", "28800", "2", "SET GLOBAL wait_timeout = 28800 on B"),
+        ("max_statement_time", "0.5", "0", "SET GLOBAL max_statement_time = 0.5 on B"),
+        ("log_bin", "OFF", "ON", "start B with log_bin = OFF"),
+        ("sql_mode", "ANSI,DB2", "X", "SET GLOBAL sql_mode = 'ANSI' on B"),
+        ("optimizer_switch", "mrr=on,x=on,old=on", "mrr=off,x=on", "SET GLOBAL optimizer_switch = 'mrr=on' on B"),
+        ("time_zone_tables", "loaded", "empty", "load the tables of time zones on B: mysql_tzinfo_to_sql"),
+    ],
+)
+def test_remedies_of_settings(name: str, a: str, b: str, remedy: str) -> None:
+    """A statement with A's value, without what B cannot have; a start where it is read then; else what the table has."""
+    assert remedy_of(ServerDifference("setting", name, "", a, b)).startswith(remedy)
+
+
+def test_remedies_of_facts() -> None:
+    """Table and name are in them; a fact without a line of its own has its object's."""
+    lacks = ServerDifference("index", "orders.k", "", table="orders")
+    assert "SHOW CREATE TABLE orders on A" in remedy_of(lacks)
+    assert remedy_of(ServerDifference("index", "orders.k visible", "", table="orders")) == remedy_of(lacks)
+    assert remedy_of(ServerDifference("statistics", "o updated", "", table="o")) == "ANALYZE TABLE o on both"
+    assert "ALTER EVENT shop.sweep" in remedy_of(ServerDifference("event", "shop.sweep", ""))
+
+
+def test_an_error_is_of_the_modes_that_decide_about_it() -> None:
+    """Another mode that differs is no cause; without values it may be."""
+    line = of_error(1055)
+    assert line is not None
+    for a, b, named in (("", "ONLY_FULL_GROUP_BY", True), ("ANSI", "", False), (None, None, True)):
+        assert line.names(ServerDifference("setting", "sql_mode", "", a, b)) == named
+    assert {1264, 1365, 1406} <= errnos_by("sql_mode:STRICT_*") | errnos_by(
+        "sql_mode:STRICT_*,ERROR_FOR_DIVISION_BY_ZERO"
+    )
+
+
+def test_by_what_changed() -> None:
+    """Errors ask for modes and character sets, slower writes for what flushes, slower reads for plans and caches."""
+    assert ordered_topics([{"verdict": "errors changed", "class": "read"}], False)[0] == "answers"
+    assert ordered_topics([{"verdict": "slower", "class": "write"}], False)[0] == "durability"
+    assert ordered_topics([{"verdict": "slower", "class": "read"}], False)[:2] == ["optimizer", "memory"]
+    assert ordered_topics([{"verdict": "slower", "class": "write"}], True)[:2] == ["answers", "durability"]
+    assert ordered_topics([{"verdict": "same", "class": "read"}], False) == list(TOPICS)
+
+
+def test_variables() -> None:
+    """What is in the list comes first, by topic and place; the rest keeps its order and has no topic."""
+    given = ("back_log", "innodb_buffer_pool_size", "sync_binlog", "sql_mode", "collation_server", "zzz")
+    rows = [{"name": name, "a": "1", "b": None} for name in given]
+    wanted = ["sql_mode", "collation_server", "sync_binlog", "innodb_buffer_pool_size", "back_log", "zzz"]
+    assert names(rank_variables(rows, list(TOPICS))) == wanted
+    assert names(rank_variables(rows, ["memory", "answers", "optimizer", "durability", "limits"]))[:2] == [
+        "innodb_buffer_pool_size",
+        "sql_mode",
+    ]
+    assert [row["topic"] for row in rank_variables(rows, list(TOPICS))][-2:] == [None, None]
+
+
+def test_counters() -> None:
+    """Those that hardly differ are last, whatever their topic."""
+    rows = [
+        {"name": "Sort_scan", "weight": 0.1},
+        {"name": "Innodb_os_log_fsyncs", "weight": 3.0},
+        {"name": "Handler_read_rnd_next", "weight": -1.0},
+        {"name": "Nobody_knows", "weight": 9.0},
+    ]
+    wanted = ["Handler_read_rnd_next", "Innodb_os_log_fsyncs", "Nobody_knows", "Sort_scan"]
+    assert names(rank_counters(rows, list(TOPICS))) == wanted
