@@ -21,6 +21,7 @@ REPORT = (
     "errors",
     "error_counts",
     "failed_everywhere",
+    "lost_sessions",
     "results",
     "compared",
     "timeline",

@@ -145,6 +145,12 @@ def prepare(database: AnalysisDatabase, report: Report) -> None:
     }
     for view, source in sources.items():
         database.con.execute(f"CREATE TEMP VIEW {view} AS FROM {source}")
+    sessions = [
+        f"SELECT '{letter}' AS run, {number}::INTEGER AS round, * FROM {run.source('sessions')}"
+        for letter, rounds in report.sides.items()
+        for number, run in enumerate(rounds, 1)
+    ]
+    database.con.execute(f"CREATE TEMP VIEW run_session AS {' UNION ALL BY NAME '.join(sessions)}")
     logs = [f"SELECT NULL AS run, * FROM {report.tape.source('events')} WHERE false"]
     for letter, rounds in report.sides.items():
         there = [path for run in rounds if (path := run.path / "target.tape").exists()]
@@ -228,7 +234,7 @@ def _texts(database: AnalysisDatabase, report: Report) -> dict[str, Row]:
 
 def mask_messages(report: Report) -> None:
     """Replace the values in error messages: they may be somebody's data."""
-    for row in (*report.answers["errors"], *report.answers["error_counts"]):
+    for row in (row for name in ("errors", "error_counts", "lost_sessions") for row in report.answers[name]):
         for name in ("error", "error_before"):
             if name in row:
                 row[name] = mask(row[name])

@@ -32,7 +32,8 @@ class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
     `untold`: they take longer, but it can't be told by their times whether the cause is B. `following`: digests
-    that fail since another one of the group failed.
+    that fail since another one of the group failed. `results`: other results that follow from it, by digest.
+    `sessions`: how many could not connect or were lost by it, and `not_sent`: events that were not sent since.
     """
 
     part: str
@@ -43,11 +44,19 @@ class Task:
     digests: dict[str, int] = field(default_factory=dict)
     untold: bool = False
     following: list[str] = field(default_factory=list)
+    results: dict[str, int] = field(default_factory=dict)
+    sessions: int = 0
+    not_sent: int = 0
 
     @property
     def events(self) -> int:
         """All events of the group."""
         return sum(self.digests.values())
+
+    @property
+    def shown(self) -> list[str]:
+        """The digests to show: its own, else those that follow from it."""
+        return list(self.digests or self.results)
 
     def said(self) -> str:
         """Return it as one sentence."""
@@ -57,10 +66,19 @@ class Task:
             lost = f", {duration(-self.lost_ns)} gained in sum"
         elif self.part == SLOW:
             lost = f", {duration(self.lost_ns)} lost ({duration(self.lost_ns / max(self.events, 1))} an event)"
-        counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}"
+        counts = f"{plural(len(self.digests), 'digest')}, {plural(self.events, what)}{lost}" if self.digests else ""
         if self.following:
             after = sum(self.digests[digest] for digest in self.following)
             counts += f", {after:,} of them since another one failed before"
+        if self.sessions:
+            refused = (
+                f"{plural(self.sessions, 'session')} without a connection, {plural(self.not_sent, 'event')} not sent"
+            )
+            counts += f", {refused}" if counts else refused
+        if self.results:
+            verb = "follows" if sum(self.results.values()) == 1 else "follow"
+            others = plural(sum(self.results.values()), "other result")
+            counts += f", {others} of {plural(len(self.results), 'digest')} {verb} from it"
         if self.untold:
             counts += ", by their times it can't be told whether B is slower"
         return f"{counts}: {self.cause}; {self.remedy}"
@@ -70,12 +88,20 @@ def to_do(report: Report) -> list[Task]:
     """Return the groups: what breaks, then other results, then what is slower; inside each what matters most first."""
     tasks: dict[tuple[str, str, bool], Task] = {}
     roots = roots_of(report.answers["errors"], texts_of(report), report.tables)
-    for part, cause, expected, digest, events, lost_ns in _items(report, roots):
-        task = tasks.setdefault((part, cause.text, False), Task(part, cause.text, cause.remedy, expected))
+    causes = _Causes(report, roots)
+    for row in report.answers.get("lost_sessions", ()):
+        task = _task(tasks, BREAKS, causes.of_session(row))
+        task.sessions, task.not_sent = task.sessions + row["sessions"], task.not_sent + row["not_sent"]
+    for part, cause, expected, digest, events, lost_ns in _items(report, causes):
+        task = _task(tasks, part, cause, expected)
         task.digests[digest] = task.digests.get(digest, 0) + events
         task.lost_ns += lost_ns
         if part == BREAKS and digest in roots and digest not in task.following:
             task.following.append(digest)
+    for row in other_results(report):
+        if root := causes.of_root(row):
+            results = _task(tasks, BREAKS, root).results
+            results[row["digest"]] = results.get(row["digest"], 0) + row["events"]
     for cause, entry in _perhaps_slower(report):
         task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
         task.digests[entry["digest"]] = times_sent(entry)
@@ -90,7 +116,7 @@ def to_do(report: Report) -> list[Task]:
 
 
 def _rank(task: Task) -> tuple[int, bool, bool, int, str]:
-    weight = task.lost_ns if task.part == SLOW else task.events
+    weight = task.lost_ns if task.part == SLOW else task.events + task.not_sent + sum(task.results.values())
     return PARTS.index(task.part), task.untold, task.expected, -weight, task.cause
 
 
@@ -99,23 +125,65 @@ def texts_of(report: Report) -> dict[str, str]:
     return {entry["digest"]: entry["text"] or "" for entry in report.digests}
 
 
-def _items(report: Report, roots: Mapping[str, Row]) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
-    """Yield part, cause, whether it is to be expected, digest, events and lost time.
+def _task(tasks: dict[tuple[str, str, bool], Task], part: str, cause: Cause, expected: bool = False) -> Task:
+    """Return the group of a cause."""
+    return tasks.setdefault((part, cause.text, False), Task(part, cause.text, cause.remedy, expected))
+
+
+class _Causes:
+    """The causes of errors: of statements, of sessions, and those from which other results follow.
 
     `roots`: by digest, the error whose cause is its own.
     """
-    texts, rules, changes = texts_of(report), rules_between(report, "fails"), rules_between(report, "changes")
+
+    def __init__(self, report: Report, roots: Mapping[str, Row]) -> None:
+        self._report, self._roots = report, roots
+        self._texts, self._rules = texts_of(report), rules_between(report, "fails")
+
+    def of_error(self, row: Row) -> Cause:
+        """Return the cause of a row of errors.sql."""
+        root = self._roots.get(row["digest"], row)
+        concerning = list(differences_of(self._report, root["digest"]))
+        cause = cause_of(root["after"], self._texts.get(root["digest"], ""), self._rules, concerning, root["error"])
+        if row["what"] == ON_BOTH:
+            return Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
+        return cause
+
+    def of_session(self, row: Row) -> Cause:
+        """Return why sessions of a row of lost_sessions.sql have no connection."""
+        servers = self._report.servers
+        settings = [each for each in (*servers.differences, *servers.quiet) if each.kind == "setting"]
+        return cause_of(row["errno"], "", (), settings, row["error"])
+
+    def of_root(self, row: Row) -> Cause | None:
+        """Return the cause of the error from which a row of results.sql follows, None where it follows from none."""
+        errno, digest = row.get("root_errno"), row.get("root_digest")
+        if errno is None or row["known"] is not None:
+            return None
+        if digest is None:
+            lost = self._report.answers.get("lost_sessions", ())
+            return next((self.of_session(each) for each in lost if each["errno"] == errno), None)
+        return next(
+            (
+                self.of_error(each)
+                for each in self._report.answers["errors"]
+                if (each["digest"], each["after"]) == (digest, errno) and each["what"] in NEW_ERRORS
+            ),
+            None,
+        )
+
+
+def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
+    """Yield part, cause, whether it is to be expected, digest, events and lost time."""
+    texts, changes = texts_of(report), rules_between(report, "changes")
     telling = {name for line in lines_of("results") for name in line.by}
     changes = [rule for rule in changes if f"rule.{rule.name}" in telling]
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
-            root = roots.get(row["digest"], row)
-            concerning = list(differences_of(report, root["digest"]))
-            cause = cause_of(root["after"], texts.get(root["digest"], ""), rules, concerning, root["error"])
-            if row["what"] == ON_BOTH:
-                cause = Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
-            yield BREAKS, cause, False, row["digest"], row["events"], 0
+            yield BREAKS, causes.of_error(row), False, row["digest"], row["events"], 0
     for row in other_results(report):
+        if causes.of_root(row):
+            continue
         cause = of_result(row)
         if row["reason"] in BY_DATA:
             if difference := _other_object(report, row["digest"]):

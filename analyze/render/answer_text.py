@@ -88,7 +88,7 @@ def _task(report: Report, console: Console, number: int, task: Task) -> None:
     """Print one group: its sentence, and its first statement."""
     style = "dim" if task.expected else PART_COLOURS[task.part]
     console.print(f"[{style}]{number}.[/] {_safe(task.said())}")
-    first = next(iter(task.digests))
+    first = next(iter(task.shown), None)
     text = next((entry["text"] for entry in report.digests if entry["digest"] == first), "")
     console.print(f"   [dim]{escape(printable(text, TEXT_WIDTH))}[/]", no_wrap=True)
 

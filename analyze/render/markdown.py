@@ -67,7 +67,7 @@ def _to_do(report: Report) -> list[str]:
     texts = {entry["digest"]: entry["text"] for entry in report.digests}
     lines = []
     for task in to_do(report)[:MAX_ROWS]:
-        shown = [_code(printable(texts.get(digest) or "", TEXT_SHOWN)) for digest in list(task.digests)[:TASK_TEXTS]]
+        shown = [_code(printable(texts.get(digest) or "", TEXT_SHOWN)) for digest in task.shown[:TASK_TEXTS]]
         lines += [f"1. {_text(task.said())}", *(f"   - `{text}`" for text in shown)]
     return ["", "## What to do", "", *lines] if lines else []
 

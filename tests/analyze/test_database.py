@@ -19,7 +19,7 @@ from querytape.analyze.database import (
 )
 from querytape.common.duck import sql_text
 
-from tests.helpers.runs import make_run
+from tests.helpers.runs import keep_sessions, make_run
 from tests.helpers.tapes import MS, make_tape
 
 SQL = Path(__file__).resolve().parents[2] / "analyze" / "sql"
@@ -65,6 +65,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for run in ("old.run", "new.run", "shop.sweep/8.run"):
         path = make_run(folder / run, folder / "shop.tape", [{} for _ in events])
         (path / "samples").mkdir()
+        keep_sessions(path)
         with duckdb.connect() as con:
             con.execute(
                 "CREATE TABLE s AS SELECT (1700000100 + n) * 1000000000 AS real_ns, source, name, 100.0 * n AS value"
@@ -112,6 +113,7 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
         "report/results",
         "report/errors",
         "report/error_counts",
+        "report/lost_sessions",
         "report/stalls",
         "report/server_times",
         "report/interference",

@@ -2,8 +2,9 @@
 """Small runs for tests, written straight from the contract in schemas/: no server, no replay."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import duckdb
@@ -113,3 +114,17 @@ def _accounting(events: int, counts: dict[str, int], reasons: list[tuple[str, st
         "balanced": sum(known.values()) == events,
         "injected": 0,
     }
+
+
+def keep_sessions(run: Path, lost: Mapping[int, int] = MappingProxyType({})) -> None:
+    """Write the sessions of a run that had an error: session -> its number."""
+    listed = ", ".join(f'CAST(NULL AS {type_}) AS "{name}"' for name, type_ in columns("run", "sessions"))
+    rows = " UNION ALL ".join(
+        f"SELECT {session} AS session, 0 AS clone, false AS opened_ahead, 0 AS executed, 0 AS injected, {errno} AS errno, 'message' AS error"
+        for session, errno in lost.items()
+    )
+    with database() as con:
+        con.execute(f"CREATE TABLE sessions AS SELECT {listed} WHERE false")
+        if rows:
+            con.execute(f"INSERT INTO sessions BY NAME {rows}")
+        con.execute(f"COPY sessions TO {sql_text(run / 'sessions.parquet')} (FORMAT parquet)")

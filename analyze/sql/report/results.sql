@@ -5,11 +5,14 @@
 --   warnings  another number of warnings
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
 -- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
---   other rows on one side, or a SET of the session failed there; what results_excuses has for the statement; or, where nothing else does,
---   writes of other sessions (variable writes_race: they were sent, without --order commit), of which results_raced has the evidence.
---   `after_write`: how many of the events came after such a write.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event.
+--   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
+--   where nothing else does, writes of other sessions (variable writes_race: they were sent, without --order commit), of which results_raced has the evidence.
+--   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
+--   root_digest: of that SET or write; NULL where its session was lost or could not connect, and so the write was not sent.
+-- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session.
 -- By hand, with the variables of prelude.sql:
+--   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
+--       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/results.sql
@@ -138,11 +141,18 @@ FROM (
 ) AS known
 GROUP BY kind, digest;
 
--- Writes that only one side made, or that changed other rows there; and SETs that only one side took.
+-- What belongs to the run under test.
+CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
+
+-- The connection was lost with it; where it was opened again, the session's variables, temporary tables and locks were not.
+CREATE OR REPLACE TEMP MACRO loses_session(errno) AS coalesce(errno IN (1053, 1927, 2006, 2013, 4031), false);
+
+-- Writes that only one side made, or that changed other rows there; and SETs that only one side took. With the first one's session and error.
 CREATE OR REPLACE TEMP TABLE results_spoiled AS
-SELECT round, digest, spoiled, min(start_ns) AS since
+SELECT round, digest, spoiled, min(start_ns) AS since,
+    arg_min(own, {'start_ns': start_ns, 'session': session, 'clone': clone, 'seq': seq}) AS first
 FROM (
-    SELECT round, digest, start_ns, CASE
+    SELECT round, digest, start_ns, session, clone, seq, {'session': session, 'clone': clone, 'errno': new_of(a_errno, b_errno)} AS own, CASE
             WHEN matched AND kind = 'affected' THEN 'changed other rows'
             WHEN class NOT IN ('write', 'ddl') THEN NULL
             WHEN getvariable('b') IS NULL THEN CASE
@@ -156,10 +166,14 @@ WHERE spoiled IS NOT NULL
 GROUP BY ALL;
 
 CREATE OR REPLACE TEMP TABLE results_unset AS
-SELECT round, session, min(seq) AS seq
-FROM joined
-WHERE class = 'session' AND a_status = 'executed' AND CASE
-    WHEN getvariable('b') IS NULL THEN a_errno <> 0 AND tape_errno = 0 ELSE b_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) END
+SELECT round, session, min(seq) AS seq, arg_min(own, {'seq': seq, 'clone': clone}) AS first
+FROM (
+    SELECT round, session, clone, seq, {
+            'digest': digest, 'errno': new_of(a_errno, b_errno), 'lost': loses_session(a_errno) OR loses_session(b_errno)} AS own
+    FROM joined
+    WHERE (class = 'session' OR loses_session(a_errno) OR loses_session(b_errno)) AND a_status = 'executed' AND CASE
+        WHEN getvariable('b') IS NULL THEN a_errno <> 0 AND tape_errno = 0 ELSE b_status = 'executed' AND (a_errno <> 0) <> (b_errno <> 0) END
+) AS each
 GROUP BY ALL;
 
 CREATE OR REPLACE TEMP VIEW table_names AS
@@ -171,13 +185,17 @@ SELECT m.kind AS kind, m.digest AS digest,
     count(*) FILTER (m.start_ns > s.since) AS after_write,
     count(*) FILTER (m.start_ns > s.lost_since) AS after_lost,
     arg_min(s.lost, s.lost_since) AS lost,
+    arg_min(s.root, {'since': s.lost_since, 'round': s.round}) FILTER (s.root IS NOT NULL) AS root,
     count(*) FILTER (m.seq > u.seq) AS after_set,
+    arg_min(u.first, {'session': m.session, 'seq': m.seq, 'round': u.round}) FILTER (m.seq > u.seq) AS set_root,
     sum(m.more_sent)::BIGINT AS more_sent,
     min({'session': m.session, 'seq': m.seq}) AS first
 FROM matched_events AS m
 LEFT JOIN (
     SELECT n.digest, s.round, min(s.since) AS since, min(s.since) FILTER (s.spoiled <> 'changed other rows') AS lost_since,
-        min_by(s.spoiled, (s.since, s.spoiled)) FILTER (s.spoiled <> 'changed other rows') AS lost
+        min_by(s.spoiled, (s.since, s.spoiled)) FILTER (s.spoiled <> 'changed other rows') AS lost,
+        min_by({'digest': s.digest, 'round': s.round, 'session': s.first.session, 'clone': s.first.clone, 'errno': s.first.errno},
+            (s.since, s.spoiled, s.digest)) FILTER (s.spoiled <> 'changed other rows') AS root
     FROM table_names AS n
     JOIN table_names AS w ON n.tbl = w.tbl
     JOIN results_spoiled AS s ON s.digest = w.digest
@@ -201,9 +219,8 @@ FROM table_names
 WHERE getvariable('writes_race') AND digest IN (SELECT digest FROM results_matched WHERE differing > 0 AND (differing < events OR events < 3))
     AND tbl IN (SELECT w.tbl FROM table_names AS w JOIN digest_texts AS t ON w.digest = t.digest WHERE t.class = 'write');
 
--- A moment of the reference, and of the run under test; the tape knows only when an event began.
+-- A moment of the reference; the tape knows only when an event began.
 CREATE OR REPLACE TEMP MACRO old_of(began, a) AS CASE WHEN getvariable('b') IS NULL THEN began ELSE a END;
-CREATE OR REPLACE TEMP MACRO new_of(a, b) AS CASE WHEN getvariable('b') IS NULL THEN a ELSE b END;
 
 CREATE OR REPLACE TEMP TABLE results_acts AS
 SELECT digest, round, session, clone, seq, class = 'write' AS writes, matched AND kind IS NOT NULL AND kind <> 'warnings' AS differs, kind,
@@ -302,18 +319,32 @@ WITH cells AS (
     FROM results_counts AS c
     LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
     LEFT JOIN results_raced AS r ON r.digest = c.digest AND r.kind = c.kind
-)
-SELECT kind, digest, CASE WHEN rank = 1 THEN property END AS known, CASE
+), reasoned AS (
+    SELECT *, CASE
         WHEN rank = 1 THEN property
         WHEN after_lost = events AND lost = 'was not sent' THEN 'an earlier write to its tables was not sent on one side'
         WHEN after_lost = events THEN 'an earlier write to its tables failed on one side'
         WHEN changed THEN 'an earlier write to its tables changed other rows on one side'
+        WHEN after_set = events AND set_root.lost THEN 'its session had lost its connection on one side'
         WHEN after_set = events THEN 'an earlier SET of its session failed on one side'
         WHEN rank = 2 THEN property
         WHEN rank = 3 AND NOT starts_with(property, 'perhaps') THEN 'perhaps LIMIT without ORDER BY'
         WHEN rank = 3 THEN property
-        WHEN raced THEN 'perhaps writes of other sessions, whose order is not kept'
-    END AS reason,
-    events, after_write, more_sent, first.session AS first_session, first.seq AS first_seq
-FROM judged
-ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], kind), events DESC, digest
+        WHEN raced THEN 'perhaps writes of other sessions, whose order is not kept' END AS reason
+    FROM judged
+)
+SELECT r.kind, r.digest, CASE WHEN rank = 1 THEN property END AS known, reason,
+    events, after_write, more_sent, r.first.session AS first_session, r.first.seq AS first_seq,
+    CASE
+        WHEN reason LIKE 'an earlier write % failed on one side' AND r.root.errno <> 0 THEN r.root.digest
+        WHEN reason LIKE '%its session % on one side' AND set_root.errno <> 0 THEN set_root.digest
+    END AS root_digest,
+    nullif(CASE
+        WHEN reason LIKE 'an earlier write % was not sent on one side' THEN s.errno
+        WHEN reason LIKE 'an earlier write % failed on one side' THEN r.root.errno
+        WHEN reason LIKE '%its session % on one side' THEN set_root.errno
+    END, 0) AS root_errno
+FROM reasoned AS r
+LEFT JOIN run_session AS s ON s.run = coalesce(getvariable('b'), 'a')
+    AND (s.round, s.session, s.clone) = (r.root.round, r.root.session, r.root.clone)
+ORDER BY list_position(['rows', 'data', 'affected', 'order', 'warnings'], r.kind), events DESC, r.digest

@@ -67,7 +67,7 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
     text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
     table = text.partition("(VALUES")[2].partition(") AS t(property")[0]
     named = {line.split("'")[1] for line in table.splitlines() if line.startswith("    ('")}
-    last = text.rpartition("AS known, CASE")[2]
+    last = text.rpartition("reasoned AS (")[2]
     known = {line.cause for line in lines_of("reason") if not line.by}
     assert named | set(re.findall(r"THEN '([^']{3,})'", last)) == known - {SERVER_WRITES}
     assert set(PERHAPS) <= known
