@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Find errors that follow from another one: what a statement misses that a failed CREATE or ALTER should have made."""
+"""Find errors that follow from another one: what a failed CREATE, ALTER or SET should have made."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from ..database import Row
-from .cause_table import errnos_by
+from .cause_table import errnos_by, of_error
 from .causes import bare
 from .errors import NEW_ERRORS, ON_BOTH
 
@@ -20,13 +20,14 @@ _MADE = re.compile(
 
 
 def roots_of(errors: Iterable[Row], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]) -> dict[str, Row]:
-    """Return, by digest, the error that a digest's error follows from.
+    """Return, by digest, the error that a digest's error follows from: of a statement, or of a SET of its session.
 
     `errors`: rows of errors.sql. `texts`: normalised statements, `tables`: bare names, both by digest.
     """
     new = [row for row in errors if row["what"] in NEW_ERRORS and row["digest"] is not None]
     makers = {(errnos, name): row for row in new for errnos, name in _makes(texts.get(row["digest"]) or "")}
     found = {}
+    by_digest = {row["digest"]: row for row in new}
     for row in new:
         text, named = texts.get(row["digest"]) or "", tables.get(row["digest"], frozenset())
         for (errnos, name), root in makers.items():
@@ -34,7 +35,18 @@ def roots_of(errors: Iterable[Row], texts: Mapping[str, str], tables: Mapping[st
             alike = (row["what"] == ON_BOTH) == (root["what"] == ON_BOTH) and root["digest"] != row["digest"]
             if row["after"] in errnos and names_it and alike:
                 found[row["digest"]] = root
+        unset = by_digest.get(row.get("set_digest"))
+        follows = row["what"] != ON_BOTH and row.get("after_set") == row.get("events")
+        if unset and follows and _decides(texts.get(unset["digest"]) or "", row["after"]):
+            found[row["digest"]] = unset
     return found
+
+
+def _decides(text: str, errno: int) -> bool:
+    """Whether a SET is of a setting that decides about an error."""
+    line = of_error(errno)
+    names = {by.partition(":")[0] for by in line.by} if line else set()
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) for name in names)
 
 
 def _makes(text: str) -> Iterator[tuple[frozenset[int], str]]:

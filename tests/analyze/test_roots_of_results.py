@@ -24,8 +24,9 @@ SET, WRITE, READ, OTHER = (
     "select a from u",
     "select b from v",
 )
-CLASSES = {SET: "session", WRITE: "write"}
-DIGESTS = {text: f"{number:016x}" for number, text in enumerate((SET, WRITE, READ, OTHER))}
+MODE = "set sql_mode = ?"
+CLASSES = {SET: "session", MODE: "session", WRITE: "write"}
+DIGESTS = {text: f"{number:016x}" for number, text in enumerate((SET, MODE, WRITE, READ, OTHER))}
 OK: dict[str, Any] = {}
 LOST: dict[str, Any] = {"status": "not_sent", "reason": "connection_lost"}
 REFUSED: dict[str, Any] = {"status": "not_sent", "reason": "connect_failed"}
@@ -53,6 +54,16 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
     "SET fails in B": (
         Case([(1, SET, OK, fails(1146)), other(1, OTHER), other(1, OTHER)]),
         ["1 digest, 1 error, 2 other results of 1 digest follow from it: a table is missing"],
+        [],
+    ),
+    "errors follow from a SET": (
+        Case([(1, MODE, OK, fails(1231)), (1, WRITE, OK, fails(1364)), (1, WRITE, OK, fails(1364))]),
+        ["2 digests, 3 errors, 2 of them since another one failed before: a variable's value"],
+        [],
+    ),
+    "errors of which the SET does not decide": (
+        Case([(1, MODE, OK, fails(1231)), (1, WRITE, OK, fails(1146)), (2, WRITE, OK, fails(1146))]),
+        ["1 digest, 2 errors: a table is missing", "1 digest, 1 error: a variable's value"],
         [],
     ),
     "SET fails in A": (
