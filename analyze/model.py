@@ -125,6 +125,8 @@ class Report:
     trust: list[Finding] = field(default_factory=list)  # what limits the report, worst first
     over_time: list[Observation] = field(default_factory=list)  # warm-up, steadiness, stalls
     query_plans: dict[str, Row] = field(default_factory=dict)  # by digest: findings.query_plans.plans_of
+    # By side, a or b: what its server counted for each write, where both sides' runs kept it.
+    write_counters: dict[str, dict[str, float]] = field(default_factory=dict)
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
     tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b

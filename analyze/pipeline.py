@@ -22,6 +22,7 @@ from .findings.server_events import name_server_writes
 from .findings.servers import compare_servers, side_of
 from .findings.trust import trust
 from .findings.variables import different_variables
+from .findings.write_counters import write_counters
 from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
 from .pieces.executors import EXECUTORS
@@ -58,6 +59,7 @@ def build(
         if report.compares:
             report.servers = compare_servers(database, *map(side_of, report.runs))
             report.tables = tables_of_digests(database)
+            report.write_counters = write_counters(database.con, report.sides)
     finally:
         database.close()
     if not report.settings.samples:

@@ -13,6 +13,7 @@ from .findings.causes import tables_of_digests
 from .findings.plan_classes import CLASSES, SAME, UNKNOWN
 from .findings.query_plans import plans_of_folder
 from .findings.servers import Side, compare_servers
+from .findings.work import work_sentence
 from .model import Servers
 
 MAX_REASONS = 5
@@ -33,6 +34,11 @@ class PlansReport:
         """How many digests are of each class, worst first."""
         found = Counter(entry["class"] for entry in self.digests)
         return {word: found[word] for word in CLASSES if found[word]}
+
+    @property
+    def other_work(self) -> list[tuple[Row, str]]:
+        """The digests whose plans agree and whose counters do not, with a sentence, most of the tape's time first."""
+        return [(entry, text) for entry in self.digests if (text := work_sentence(entry))]
 
     @property
     def changed(self) -> list[Row]:

@@ -48,15 +48,17 @@ def explain_changes(
     make_options: MakeOptions,
     verdicts: Collection[str] = EXPLAINED,
 ) -> None:
-    """Ask both servers for plans of digests that are called slower or unstable, may be slower or give other results."""
+    """Ask both servers for plans of digests that are called slower or unstable, may be slower or give other results.
+
+    Where plans agree, those that are judged by their times are run, too: their counters may differ.
+    """
     different = {row["digest"] for row in report.answers["results"]}
-    digests = [
-        entry["digest"]
-        for entry in report.digests
-        if entry["verdict"] in verdicts or entry["digest"] in different or may_be_slower(report, entry)
-    ]
+    by_time = {
+        entry["digest"] for entry in report.digests if entry["verdict"] in verdicts or may_be_slower(report, entry)
+    }
+    digests = by_time | different
     try:
-        folder = ask_for_plans(plan, output, make_options, digests)
+        folder = ask_for_plans(plan, output, make_options, digests, by_time)
     except TargetError as error:
         click.echo(f"the servers could not be asked for query plans: {error}", err=True)
         return

@@ -122,9 +122,12 @@ def reset_targets(plan: ComparePlan, side: str, name: str) -> None:
         raise QuerytapeError(f"--reset ended with {done.returncode} before {name}: {plan.reset}")
 
 
-def ask_for_plans(plan: ComparePlan, folder: Path, make_options: MakeOptions, digests: Collection[str]) -> Path | None:
+def ask_for_plans(
+    plan: ComparePlan, folder: Path, make_options: MakeOptions, digests: Collection[str], count: Collection[str] = ()
+) -> Path | None:
     """Ask both servers for the plans of these digests, and return their folder; None where there is nothing to ask.
 
+    `count`: the digests among them whose reads are run once more where their plans agree, to compare what they count.
     Plans that were asked before are replaced. Raises TargetError where a server can't be asked. A sandbox is started
     again, with the data that each run began with.
     """
@@ -136,5 +139,6 @@ def ask_for_plans(plan: ComparePlan, folder: Path, make_options: MakeOptions, di
             options = stack.enter_context(make_options(side, folder / PLANS))
             targets[side], schemas[side] = options.target, dict(options.overrides.schemas)
         shutil.rmtree(folder / PLANS, ignore_errors=True)
-        ask_plans(plan.tape, targets, folder / PLANS, PlanOptions(digests=frozenset(digests), schemas=schemas))
+        options_of_plans = PlanOptions(digests=frozenset(digests), schemas=schemas, count=frozenset(count))
+        ask_plans(plan.tape, targets, folder / PLANS, options_of_plans)
     return folder / PLANS

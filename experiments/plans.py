@@ -10,17 +10,19 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from ..analyze.findings.plan_classes import agreeing
 from ..common.duck import open_database, write_rows
 from ..common.errors import TargetError
 from ..common.files import file_entry, new_folder, write_json
 from ..common.temporary import temporary_folder
 from ..common.text import printable
+from ..replay.observe.counting import WorkCounter
 from ..replay.observe.explain import Explainer, Sample
 from ..replay.observe.plan_samples import explainable, plan_samples
 from ..replay.observe.schema_facts import collect, tape_schemas
@@ -37,7 +39,9 @@ class PlanOptions:
     """What is asked: `per_digest` samples of each digest, each answer within `each_s`, all within `all_s`.
 
     `analyze_s`: reads are run as well (ANALYZE), each for at most so long; None = nothing is run. `digests`: these
-    alone. `schemas`: for each side, a schema of the tape -> the server's.
+    alone. `schemas`: for each side, a schema of the tape -> the server's. `count`: digests whose reads are run where
+    their plans agree, to see what an execution counts on each server (None = all), each for at most `count_s`, all
+    within `count_all_s`.
     """
 
     per_digest: int = 5
@@ -46,6 +50,9 @@ class PlanOptions:
     analyze_s: float | None = None
     digests: Collection[str] | None = None
     schemas: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    count: Collection[str] | None = ()
+    count_s: float = 10.0  # or analyze_s
+    count_all_s: float = 120.0
 
 
 @dataclass
@@ -89,6 +96,7 @@ def _asked_into(
         samples = plan_samples(con, tape, options.per_digest, options.digests)
         schemas = {side: tape_schemas(con, tape, target.db) for side, target in targets.items()}
         asked = _ask_all(targets, samples, schemas, options, tell)
+        _count(targets, samples, options, asked)
         rows = [(each.digest, each.number, each.why, each.db, each.statement) for each in samples]
         write_rows(con, columns("plans", "samples"), rows, output / "samples.parquet")
         write_rows(con, columns("plans", "plans"), _rows(asked, "plans"), output / "plans.parquet")
@@ -160,6 +168,37 @@ def _ask_all(
         if each.error is not None:
             raise each.error
     return asked
+
+
+def _count(
+    targets: Mapping[str, Target], samples: list[Sample], options: PlanOptions, asked: Mapping[str, _Asked]
+) -> None:
+    """Run the reads whose plans agree, on one server after the other: what they count joins the plans."""
+    wanted = [each for each in samples if each.number == 1 and (options.count is None or each.digest in options.count)]
+    agree = agreeing(*(_json_plans(asked[side]) for side in sorted(asked)))
+    chosen = [sample for sample in wanted if sample.digest in agree]
+    until = time.monotonic() + options.count_all_s
+    if not chosen:
+        return
+    with ExitStack() as stack:
+        counters = {}
+        for side, target in targets.items():
+            explainer = stack.enter_context(closing(Explainer(target, options.schemas.get(side, {}), options.each_s)))
+            counters[side] = stack.enter_context(closing(WorkCounter(explainer, options.analyze_s or options.count_s)))
+        for sample in chosen:
+            if time.monotonic() > until:
+                return
+            for side, counter in counters.items():
+                try:
+                    asked[side].plans.append((sample.digest, sample.number, *counter.count(sample)))
+                except TargetError as error:
+                    asked[side].problems.append(printable(str(error), 500))
+                    return
+
+
+def _json_plans(asked: _Asked) -> dict[tuple[str, int], str]:
+    """Return the plans of one server by digest and sample."""
+    return {(str(row[0]), int(str(row[1]))): str(row[3]) for row in asked.plans if row[2] == "json" and row[3]}
 
 
 def _ask(

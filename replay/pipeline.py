@@ -21,6 +21,7 @@ from .growing import Growing, Pieces, check_follow, first_piece, late_start
 from .observe.host import Host, SshHost
 from .observe.query_cache import cache_counters
 from .observe.schema_facts import keep_schema_facts, tape_schemas
+from .observe.server_counters import server_counters
 from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
 from .plan.catalog import read_catalog
@@ -106,6 +107,9 @@ def run_plan(
     if "query_cache_type" in reads.variables:
         counters = cache_counters(options.reads_to or options.target, options.connect_timeout_s)
         info["query_cache"] = {"before": counters, "after": None}
+    if options.allow_writes:
+        written = server_counters(options.target, options.connect_timeout_s)
+        info["server_counters"] = {"before": written, "after": None}
     library = facts.library | reads.library
     running = Replay(plan, options, folder, info, watcher, hosts, pieces, library, together)
     with stop_on_signals(running.stop):  # from the first run.json to the last: a run that was begun is finished

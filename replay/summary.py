@@ -28,6 +28,7 @@ from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
 from .observe.restored import count_restored
 from .observe.saturation import warnings
+from .observe.server_counters import server_counters
 from .observe.stop_request import forget_stop
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing
@@ -101,6 +102,7 @@ def finish(run: EndedRun) -> RunSummary:
 
 def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     folder, stats = run.folder.open(), run.stats
+    run.info["server_counters"] = _server_counters(run)
     run.info["follow"] = None
     if run.growing is not None:
         run.info["follow"] = settle(run.growing, run.plan)
@@ -257,6 +259,14 @@ def _query_cache(run: EndedRun) -> dict[str, Any] | None:
         return None
     reads = run.options.reads_to or run.options.target
     return {"before": before, "after": cache_counters(reads, run.options.connect_timeout_s)}
+
+
+def _server_counters(run: EndedRun) -> dict[str, Any] | None:
+    """Return the server's counters of writes before and after the run; None of a run without writes."""
+    before = (run.info.get("server_counters") or {}).get("before")
+    if before is None:
+        return None
+    return {"before": before, "after": server_counters(run.options.target, run.options.connect_timeout_s)}
 
 
 def _summaries(run: EndedRun) -> list[str]:

@@ -158,6 +158,7 @@ SHAPES: dict[str, dict[str, Any]] = {
         "summaries": ["text"],
         "query_plans": "count?",
         "query_cache": {"?": True, "before": {"?": True, "*": "count"}, "after": {"?": True, "*": "count"}},
+        "server_counters": {"?": True, "before": {"?": True, "*": "count"}, "after": {"?": True, "*": "count"}},
         "sampling_problem": "text?",
         "drain": {"?": True, "*": "number?"},
         "sessions": {"?": True, "*": "count"},

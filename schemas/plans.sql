@@ -13,8 +13,8 @@ CREATE TABLE plans (              -- plans.parquet: what a server answered
     side VARCHAR NOT NULL,        -- a, b
     digest VARCHAR NOT NULL,
     sample INTEGER NOT NULL,
-    kind VARCHAR NOT NULL,        -- json, tree, analyze, server_digest
-    text VARCHAR,                 -- as the server gave it, with literal values
+    kind VARCHAR NOT NULL,        -- json, tree, analyze, server_digest, counters
+    text VARCHAR,                 -- as the server gave it, with literal values; of counters JSON: executions, and what one counts
     error VARCHAR                 -- why there is none
 );
 

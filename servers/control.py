@@ -97,6 +97,12 @@ class ControlConnection(Base):
         """From now on an answer may take so long."""
         self._patience_s = answer_s
 
+    def abandon(self) -> None:
+        """Close at once; what an answer still has is not read."""
+        if (answer := self._result) is not None:  # type: ignore[attr-defined]
+            answer.unbuffered_active = False
+        self._force_close()  # type: ignore[attr-defined]
+
     def connect(self, sock: Any = None) -> None:
         """Log in. Raises pymysql.Error; the connection is closed then."""
         try:

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 from ...common.units import duration, plural
 from ..database import Row
 from ..findings.cause_table import lines_of, remedy_of
-from ..findings.causes import ASKS_SERVER, OF_SERVERS, differences_of, may_be_slower
+from ..findings.causes import (
+    ASKS_SERVER,
+    OF_SERVERS,
+    Reason,
+    differences_of,
+    may_be_slower,
+    reason_of,
+    slower_because,
+)
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.plan_classes import FAILS, UNKNOWN
 from ..findings.results import KINDS, PERHAPS, SERVER_WRITES
@@ -21,6 +29,10 @@ from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
 BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
 AGAIN = "and compare again"
+MORE_WORK = {
+    "execution": "B does more for the same plan: compare versions, buffer pools and data",
+    "write": "B does more for each write: compare the settings of durability, and triggers",
+}
 # Reasons of other results behind which another column may stand, and what of a column may make other results.
 BY_DATA = frozenset({None, ASKS_SERVER, "ties in ORDER BY, or another collation", SERVER_WRITES, *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
@@ -108,6 +120,7 @@ def to_do(report: Report) -> list[Task]:
         task.lost_ns += int(entry["pair"]["lost_ns"])
     for task in tasks.values():
         if task.part == SLOW:
+            _add_counters(report, task)
             continue  # in the order of the report: what lost most comes first
         task.digests = dict(
             sorted(task.digests.items(), key=lambda item: (item[0] in task.following, -item[1], item[0]))
@@ -199,7 +212,7 @@ def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, 
 
 def _other_object(report: Report, digest: str) -> ServerDifference | None:
     """Return what differs and may make other results: first what writes by itself, then a column, then a setting."""
-    found = list(differences_of(report, digest))
+    found = differences_of(report, digest)
     return next(
         (
             each
@@ -214,7 +227,7 @@ def _other_object(report: Report, digest: str) -> ServerDifference | None:
 def _perhaps_slower(report: Report) -> Iterator[tuple[Cause, Row]]:
     """Yield what may be slower where a difference of servers or plans explains it."""
     for entry in report.digests:
-        if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry["digest"])):
+        if may_be_slower(report, entry) and (cause := _difference_as_cause(report, entry)):
             yield _priced(report, cause), entry
 
 
@@ -229,16 +242,31 @@ def _why_slower(report: Report, entry: Row) -> Cause:
         return Cause(
             "most events take longer, fewer others took much more in A", "look at the distribution of both sides"
         )
-    return _difference_as_cause(report, entry["digest"]) or Cause(
+    return _difference_as_cause(report, entry) or Cause(
         "nothing that differs explains it", "see their plans: querytape plans asks both servers for them"
     )
 
 
-def _difference_as_cause(report: Report, digest: str) -> Cause | None:
-    """Return the difference of the servers, or of the plans, that concerns a digest."""
-    if difference := next(differences_of(report, digest), None):
-        return Cause(difference.text, f"{remedy_of(difference)}, {AGAIN}")
-    plans = report.query_plans.get(digest)
+def _add_counters(report: Report, task: Task) -> None:
+    """Put what the servers counted for a group's digests into its cause."""
+    reasons = [reason_of(report, entry) for entry in report.digests if entry["digest"] in task.digests]
+    if counted := [reason for reason in reasons if reason.works and _group(reason) == task.cause]:
+        task.cause = slower_because(counted)
+
+
+def _group(reason: Reason) -> str:
+    """Return what the digests of one cause have in common, without their numbers."""
+    return reason.difference.text if reason.difference else reason.works[0].says
+
+
+def _difference_as_cause(report: Report, entry: Row) -> Cause | None:
+    """Return the difference of the servers, of the plans, or of the counters, that concerns a digest."""
+    reason = reason_of(report, entry)
+    if reason.difference:
+        return Cause(reason.difference.text, f"{remedy_of(reason.difference)}, {AGAIN}")
+    if reason.works:
+        return Cause(_group(reason), MORE_WORK[reason.each])
+    plans = report.query_plans.get(entry["digest"])
     if not plans or not plans["changes"] or plans.get("class") == UNKNOWN:
         return None
     first = plans["changes"][0]

@@ -2,8 +2,9 @@
 """Join what differs between the servers with the statements that changed: which may be the cause of which."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers
@@ -11,14 +12,14 @@ from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .cause_table import COUNTER_WEIGHT, is_above, lines_by
 from .column_use import compares
 from .errors import NEW_ERRORS, ON_BOTH
+from .plan_classes import AGREE, UNKNOWN
 from .plan_json import accesses, steps
 from .results import unexplained
+from .work import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that it decides about|fail with errors that it decides about"
-# Classes of statements that wait for what durability costs.
-DURABLE = frozenset({"write", "transaction", "ddl"})
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
 _ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
@@ -93,6 +94,8 @@ class _Suspects:
             return self.counted.get(rest, 0.0) * (1 if word == "more" else -1) > COUNTER_WEIGHT
         if where == "numbers":
             return bool(self.inserted & self.report.tables.get(digest, frozenset()))
+        if where == "plans may differ":
+            return self.report.query_plans.get(digest, {}).get("class") not in AGREE
         if where == "another plan":
             return bool(self.report.query_plans.get(digest, {}).get("changes"))
         if where in ("reads", "writes"):
@@ -130,9 +133,12 @@ def with_causes(report: Report) -> Servers:
     What does not stand above the answer is there only where it explains some.
     """
     suspects = _suspects(report)
+    by_counters = {digest: counted_for(report, digest) for digest in suspects.by_symptom["slower"]}
 
     def explained(difference: ServerDifference) -> ServerDifference:
         found, doing = suspects.of(difference)
+        if difference.kind == "setting":
+            found |= {digest for digest, settings in by_counters.items() if difference.name in settings}
         changed, untold = sorted(found & suspects.certain), sorted(found - suspects.certain)
         return replace(difference, changed=tuple(changed), untold=tuple(untold), doing=doing)
 
@@ -153,9 +159,50 @@ def _telling(row: ServerDifference) -> tuple[bool, int, bool]:
     return row.folded, 0 if row.changed else 1 if row.untold else 2, row.kind == "setting"
 
 
-def differences_of(report: Report, digest: str) -> Iterator[ServerDifference]:
-    """Yield the differences of the servers that may explain what a digest does in B, most telling first."""
-    return (each for each in report.servers.differences if digest in each.changed or digest in each.untold)
+def differences_of(report: Report, digest: str) -> list[ServerDifference]:
+    """Return the differences of the servers that may explain what a digest does in B, most telling first.
+
+    Settings that the counters of a slower digest speak for come before all others.
+    """
+    found = [each for each in report.servers.differences if digest in each.changed or digest in each.untold]
+    settings = counted_for(report, digest)
+    return sorted(found, key=lambda each: settings.index(each.name) if each.name in settings else len(settings))
+
+
+class Reason(NamedTuple):
+    """Why a digest may be slower: a difference of the servers, and what B does more of for `each`; both may lack."""
+
+    difference: ServerDifference | None
+    works: list[Work]
+    each: str
+
+
+def reason_of(report: Report, entry: Row) -> Reason:
+    """Return the most telling difference of the servers for a digest, and the counters that speak for it."""
+    difference = next(iter(differences_of(report, entry["digest"])), None)
+    works, each = more_work(report, entry)
+    if each == "write":
+        plan = report.query_plans.get(entry["digest"]) or {}
+        of_plan = bool(plan.get("changes")) and plan.get("class") not in (*AGREE, UNKNOWN)
+        of_setting = difference is None or difference.name in settings_of(works)
+        works = [] if of_plan or not of_setting else works
+    return Reason(difference, works, each)
+
+
+def slower_because(reasons: list[Reason]) -> str:
+    """Return the reason of digests that share their difference as words, "" where there is none."""
+    first = reasons[0]
+    works = [work for reason in reasons for work in reason.works]
+    said = [first.difference.text] if first.difference else ["plans agree"] if works and first.each != "write" else []
+    return "; ".join([*said, *([work_text(works, first.each)] if works else [])])
+
+
+def counted_for(report: Report, digest: str) -> list[str]:
+    """Return the settings that decide about what B counts more of for a digest that is or may be slower."""
+    entry = next((entry for entry in report.digests if entry["digest"] == digest), None)
+    if entry is None or not (entry["verdict"] in (SLOWER, UNSTABLE) or may_be_slower(report, entry)):
+        return []
+    return settings_of(more_work(report, entry)[0])
 
 
 def concerns(report: Report, difference: ServerDifference, digest: str, how: str) -> bool:

@@ -8,7 +8,7 @@ from ...common.units import count, duration, plural
 from ..database import Row
 from ..model import Report
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
-from .causes import differences_of
+from .causes import reason_of, slower_because
 from .coverage import few_failed, missing_sentences
 from .doubt import doubt
 from .results import against_b, unproven_sentences
@@ -101,8 +101,9 @@ def _untold(report: Report) -> str:
     if entry is None or entry["pair"]["lost_ns"] < report.settings.margin.ns:
         return ""
     text, lost = printable(entry["text"], TEXT_SHOWN), duration(entry["pair"]["lost_ns"])
-    cause = next(differences_of(report, entry["digest"]), None)
-    perhaps = f"; perhaps because {cause.text}" if cause else ""
+    reason = reason_of(report, entry)
+    words = slower_because([reason])
+    perhaps = f"; {'perhaps because ' if reason.difference else ''}{words}" if words else ""
     return f" Largest loss that can't be told from chance: {text} ({lost}; {entry['why']}{perhaps})."
 
 

@@ -2,7 +2,7 @@
 """Class how two plans of one statement differ: one word for each thing, worst first, with a sentence."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from ...common.units import count, duration
@@ -22,6 +22,7 @@ from .plan_json import Access, Plan, measured, read_plan
 )
 # Worst first.
 CLASSES = (FAILS, SCAN, ACCESS, INDEX, ORDER, STEPS, ESTIMATES, FEWER_STEPS, UNKNOWN, SAME)
+AGREE = (SAME, ESTIMATES)  # the tables are read in the same way
 TIMES_APART = 10
 MIN_ROWS = 100  # estimates below that are all alike
 _ROWS = re.compile(r"\b\d[\d,]*(?= rows\b)")
@@ -64,6 +65,18 @@ def _range(numbers: Iterable[int]) -> str:
 def worst(words: list[str]) -> str:
     """Return the worst of classes; `same` where there is none."""
     return min(words, key=CLASSES.index, default=SAME)
+
+
+def agreeing(a: Mapping[tuple[str, int], str], b: Mapping[tuple[str, int], str]) -> set[str]:
+    """Return the digests of which both sides have a plan, and none of their samples is run in another way.
+
+    `a` and `b`: plans as JSON by digest and number of the sample.
+    """
+    words: dict[str, list[str]] = {}
+    for digest, number in sorted(a.keys() & b.keys()):
+        found = plan_changes(a[digest, number], b[digest, number])
+        words.setdefault(digest, []).append(worst([change.word for change in found]))
+    return {digest for digest, found in words.items() if worst(found) in AGREE}
 
 
 def _of_tables(a: Plan, b: Plan) -> list[Change]:

@@ -107,6 +107,9 @@ def _joined(samples: list[Row]) -> Row:
     known = [sample for sample in known if sample["class"] != UNKNOWN] or known
     first = min(known, key=lambda sample: 0 if sample["class"] is None else CLASSES.index(sample["class"]))
     every = dict.fromkeys(text for sample in [first, *known] for text in sample["changes"])
+    for side in ("a", "b"):
+        counters = next((each[side]["counters"] for each in samples if "counters" in each[side]), None)
+        first[side] = first[side] if counters is None else {**first[side], "counters": counters}
     digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
     differ = sum(bool(sample["changes"]) and sample["class"] != UNKNOWN for sample in known)
     return {**first, "changes": merged(every), "server_digest": digests, "samples": len(samples), "differing": differ}

@@ -11,6 +11,8 @@ from .cause_table import TOPICS, gone_modes, is_telling, rank_variables
 
 LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
+# What an empty value stands for (MySQL 5.7 and earlier, not on Windows).
+EMPTY_MEANS = {"innodb_flush_method": "fsync"}
 OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
 # Parts of the names of variables that differ between any two servers and say nothing about how statements run.
 SERVERS_OWN = (
@@ -63,7 +65,7 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
     """Yield the difference of one setting; of lists only what one side has and the other could have."""
-    if a is None or b is None or a == b:
+    if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)):
         return
     if name == "sql_mode":
         text, folded = _modes(a, b)

@@ -13,6 +13,7 @@ from ..database import Row
 from ..findings.cause_table import COUNTER_WEIGHT
 from ..findings.plan_classes import UNKNOWN
 from ..findings.variables import value_texts
+from ..findings.work import work_of, work_of_writes, work_text
 from ..model import Report
 from .text_table import TEXT_WIDTH, print_title
 
@@ -23,7 +24,7 @@ MAX_VALUE = 240
 
 def show_explanations(report: Report, console: Console) -> None:
     """Print a section of its own, if there is anything to say."""
-    lines = [*plan_lines(report), *counter_lines(report), *variable_lines(report)]
+    lines = [*plan_lines(report), *work_lines(report), *counter_lines(report), *variable_lines(report)]
     if lines:
         print_title(console, "What may explain it")
     for line in lines:
@@ -46,6 +47,20 @@ def plan_lines(report: Report) -> Iterator[str]:
             yield from wrapped(printable(change), "      ")
     if len(changed) > MAX_PLANS:
         yield f"    and {len(changed) - MAX_PLANS:,} more statements: --html or --json show them"
+
+
+def work_lines(report: Report) -> Iterator[str]:
+    """Yield each statement whose plans agree and whose counters do not, and what the servers count for each write."""
+    reads = [(entry, works) for entry in report.digests if (works := work_of(report.query_plans.get(entry["digest"])))]
+    if reads:
+        yield "  Query plans that agree, and counters that do not:"
+    for entry, works in reads[:MAX_PLANS]:
+        yield f"    {printable(entry['text'], TEXT_WIDTH - 4)}"
+        yield from wrapped(work_text(works), "      ")
+    if len(reads) > MAX_PLANS:
+        yield f"    and {len(reads) - MAX_PLANS:,} more statements: --html or --json show them"
+    if works := work_of_writes(report):
+        yield from wrapped(f"Counters of writes: {work_text(works, 'write')}", "  ")
 
 
 def counter_lines(report: Report) -> Iterator[str]:

@@ -18,6 +18,7 @@ from ..findings.query_cache import cache_sentence
 from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..findings.variables import value_texts
+from ..findings.work import work_of_writes, work_sentence, work_text
 from ..model import Report
 from ..verdicts.verdict import WORDS
 from .chart_library import chart_library
@@ -52,6 +53,8 @@ def as_html(report: Report) -> str:
         causes=CAUSES,
         errors=error_rows(report, 300),
         value_texts=value_texts,
+        work_sentence=work_sentence,
+        write_work=work_text(writes, "write") if (writes := work_of_writes(report)) else "",
         baseline=baseline(report) if report.rounds > 1 else None,
         totals=totals(report),
         groups=groups(report),

@@ -13,6 +13,7 @@ from ..database import Row
 from ..findings.causes import reason_text
 from ..findings.plan_json import accesses
 from ..findings.query_cache import cache_use
+from ..findings.work import counted, work_sentence
 from ..model import Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 
@@ -40,6 +41,7 @@ def as_dict(report: Report) -> dict[str, Any]:
         "over_time": [_sentences(observation._asdict()) for observation in report.over_time],
         "variables": report.variables,
         "query_plans": {digest: _plan(plan, report.settings.samples) for digest, plan in report.query_plans.items()},
+        "write_counters": report.write_counters,
         "bin_ns": report.bin_ns,
         "digests": [_digest(entry, report.settings.samples) for entry in report.digests],
         **{name: rows for name, rows in report.answers.items() if name not in ("digests", "pairs")},
@@ -81,7 +83,9 @@ def _samples_of(report: Report) -> Row:
 
 def _plan(plan: Row, samples: bool) -> Row:
     """Return how a digest's tables are read on each side; whole plans hold literal values."""
-    shown: Row = {"class": plan.get("class"), "changes": plan["changes"], "server_digest": plan["server_digest"]}
+    shown: Row = {name: plan.get(name) for name in ("class", "changes", "server_digest")}
+    shown["work"] = work_sentence(plan) or None
+    shown["counters"] = {letter: counted(plan[letter].get("counters")) for letter in ("a", "b")}
     for letter in ("a", "b"):
         side = plan[letter]
         shown[letter] = side if samples else [vars(access) for access in accesses(side.get("json", ""))]

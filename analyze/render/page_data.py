@@ -11,6 +11,7 @@ from ...common.text import printable, printable_lines
 from ...common.units import MICRO
 from ..database import Row
 from ..findings.plan_json import accesses
+from ..findings.work import work_sentence
 from ..model import Report
 from .chart_specs import Chart
 from .templating import script_json
@@ -110,7 +111,7 @@ def _side(row: Row | None) -> Row | None:
 
 def _plan(plan: Row, samples: bool) -> Row:
     """Return a digest's plans as texts; whole plans and messages hold literal values."""
-    shown: Row = {"changes": plan["changes"], "server_digest": plan["server_digest"]}
+    shown: Row = {"changes": plan["changes"], "work": work_sentence(plan), "server_digest": plan["server_digest"]}
     for letter in ("a", "b"):
         side = plan[letter]
         shown[letter] = {

@@ -12,6 +12,7 @@ from ...common.units import count
 from ..database import Row
 from ..findings.plan_classes import FAILS, SAME, SCAN, cost_text, measured_text
 from ..findings.plan_json import accesses, measured
+from ..findings.work import work_sentence
 from ..plans_report import PlansReport
 from .servers_text import show_servers
 from .text_table import print_title
@@ -77,8 +78,17 @@ def show_plans(report: PlansReport, console: Console, top: int = 10) -> None:
         console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
         for text in entry["changes"][:MAX_CHANGES]:
             console.print(f"  {_safe(text, 160)}")
-    hidden = len(report.changed) - min(top, len(report.changed))
-    if hidden:
+    _show_hidden(len(report.changed) - top, console)
+    if report.other_work:
+        print_title(console, "Statements with the same plans and other counters")
+    for entry, text in report.other_work[:top]:
+        console.print(f"  [dim]{_safe(entry['text'], TEXT_WIDTH)}[/]", no_wrap=True)
+        console.print(f"  {_safe(text)}")
+    _show_hidden(len(report.other_work) - top, console)
+
+
+def _show_hidden(hidden: int, console: Console) -> None:
+    if hidden > 0:
         console.print(f"[dim]... {hidden:,} more: --top N, --html or --json show them[/]")
 
 
@@ -116,6 +126,7 @@ def _target(server: Row) -> Row:
 
 def _entry(entry: Row, samples: bool) -> Row:
     shown = {name: entry.get(name) for name in ENTRY}
+    shown["work"] = work_sentence(entry) or None
     shown["measured_ms"] = {side: measured(entry[side].get("analyze"))[0] for side in ("a", "b")}
     for side in ("a", "b"):
         plan = entry[side]
@@ -139,6 +150,9 @@ def plans_markdown(report: PlansReport) -> str:
         code = printable(entry["text"], 90).replace("`", "'").replace("|", "\\|")
         texts = "; ".join(_text(text) for text in entry["changes"][:MAX_CHANGES])
         lines.append(f"| {entry['class']} | `{code}` | {entry['share']:.1%} | {texts} |")
+    for entry, text in report.other_work[:MAX_ROWS]:
+        code = printable(entry["text"], 90).replace("`", "'").replace("|", "\\|")
+        lines += ["", f"- `{code}`: {_text(text)}"]
     same = report.counts.get(SAME, 0)
     return "\n".join([*lines, "", f"{count(same)} digests have the same plans."]) + "\n"
 

@@ -55,7 +55,10 @@ Exit codes: 0 success, 1 error, 2 wrong usage, 4 not all could be asked.
     help="Statements of each digest: the commonest, rarest, longest, with the smallest and largest values.",
 )
 @click.option(
-    "--analyze", type=Duration(), metavar="TIME", help="Also run reads (ANALYZE), each for at most this time."
+    "--analyze",
+    type=Duration(),
+    metavar="TIME",
+    help="Also run reads, to measure and count their work, each for at most this time.",
 )
 @click.option(
     "--each", type=Duration(), default="2s", show_default=True, help="Longest time of one EXPLAIN; then it is killed."
@@ -88,6 +91,8 @@ def plans_command(tape: Path, output: Path | None, **options: Any) -> int:
             all_s=options["within"] / 1e9,
             analyze_s=None if options["analyze"] is None else options["analyze"] / 1e9,
             digests=frozenset(options["digests"]) or None,
+            count=() if options["analyze"] is None else None,
+            count_all_s=options["within"] / 1e9,
             schemas={"a": renamed, "b": renamed},
         )
         ask_plans(tape, targets_of(options), folder, chosen, progress)

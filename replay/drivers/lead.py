@@ -18,6 +18,7 @@ from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
 from ..observe.query_cache import cache_counters
 from ..observe.sampler import Sampler
+from ..observe.server_counters import server_counters
 from ..observe.speed_control import SpeedFile
 from ..observe.ticks import TickLog, process_cpu_ns
 from ..options import ReplayOptions
@@ -83,6 +84,9 @@ class Lead:
             if "query_cache_type" in reads.variables:
                 counters = cache_counters(self.options.reads_to or self.options.target, self.options.connect_timeout_s)
                 info["query_cache"] = {"before": counters, "after": None}
+            if self.options.allow_writes:
+                written = server_counters(self.options.target, self.options.connect_timeout_s)
+                info["server_counters"] = {"before": written, "after": None}
             with stop_on_signals(self._stop):
                 self._go(plan)
                 self._running = True

@@ -132,6 +132,18 @@ class Explainer:
             )
         return False
 
+    def why_not_run(self, statement: str) -> str | None:
+        """Return why a statement may not be run by itself in a read-only session, None where it may."""
+        try:
+            is_read = self._is_read(statement)
+        except NotAskedError as reason:
+            return str(reason)
+        if not is_read or not self._may_run(statement):
+            return "it writes or locks"
+        if self._normalizer.normalize(statement.encode()).actions & ACTIONS["session_dependent"]:
+            return "it depends on its session, or holds a lock in it"
+        return None
+
     def _may_run(self, statement: str) -> bool:
         """Whether a read may be run, as a replay of reads only would."""
         seen = self._normalizer.normalize(statement.encode())
@@ -188,8 +200,13 @@ class Explainer:
         self.lost += 1
         if self.lost > MAX_LOST:
             raise TargetError(f"{self.target.name}: {self.lost} connections were lost; the last: {fault_text(error)}")
-        with closing(self.target.connect()) as other, suppress(pymysql.Error, OSError), other.cursor() as cursor:
-            cursor.execute(f"KILL {int(session.thread_id())}")
+        kill(self.target, int(session.thread_id()))
+
+
+def kill(target: Target, thread_id: int) -> None:
+    """End a session on the server. Raises TargetError where the server can't be reached."""
+    with closing(target.connect()) as other, suppress(pymysql.Error, OSError), other.cursor() as cursor:
+        cursor.execute(f"KILL {thread_id}")
 
 
 def keep_read_only(session: Any, target: Target) -> None:

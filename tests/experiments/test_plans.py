@@ -3,6 +3,7 @@
 
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from querytape.replay import Target, parse_target
 from querytape.servers.sandbox import Server
 from rich.console import Console
 
+from tests.helpers.duck import database
 from tests.helpers.tapes import MS, make_tape
 
 KEYED, SORTED, BROKEN, SAME = (f"{n:016x}" for n in (1, 2, 3, 4))
@@ -116,3 +118,44 @@ def test_which_server_ended_it_is_said(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.undo()
     with pytest.raises(TargetError, match=r"^cannot connect to a@127\.0\.0\.1:1: "):
         ask_plans(tape_of(tmp_path / "u.tape"), sides, tmp_path / "p")
+
+
+@pytest.mark.server
+def test_counters_where_plans_agree(server: Server, tmp_path: Path) -> None:
+    """Both read all rows by the same plan, and B has more of them; what reads another way is not run again."""
+    for side, rows in (("a", 20), ("b", 2000)):
+        server.execute(f"DROP DATABASE IF EXISTS qt_work_{side}")
+        server.execute(f"CREATE DATABASE qt_work_{side}")
+        server.execute(f"CREATE TABLE qt_work_{side}.o (id INT PRIMARY KEY, u INT, d INT, KEY u (u))")
+        values = ", ".join(f"({n}, {n % 9}, {n})" for n in range(rows))
+        server.execute(f"INSERT INTO qt_work_{side}.o VALUES {values}")
+    server.execute("ALTER TABLE qt_work_b.o DROP KEY u")
+    for side in "ab":
+        server.execute(f"ANALYZE TABLE qt_work_{side}.o")
+    texts = {
+        KEYED: "SELECT id FROM o WHERE u = 3",
+        SORTED: "SELECT sum(d) FROM o",
+        BROKEN: "UPDATE o SET d = d + 1",
+        SAME: "SELECT d FROM o WHERE id = 3",
+    }
+    events = [{"statement": text, "digest": digest, "db": "shop"} for digest, text in texts.items()]
+    tape, target = make_tape(tmp_path / "t.tape", events), parse_target(server.url(), environ={})
+    schemas = {side: {"shop": f"qt_work_{side}"} for side in "ab"}
+    options = PlanOptions(schemas=schemas, count=(KEYED, SORTED, BROKEN))
+    folder = ask_plans(tape, {"a": target, "b": target}, tmp_path / "p", options)
+    with database() as con:
+        rows = con.execute(f"SELECT side, digest, text, error FROM {folder.source('plans')} WHERE kind = 'counters'")
+        found = {row[:2]: row[2:] for row in rows.fetchall()}
+    assert sorted(found) == [(side, digest) for side in "ab" for digest in (SORTED, BROKEN)]
+    assert found["a", BROKEN] == (None, "not run: it writes or locks")
+    report = build_plans(folder.path)
+    ((entry, sentence),) = report.other_work
+    assert entry["digest"] == SORTED
+    assert re.fullmatch(r"plans agree; for each execution B reads 2,00[0-3] rows, A 2[0-3]", sentence)
+    file = io.StringIO()
+    show_plans(report, Console(file=file, width=80))
+    for text in (file.getvalue(), plans_markdown(report), plans_page(report), plans_json(report)):
+        assert sentence in text
+    assert server.execute("SELECT sum(d) FROM qt_work_a.o") == ((sum(range(20)),),)
+    nothing = ask_plans(tape, {"a": target, "b": target}, tmp_path / "n", PlanOptions(schemas=schemas))
+    assert build_plans(nothing.path).other_work == []

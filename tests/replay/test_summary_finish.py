@@ -9,6 +9,7 @@ import pytest
 from querytape.common.errors import NativeFault, QuerytapeError
 from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import Target, summary
+from querytape.replay.observe.accounting import account
 from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
@@ -77,6 +78,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "summaries": [],
         "query_plans": 0,
         "query_cache": None,
+        "server_counters": None,
         "prepared": None,
         "problems_afterwards": [],
     }  # fmt: skip
@@ -169,6 +171,27 @@ def test_the_query_cache_is_asked_where_the_reads_went(made: Made, split: bool) 
     run.info["query_cache"] = {"before": {"Qcache_hits": 1}}
     assert finish(run).info["query_cache"] == {"before": {"Qcache_hits": 1}, "after": {"Qcache_hits": 7}}
     assert made.asked[-1] == ("cache", "ro@r:3306" if split else "app@h:3306", 11)
+
+
+@pytest.mark.parametrize("after", [{"uptime": 9}, None])
+def test_counters_of_writes_are_asked_first(made: Made, monkeypatch: pytest.MonkeyPatch, after: Any) -> None:
+    """Those after the run are of its end, not of what the accounting took; a server that is gone has none."""
+    done: list[str] = []
+
+    def counters(*given: Any) -> Any:
+        done.append("counters")
+        return after
+
+    def accounting(*given: Any) -> dict[str, Any]:
+        done.append("account")
+        return account(*given)
+
+    monkeypatch.setattr(summary, "server_counters", counters)
+    monkeypatch.setattr(summary, "account", accounting)
+    run = made.run()
+    run.info["server_counters"] = {"before": {"uptime": 7}, "after": None}
+    assert finish(run).info["server_counters"] == {"before": {"uptime": 7}, "after": after}
+    assert done == ["counters", "account"]
 
 
 def test_summaries_are_of_every_server_that_is_known(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:

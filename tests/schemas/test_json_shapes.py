@@ -91,6 +91,7 @@ RUN_EDGES = [
     ("sessions", [None, {}, {"opened": 0}], [{"opened": -1}, {"opened": None}, {"opened": 1.0}]),
     ("variables_changed", [None, {}, {"a": ["b", None]}], [{"a": "b"}, {"a": [1]}, []]),
     ("query_cache", [None, {}, {"before": {"qcache_hits": 0}, "after": None}], [{"before": {"x": -1}}, {"after": 1}, []]),
+    ("server_counters", [None, {}, {"before": {"uptime": 1}, "after": None}], [{"before": {"x": -1}}, {"after": 1}, []]),
     ("lateness", [{"a": 1.5, "b": -1, "c": None}], [{"a": "x"}, {"a": False}]),
 ]  # fmt: skip
 

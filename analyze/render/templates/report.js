@@ -174,6 +174,7 @@
   const plans = (d) => {
     const parts = [make("h3", "Query plans")];
     for (const text of d.plan.changes) parts.push(make("p", text, "bad"));
+    if (d.plan.work) parts.push(make("p", d.plan.work, "bad"));
     const both = make("div", null, "two");
     for (const s of sides) {
       const box = make("div"), plan = d.plan[s];

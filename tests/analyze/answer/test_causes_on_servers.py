@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pymysql
 import pytest
+from querytape.analyze import build
 from querytape.analyze.answer.causes import cause_of
 from querytape.analyze.findings.variables import setting_differences
+from querytape.analyze.findings.work import settings_of, work_of_writes, work_text
+from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
+from tests.helpers.tapes import MS, T0, make_tape
 
 pytestmark = pytest.mark.server
 SETUP = (
@@ -113,6 +117,36 @@ def test_without_a_setting(kind: str, request: pytest.FixtureRequest) -> None:
     for statement, errno, word in ALONE[kind]:
         assert outcome(server, statement) == errno
         assert word in cause_of(errno, statement).remedy
+
+
+@pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
+def test_the_binary_log_of_writes(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
+    """Two servers that differ in it alone: the runs' counters speak for it, and for nothing between equal ones."""
+    words = ["INSERT INTO t (v) VALUES (1)", "UPDATE t SET v = v + 1 WHERE id = 1"] * 30
+    events = [
+        {"statement": text, "class": "write", "db": "shop", "start_ns": T0 + n * MS} for n, text in enumerate(words)
+    ]
+    tape = make_tape(tmp_path / "t.tape", events)
+    without: dict[str, str] = {"skip-log-bin": ""} if kind == "mysql80" else {}
+    runs = {}
+    for side, config in {"a": without, "b": {"log-bin": "binlog"}}.items():
+        server = server_factory(kind, config)
+        for statement in SETUP:
+            server.execute(statement)
+        for number in (1, 2):
+            options = ReplayOptions(
+                target=parse_target(server.url("shop"), environ={}),
+                output=tmp_path / f"{side}{number}.run",
+                allow_writes=True,
+                target_is_disposable=True,
+                query_plans=False,
+            )
+            runs[side, number] = replay(tape, options).path
+    report = build(tape, [runs["a", 1]], [runs["b", 1]])
+    assert "B writes 1 transaction to the binary log, A 0" in work_text(work_of_writes(report), "write")
+    assert settings_of(work_of_writes(report))[:2] == ["log_bin", "sync_binlog"]
+    same = work_of_writes(build(tape, [runs["b", 1]], [runs["b", 2]]))
+    assert not [work for work in same if "binary log" in work.says]
 
 
 def outcome(server: Server, statement: str, idle_s: float = 0, user: str = "root") -> int | None:

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is to be done: cause and remedy by group, in the order of what matters."""
 
+import io
+import json
 from copy import deepcopy
 from dataclasses import replace
 
 import pytest
-from querytape.analyze import Report
+from querytape.analyze import Report, as_html, as_json, as_markdown, show_report
 from querytape.analyze.answer.parts import BREAKS, ELSE, SLOW
 from querytape.analyze.answer.to_do import to_do
 from querytape.analyze.findings.plan_classes import FAILS, SCAN, UNKNOWN
 from querytape.analyze.model import ServerDifference, Servers
+from rich.console import Console
 
 from .planted import DIGESTS, REPEATS
 
@@ -67,6 +70,34 @@ def test_why_something_is_slower(comparison: Report) -> None:
         "another query plan (t: ref by k -> a full scan)",
     ]
     assert [task.lost_ns for task in slow] == sorted((task.lost_ns for task in slow), reverse=True)
+
+
+def test_counters_speak_where_plans_agree(comparison: Report) -> None:
+    """One cause for all digests of which B does more of the same, with the range of their numbers."""
+    report = deepcopy(comparison)
+    for name, pages in (("slow", 225), ("slower", 9000)):
+        sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": n}})} for n in (0.2, pages)]
+        plan = {"class": "same", "changes": [], "a": sides[0], "b": sides[1], "server_digest": {}}
+        report.query_plans[DIGESTS[name]] = plan
+    words = "plans agree; for each execution B reads 225 to 9,000 pages from disk, A 0.2"
+    assert [task.cause for task in to_do(report) if task.part == SLOW] == [words]
+    for text in (as_json(report), as_markdown(report), as_html(report), shown(report)):
+        assert "plans agree; for each execution B reads 225" in " ".join(text.split())
+    found = json.loads(as_json(report))["query_plans"][DIGESTS["slow"]]
+    assert found["work"] == "plans agree; for each execution B reads 225 pages from disk, A 0.2"
+    assert found["counters"] == {"a": {"Innodb_pages_read": 0.2}, "b": {"Innodb_pages_read": 225}}
+    del report.query_plans[DIGESTS["slower"]]
+    assert [task.cause for task in to_do(report) if task.part == SLOW] == [
+        "plans agree; for each execution B reads 225 pages from disk, A 0.2",
+        "nothing that differs explains it",
+    ]
+
+
+def shown(report: Report) -> str:
+    """Return a report as a terminal shows it."""
+    file = io.StringIO()
+    show_report(report, Console(file=file, width=80))
+    return file.getvalue()
 
 
 def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:

@@ -10,7 +10,9 @@ from querytape.analyze.findings.causes import (
     differences_of,
     does,
     may_be_slower,
+    reason_of,
     reason_text,
+    slower_because,
     with_causes,
 )
 from querytape.analyze.model import Report, ServerDifference, Servers
@@ -168,3 +170,56 @@ def test_statistics_explain_nothing_that_only_fails() -> None:
     for verdict, found in (("errors changed", ["o.a type"]), ("slower", [row.name for row in rows])):
         made.digests[0]["verdict"] = verdict
         assert sorted(row.name for row in with_causes(made).differences if "slow" in row.changed) == sorted(found)
+
+
+def test_statistics_explain_nothing_where_plans_agree() -> None:
+    """What only the optimizer reads is no cause of the same plan; how many rows there are is one."""
+    rows = (
+        ServerDifference("index", "o.PRIMARY cardinality", "c", table="o"),
+        ServerDifference("table", "o rows", "r", table="o"),
+        ServerDifference("statistics", "o updated", "u", table="o"),
+    )
+    plans = {"a": {"json": "{}"}, "b": {"json": "{}"}, "changes": []}
+    for word, texts in (("same", ["r"]), ("estimates apart", ["r"]), ("cannot tell", ["r", "u"])):
+        made = report(servers=Servers(rows), query_plans={"slow": {**plans, "class": word}})
+        assert [each.text for each in with_causes(made).differences if each.changed] == texts
+
+
+def test_the_setting_that_counters_speak_for_comes_first() -> None:
+    """Of what durability costs, that which the servers counted; the others may still be it."""
+    rows = tuple(ServerDifference("setting", name, name) for name in ("innodb_flush_method", "log_bin"))
+    counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
+    made = report(servers=Servers(rows), write_counters=counted)
+    made.digests[0] |= {"class": "write"}
+    made.servers = with_causes(made)
+    assert [each.name for each in differences_of(made, "slow")] == ["log_bin", "innodb_flush_method"]
+    words = "log_bin; for each write B writes 1 transaction to the binary log, A 0"
+    assert slower_because([reason_of(made, made.digests[0])]) == words
+    made.write_counters["a"] = {"binlog_cache_use": 1.0}
+    assert slower_because([reason_of(made, made.digests[0])]) == "innodb_flush_method"
+
+
+def test_counters_of_a_read_name_the_buffer_pool() -> None:
+    """A smaller one where B reads more pages from disk; where counters agree it is no cause."""
+    difference = ServerDifference("setting", "innodb_buffer_pool_size", "pool")
+    sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": pages}})} for pages in (0, 225)]
+    for pages, words in ((1, "pool; for each execution B reads 225 pages from disk, A 0"), (0, "")):
+        plan = {"class": "same", "changes": [], "a": sides[0], "b": sides[pages]}
+        made = report(servers=Servers((difference,)), query_plans={"slow": plan})
+        made.servers = with_causes(made)
+        assert slower_because([reason_of(made, made.digests[0])]) == words
+        assert reason_text(made.servers.differences[0]) == (
+            "pool: 1 statement that changed reads more pages from disk" if pages else "pool"
+        )
+    assert slower_because([reason_of(report(), report().digests[0])]) == ""
+
+
+def test_another_plan_of_a_write_is_its_cause() -> None:
+    """Then what the server counts for each write says nothing of it."""
+    counted = {"a": {"binlog_cache_use": 0.0}, "b": {"binlog_cache_use": 1.0}}
+    plan = {"class": "now a scan", "changes": ["o: ref by k -> a full scan"], "a": {}, "b": {}}
+    made = report(write_counters=counted, query_plans={"slow": plan})
+    made.digests[0] |= {"class": "write"}
+    assert reason_of(made, made.digests[0]).works == []
+    plan["class"], plan["changes"] = "same", []
+    assert slower_because([reason_of(made, made.digests[0])]).startswith("for each write B writes 1")

@@ -16,6 +16,13 @@ def test_what_matters_comes_first_and_a_version_is_folded() -> None:
     ]
 
 
+def test_an_empty_value_is_its_meaning() -> None:
+    """MySQL 5.7 shows no flush method where it is fsync; any other one differs."""
+    assert setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "fsync"}) == []
+    found = setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "O_DIRECT"})
+    assert [each.text for each in found] == ["innodb_flush_method: empty in A, O_DIRECT in B"]
+
+
 def test_modes_are_sets() -> None:
     """Another order of modes is no difference."""
     assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []

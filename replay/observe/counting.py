@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts what one execution of a read makes a server do: rows and pages read, temporary tables, merge passes.
+
+Only what `explain.py` would run is run, in a session that the server itself keeps read-only, and within a time. Status
+variables are read before and after each execution. Of all executions the least counts: the first one may find cold
+caches. What the reading of the variables costs, and what the server does meanwhile, is measured without a statement,
+and subtracted.
+
+Handler_*, Created_tmp_*, Sort_* and Select_* are of the session. Innodb_* are of the whole server: they are kept only
+of executions during which nobody else sent a statement. MariaDB counts the pages of a statement itself (ANALYZE).
+"""
+
+import json
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import pymysql
+from pymysql.constants import CR
+from pymysql.cursors import SSCursor
+
+from ...common.errors import TargetError
+from ...servers.queries import query_or_none, whole
+from ...servers.target import fault_text
+from .explain import MAX_LOST, Explainer, PlanText, Sample, keep_read_only, kill
+
+EXECUTIONS = 4
+KIND = "counters"
+OF_SESSION = (
+    "Handler_read_first", "Handler_read_key", "Handler_read_last", "Handler_read_next", "Handler_read_prev",
+    "Handler_read_rnd", "Handler_read_rnd_next", "Handler_write", "Handler_tmp_write", "Created_tmp_tables",
+    "Created_tmp_disk_tables", "Sort_merge_passes", "Sort_rows", "Select_full_join", "Select_scan",
+)  # fmt: skip
+OF_SERVER = ("Innodb_pages_read", "Innodb_buffer_pool_read_requests")
+QUERIES = "Queries"  # of the whole server, in SHOW SESSION STATUS as well
+OWN_QUERIES = 2  # between two readings: the statement, and the second reading
+ASK = "SHOW SESSION STATUS WHERE Variable_name IN ({})".format(
+    ", ".join(f"'{name}'" for name in (*OF_SESSION, *OF_SERVER, QUERIES))
+)
+# MariaDB's ANALYZE, of each table -> the status variable that counts it for the whole server.
+OF_ENGINE = {
+    "pages_read_count": "Innodb_pages_read",
+    "pages_prefetch_read_count": "Innodb_pages_read",
+    "pages_accessed": "Innodb_buffer_pool_read_requests",
+}
+SETTINGS = ("SET SESSION max_execution_time = {ms}", "SET SESSION max_statement_time = {s}")
+# An answer from the query cache is no execution. Servers without one refuse this.
+WITHOUT_CACHE = "SET SESSION query_cache_type = OFF"
+ROWS_AT_ONCE = 1_000
+IDLE_S = 1.0  # longest time without a statement
+
+Counters = dict[str, int]
+
+
+class WorkCounter:
+    """Runs reads on the server of an explainer; use `with closing(...)`. `each_s`: for all executions of a read."""
+
+    def __init__(self, explainer: Explainer, each_s: float) -> None:
+        self._explainer = explainer
+        self._each_s = each_s
+        self._session: Any = None
+        self._db: str | None = None
+        self._lost = 0
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._session is not None and self._session.open:
+            with suppress(pymysql.Error, OSError):
+                self._session.close()
+        self._session = None
+
+    def count(self, sample: Sample) -> PlanText:
+        """Return as JSON what an execution of a read counts (`counters`), or why it was not run.
+
+        Raises TargetError where the server is lost for good.
+        """
+        if reason := self._explainer.why_not_run(sample.statement):
+            return PlanText(KIND, None, f"not run: {reason}")
+        session = self._connected()
+        try:
+            self._use(session, sample.db)
+            return PlanText(KIND, json.dumps(self._counted(session, sample.statement)), None)
+        except (pymysql.Error, OSError) as error:
+            if not session.open:
+                self._cut(session, error)
+            return PlanText(KIND, None, fault_text(error))
+        except (LookupError, TypeError, ValueError) as error:
+            return PlanText(KIND, None, f"the server's answer has no counters ({type(error).__name__})")
+
+    def _connected(self) -> Any:
+        """Return the session, read-only for sure. Raises TargetError."""
+        if self._session is None or not self._session.open:
+            target = self._explainer.target
+            self._session = target.connect(answer_s=self._each_s + 1, streams=True)
+            self._db = None
+            keep_read_only(self._session, target)
+            for setting in (*SETTINGS, WITHOUT_CACHE):
+                query_or_none(self._session, setting.format(ms=int(self._each_s * 1000), s=self._each_s))
+        return self._session
+
+    def _use(self, session: Any, db: str | None) -> None:
+        wanted = self._explainer.schemas.get(db, db) if db else self._explainer.target.db
+        if wanted and self._db != wanted:
+            session.select_db(wanted)
+            self._db = wanted
+
+    def _counted(self, session: Any, statement: str) -> dict[str, Any]:
+        """Return how often a statement was run, and the least that one execution counted."""
+        until = time.monotonic() + self._each_s
+        grown: list[Counters] = []
+        took_s = longest_s = 0.0
+        while len(grown) < EXECUTIONS and (not grown or time.monotonic() + longest_s < until):
+            before, began = read_counters(session), time.monotonic()
+            run(session, statement, until)
+            took_s = time.monotonic() - began
+            longest_s = max(longest_s, took_s)
+            grown.append(difference(before, read_counters(session)))
+        before = read_counters(session)
+        time.sleep(min(took_s, IDLE_S))
+        idle = difference(before, read_counters(session))
+        counters = least(grown, idle)
+        if self._explainer.is_mariadb and time.monotonic() + longest_s < until:
+            rows = query_or_none(session, f"ANALYZE FORMAT=JSON {statement}")
+            counters.update(engine_pages(str(rows[0][0])) if rows else {})
+        return {"executions": len(grown), "counters": counters}
+
+    def _cut(self, session: Any, error: BaseException) -> None:
+        """Kill what a lost session left on the server. Raises TargetError where too many were lost."""
+        session.abandon()
+        self._session = None
+        self._lost += 1
+        target = self._explainer.target
+        if self._lost > MAX_LOST:
+            raise TargetError(f"{target.name}: {self._lost} connections were lost; the last: {fault_text(error)}")
+        kill(target, int(session.thread_id()))
+
+
+def run(session: Any, statement: str, until: float) -> None:
+    """Run a statement and read its rows, keeping none; a session whose statement does not end in time is closed.
+
+    Raises pymysql.Error.
+    """
+    cursor = session.cursor(SSCursor)
+    cursor.execute(statement)
+    while cursor.fetchmany(ROWS_AT_ONCE):
+        if time.monotonic() > until + 1:  # the server's own limit should have come first
+            session.abandon()
+            raise pymysql.err.OperationalError(CR.CR_SERVER_LOST, "the rows do not end in time")
+    cursor.close()
+
+
+def read_counters(session: Any) -> Counters:
+    """Return the status variables by name. Raises LookupError where the server shows none."""
+    rows = query_or_none(session, ASK, 2) or ()
+    found = {str(row[0]): number for row in rows if (number := whole(row[1])) is not None}
+    if QUERIES not in found:
+        raise LookupError(QUERIES)
+    return found
+
+
+def difference(before: Counters, after: Counters) -> Counters:
+    """Return by how much each counter grew."""
+    return {name: after[name] - before[name] for name in before.keys() & after.keys()}
+
+
+def least(grown: list[Counters], idle: Counters) -> Counters:
+    """Return the least that each counter grew in one execution, without what it grows by itself (`idle`).
+
+    Counters of the server count only after the first execution, and where nobody else sent a statement; they are left
+    out where there is no such execution.
+    """
+    quiet = [each for each in grown[1:] if each[QUERIES] <= OWN_QUERIES and idle[QUERIES] < OWN_QUERIES]
+    found: Counters = {}
+    for names, executions in ((OF_SESSION, grown), (OF_SERVER, quiet)):
+        for name in names:
+            values = [each[name] for each in executions if name in each]
+            if values:
+                found[name] = max(min(values) - idle.get(name, 0), 0)
+    return found
+
+
+def engine_pages(text: str) -> Counters:
+    """Return the pages that MariaDB's ANALYZE counted for a statement's tables, by the server's counter.
+
+    Empty where the version does not count them. What is 0 is not in the text.
+    """
+    try:
+        stats = list(_engine_stats(json.loads(text)))
+    except (ValueError, RecursionError):
+        return {}
+    found: Counters = dict.fromkeys(OF_ENGINE.values(), 0) if stats else {}
+    for each in stats:
+        for part, name in OF_ENGINE.items():
+            found[name] += whole(each.get(part)) or 0
+    return found
+
+
+def _engine_stats(node: Any) -> Iterator[Mapping[str, Any]]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _engine_stats(part)
+    elif isinstance(node, dict):
+        for name, part in node.items():
+            if name == "r_engine_stats" and isinstance(part, dict):
+                yield part
+            else:
+                yield from _engine_stats(part)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an execution of a read makes a server do: counted per execution, nothing written, nothing that does not end."""
+
+import json
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import pytest
+from querytape.common.errors import TargetError
+from querytape.replay import parse_target
+from querytape.replay.observe import explain
+from querytape.replay.observe.counting import EXECUTIONS, WorkCounter, engine_pages, least
+from querytape.replay.observe.explain import Explainer, PlanText, Sample
+from querytape.servers.sandbox import Server
+
+from tests.conftest import ServerFactory
+from tests.helpers.growing import wait_until
+
+ROWS = 300
+FILL = "INSERT INTO shop.log (conn, seq) VALUES " + ", ".join(f"({n}, {n % 7})" for n in range(ROWS))
+WRITER = (
+    "CREATE FUNCTION shop.w(x INT) RETURNS INT DETERMINISTIC MODIFIES SQL DATA"
+    " BEGIN INSERT INTO shop.log (conn) VALUES (x); RETURN x; END"
+)
+
+
+@contextmanager
+def counter(server: Server, each_s: float = 10.0, db: str = "shop") -> Iterator[WorkCounter]:
+    """Return a counter of a server's work."""
+    with (
+        closing(Explainer(parse_target(server.url(db), environ={}), {})) as explainer,
+        closing(WorkCounter(explainer, each_s)) as made,
+    ):
+        yield made
+
+
+def asked(made: WorkCounter, statement: str) -> PlanText:
+    """Count a statement's work."""
+    return made.count(Sample("d", "shop", statement))
+
+
+def counters(found: PlanText) -> dict[str, Any]:
+    """Return the counters of an answer."""
+    assert found.text is not None, found.error
+    return dict(json.loads(found.text)["counters"])
+
+
+def test_an_execution_is_counted_alone(any_shop: Server) -> None:
+    """Rows of a scan, of a sort and of a lookup, and nothing that reading the counters costs itself."""
+    any_shop.execute(FILL)
+    with counter(any_shop) as made:
+        scan = asked(made, "SELECT seq FROM log")
+        assert json.loads(scan.text or "")["executions"] == EXECUTIONS
+        assert counters(scan)["Handler_read_rnd_next"] == ROWS + 1
+        assert counters(scan)["Created_tmp_tables"] == counters(scan)["Sort_rows"] == 0
+        assert counters(asked(made, "SELECT seq FROM log ORDER BY conn DESC"))["Sort_rows"] == ROWS
+        found = counters(asked(made, "SELECT seq FROM log WHERE id = 9"))
+        assert (found["Handler_read_key"], found["Handler_read_rnd_next"]) == (1, 0)
+        assert found["Innodb_pages_read"] == 0
+        assert 0 < found["Innodb_buffer_pool_read_requests"] < 10
+        grouped = counters(asked(made, "SELECT seq, count(*) FROM log GROUP BY seq"))
+        assert grouped["Handler_read_rnd_next"] >= ROWS + 1
+
+
+def test_nothing_is_written(any_shop: Server) -> None:
+    """Writes, locks, and what is more than a statement, are not run; a function that writes fails."""
+    trust = "SET GLOBAL log_bin_trust_function_creators = {}"
+    any_shop.execute(trust.format(1))
+    any_shop.execute(WRITER)
+    any_shop.execute(trust.format(0))
+    refused = (
+        "UPDATE log SET seq = 1",
+        "SELECT * FROM log FOR UPDATE",
+        "SELECT 1; DELETE FROM log",
+        "SELECT 1 INTO OUTFILE '/tmp/qt_counting'",
+        "SELECT * FROM nowhere",
+        "SELECT GET_LOCK('qt', 1)",
+    )
+    with counter(any_shop) as made:
+        for statement in refused:
+            assert asked(made, statement).text is None, statement
+        assert "not run" in (asked(made, refused[0]).error or "")
+        assert "1792" in (asked(made, "SELECT w(seq) FROM (SELECT 3 AS seq) AS d").error or "")
+        assert counters(asked(made, "SELECT * FROM log"))["Handler_read_rnd_next"] == 1
+    assert any_shop.execute("SELECT count(*) FROM shop.log") == ((0,),)
+
+
+def test_what_takes_too_long_is_ended(any_shop: Server) -> None:
+    """By the server's own limit, and the session goes on."""
+    any_shop.execute(FILL)
+    endless = "SELECT count(*) FROM log a, log b, log c, log d WHERE a.seq + b.seq + c.seq + d.seq = 1"
+    running = f"SELECT count(*) FROM information_schema.processlist WHERE info = '{endless}'"
+    with counter(any_shop, 0.5) as made:
+        began = time.monotonic()
+        assert (asked(made, endless).error or "").partition(" ")[0] in ("1969", "3024")
+        assert time.monotonic() - began < 20
+        assert counters(asked(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
+    wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is ended")
+
+
+def test_rows_without_an_end_are_left(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the server keeps no limit, the session is closed and killed, and a new one counts again."""
+    any_shop.execute(FILL)
+    monkeypatch.setattr("querytape.replay.observe.counting.SETTINGS", ())
+    endless = "SELECT REPEAT('x', 1000) FROM log a, log b, log c, log d"
+    running = f"SELECT count(*) FROM information_schema.processlist WHERE info = '{endless}'".replace("'x'", "''x''")
+    with warnings.catch_warnings(), counter(any_shop, 0.2) as made:
+        warnings.simplefilter("error", pytest.PytestUnraisableExceptionWarning)
+        assert "in time" in (asked(made, endless).error or "")
+        assert counters(asked(made, "SELECT seq FROM log WHERE id = 1"))["Handler_read_key"] == 1
+    wait_until(lambda: any_shop.execute(running) == ((0,),), "the statement is killed")
+
+
+def test_a_server_that_is_not_read_only_runs_nothing(any_shop: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What only says yes is left alone."""
+    with counter(any_shop) as made:
+        monkeypatch.setattr(explain, "READ_ONLY", "DO 1")
+        with pytest.raises(TargetError, match="does not say that a session is read-only"):
+            asked(made, "SELECT 1")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", ["mariadb", "mariadb-11.8", "mysql80", "mysql-9"])
+def test_pages_are_read_from_disk(kind: str, server_factory: ServerFactory) -> None:
+    """A table that is larger than the buffer pool is read from disk each time, a small one is not."""
+    server = server_factory(kind, {"innodb_buffer_pool_size": "6M"})
+    server.execute("CREATE DATABASE shop")
+    server.execute(
+        "CREATE TABLE shop.large (id INT AUTO_INCREMENT PRIMARY KEY, pad VARCHAR(8000)) CHARACTER SET latin1"
+    )
+    server.execute("CREATE TABLE shop.small (id INT PRIMARY KEY)")
+    server.execute("INSERT INTO shop.large (pad) VALUES " + ", ".join(["(REPEAT('x', 7900))"] * 100))
+    for _ in range(4):
+        server.execute("INSERT INTO shop.large (pad) SELECT pad FROM shop.large")
+    server.execute("INSERT INTO shop.small VALUES (1), (2)")
+    with counter(server) as made:
+        wait_until(lambda: counters(asked(made, "SELECT * FROM small")).get("Innodb_pages_read") == 0, "it is quiet")
+        assert counters(asked(made, "SELECT sum(length(pad)) FROM large"))["Innodb_pages_read"] > 300
+
+
+def test_counters_of_the_server_need_silence() -> None:
+    """The least of the executions after the first during which nobody else sent a statement, without what it does idle."""
+    first, busy, quiet = ({"Queries": n, "Innodb_pages_read": p, "Sort_rows": 9} for n, p in ((2, 1), (5, 2), (2, 70)))
+    idle = {"Queries": 1, "Innodb_pages_read": 3, "Sort_rows": 2}
+    assert least([first, busy, quiet], idle) == {"Sort_rows": 7, "Innodb_pages_read": 67}
+    assert least([first, busy], idle) == least([quiet], idle) == {"Sort_rows": 7}
+    assert least([first, quiet], {**idle, "Queries": 2}) == {"Sort_rows": 7}
+
+
+def test_pages_of_an_engine() -> None:
+    """Of all tables together; nothing where the version does not count them, and nothing for what is no plan."""
+    first: dict[str, Any] = {"pages_accessed": 5, "pages_read_count": 2}
+    other: dict[str, Any] = {"pages_prefetch_read_count": 64, "pages_read_count": "x"}
+    tables = [{"table": {"r_engine_stats": stats}} for stats in (first, other, {})]
+    plan = {"query_block": {"nested_loop": [*tables, {"table": {"r_engine_stats": {"pages_accessed": 1}}}]}}
+    assert engine_pages(json.dumps(plan)) == {"Innodb_pages_read": 66, "Innodb_buffer_pool_read_requests": 6}
+    for text in ("{", "[1]", json.dumps({"table": {"r_rows": 5}}), "[" * 100_000):
+        assert engine_pages(text) == {}
