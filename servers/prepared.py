@@ -7,7 +7,7 @@ no privilege in MySQL 5.7 and MariaDB.
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,9 @@ STATEMENT = re.compile(
     re.IGNORECASE,
 )
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
+# What a semicolon may be inside of, and one outside that ends a statement.
+END_OF_STATEMENT = re.compile(rf"{LITERAL}|`[^`]*`|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*|(;)", re.IGNORECASE | re.DOTALL)
+HOLDS_PREPARE = "(^|; )xa prepare "  # in a normalized text, which may be of several statements
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
 
@@ -102,6 +105,15 @@ def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
         return "", None
     verb, gtrid, bqual, number = found[1].lower(), found[2], found[3] or "''", found[4] or "1"
     return verb, Xid(_bytes(gtrid), _bytes(bqual), int(number, 16 if number[:2].lower() == "0x" else 10))
+
+
+def xa_statements(text: str) -> Iterator[tuple[str, Xid]]:
+    """Yield verb and name of each XA statement in a text, which may be of several statements."""
+    ends = [found.start() for found in END_OF_STATEMENT.finditer(text) if found[1]]
+    for start, end in zip([0, *(at + 1 for at in ends)], [*ends, len(text)], strict=True):
+        verb, xid = verb_and_xid(text[start:end])
+        if xid is not None:
+            yield verb, xid
 
 
 def _hex(digits: str) -> bytes:

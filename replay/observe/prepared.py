@@ -11,16 +11,18 @@ from typing import Any
 
 from ...common.units import plural
 from ...schemas import Folder
-from ...servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid
+from ...servers.prepared import HOLDS_PREPARE, Xid, end_prepared, prepared_transactions, xa_statements
 from ...servers.target import Target
 from ..storage import open_storage
 
 # In the order of their answers. 1402, 1613, 1614: the server has rolled the transaction back.
 STATEMENTS = (
-    "SELECT statement FROM {events} SEMI JOIN (FROM {digests} WHERE regexp_matches(normalized,"
-    " '^xa (prepare|commit|rollback) ')) USING (digest) JOIN (FROM {outcomes} WHERE status = 'executed'"
-    " AND coalesce(errno, 0) IN (0, 1402, 1613, 1614)) o USING (session, seq) WHERE statement IS NOT NULL"
-    " ORDER BY o.done_ns, session, seq"
+    "SELECT statement, coalesce(errno, 0) IN (0, 1402, 1613, 1614) AS done"
+    " FROM (SELECT session, seq, digest, statement FROM {events})"
+    " JOIN (SELECT digest, normalized FROM {digests}"
+    " WHERE regexp_matches(normalized, '(^|; )xa (prepare|commit|rollback) ')) USING (digest)"
+    " JOIN (SELECT session, seq, errno, done_ns FROM {outcomes} WHERE status = 'executed') USING (session, seq)"
+    " WHERE statement IS NOT NULL AND (done OR contains(normalized, '; ')) ORDER BY done_ns, session, seq"
 )
 MAY_NOT_SEE = "the account may not see prepared transactions (GRANT XA_RECOVER_ADMIN ON *.*)"
 AT_ONCE = 10_000
@@ -50,22 +52,27 @@ def end_own_prepared(
 
 
 def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[Xid]]:
-    """Return the transactions that the replay has prepared, and those of them whose last statement was the PREPARE."""
+    """Return the transactions that the replay has prepared, and those of them whose last statement was the PREPARE.
+
+    A text of several statements that fails may have prepared one before that: only the first set has it.
+    """
     prepared, not_ended = set[Xid](), set[Xid]()
     with open_storage(spill) as con:
-        if not con.execute(f"FROM {tape.source('digests')} WHERE normalized LIKE 'xa prepare %' LIMIT 1").fetchall():
+        holds = f"regexp_matches(normalized, '{HOLDS_PREPARE}')"
+        if not con.execute(f"FROM {tape.source('digests')} WHERE {holds} LIMIT 1").fetchall():
             return prepared, not_ended
         texts = con.execute(
             STATEMENTS.format(events=tape.source("events"), digests=tape.source("digests"), outcomes=outcomes)
         )
         while rows := texts.fetchmany(AT_ONCE):
-            for (text,) in rows:
-                verb, xid = verb_and_xid(bytes(text).decode("utf-8", "replace"))
-                if xid is not None and verb == "prepare":
-                    prepared.add(xid)
-                    not_ended.add(xid)
-                elif xid is not None:
-                    not_ended.discard(xid)
+            for text, done in rows:
+                for verb, xid in xa_statements(bytes(text).decode("utf-8", "replace")):
+                    if verb == "prepare":
+                        prepared.add(xid)
+                    if verb == "prepare" and done:
+                        not_ended.add(xid)
+                    elif verb in ("commit", "rollback"):
+                        not_ended.discard(xid)
     return prepared, not_ended
 
 

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pymysql
 import pytest
-from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid, xid_of
+from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid, xa_statements, xid_of
 from querytape.servers.sandbox import Server
 
 NAMES = [
@@ -112,3 +112,15 @@ def test_no_text_takes_long() -> None:
         text = "XA PREPARE " + "".join(chance.choice("'\"\\x0a, 1;") for _ in range(chance.randrange(60)))
         found = xid_of(text)
         assert found is None or len(found.gtrid) <= len(text)
+
+
+def test_a_text_of_several_statements() -> None:
+    """Each of its XA statements, in order; none in a literal, a name or a comment."""
+    text = (
+        "XA START 'a;b'; UPDATE t SET x = '; XA PREPARE z; '; /* ; XA PREPARE 'y'; */ -- ; XA PREPARE 'x';\n"
+        "XA END 'a;b'; SELECT `; XA PREPARE 'w';` FROM t; xa prepare 'a;b';"
+    )
+    name = Xid(b"a;b")
+    assert list(xa_statements(text)) == [("start", name), ("end", name), ("prepare", name)]
+    assert list(xa_statements("XA COMMIT 'g'")) == [("commit", Xid(b"g"))]
+    assert list(xa_statements("SELECT 1;")) == list(xa_statements("")) == []

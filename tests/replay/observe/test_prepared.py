@@ -68,6 +68,20 @@ def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: P
     assert [line.startswith(said) for line in lines[:3]].count(True) == 1
 
 
+def test_in_a_text_of_several_statements(any_shop: Server, tmp_path: Path) -> None:
+    """XA PREPARE behind another statement is one, too, also where a later one fails; what the text ends itself is ended."""
+    create(any_shop)
+    several = [*FIRST[:2], "; ".join(FIRST[2:])]
+    failing = [*SECOND[:2], "; ".join([*SECOND[2:], "SELECT gone FROM nowhere"])]
+    ends = ["; ".join([*FIRST, "XA COMMIT 'g1'"]).replace("'g1'", "'g3'")]
+    tape = tape_of(tmp_path, several, failing, ends)
+    summary = replay(tape, options(any_shop, tmp_path / "t.run"))
+    assert prepared(any_shop) == ()
+    assert summary.info["prepared"] == {"rolled_back": ["'g1'", "'g2','b'"], "left": [], "unseen": 0}
+    assert exit_code(summary) == EXIT_LOST
+    assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
+
+
 def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path) -> None:
     """A replay of reads sends no XA PREPARE and ends no transaction, even if the tape contains its name."""
     create(any_shop)
