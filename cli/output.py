@@ -20,20 +20,29 @@ COLUMNS = 80
 MAX_PROBLEMS_SHOWN = 10_000
 MAX_OF_A_KIND = 10_000  # problems that a tape lists; more_problems says that there were others
 EXIT_LOST = 4  # the tape is written, but something of the input is certainly not on it
-# The kinds of problems that are certain losses.
+# The kinds of problems that are certain losses: what one is, and what several are.
 LOSSES = {
-    "foreign_file": "files have no event of their kind in them",
-    "not_understood": "places were not understood",
-    "too_large": "events were too large and are cut",
-    "damaged_archive": "packed files are damaged or cut off",
-    "damaged_capture": "capture files are damaged or cut off",
-    "bad_query_time": "durations could not be read",
-    "ambiguous_time": "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
-    "bad_value": "entries have values that could not be read",
-    "execution_does_not_fit": "executions do not fit their prepared statements",
-    "ip_fragment": "IP packets miss fragments",
-    "no_event": "connections sent bytes without an event",
-    "x_protocol": "connections speak the X protocol",
+    "foreign_file": ("file has no event of its kind in it", "files have no event of their kind in them"),
+    "not_understood": ("place was not understood", "places were not understood"),
+    "too_large": ("event was too large and is cut", "events were too large and are cut"),
+    "damaged_archive": ("packed file is damaged or cut off", "packed files are damaged or cut off"),
+    "damaged_capture": ("capture file is damaged or cut off", "capture files are damaged or cut off"),
+    "bad_query_time": ("duration could not be read", "durations could not be read"),
+    "bad_value": ("entry has values that could not be read", "entries have values that could not be read"),
+    "execution_does_not_fit": (
+        "execution does not fit its prepared statement",
+        "executions do not fit their prepared statements",
+    ),
+    "ip_fragment": ("IP packet misses fragments", "IP packets miss fragments"),
+    "no_event": ("connection sent bytes without an event", "connections sent bytes without an event"),
+    "x_protocol": ("connection speaks the X protocol", "connections speak the X protocol"),
+}
+# Kinds at which nothing is missing, but times are not certain.
+UNSURE = {
+    "ambiguous_time": (
+        "jump of local times is ambiguous: --log-timezone with a zone's name resolves it",
+        "jumps of local times are ambiguous: --log-timezone with a zone's name resolves them",
+    ),
 }
 UNREAD = "unread_"  # begins the kinds of problems of values that could not be read; their column ends it
 
@@ -68,22 +77,30 @@ def is_loss(kind: str) -> bool:
     return kind in LOSSES or kind.startswith(UNREAD)
 
 
-def describe_loss(kind: str, count: int) -> str:
-    """Return what so many problems of a kind that is_loss() say is lost."""
+def describe(kind: str, count: int) -> str:
+    """Return what so many problems of a kind that is_loss() or UNSURE has mean for the tape."""
     more = " or more" * (count >= MAX_OF_A_KIND)
-    if kind in LOSSES:
-        return f"{count:,}{more} {LOSSES[kind]}"
-    return f"{plural(count, 'value')}{more} of {kind.removeprefix(UNREAD)} could not be read"
+    if named := {**LOSSES, **UNSURE}.get(kind):
+        return f"{count:,}{more} {named[count != 1]}"
+    return f"{count:,}{more} {'value' if count == 1 else 'values'} of {kind.removeprefix(UNREAD)} could not be read"
 
 
 def lost_sentence(info: dict[str, Any]) -> str:
     """Return what of its input is certainly not on a tape, or not whole; empty where nothing is known of such."""
-    parts = [describe_loss(kind, n) for kind, n in info["problems"].items() if is_loss(kind)]
-    found = bool(parts)
-    if skipped := info.get("not_understood_bytes", 0):
-        parts.append(f"{skipped:,} bytes were passed over")
-    lost = [str(text) for text in info.get("lost") or ()]
-    return "; ".join([*parts, *lost]) if lost or found else ""
+    parts = [describe(kind, n) for kind, n in info["problems"].items() if is_loss(kind)]
+    if parts and (skipped := info.get("not_understood_bytes", 0)):
+        parts.append(f"{plural(skipped, 'byte')} {'was' if skipped == 1 else 'were'} passed over")
+    return "; ".join([*parts, *(str(text) for text in info.get("lost") or ())])
+
+
+def unsure_sentence(info: dict[str, Any]) -> str:
+    """Return which times on a tape are not certain; empty where all are."""
+    return "; ".join(describe(kind, n) for kind, n in info["problems"].items() if kind in UNSURE)
+
+
+def exit_code(info: dict[str, Any]) -> int:
+    """Return the exit code of a capture: EXIT_LOST where something is not on its tape, or a time on it not certain."""
+    return EXIT_LOST if lost_sentence(info) or unsure_sentence(info) else 0
 
 
 def say_tape(output: Path, info: dict[str, Any]) -> None:
@@ -99,9 +116,11 @@ def say_tape(output: Path, info: dict[str, Any]) -> None:
     )
     if losses := lost_sentence(info):
         click.echo(f"  NOT ALL OF THE INPUT IS ON THE TAPE: {losses}")
-    if lost := [kind for kind in info["problems"] if is_loss(kind)]:
+    if unsure := unsure_sentence(info):
+        click.echo(f"  NOT ALL TIMES ON THE TAPE ARE CERTAIN: {unsure}")
+    if told := [kind for kind in info["problems"] if is_loss(kind) or kind in UNSURE]:
         first = 'QUALIFY row_number() OVER (PARTITION BY kind ORDER BY file, line, "offset") = 1 ORDER BY kind'
-        listed = ", ".join(f"'{kind}'" for kind in lost)
+        listed = ", ".join(f"'{kind}'" for kind in told)
         for line in problems(Folder("tape", output, info), f"kind IN ({listed}) {first}"):
             click.echo(f"    first: {line}")
     lasted = seconds(info["last_ns"] - info["first_ns"])

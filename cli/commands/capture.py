@@ -11,7 +11,7 @@ from ...capture import SOURCES
 from ...common.errors import RefusedError
 from ..lazy_group import LazyCommand, LazyGroup
 from ..metrics_page import METRICS, MetricsPage, show_capture
-from ..output import EXIT_LOST, lost_sentence, say_tape, show_problems
+from ..output import exit_code, say_tape, show_problems
 from ..param_types import Duration, Size, TimeZone
 from ..progress import CaptureProgress
 from ..server_options import LOGIN, TLS, server_of, take_login
@@ -209,7 +209,7 @@ def run_capture(
         click.echo("  --problems shows each of them with its place", err=True)
     if strict and info["counts"]["problems"]:
         return 1
-    return EXIT_LOST if lost_sentence(info) else 0
+    return exit_code(info)
 
 
 def command_of(kind: "SourceKind") -> click.Command:

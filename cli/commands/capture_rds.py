@@ -10,7 +10,7 @@ from ...capture.rds import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, res
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
-from ..output import EXIT_LOST, lost_sentence, say_tape
+from ..output import exit_code, say_tape
 from ..param_types import Duration, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
@@ -134,4 +134,4 @@ def run(cloud: Cloud, plan: RdsPlan, limits: RdsOptions, options: dict[str, Any]
     say_tape(options["output"], recorded.info)
     if recorded.left.refused:
         return NOT_AS_BEFORE
-    return EXIT_LOST if lost_sentence(recorded.info) else 0
+    return exit_code(recorded.info)

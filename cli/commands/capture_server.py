@@ -32,7 +32,7 @@ from ...servers.facts import gather
 from ...servers.source import describe_with_sessions
 from ...servers.target import Target
 from ..metrics_page import METRICS, MetricsPage, show_capture, show_coverage
-from ..output import EXIT_LOST, lost_sentence, say_tape
+from ..output import EXIT_LOST, exit_code, say_tape
 from ..param_types import Duration, PerSecond, Size
 from ..progress import CaptureProgress
 from ..server_options import login_options, server_of
@@ -212,7 +212,7 @@ def run(target: Target, plan: LoggingPlan, limits: RecordOptions, watch: WatchOp
     if not back.done:
         return NOT_AS_BEFORE
     partial = any(warning["kind"] == "coverage" for warning in info["warnings"]) and not options["partial_ok"]
-    return EXIT_LOST if partial or recorded.broke or lost_sentence(info) else 0
+    return EXIT_LOST if partial or recorded.broke else exit_code(info)
 
 
 def say_back(back: HandedBack) -> None:

@@ -4,7 +4,20 @@
 from pathlib import Path
 
 import pytest
-from querytape.cli.output import COLUMNS, complete_tape, console, say_tape, show_problems
+from querytape.cli.output import (
+    COLUMNS,
+    EXIT_LOST,
+    LOSSES,
+    UNSURE,
+    complete_tape,
+    console,
+    describe,
+    exit_code,
+    lost_sentence,
+    say_tape,
+    show_problems,
+    unsure_sentence,
+)
 from querytape.common.errors import FolderError
 from querytape.schemas import open_folder
 
@@ -50,3 +63,25 @@ def test_no_problems(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 def test_the_console_is_80_columns_wide() -> None:
     """In a pipe or a file; here it is one."""
     assert console().width == COLUMNS == 80
+
+
+@pytest.mark.parametrize("kind", [*LOSSES, *UNSURE, "unread_duration"])
+def test_one_problem_and_several(kind: str) -> None:
+    """A single one is told in the singular."""
+    one, two = (describe(kind, n).removeprefix(f"{n} ").split() for n in (1, 2))
+    assert one != two
+    assert not {"files", "places", "events", "packets", "jumps", "connections", "durations", "entries", "are"} & set(
+        one
+    )
+
+
+def test_a_time_that_jumps_loses_no_input() -> None:
+    """It has a heading of its own; the exit code is that of a tape of which something is not certain."""
+    info = {"problems": {"ambiguous_time": 1}, "not_understood_bytes": 0}
+    assert lost_sentence(info) == ""
+    assert unsure_sentence(info).startswith("1 jump of local times is ambiguous: ")
+    assert exit_code(info) == EXIT_LOST
+    assert exit_code({"problems": {"bad_time": 1}}) == 0
+    both = {"problems": {"ambiguous_time": 2, "damaged_archive": 1}, "not_understood_bytes": 1}
+    assert lost_sentence(both) == "1 packed file is damaged or cut off; 1 byte was passed over"
+    assert unsure_sentence(both).startswith("2 jumps of local times are ambiguous: ")

@@ -9,6 +9,7 @@ import pytest
 from querytape.common.zones import read_zone
 from querytape.native.bindings.parsers import open_general, open_server_audit, open_slowlog
 
+from tests.helpers.command_line import run_here
 from tests.helpers.reading import Read, read_quickly
 
 AUTUMN, SPRING = "251026", "250330"
@@ -82,6 +83,19 @@ def test_jumps_of_local_times(
     assert len(found.events) == len(at)
     if kinds:
         assert found.problems[0]["line"] == row * (4 if kind == "slow" else 1) + 1
+
+
+def test_a_jump_is_no_lost_input(tmp_path: Path) -> None:
+    """All events are on the tape: the summary says that times are not certain, where, and the exit code is 4."""
+    (tmp_path / "a.log").write_text(KINDS["general"][0](AUTUMN, TWICE))
+    done = run_here("capture", "general", str(tmp_path / "a.log"), "-o", str(tmp_path / "o.tape"))
+    assert done.code == 4
+    assert "NOT ALL OF THE INPUT" not in done.out
+    lines = [line for line in done.out.splitlines() if not line.startswith("capture:")]
+    assert lines[1].startswith(
+        "  NOT ALL TIMES ON THE TAPE ARE CERTAIN: 1 jump of local times is ambiguous: --log-timezone"
+    )
+    assert lines[2].startswith(f"    first: {tmp_path / 'a.log'}, line 3: ambiguous_time: local times go back by ")
 
 
 @pytest.mark.parametrize("kind", KINDS)

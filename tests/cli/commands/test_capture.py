@@ -63,7 +63,7 @@ def test_what_is_lost_is_said_at_once(log: Path, tmp_path: Path) -> None:
     arguments = ["audit", str(log), "-o", str(tmp_path / "t.tape")]
     found = CliRunner().invoke(capture_group, arguments, standalone_mode=False)
     assert found.return_value == 4
-    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 places were not understood; 13 bytes were passed over"
+    said = "  NOT ALL OF THE INPUT IS ON THE TAPE: 1 place was not understood; 13 bytes were passed over"
     assert found.stdout.splitlines()[1] == said
 
 
