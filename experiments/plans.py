@@ -216,7 +216,7 @@ def _ask(
         }
         asked.facts = [
             (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
-            for fact in collect(server, schemas)
+            for fact in collect(server, schemas, writes=False)
         ]
     with closing(Explainer(target, schemas, options.each_s, options.analyze_s)) as explainer:
         for number, sample in enumerate(samples, 1):

@@ -127,7 +127,7 @@ def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
     renamed = options.overrides.schemas
     with open_storage(folder.spill) as con, closing(options.target.connect(options.connect_timeout_s)) as server:
         there = {name: renamed.get(name, name) for name in tape_schemas(con, plan.tape, options.target.db)}
-        keep_schema_facts(con, server, there, folder.path / "schema_facts.parquet")
+        keep_schema_facts(con, server, there, folder.path / "schema_facts.parquet", plan.rules.allow_writes)
 
 
 def read_target_facts(options: ReplayOptions) -> Facts | None:

@@ -43,7 +43,7 @@ class Facts:
     reading, by the privileges' names; roles as they are granted. `collations`: id -> what SET NAMES takes for it.
     `statements_per_s`: mean since the server's start. `library`: functions that libraries brought to it, and what
     calls one. `stale`: tables that the optimizer takes for nearly empty. `prepared`: XA transactions that nobody has
-    ended.
+    ended. `account`, `grants`: who is logged in, and its lines of SHOW GRANTS.
     """
 
     version: str
@@ -62,6 +62,8 @@ class Facts:
     library: LibraryFunctions = field(default_factory=LibraryFunctions)
     stale: tuple[str, ...] = ()
     prepared: tuple[Xid, ...] | None = None
+    account: str = ""
+    grants: tuple[str, ...] = ()
 
     def number(self, name: str) -> int | None:
         """Return a global variable as a number, None where it is none."""
@@ -91,6 +93,7 @@ def gather(con: "Connection[Any]") -> Facts:
     grants = query_or_none(con, "SHOW GRANTS")
     processes = whole_process_list(query_or_none(con, "SHOW PROCESSLIST", 7), threads, grants)
     own = query_or_none(con, "SELECT VERSION(), CONNECTION_ID()", 2)
+    account = query_or_none(con, "SELECT CURRENT_USER()")
     own_id = whole(own[0][1]) if own else None
     return Facts(
         version=str(own[0][0]) if own else variables.get("version", "unknown"),
@@ -111,6 +114,8 @@ def gather(con: "Connection[Any]") -> Facts:
         library=library_functions(con),
         stale=stale_statistics(con),
         prepared=prepared_transactions(con),
+        account=str(account[0][0]) if account else "",
+        grants=tuple(str(row[0]) for row in grants or ()),
     )
 
 

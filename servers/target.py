@@ -86,11 +86,15 @@ class Target:
                 raise TargetError(f"{self.name} has no TLS, and --ssl-mode {self.tls.mode} asks for it")
             return con
         except (pymysql.Error, OSError, RuntimeError) as error:
-            raise TargetError(f"cannot connect to {self.name}: {fault_text(error)}{self._hint(error)}") from error
+            said, hint = fault_text(error), self._hint(error)
+            text = f"cannot connect to {self.name}: {said.rstrip('.') if hint else said}{hint}"
+            raise TargetError(text) from error
 
     def login_fault(self, number: int, text: str) -> str:
         """Return what a server or client library said of a login, and what the user can do about it."""
-        return f"{self.name}: {number} {printable(text, MAX_FAULT)}{self._hint(pymysql.OperationalError(number))}"
+        hint = self._hint(pymysql.OperationalError(number))
+        said = printable(text, MAX_FAULT)
+        return f"{self.name}: {number} {said.rstrip('.') if hint else said}{hint}"
 
     def _hint(self, error: BaseException) -> str:
         """Return what the user can do about a failed connect."""

@@ -11,6 +11,10 @@ from .causes import bare
 from .results import RACE, SERVER_WRITES
 
 WRITERS = frozenset({"event", "trigger"})
+UNKNOWN = (
+    "SELECT DISTINCT run FROM schema_fact"
+    " WHERE kind = 'problem' AND json_valid(facts) AND facts ->> '$.unknown' = 'event'"
+)
 FACTS = "SELECT run, db, name, facts FROM schema_fact WHERE kind = 'event' ORDER BY db, name, run"
 
 
@@ -28,12 +32,13 @@ def event_differences(
     for run, db, name, facts in database.con.execute(FACTS).fetchall():
         events.setdefault((db, name), {})[run] = json.loads(facts)
     tables = _tables(database)
+    unseen = {run for (run,) in database.con.execute(UNKNOWN).fetchall() if scheduler[run] == "ON"}
     for (db, name), sides in events.items():
         enabled = [side for side, facts in sides.items() if facts.get("status") == "ENABLED"]
         running = [side for side in enabled if scheduler[side] == "ON"]
-        if len(running) != 1:
-            continue
         other = "b" if running == ["a"] else "a"
+        if len(running) != 1 or other in unseen:
+            continue
         why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
         text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
         words = set(re.findall(r"[\w$]+", str(sides[running[0]].get("does", "")).lower()))

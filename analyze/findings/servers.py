@@ -111,8 +111,9 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
         database.set_variable(f"family_{letter}", side.family, "VARCHAR")
     settings = setting_differences(a.variables, b.variables, a.family == b.family)
     known = con.execute(
-        "SELECT run, count(*) FILTER (kind = 'schema'), min(name) FILTER (kind = 'problem')"
-        " FROM schema_fact GROUP BY run"
+        "SELECT run, count(*) FILTER (kind = 'schema'),"
+        " string_agg(DISTINCT name, '; ' ORDER BY name) FILTER (kind = 'problem' AND name <> '') FROM schema_fact"
+        " GROUP BY run"
     ).fetchall()
     problem = _problem({run: (objects, text) for run, objects, text in known})
     objects = {run for run, schemas, _ in known if schemas}
@@ -139,8 +140,11 @@ def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDiffer
 def _problem(known: dict[str, tuple[int, str | None]]) -> str | None:
     """Return why the schemas were not compared, or not wholly."""
     lacking = [letter.upper() for letter in ("a", "b") if not known.get(letter, (0, None))[0]]
-    reasons = {letter.upper(): text for letter, (_, text) in known.items() if text}
-    said = "; ".join(f"{letter}: {text}" for letter, text in sorted(reasons.items()))
+    reasons: dict[str, list[str]] = {}
+    for letter, (_, text) in sorted(known.items()):
+        if text:
+            reasons.setdefault(text, []).append(letter.upper())
+    said = "; ".join(f"{' and '.join(letters)}: {text}" for text, letters in reasons.items())
     if lacking:
         why = f" ({said})" if said else ""
         return f"The schemas of the servers were not compared: nothing is known of {' and '.join(lacking)}'s{why}."

@@ -10,6 +10,7 @@ from ...common.units import plural
 from ...servers.facts import Facts
 from ...servers.queries import OWN_SCHEMAS
 from ...servers.target import Target
+from ...servers.visibility import unseen_by
 from ..options import Permissions
 from ..plan.rules import Plan
 from .machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine
@@ -35,6 +36,7 @@ def check(
         *_introduce(target, facts),
         *_tape(plan, allowed),
         *_overrides(plan),
+        *_unseen(plan, facts),
         *_source(plan, facts),
         *(_neighbours(plan, facts) if alone else ()),
         *(_writes(plan, facts, allowed) if plan.rules.allow_writes else _reads_only(target, facts)),
@@ -139,6 +141,20 @@ def unknown_overrides(ids: int, seconds: int) -> list[str]:
 def _overrides(plan: Plan) -> Iterator[Finding]:
     for text in unknown_overrides(plan.ids_unknown, plan.now_uncertain):
         yield Finding("warning", text)
+
+
+def _unseen(plan: Plan, facts: Facts) -> Iterator[Finding]:
+    """Report triggers that the account may not see where the plan rests on what they do."""
+    resting = {"--insert-id original": plan.rules.overrides.ids, "--order commit": plan.rules.commit_order}
+    options = [option for option, is_given in resting.items() if is_given]
+    schemas = sorted(set(plan.schemas) & facts.schemas - OWN_SCHEMAS)
+    hidden = (
+        unseen_by(facts.account, [(line,) for line in facts.grants], schemas)
+        if options and plan.rules.allow_writes
+        else None
+    )
+    if hidden and "trigger" in hidden.kinds:
+        yield Finding("warning", f"{' and '.join(options)} cannot know what triggers write: {hidden.said(['trigger'])}")
 
 
 def _source(plan: Plan, facts: Facts) -> Iterator[Finding]:

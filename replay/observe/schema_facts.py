@@ -18,9 +18,11 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.duck import write_rows
+from ...common.errors import TargetError
 from ...schemas import Folder, columns
-from ...servers.queries import OWN_SCHEMAS
+from ...servers.queries import OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
+from ...servers.visibility import Unseen, unseen
 
 MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
@@ -214,26 +216,39 @@ def tape_schemas(con: duckdb.DuckDBPyConnection, tape: Folder, default: str | No
 
 
 def keep_schema_facts(
-    con: duckdb.DuckDBPyConnection, server: "Connection[Any]", schemas: Mapping[str, str], path: Path
+    con: duckdb.DuckDBPyConnection,
+    server: "Connection[Any]",
+    schemas: Mapping[str, str],
+    path: Path,
+    writes: bool = True,
 ) -> int:
     """Write `schema_facts.parquet` and return how many objects it has. `schemas`: the tape's name -> the server's."""
     rows = (
         (fact.kind, fact.db, fact.table, fact.name, json.dumps(dict(fact.facts), ensure_ascii=False))
-        for fact in collect(server, schemas)
+        for fact in collect(server, schemas, writes)
     )
     return write_rows(con, columns("run", "schema_facts"), rows, path)
 
 
-def collect(server: "Connection[Any]", schemas: Mapping[str, str]) -> Iterator[Fact]:
-    """Yield the facts of the tape's schemas, and as `problem` what could not be learned."""
+def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool = True) -> Iterator[Fact]:
+    """Yield the facts of the tape's schemas, and as `problem` what could not be learned.
+
+    `writes`: they are sent, and set off triggers.
+    """
     _set(server, *SETTINGS)
     there = dict(list(schemas.items())[:MAX_SCHEMAS])
     if len(schemas) > MAX_SCHEMAS:
         yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were looked at")
     yield from _default_collations(server)
+    hidden = None
+    with suppress(TargetError):  # what follows says it
+        hidden = unseen(server, tuple(there.values()))
+        yield from _hidden(server, hidden, writes)
     for number, source in enumerate(SOURCES if there else ()):
+        of_kind = hidden.schemas if hidden and source.kind in hidden.kinds else ()
         try:
-            yield from _facts(server, source, there)
+            if seen := {name: place for name, place in there.items() if place not in of_kind}:
+                yield from _facts(server, source, seen)
         except (pymysql.Error, OSError, TypeError, ValueError, LookupError) as error:
             if not source.optional:
                 yield problem(f"{source.place}: {fault_text(error)}", source.kind)
@@ -242,6 +257,17 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str]) -> Iterator[F
                     yield problem("the connection was lost: what follows was not looked at", kind)
                 return
     _set(server, BACK)
+
+
+def _hidden(server: "Connection[Any]", hidden: Unseen | None, writes: bool) -> Iterator[Fact]:
+    """Yield what the account may not see: as a sentence where it may act, without one where it can't."""
+    if hidden is None:
+        return
+    scheduler = query_or_none(server, "SELECT @@GLOBAL.event_scheduler")
+    acts = {"trigger": writes, "event": not scheduler or str(scheduler[0][0]).upper() not in ("OFF", "DISABLED", "0")}
+    told = tuple(kind for kind in hidden.kinds if acts[kind])
+    for kind in hidden.kinds:
+        yield problem(hidden.said(told) if kind in told else "", kind)
 
 
 def _set(server: "Connection[Any]", *statements: str) -> None:

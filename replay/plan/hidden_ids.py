@@ -33,10 +33,10 @@ def hidden_inserts(
     """Return the triggers and routines that may insert where ids are generated, and the tables and views that do that.
 
     `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine; a text that the server does not
-    show is empty, and may do anything. `views`: (name, text). All in lower case.
+    show is empty, and may do anything. `views`: (name, text), with such texts, too. All in lower case.
     """
     tables, texts = set(numbering), list(views)
-    while more := {name for name, text in texts if name not in tables and tables & set(WORD.findall(text))}:
+    while more := {n for n, text in texts if n not in tables and (not text or tables & set(WORD.findall(text)))}:
         tables |= more
     effects: dict[str, set[str]] = {}
     for key, text in bodies:

@@ -67,6 +67,28 @@ def other_results(folder: Path) -> Report:
     return build(tape, runs[:1], runs[1:])
 
 
+@pytest.mark.parametrize(("scheduler", "said"), [("ON", []), ("OFF", ["event shop.sweep runs in B only"])])
+def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) -> None:
+    """A side whose events are unknown lacks none; where its scheduler is off, it runs none."""
+    unseen = "('problem', '', '', 'the account may not see events', '{\"unknown\": \"event\"}')"
+    event = "('event', 'shop', '', 'sweep', '{\"status\": \"ENABLED\", \"does\": \"DELETE FROM cart\"}')"
+    rows = [
+        f"FROM (VALUES ('schema', 'shop', '', '', '{{}}'), {row}) AS v(kind, db, tbl, name, facts)"
+        for row in (unseen, event)
+    ]
+    sides = [
+        Side({"variables": {"event_scheduler": value}}, f"({row})")
+        for value, row in zip((scheduler, "ON"), rows, strict=True)
+    ]
+    database = open_analysis()
+    database.con.execute(
+        "CREATE TEMP VIEW tape_digest AS SELECT NULL::VARCHAR[] AS tables, 0 AS duration_ns, '' AS digest"
+    )
+    found = [each.text[:31] for each in compare_servers(database, *sides).differences if each.kind == "event"]
+    database.close()
+    assert found == said
+
+
 @pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
 def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -> None:
     """Where it writes to a table of the statement, the result counts, and the event is its cause."""

@@ -166,6 +166,19 @@ def test_what_is_not_known_is_said(database: AnalysisDatabase, tmp_path: Path) -
     )
 
 
+def test_all_that_is_not_known_is_said(database: AnalysisDatabase) -> None:
+    """Each problem once, whatever the others are; one that costs nothing has no text and keeps from nothing."""
+    rows = ["('schema', 'shop', '', '', '{}')"]
+    rows += [f"('problem', '', '', '{text}', '{{\"unknown\": \"trigger\"}}')" for text in ("zzz", "aaa", "")]
+    side, silent = (
+        Side({}, f"(FROM (VALUES {', '.join(some)}) AS v(kind, db, tbl, name, facts))") for some in (rows, rows[::3])
+    )
+    said = "The schemas of the servers were not compared wholly: "
+    assert compare_servers(database, side, silent).problem == f"{said}A: aaa; zzz."
+    assert compare_servers(database, side, side).problem == f"{said}A and B: aaa; zzz."
+    assert compare_servers(database, silent, silent).problem is None
+
+
 def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -> None:
     """Indexes that could not be read are said to be unknown; a table that the server does not list is lacking."""
     rows = [("schema", "", ""), ("table", "orders", ""), ("table", "users", ""), ("index", "orders", "k_user")]

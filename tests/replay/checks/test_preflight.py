@@ -9,6 +9,7 @@ import pytest
 from querytape.replay.checks.machine import MAPPINGS_A_THREAD, SPARE_FILES, SPARE_THREADS, Machine, measure
 from querytape.replay.checks.preflight import Finding, check
 from querytape.replay.options import Permissions
+from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.schemas import Folder
 from querytape.servers.facts import Facts
@@ -54,6 +55,23 @@ def test_all_is_well() -> None:
     found = findings()
     assert found[0] == Finding("info", "target app@db2:3306/shop: 10.11.6-MariaDB on db2")
     assert {f.severity for f in found} == {"info"}
+
+
+@pytest.mark.parametrize(
+    "grants", [("GRANT USAGE ON *.* TO `app`@`%`",), ("GRANT ALL PRIVILEGES ON *.* TO `app`@`%`",)]
+)
+@pytest.mark.parametrize("option", [None, "ids", "order"])
+def test_triggers_that_the_account_may_not_see(grants: tuple[str, ...], option: str | None) -> None:
+    """A warning with the GRANT where ids or the order of commits rest on what triggers write."""
+    rules = Rules(allow_writes=True, overrides=Overrides(ids=option == "ids"), commit_order=option == "order")
+    plan = Plan(Folder("tape", Path("t.tape"), {"finished": True}), rules, Path("spill"), schemas={"shop": 1})
+    facts = replace(FACTS, account="app@%", grants=grants)
+    found = check(plan, TARGET, facts, MACHINE, Permissions(target_is_disposable=True))
+    said = [each.text for each in found if "triggers" in each.text]
+    named = {"ids": "--insert-id original", "order": "--order commit", None: ""}[option]
+    grant = "the account may not see triggers of shop: GRANT TRIGGER ON `shop`.* TO 'app'@'%'"
+    is_blind = option is not None and "USAGE" in grants[0]
+    assert said == ([f"{named} cannot know what triggers write: {grant}"] if is_blind else [])
 
 
 REFUSED = [

@@ -14,6 +14,7 @@ from querytape.replay.observe import schema_facts
 from querytape.replay.observe.schema_facts import collect, keep_schema_facts, tape_schemas
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
 
 from tests.helpers.duck import database
 from tests.helpers.tapes import make_tape
@@ -63,6 +64,31 @@ def test_a_server_that_can_hardly_sort(any_shop: Server, tmp_path: Path) -> None
         assert cursor.fetchall() == before
     assert found[0] == found[1]
     assert not any("problem" in fact for fact in found[1])
+
+
+TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.log FOR EACH ROW SET NEW.conn = 1"
+EVENT = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.log"
+
+
+@pytest.mark.parametrize("writes", [True, False])
+def test_what_the_account_may_not_see(any_shop: Server, writes: bool) -> None:
+    """Triggers and events are unknown, not lacking: said with the GRANT where they act, in silence where they can't."""
+    for statement in (TRIGGER, EVENT, "CREATE USER blind@'%' IDENTIFIED BY 'x'"):
+        any_shop.execute(statement)
+    any_shop.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON shop.* TO blind@'%'")
+    try:
+        account = Target("blind", "127.0.0.1", "127.0.0.1", any_shop.port, password="x")
+        with closing(account.connect()) as server, server.cursor() as cursor:
+            found = list(collect(server, {"shop": "shop"}, writes))
+            cursor.execute("SELECT @@GLOBAL.event_scheduler")
+            runs = (cursor.fetchone() or ("",))[0] == "ON"
+    finally:
+        any_shop.execute("DROP USER blind@'%'")
+        any_shop.execute("DROP EVENT shop.sweep")
+    assert not [fact for fact in found if fact.kind in ("trigger", "event")]
+    problems = {fact.facts["unknown"]: fact.name for fact in found if fact.kind == "problem"}
+    assert ("GRANT TRIGGER" in problems["trigger"]) == writes
+    assert ("EVENT ON `shop`.* TO 'blind'@'%'" in problems["event"]) == runs
 
 
 class Cursor:

@@ -47,3 +47,4 @@ def test_what_may_insert_where_ids_are_generated() -> None:
     assert hidden == {"insert audited", *(f"call {name}" for name in names)}
     assert tables == {"numbered", "seen", "inner_view"}
     assert hidden_inserts(BODIES[:5], set()) == (frozenset(), frozenset())
+    assert hidden_inserts([], {"numbered"}, [("not_shown", ""), ("other", "plain")])[1] == {"numbered", "not_shown"}

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tells what of schemas an account may not see: servers leave it out of their lists without a word."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from pymysql.connections import Connection
+
+from .queries import Rows, query_or_none
+
+# What an account sees only with a privilege on its schema, by the kinds of schema_facts.
+NEEDED = {"trigger": "TRIGGER", "event": "EVENT"}
+SHOWN = 3
+_NAME = r"(\*|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")"
+_LINE = re.compile(rf"(GRANT|REVOKE) (.+?) ON {_NAME}\.\* (?:TO|FROM) ", re.S)
+
+
+class Unseen(NamedTuple):
+    """Kinds of objects that an account may not see in schemas of a server."""
+
+    kinds: tuple[str, ...]
+    schemas: tuple[str, ...]
+    account: str
+
+    def said(self, kinds: Sequence[str] = ()) -> str:
+        """Return it as a sentence without a full stop, with the GRANT that shows them. `kinds`: only these."""
+        shown = kinds or self.kinds
+        what = " and ".join(f"{kind}s" for kind in shown)
+        place = f"`{_doubled(self.schemas[0], '`')}`.*" if len(self.schemas) == 1 else "*.*"
+        grant = f"GRANT {', '.join(NEEDED[kind] for kind in shown)} ON {place} TO {self.account}"
+        names = ", ".join(self.schemas[:SHOWN]) + f" and {len(self.schemas) - SHOWN} more" * (len(self.schemas) > SHOWN)
+        return f"the account may not see {what} of {names}: {grant}"
+
+
+def unseen(con: "Connection[Any]", schemas: Sequence[str]) -> Unseen | None:
+    """Return what the account may not see of these schemas; None where it sees all, or the server does not say.
+
+    Raises TargetError where the connection is lost.
+    """
+    account = query_or_none(con, "SELECT CURRENT_USER()")
+    return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas)
+
+
+def unseen_by(account: str, grants: Rows | None, schemas: Sequence[str]) -> Unseen | None:
+    """Return what an account (`user@host`) with the lines of SHOW GRANTS may not see of these schemas."""
+    if not grants or not account:
+        return None
+    lacking = {
+        kind: [schema for schema in schemas if not is_granted(grants, privilege, schema)]
+        for kind, privilege in NEEDED.items()
+    }
+    where = tuple(dict.fromkeys(name for names in lacking.values() for name in names))
+    user, _, host = account.rpartition("@")
+    to = "@".join(f"'{_doubled(part, chr(39))}'" for part in (user, host))
+    return Unseen(tuple(kind for kind, names in lacking.items() if names), where, to) if where else None
+
+
+def _doubled(text: str, mark: str) -> str:
+    return text.replace(mark, 2 * mark)
+
+
+def is_granted(grants: Rows, privilege: str, schema: str) -> bool:
+    """Whether lines of SHOW GRANTS give a privilege on a whole schema. What roles give is in these lines, too."""
+    granted = False
+    for row in grants:
+        if (line := _LINE.match(str(row[0]))) is None or not _matches(line[3], schema):
+            continue
+        names = {name.strip().upper() for name in re.sub(r"\([^)]*\)", "", line[2]).split(",")}
+        if names & {privilege, "ALL PRIVILEGES", "ALL"}:
+            if line[1] == "REVOKE":
+                return False
+            granted = True
+    return granted
+
+
+def _matches(pattern: str, schema: str) -> bool:
+    """Whether a schema as SHOW GRANTS has it (`%` and `_` stand for others, `\\_` does not) is that one."""
+    if pattern == "*":
+        return True
+    text = pattern[1:-1].replace(2 * pattern[0], pattern[0])
+    parts = (
+        ".*" if part == "%" else "." if part == "_" else re.escape(part[-1])
+        for part in re.findall(r"\\.|.", text, re.S)
+    )
+    return re.fullmatch("".join(parts), schema, re.I | re.S) is not None

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an account may not see of schemas, by what is granted to it."""
+
+from contextlib import closing
+
+import pytest
+from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
+from querytape.servers.visibility import is_granted, unseen, unseen_by
+
+ALL = "GRANT ALL PRIVILEGES ON *.* TO `a`@`%`"
+GRANTS = [
+    ([], False),
+    (["GRANT USAGE ON *.* TO `a`@`%`", "GRANT SELECT ON `shop`.* TO `a`@`%`"], False),
+    ([ALL], True),
+    (["GRANT SELECT, TRIGGER ON `shop`.* TO 'a'@'%'"], True),
+    (['GRANT SELECT, TRIGGER ON "shop".* TO "a"@"%"'], True),
+    (["GRANT SELECT (TRIGGER), EVENT ON `shop`.* TO `a`@`%`"], False),
+    (["GRANT TRIGGER ON `sh%`.* TO `a`@`%`"], True),
+    (["GRANT TRIGGER ON `sho_`.* TO `a`@`%`"], True),
+    ([r"GRANT TRIGGER ON `sho\_`.* TO `a`@`%`"], False),
+    (["GRANT TRIGGER ON `shop`.`t` TO `a`@`%`"], False),
+    (["GRANT TRIGGER ON `other`.* TO `a`@`%`"], False),
+    ([ALL, "REVOKE TRIGGER ON `shop`.* FROM `a`@`%`"], False),
+    ([ALL, "REVOKE TRIGGER ON `other`.* FROM `a`@`%`"], True),
+    (["GRANT PROXY ON ``@`` TO `a`@`%` WITH GRANT OPTION"], False),
+]
+
+
+@pytest.mark.parametrize(("lines", "granted"), GRANTS)
+def test_is_granted(lines: list[str], granted: bool) -> None:
+    """On the whole schema: by name, by pattern, everywhere; what is revoked of it does not count."""
+    assert is_granted([(line,) for line in lines], "TRIGGER", "shop") is granted
+
+
+def test_the_grant_that_shows_it() -> None:
+    """A sentence with the statement to run; of several schemas the first ones are named."""
+    usage = [("GRANT TRIGGER ON `shop`.* TO `o'x`@`%`",)]
+    one = unseen_by("o'x@%", usage, ["shop"])
+    assert one
+    assert one.said() == "the account may not see events of shop: GRANT EVENT ON `shop`.* TO 'o''x'@'%'"
+    many = unseen_by("a@10.0.0.1", [("GRANT USAGE ON *.* TO `a`@`10.0.0.1`",)], list("abcde"))
+    assert many
+    assert many.said() == (
+        "the account may not see triggers and events of a, b, c and 2 more:"
+        " GRANT TRIGGER, EVENT ON *.* TO 'a'@'10.0.0.1'"
+    )
+    assert unseen_by("a@%", [(ALL,)], ["shop"]) is None
+    assert unseen_by("a@%", None, ["shop"]) is None
+    assert unseen_by("", usage, ["shop"]) is None
+
+
+def test_a_granted_statement_shows_it(any_shop: Server) -> None:
+    """The statement that is named does what it promises, on each kind of server; a role's privileges count."""
+    account = Target("blind", "127.0.0.1", "127.0.0.1", any_shop.port, password="x")
+    for statement in (
+        "CREATE USER blind@'%' IDENTIFIED BY 'x'",
+        "CREATE ROLE seer",
+        "GRANT SELECT ON shop.* TO blind@'%'",
+    ):
+        any_shop.execute(statement)
+    try:
+        with closing(account.connect()) as con:
+            hidden = unseen(con, ["shop"])
+        assert hidden
+        assert hidden.kinds == ("trigger", "event")
+        text = hidden.said()
+        any_shop.execute(text[text.index("GRANT ") :])
+        with closing(account.connect()) as con:
+            assert unseen(con, ["shop"]) is None
+        any_shop.execute("REVOKE TRIGGER ON shop.* FROM blind@'%'")
+        any_shop.execute("GRANT TRIGGER ON shop.* TO seer")
+        any_shop.execute("GRANT seer TO blind@'%'")
+        with closing(account.connect()) as con, con.cursor() as cursor:
+            cursor.execute("SET ROLE seer")
+            assert unseen(con, ["shop"]) is None
+    finally:
+        any_shop.execute("DROP USER blind@'%'")
+        any_shop.execute("DROP ROLE seer")
