@@ -11,6 +11,7 @@ from .doubt import named_runs
 from .interference import interference
 from .lateness import lateness, limits_of_replayer
 from .measuring_points import describe
+from .other_data import other_data
 
 MIN_STEP_S = 0.5
 MIN_ROUNDS = 3
@@ -46,6 +47,8 @@ def _of_run(name: str, run: Folder) -> Iterator[Finding]:
         yield Finding(
             Severity.PROBLEM, f"The accounting of run {name} does not balance: events of the tape are unaccounted for."
         )
+    if text := other_data(name, info):
+        yield Finding(Severity.WARNING, text)
     if step := clock_step_s(info.get("clock_pairs") or []):
         yield Finding(
             Severity.WARNING,
