@@ -209,7 +209,7 @@ def test_counters_of_a_read_name_the_buffer_pool() -> None:
         made.servers = with_causes(made)
         assert slower_because([reason_of(made, made.digests[0])]) == words
         assert reason_text(made.servers.differences[0]) == (
-            "pool: 1 statement that changed reads more pages from disk" if pages else "pool"
+            "pool: 1 statement that changed reads while B reads more pages from disk" if pages else "pool"
         )
     assert slower_because([reason_of(report(), report().digests[0])]) == ""
 
