@@ -19,6 +19,8 @@ from tests.helpers.golden import check_all
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, make_tape
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden.json"
 
 

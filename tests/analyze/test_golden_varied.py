@@ -24,6 +24,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.tables import insert_rows
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 GOLDEN = Path(__file__).parent / "golden_varied.json"
 EVENTS, SESSIONS = 900, 6
 STARTED_NS = 1_700_000_100_000_000_000

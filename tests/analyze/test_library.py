@@ -9,6 +9,8 @@ from querytape.common.errors import FolderError
 
 from tests.helpers.reports import small_runs
 
+pytestmark = pytest.mark.slow
+
 
 def test_two_runs(tmp_path: Path) -> None:
     """A row a digest, the numbers of --fail-on, the texts of the command; rounds may be lists."""

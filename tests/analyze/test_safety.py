@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import duckdb
+import pytest
 from querytape.analyze import (
     Settings,
     as_html,
@@ -24,6 +25,8 @@ from tests.helpers.reports import D1, D2, HOSTILE, small_runs, terminal_text
 from tests.helpers.runs import make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import make_tape
+
+pytestmark = pytest.mark.slow
 
 
 class Loads(HTMLParser):

@@ -9,6 +9,8 @@ from querytape.analyze import database as registry
 from querytape.analyze import pipeline as made
 from querytape.analyze.database import AnalysisDatabase, open_analysis
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, threads: int) -> None:

@@ -19,6 +19,8 @@ from querytape.common.temporary import temporary_folder
 
 from tests.helpers.processes import default_signals
 
+pytestmark = pytest.mark.slow
+
 MOST_LINES = 2000
 
 

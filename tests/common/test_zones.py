@@ -7,6 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 from querytape.common.zones import read_zone
 
+pytestmark = pytest.mark.slow
+
 HOUR = 3_600_000_000_000
 
 

@@ -13,6 +13,8 @@ import pytest
 from querytape.demo.shop import ORDERS
 from querytape.servers.sandbox import Server, start_server
 
+pytestmark = pytest.mark.slow
+
 DEMO = (sys.executable, "-u", "-m", "querytape", "demo", "--seconds", "4", "--keep")
 
 

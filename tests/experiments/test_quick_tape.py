@@ -5,12 +5,15 @@ import itertools
 from pathlib import Path
 
 import duckdb
+import pytest
 from querytape.common.duck import sql_text
 from querytape.experiments.quick_selection import choose
 from querytape.experiments.quick_tape import write_quick_tape
 from querytape.schemas import open_folder
 
 from tests.helpers.tapes import make_tape
+
+pytestmark = pytest.mark.slow
 
 READ, PREPARED, MODE, CHARSET, OTHER = (f"{n:016x}" for n in range(1, 6))
 

@@ -10,6 +10,8 @@ from querytape.schemas.opened import open_run, open_tape
 
 from tests.helpers.reports import small_runs
 
+pytestmark = pytest.mark.slow
+
 
 def test_every_table_is_a_relation(tmp_path: Path) -> None:
     """With the columns of the contract, be it empty or not; each has a method of its name."""

@@ -13,6 +13,8 @@ from tests.helpers.served import Served
 
 from .conftest import MARKUP
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_page_names_the_night(site: Served) -> None:
     """Since when, by how much, with links to the night's report; every night; texts are escaped."""

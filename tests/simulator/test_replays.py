@@ -15,6 +15,8 @@ from .show import smallest
 from .target import Outcome, Planned, replay
 from .views import SOURCES, TRIED
 
+pytestmark = pytest.mark.slow
+
 OVERLAP_NS = 1_000_000_000
 REPLAYS = 3  # of each history
 UPDATES = (("update", 5), ("read", 1), ("lock", 1))

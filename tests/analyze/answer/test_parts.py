@@ -11,6 +11,8 @@ from querytape.analyze.answer.parts import BREAKS, ELSE, PARTS, SLOW, Part, even
 
 from .planted import DIGESTS, REPEATS, TEXTS, planted
 
+pytestmark = pytest.mark.slow
+
 
 def test_the_question_names_both(comparison: Report) -> None:
     """With name and version of each server."""

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """How much A differs from itself."""
 
+import pytest
 from querytape.analyze import Report
 from querytape.analyze.database import Row
 from querytape.analyze.findings.baseline import baseline
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:

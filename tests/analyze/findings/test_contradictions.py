@@ -13,6 +13,8 @@ from tests.helpers.runs import make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 EVENTS, HEAVY = 200, 20
 FAST, SLOW = MS // 10, 4 * MS // 10
 CACHE = {"before": {"qcache_hits": 0, "com_select": 0}, "after": {"qcache_hits": 90, "com_select": 10}}

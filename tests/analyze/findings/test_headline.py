@@ -11,6 +11,8 @@ from querytape.analyze.model import Settings
 from tests.helpers.reports import tape_of
 from tests.helpers.runs import make_run
 
+pytestmark = pytest.mark.slow
+
 
 def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
     """Return a digest as far as the headline reads it."""

@@ -4,11 +4,14 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from querytape.analyze import Report, build
 
 from tests.helpers.reports import tape_of
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS
+
+pytestmark = pytest.mark.slow
 
 LATE = [
     {"due_ns": 0, "free_ns": 0, "queued_ns": 0, "sent_ns": 20 * MS, "done_ns": 30 * MS},

@@ -23,6 +23,8 @@ from querytape.servers.sandbox import Server
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
 TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW SET NEW.made = NOW()"
 

@@ -13,6 +13,8 @@ from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND
 
+pytestmark = pytest.mark.slow
+
 
 def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> None:
     """What the report can't be trusted for comes first."""

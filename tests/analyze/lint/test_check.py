@@ -11,6 +11,8 @@ from querytape.native.bindings.statements import Normalizer
 
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 RULES = list(all_rules())
 
 

@@ -9,6 +9,8 @@ import pytest
 from querytape.analyze.pieces.executors import EXECUTORS, Job
 from querytape.common.duck import sql_text
 
+pytestmark = pytest.mark.slow
+
 SPILL = Path(tempfile.gettempdir()) / "never-made"
 
 

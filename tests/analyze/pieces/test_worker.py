@@ -6,6 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_worker(tmp_path: Path) -> None:
     """A line for each job: null, or its error; the end of its input is its end."""

@@ -13,6 +13,8 @@ from querytape.analyze.render.answer_text import _chosen
 from tests.analyze.answer.planted import planted
 from tests.helpers.reports import HOSTILE, terminal_text
 
+pytestmark = pytest.mark.slow
+
 QUESTION = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306, 8.0.42)?"
 
 

@@ -6,9 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import pytest
 from querytape.analyze import Report, as_json, build
 from querytape.analyze.model import Finding, Observation, Severity
 from querytape.analyze.render.json_report import as_dict
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_json_schema(small_report: Report, small_paths: tuple[Path, Path, Path], checkout: Path) -> None:

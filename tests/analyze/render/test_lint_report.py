@@ -5,11 +5,14 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from querytape.analyze import lint_json, lint_tape, show_lint
 from querytape.analyze.lint.rules import parse_version
 from rich.console import Console
 
 from tests.helpers.tapes import make_tape
+
+pytestmark = pytest.mark.slow
 
 
 def shown(tape: Path, target: str, source: str | None = None) -> str:

@@ -16,6 +16,8 @@ from tests.helpers.tapes import MS, make_tape
 
 from .test_tape_charts import traffic
 
+pytestmark = pytest.mark.slow
+
 PROBE = """
 (async () => {
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));

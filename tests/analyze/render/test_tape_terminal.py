@@ -4,12 +4,15 @@
 import io
 from pathlib import Path
 
+import pytest
 from querytape.analyze import compare_tapes, show_tape_difference, show_tape_summary, summarise_tape
 from rich.console import Console
 
 from tests.helpers.reports import HOSTILE
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import MS, make_tape
+
+pytestmark = pytest.mark.slow
 
 
 def shown(tape: Path) -> str:

@@ -10,6 +10,8 @@ from querytape.analyze.render.tape_text import limits, name_of, rhythm_lines, si
 
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 def summary_of(path: Path, events: list[dict[str, Any]], **info: Any) -> TapeSummary:
     """Return the summary of a tape of these events."""

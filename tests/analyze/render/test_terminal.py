@@ -3,9 +3,12 @@
 
 from pathlib import Path
 
+import pytest
 from querytape.analyze import Report, build
 
 from tests.helpers.reports import terminal_text
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_comparison(small_report: Report) -> None:

@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import pytest
 from querytape.analyze import show_tape_summary, summarise_tape, tape_summary_json
 from querytape.analyze.render.workload_sections import not_parsed
 from querytape.analyze.render.workload_terminal import MAX_ROWS
@@ -12,6 +13,8 @@ from rich.console import Console
 
 from tests.analyze.workload.test_workload import buy, event
 from tests.helpers.tapes import MS, SECOND, make_tape
+
+pytestmark = pytest.mark.slow
 
 
 def shown(path: Path) -> str:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Portions of a log file: how far a file was read, and what of it is wanted."""
 
+import pytest
 from querytape.capture.rds.cloud import Cloud
 from querytape.capture.rds.portions import Listed, Place, listed_files, read_on, without_cut_lines
 
 from tests.helpers.rds import NAME, Aws, write
+
+pytestmark = pytest.mark.slow
 
 
 def test_what_was_there_before_is_passed_over(aws: Aws) -> None:

@@ -12,6 +12,8 @@ from querytape.common.errors import InputError
 
 from tests.helpers.reading import tape_of
 
+pytestmark = pytest.mark.slow
+
 FILTER: list[dict[str, Any]] = [
     {
         "class": "connection",

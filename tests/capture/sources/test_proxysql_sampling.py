@@ -12,6 +12,8 @@ from querytape.servers.sandbox import Server
 from tests.capture.sources.test_proxysql import json_lines
 from tests.helpers.command_line import run_here
 
+pytestmark = pytest.mark.slow
+
 
 def kinds(path: Path, out: Path, **server: Any) -> list[str]:
     """Return the kinds of warnings of a tape."""

@@ -20,6 +20,8 @@ from tests.helpers.duck import database
 from ...conftest import skip_loudly
 from ...helpers.dialogue import Dialogue, err, ok, rows, write_pcap
 
+pytestmark = pytest.mark.slow
+
 
 def make_tape(tmp_path: Path) -> Path:
     """Return a tape of packets with 31 statements, three of them failing, and one of bytes that are no text."""

@@ -16,6 +16,8 @@ from querytape.schemas import EventFilter, open_folder
 from tests.helpers.mixed import mixed_tape
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:

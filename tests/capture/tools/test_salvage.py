@@ -13,6 +13,8 @@ from querytape.common.errors import InputError
 from tests.helpers.tape_tools import damages, found, make_tape
 from tests.helpers.tapes import make_tape as built_tape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     "hurt", ["a part is cut", "a part is gone", "no tape.json", "no sessions", "bytes turned over"]

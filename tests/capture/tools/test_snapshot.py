@@ -20,6 +20,8 @@ from querytape.schemas import open_folder
 from tests.capture.test_publishing import STATEMENTS, Capture, pieces
 from tests.helpers.log_writers import FIRST_S
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_tape_under_way_is_inspected_and_cut(tmp_path: Path) -> None:
     """A snapshot has what is published; `tape cut --last` takes its last minutes; the capture goes on to its end."""

@@ -12,6 +12,8 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:

@@ -4,10 +4,13 @@
 import json
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.lint import lint_command
 
 from tests.helpers.tapes import make_tape
+
+pytestmark = pytest.mark.slow
 
 
 def test_exit_codes(tmp_path: Path) -> None:

@@ -3,12 +3,15 @@
 
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 from querytape.cli.commands.sql import sql_command
 from querytape.common.errors import FolderError, InputError
 
 from tests.helpers.reports import small_runs
 from tests.helpers.tapes import make_tape
+
+pytestmark = pytest.mark.slow
 
 
 def test_sql(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from querytape.schemas import open_folder
 from tests.helpers.mixed import mixed_tape
 from tests.helpers.tapes import SECOND, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def tape(tmp_path: Path) -> Path:

@@ -13,6 +13,8 @@ from querytape.servers.target import parse_target
 
 from tests.helpers.primes import prime_set
 
+pytestmark = pytest.mark.slow
+
 TARGET = parse_target("mysql://app@127.0.0.1:1/shop", environ={})
 PATIENCE_S = 60
 

@@ -14,6 +14,8 @@ from tests.helpers.duck import database
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 EVENTS = [
     {"session": session, "start_ns": T0 + number * 10 * MS, "statement": "SELECT 1"}
     for number in range(10)

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import pytest
 from querytape.replay.plan.database import open_planner, session_stream
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.rules import Rules
@@ -10,6 +11,8 @@ from querytape.servers.accounts import Account
 
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import T0, flag_bits
+
+pytestmark = pytest.mark.slow
 
 
 def test_clock_and_ids(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
+pytestmark = pytest.mark.slow
+
 D1, D2 = "1" * 16, "2" * 16
 TX = {"class": "transaction"}
 SET = {"class": "session"}

@@ -10,6 +10,8 @@ from querytape.replay.plan.rules import Rules
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import flag_bits
 
+pytestmark = pytest.mark.slow
+
 READER, BOTH, FAILED = 1 << 40, 1 << 41, 1 << 42  # QT_PLAN_FOR_READ_TARGET, QT_PLAN_FOR_BOTH, QT_PLAN_FAILED
 ANYWHERE = ["SELECT a FROM t", "SHOW TABLES", "SELECT ROUND(a), NOW() FROM t", "SELECT * FROM t LIMIT 3"]
 OF_ITS_CONNECTION = [

@@ -14,6 +14,8 @@ from querytape.schemas import open_folder
 from tests.helpers.planning import fed
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
 
+pytestmark = pytest.mark.slow
+
 INSERT = {"statement": "INSERT INTO shop.orders VALUES (1)", "class": "write"}
 
 
