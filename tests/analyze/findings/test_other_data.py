@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from querytape.analyze import build
 from querytape.analyze.findings.other_data import other_data
-from querytape.cli.commands.replay import EXIT_LOST, exit_code
+from querytape.cli.commands.replay import exit_code
+from querytape.cli.output import EXIT_LOST
 
 from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import make_run
