@@ -90,7 +90,7 @@ else
 	grep -E '^== .* for |exec_per_sec' build/test-c.log; exit $$python
 endif
 
-# Beside the tests in Python, which often wait for servers.
+# At the same time as the tests in Python, which often wait for servers.
 test-c: test-native
 	@PYTHON=$(bin)/python scripts/fuzz 5
 

@@ -9,6 +9,7 @@ from typing import Any
 import duckdb
 
 from ...common.errors import InputError, NativeFault, OptionError
+from ...common.units import plural
 from ...native.bindings.errors import NO_PERMISSION
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
@@ -189,13 +190,13 @@ def foreign(description: Mapping[str, Any]) -> list[TapeWarning]:
     warnings = []
     if count := description.get("x_protocol"):
         text = (
-            f"{count:,} connections speak the X protocol, which is not read: nothing of them is on the tape; capture"
+            f"{plural(count, 'connection')} of the X protocol, which is not read: nothing of it is on the tape; capture"
             " from the slow log, or have their clients use the classic port (3306)"
         )
         warnings.append({"kind": "x_protocol", "text": text})
     if count := description.get("without_event"):
         first = description["first_without_event"]
-        text = f"{count:,} connections sent bytes, and no event was found in them: {first}"
+        text = f"{plural(count, 'connection')} sent bytes without an event: {first}"
         warnings.append({"kind": "without_event", "text": text})
     if count := description.get("ip_incomplete"):
         text = f"{count:,} IP packets are not whole: fragments of them are missing, or cut by the snapshot length"

@@ -94,7 +94,7 @@ def test_connections_without_an_event_are_told(name: str, tmp_path: Path) -> Non
     assert "10.0.0.5:41000" in problem["detail"]
     done = run_here("capture", "packets", str(path), "-o", str(tmp_path / "o.tape"))
     assert done.code == 4
-    assert "1 connections sent bytes without an event" in done.out
+    assert "1 connection sent bytes without an event" in done.out
     assert first in done.out
 
 
@@ -150,7 +150,7 @@ def test_the_x_protocol_is_named(port: int, midway: bool, old: bool, tmp_path: P
     found, problems, description = events(path, (port,))
     assert (found, problems, description["x_protocol"]) == ([], ["x_protocol"], 1)
     done = run_here("capture", "packets", "--port", str(port), str(path), "-o", str(tmp_path / "o.tape"))
-    assert "1 connections speak the X protocol, which is not read" in done.err
+    assert "1 connection of the X protocol, which is not read" in done.err
 
 
 def test_the_x_protocol_in_mid_stream_makes_no_events(tmp_path: Path) -> None:
