@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from ..common.errors import InputError, NativeFault
-from ..common.files import hold
+from ..common.files import hold, size_now
 from ..common.signals import stop_on_signals
 from ..native.bindings.inputs import STDIN, Pipe, as_input, head
 from ..native.bindings.reader import Reader, ReaderStats
@@ -188,7 +188,7 @@ def watcher(
 
 def events_bytes(path: Path) -> int:
     """Return how many bytes the events of a tape take on disk."""
-    return sum(part.stat().st_size for part in (path / "events").glob("*"))
+    return sum(map(size_now, (path / "events").glob("*")))
 
 
 def check_events(

@@ -50,7 +50,7 @@ def explain_changes(
 ) -> None:
     """Ask both servers for plans of digests that are called slower or unstable, may be slower or give other results.
 
-    Where plans agree, those that are judged by their times are run, too: their counters may differ.
+    Digests that are judged by their times, and whose plans agree, are also run: their counters may differ.
     """
     different = {row["digest"] for row in report.answers["results"]}
     by_time = {

@@ -69,6 +69,14 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+def size_now(path: Path) -> int:
+    """Return the bytes of a file, 0 where it is not there: it may be renamed at any moment. Raises OSError."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
 def file_entry(folder: Path, file: Path, rows: int) -> dict[str, Any]:
     """Return what the JSON of a tape or run says of one of its files: its path inside, rows, bytes, SHA-256."""
     return {

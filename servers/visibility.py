@@ -61,7 +61,7 @@ def _doubled(text: str, mark: str) -> str:
 
 
 def is_granted(grants: Rows, privilege: str, schema: str) -> bool:
-    """Whether lines of SHOW GRANTS give a privilege on a whole schema. What roles give is in these lines, too."""
+    """Whether lines of SHOW GRANTS give a privilege on a whole schema. These lines contain what roles give."""
     granted = False
     for row in grants:
         if (line := _LINE.match(str(row[0]))) is None or not _matches(line[3], schema):

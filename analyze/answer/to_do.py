@@ -43,7 +43,7 @@ REMEDY_OF_BOTH = "set up A as production is, and compare again"
 class Task:
     """One group of statements with one cause. `digests`: how many events each has, the first one first.
 
-    `untold`: they take longer, but it can't be told by their times whether the cause is B. `following`: digests
+    `untold`: they take longer, but their times do not tell whether the cause is B. `following`: digests
     that fail since another one of the group failed. `results`: other results that follow from it, by digest.
     `sessions`: how many could not connect or were lost by it, and `not_sent`: events that were not sent since.
     """
@@ -92,7 +92,7 @@ class Task:
             others = plural(sum(self.results.values()), "other result")
             counts += f", {others} of {plural(len(self.results), 'digest')} {verb} from it"
         if self.untold:
-            counts += ", by their times it can't be told whether B is slower"
+            counts += ", their times do not tell whether B is slower"
         return f"{counts}: {self.cause}; {self.remedy}"
 
 

@@ -17,6 +17,7 @@ import pymysql
 from pymysql.connections import Connection
 
 from ...common.errors import RefusedError, TargetError
+from ...common.files import size_now
 from ...common.signals import stop_on_signals, wait_for
 from ...common.units import megabytes
 from ...servers.facts import gather
@@ -210,7 +211,7 @@ def wait(
 def _size(con: "Connection[Any]", plan: LoggingPlan) -> int:
     if plan.log_file is not None:
         con.ping()
-        return plan.log_file.stat().st_size if plan.log_file.exists() else 0
+        return size_now(plan.log_file)
     return table_bytes(con, plan.method)
 
 

@@ -22,7 +22,7 @@ struct qt_lines {
     struct qt_log log;
     struct qt_columns columns;
     int64_t place;       /* of the last line given, in its file */
-    uint64_t damaged_to; /* offset in the file at which the last damaged object ends: it is told once */
+    uint64_t damaged_to; /* where in the file the last damaged object ends; its problem is added once */
 };
 
 static const struct qt_column_spec specs[] = {{"line", 'u', 0}, {"file", 'l', 0}, {"place", 'l', 0}};

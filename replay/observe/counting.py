@@ -41,7 +41,7 @@ ASK = "SHOW SESSION STATUS WHERE Variable_name IN ({})".format(
 # MariaDB's ANALYZE, of each table -> the status variable that counts it for the whole server.
 OF_ENGINE = {"pages_read_count": "Innodb_pages_read", "pages_prefetch_read_count": "Innodb_pages_read"}
 SETTINGS = ("SET SESSION max_execution_time = {ms}", "SET SESSION max_statement_time = {s}")
-# An answer from the query cache is no execution. Servers without one refuse this.
+# An answer from the query cache is not an execution. A server without this cache refuses the setting.
 WITHOUT_CACHE = "SET SESSION query_cache_type = OFF"
 ROWS_AT_ONCE = 1_000
 IDLE_S = 1.0  # longest time without a statement

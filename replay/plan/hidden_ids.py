@@ -33,7 +33,7 @@ def hidden_inserts(
     """Return the triggers and routines that may insert where ids are generated, and the tables and views that do that.
 
     `bodies`: (`insert orders` or `call refresh`, text) of each trigger and routine; a text that the server does not
-    show is empty, and may do anything. `views`: (name, text), with such texts, too. All in lower case.
+    show is empty, and may do anything. `views`: (name, text); such a text is empty as well. All in lower case.
     """
     tables, texts = set(numbering), list(views)
     while more := {n for n, text in texts if n not in tables and (not text or tables & set(WORD.findall(text)))}:

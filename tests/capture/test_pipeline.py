@@ -8,7 +8,14 @@ from pathlib import Path
 
 import pytest
 from querytape.capture import SOURCES, Settings, capture_source
-from querytape.capture.pipeline import check_files, order_by_time, stop_warnings, total_bytes, watcher
+from querytape.capture.pipeline import (
+    check_files,
+    events_bytes,
+    order_by_time,
+    stop_warnings,
+    total_bytes,
+    watcher,
+)
 from querytape.common.errors import InputError, NativeFault
 from querytape.native.bindings.parsers import open_slowlog
 
@@ -52,6 +59,14 @@ def test_bytes_to_read(tmp_path: Path) -> None:
     assert total_bytes([str(tmp_path / "a")] * 2) == 10
     assert total_bytes([str(tmp_path / "a"), "-"]) is None
     assert total_bytes([]) is None
+
+
+def test_a_part_is_renamed_while_a_tape_is_measured(tmp_path: Path) -> None:
+    """A name that was listed and has no file any more counts nothing."""
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "part-0.parquet").write_text("12345")
+    (tmp_path / "events" / "part-1.parquet.tmp").symlink_to(tmp_path / "gone")
+    assert events_bytes(tmp_path) == 5
 
 
 def test_nothing_found_says_what_was_expected(tmp_path: Path) -> None:

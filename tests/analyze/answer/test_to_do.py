@@ -111,7 +111,7 @@ def test_what_its_times_cannot_judge_is_named_last(comparison: Report) -> None:
     assert [task.cause for task in tasks if task.untold] == ["B lacks index k on t (id)"]
     assert tasks[-1].untold
     assert (
-        "by their times it can't be told whether B is slower: B lacks index k on t (id); SHOW CREATE TABLE t on A, "
+        "their times do not tell whether B is slower: B lacks index k on t (id); SHOW CREATE TABLE t on A, "
         in tasks[-1].said()
     )
 

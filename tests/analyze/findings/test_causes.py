@@ -200,7 +200,7 @@ def test_the_setting_that_counters_speak_for_comes_first() -> None:
 
 
 def test_counters_of_a_read_name_the_buffer_pool() -> None:
-    """A smaller one where B reads more pages from disk; where counters agree it is no cause."""
+    """A smaller pool is the cause only if B reads more pages from disk."""
     difference = ServerDifference("setting", "innodb_buffer_pool_size", "pool")
     sides = [{"counters": json.dumps({"counters": {"Innodb_pages_read": pages}})} for pages in (0, 225)]
     for pages, words in ((1, "pool; for each execution B reads 225 pages from disk, A 0"), (0, "")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs whose data may not be the tape's: a report says so, as the replay's exit code does."""
+"""A report says that the data of a run may not be the tape's, where the replay's exit code is 4."""
 
 from pathlib import Path
 from types import SimpleNamespace

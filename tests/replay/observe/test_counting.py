@@ -150,7 +150,7 @@ def test_counters_of_the_server_need_silence() -> None:
 
 
 def test_pages_of_an_engine() -> None:
-    """Of all tables together; nothing where the version does not count them, and nothing for what is no plan."""
+    """The pages of all tables are added up. A version that does not count them, or a text that is not a plan, gives nothing."""
     first: dict[str, Any] = {"pages_accessed": 5, "pages_read_count": 2}
     other: dict[str, Any] = {"pages_prefetch_read_count": 64, "pages_read_count": "x"}
     tables = [{"table": {"r_engine_stats": stats}} for stats in (first, other, {})]

@@ -5,7 +5,8 @@ from typing import Any, Self
 
 import pytest
 from querytape.common.errors import TargetError
-from querytape.replay.observe.query_cache import ASK, cache_counters
+from querytape.replay.observe.query_cache import COUNTERS, cache_counters
+from querytape.replay.observe.server_counters import question
 
 from ...helpers.cursors import MadeTarget
 
@@ -34,4 +35,4 @@ def test_counters(rows: Any, expected: dict[str, int] | None) -> None:
     """Numbers by name; none where there is no cache, no number or no server."""
     server: Any = Server(rows)
     assert cache_counters(server, 5) == expected
-    assert server.asked == ([] if rows is None else [ASK])
+    assert server.asked == ([] if rows is None else [question(COUNTERS)])

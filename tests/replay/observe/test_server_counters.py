@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from querytape.common.errors import TargetError
 from querytape.replay import parse_target
-from querytape.replay.observe.server_counters import ASK, server_counters
+from querytape.replay.observe.server_counters import OF_WRITES, question, server_counters
 from querytape.servers.sandbox import Server
 
 from ...helpers.cursors import MadeTarget
@@ -31,7 +31,7 @@ class Gone(MadeTarget):
 def test_counters(made: Any, expected: dict[str, int] | None) -> None:
     """Numbers by name; None where there is none, or no server."""
     assert server_counters(made, 5) == expected
-    assert made.asked == ([] if isinstance(made, Gone) else [ASK])
+    assert made.asked == ([] if isinstance(made, Gone) else [question(OF_WRITES)])
 
 
 def test_servers_have_them(any_shop: Server) -> None:
