@@ -97,7 +97,8 @@ class OpenSession:
 class OpenSessions:
     """The sessions of a server by thread id. `not_shown`: what it does not show of any, in words.
 
-    `started_s`: when the server was started, seconds since the epoch by this machine's clock; None = it does not say.
+    `started_s`: the server was not started before this moment, in seconds since the epoch by this machine's
+    clock; None = it does not say.
     `lost`: prepared statements that it had no room to show.
     """
 
@@ -113,9 +114,10 @@ def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str
     own = query_or_none(con, OWN)
     own_id = whole(own[0][0]) if own else None
     sessions = sessions_of(query_or_none(con, PROCESSES, 5), own_id)
+    asked_s = time.time()
     uptime = query_or_none(con, UPTIME, 2)
     up_s = whole(uptime[0][1]) if uptime else None
-    started_s = None if up_s is None else time.time() - up_s
+    started_s = None if up_s is None else earliest_start(asked_s, up_s)
     if not sessions:
         return OpenSessions((), global_variables, started_s=started_s)
     shows = _shows(con)
@@ -140,6 +142,14 @@ def ask_open_sessions(con: "Connection[Any]", global_variables: Mapping[str, str
         started_s,
         (whole(lost[0][1]) or 0) if lost else 0,
     )
+
+
+def earliest_start(asked_s: float, up_s: int) -> float:
+    """Return a moment before which a server was not started that answered, after `asked_s`, that it runs for `up_s`.
+
+    A server subtracts two moments that it has in whole seconds: it may run for almost a second more than it says.
+    """
+    return asked_s - up_s - 1
 
 
 def _shows(con: "Connection[Any]") -> bool:

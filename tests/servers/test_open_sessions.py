@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What servers show of sessions that are open: each kind of server, and answers that are odd."""
 
+import random
 from collections.abc import Iterator
+from math import floor
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from querytape.servers.open_sessions import (
     OpenSession,
     address_of,
     ask_open_sessions,
+    earliest_start,
     port_of,
     sessions_of,
     shown_text,
@@ -121,3 +124,13 @@ def test_texts_that_are_not_whole() -> None:
     assert shown_text(None, None) is None
     odd = with_prepared({1: OpenSession(1, "a", "")}, [[1, "x", None, "SELECT 1"], [2, 1, None, "SELECT 1"]])
     assert list(odd[1].prepared or ()) == []
+
+
+def test_a_server_was_not_started_before() -> None:
+    """Wherever the moments are in their seconds, however far the server's clock is ahead, however long the answer takes."""
+    chance = random.Random(1)
+    for _ in range(10_000):
+        started, ran, answered = chance.uniform(0, 10), chance.uniform(0, 10), chance.uniform(0, 0.5)
+        asked, ahead = started + ran, chance.uniform(-5, 5)
+        up = floor(asked + answered + ahead) - floor(started + ahead)
+        assert started - 2 - answered <= earliest_start(asked, up) <= started
