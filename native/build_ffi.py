@@ -55,7 +55,6 @@ def compile_flags() -> list[str]:
     flags = [
         "-std=c11",
         "-D_GNU_SOURCE",
-        "-O3",
         "-g",
         "-Wall",
         "-Wextra",
@@ -63,6 +62,8 @@ def compile_flags() -> list[str]:
         "-pthread",
         f"-I{HERE}",
     ]
+    if "-O" not in os.environ.get("CFLAGS", ""):  # who builds it may ask for another level
+        flags.append("-O3")
     if os.environ.get("QT_WERROR") == "1":
         flags += ["-Werror"]
     if os.environ.get("QT_SANITIZE"):

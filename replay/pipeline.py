@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 
-from ..common.duck import plain_reason
+from ..common.duck import plain_reason, small_database
 from ..common.errors import FolderError, InputError, RefusedError
 from ..common.signals import stop_on_signals
 from ..schemas import Folder, open_folder
@@ -30,7 +30,6 @@ from .plan.overrides import source_steps
 from .plan.rules import Plan
 from .run import Replay
 from .run_folder import RunFolder, first_info, new_run
-from .storage import open_storage
 from .summary import RunSummary, finish
 from .together import ALONE, Together
 from .watcher import Watcher
@@ -125,7 +124,7 @@ def opened(tape: str | PathLike[str] | Folder) -> Folder:
 def keep_facts(plan: Plan, options: ReplayOptions, folder: RunFolder) -> None:
     """Keep what the tape's schemas are on the target. Raises TargetError where it can't be reached any more."""
     renamed = options.overrides.schemas
-    with open_storage(folder.spill) as con, closing(options.target.connect(options.connect_timeout_s)) as server:
+    with small_database() as con, closing(options.target.connect(options.connect_timeout_s)) as server:
         there = {name: renamed.get(name, name) for name in tape_schemas(con, plan.tape, options.target.db)}
         keep_schema_facts(con, server, there, folder.path / "schema_facts.parquet", plan.rules.allow_writes)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from ..common.duck import plain_reason
+from ..common.duck import plain_reason, small_database
 from ..common.errors import NativeFault, QuerytapeError, TargetError
 from ..common.files import file_entry
 from ..common.text import printable
@@ -292,7 +292,7 @@ def _query_plans(run: EndedRun) -> int:
 
 
 def _first_error(run: EndedRun) -> str:
-    with open_storage(run.folder.spill) as con:
+    with small_database() as con:
         rows = con.execute(
             f"SELECT errno, error FROM {run.folder.open().source('sessions')}"
             " WHERE errno <> 0 ORDER BY connect_ns, session LIMIT 1"

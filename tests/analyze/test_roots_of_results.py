@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Other results that follow from a failed SET or write, a lost session or a refused connection stand under that root."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from tests.conftest import ServerFactory
 from tests.helpers.runs import keep_sessions, make_run
 from tests.helpers.simulated import write_digests
 from tests.helpers.tapes import SECOND, T0, make_tape
+from tests.helpers.tiers import mostly_long
 from tests.helpers.whole import options
 
 SET, WRITE, READ, OTHER = (
@@ -104,8 +106,10 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("cut", [None, 3])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    ("name", "cut"),
+    mostly_long(product(CASES, (None, 3)), *product(CASES, (None,)), ("a session is opened again", 3)),
+)
 def test_what_follows_is_counted_under_its_root(name: str, cut: int | None, tmp_path: Path) -> None:
     """Where B has the error; the same however the work is cut."""
     (events, lost), breaks, elsewhere = CASES[name]
