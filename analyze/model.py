@@ -129,6 +129,7 @@ class Report:
     write_counters: dict[str, dict[str, float]] = field(default_factory=dict)
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
     tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
+    routines: dict[str, frozenset[str]] = field(default_factory=dict)  # names of the routines that each digest calls
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
 
     disturbance: Disturbance = UNKNOWN  # where other programs disturbed one side more than the other

@@ -18,6 +18,7 @@ from .findings.interference import conditions
 from .findings.over_time import observations
 from .findings.query_plans import plans_of, plans_of_folder
 from .findings.results import unexplained
+from .findings.seen_through import seen_through
 from .findings.server_events import name_server_writes
 from .findings.servers import compare_servers, side_of
 from .findings.trust import trust
@@ -58,7 +59,7 @@ def build(
         report.query_plans = plans_of(database, report.sides)
         if report.compares:
             report.servers = compare_servers(database, *map(side_of, report.runs))
-            report.tables = tables_of_digests(database)
+            report.tables, report.routines = seen_through(database, tables_of_digests(database))
             report.write_counters = write_counters(database.con, report.sides)
     finally:
         database.close()

@@ -2,7 +2,7 @@
 """Tells what of schemas an account may not see: servers leave it out of their lists without a word."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pymysql.connections import Connection
@@ -11,6 +11,7 @@ from .queries import Rows, query_or_none
 
 # What an account sees only with a privilege on its schema, by the kinds of schema_facts.
 NEEDED = {"trigger": "TRIGGER", "event": "EVENT"}
+ROUTINES = {"routine": "EXECUTE"}
 SHOWN = 3
 _NAME = r"(\*|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")"
 _LINE = re.compile(rf"(GRANT|REVOKE) (.+?) ON {_NAME}\.\* (?:TO|FROM) ", re.S)
@@ -33,22 +34,26 @@ class Unseen(NamedTuple):
         return f"the account may not see {what} of {names}: {grant}"
 
 
-def unseen(con: "Connection[Any]", schemas: Sequence[str]) -> Unseen | None:
+def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Mapping[str, str] = NEEDED) -> Unseen | None:
     """Return what the account may not see of these schemas; None where it sees all, or the server does not say.
+
+    `needed`: the privilege that each kind of object needs.
 
     Raises TargetError where the connection is lost.
     """
     account = query_or_none(con, "SELECT CURRENT_USER()")
-    return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas)
+    return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas, needed)
 
 
-def unseen_by(account: str, grants: Rows | None, schemas: Sequence[str]) -> Unseen | None:
+def unseen_by(
+    account: str, grants: Rows | None, schemas: Sequence[str], needed: Mapping[str, str] = NEEDED
+) -> Unseen | None:
     """Return what an account (`user@host`) with the lines of SHOW GRANTS may not see of these schemas."""
     if not grants or not account:
         return None
     lacking = {
         kind: [schema for schema in schemas if not is_granted(grants, privilege, schema)]
-        for kind, privilege in NEEDED.items()
+        for kind, privilege in needed.items()
     }
     where = tuple(dict.fromkeys(name for names in lacking.values() for name in names))
     user, _, host = account.rpartition("@")

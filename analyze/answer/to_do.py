@@ -216,7 +216,7 @@ def _other_object(report: Report, digest: str) -> ServerDifference | None:
     return next(
         (
             each
-            for wanted in (WRITERS, ("column",), OF_SERVERS)
+            for wanted in (WRITERS, ("routine", "view"), ("column",), OF_SERVERS)
             for each in found
             if each.kind in wanted and (each.kind != "column" or each.name.rpartition(" ")[2] in OF_DATA)
         ),

@@ -78,6 +78,8 @@ class _Suspects:
 
     def _is_on(self, difference: ServerDifference, digest: str) -> bool:
         tables = self.report.tables.get(digest, frozenset())
+        if difference.kind == "routine":
+            return bare(difference.name.partition(" ")[0]) in self.report.routines.get(digest, frozenset())
         return difference.kind in OF_SERVERS or difference.table.lower() in tables
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:

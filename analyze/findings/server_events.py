@@ -2,13 +2,13 @@
 """Name events of the servers that run on one side only: they write without a client."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference
 from .causes import bare
 from .results import RACE, SERVER_WRITES
+from .seen_through import Objects, words_of
 
 WRITERS = frozenset({"event", "trigger"})
 UNKNOWN = (
@@ -31,7 +31,7 @@ def event_differences(
     events: dict[tuple[str, str], dict[str, Row]] = {}
     for run, db, name, facts in database.con.execute(FACTS).fetchall():
         events.setdefault((db, name), {})[run] = json.loads(facts)
-    tables = _tables(database)
+    tables, objects = _tables(database), Objects.of(database)
     unseen = {run for (run,) in database.con.execute(UNKNOWN).fetchall() if scheduler[run] == "ON"}
     for (db, name), sides in events.items():
         enabled = [side for side, facts in sides.items() if facts.get("status") == "ENABLED"]
@@ -41,7 +41,7 @@ def event_differences(
             continue
         why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
         text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
-        words = set(re.findall(r"[\w$]+", str(sides[running[0]].get("does", "")).lower()))
+        words = objects.behind(words_of(sides[running[0]].get("does")))
         for table in sorted(words & tables.keys()) or [""]:
             digests, tape_ns = tables.get(table, (0, 0))
             yield ServerDifference("event", f"{db}.{name}", text, table=table, digests=digests, tape_ns=tape_ns)

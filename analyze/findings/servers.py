@@ -44,6 +44,7 @@ WORDS = {
     "updated": "statistics were last updated",
     "on": "runs on",
     "does": "does",
+    "is": "is a",
 }
 KINDS = {
     "foreign_key": "foreign key",
@@ -66,6 +67,8 @@ WEIGHTS = {
     "column": 2,
     "index": 2,
     "event": 2,
+    "routine": 2,
+    "view": 2,
     "trigger": 2,
     "setting": 3,
     "partition": 3,
@@ -184,7 +187,8 @@ def _lacks(letter: str) -> Callable[[Row], str]:
     def say(row: Row) -> str:
         other = row["b"] if letter == "A" else row["a"]
         kind, where = KINDS.get(row["kind"], row["kind"]), f" on {row['tbl']}"
-        if row["kind"] in ("schema", "table"):
+        if row["kind"] in ("schema", "table", "routine"):
+            kind = _kind_of(row["kind"], other)
             return f"{letter} lacks the {kind} {_object(row)}"
         if row["kind"] == "partition":
             return f"{row['tbl']} is not partitioned in {letter}"
@@ -193,6 +197,14 @@ def _lacks(letter: str) -> Callable[[Row], str]:
         return f"{letter} lacks {kind} {row['name']}{where}{_of_columns(other)}"
 
     return say
+
+
+def _kind_of(kind: str, facts: str | None) -> str:
+    """Return what an object is: a table may be a view, a routine is a procedure or a function."""
+    said = loaded(facts)
+    if kind == "table" and str(said.get("type", "")).upper() == "VIEW":
+        return "view"
+    return str(said.get("is", kind)).lower() if kind == "routine" else KINDS.get(kind, kind)
 
 
 def _of_columns(facts: str | None) -> str:
@@ -217,6 +229,8 @@ def _differs(row: Row) -> str:
         return f"index {row['name']} on {row['tbl']} is invisible to the optimizer in {'A' if a == 'NO' else 'B'}"
     if fact == "not_unique":
         return f"index {row['name']} on {row['tbl']} is unique in {'A' if a == '0' else 'B'} alone"
+    if fact == "definition" or (fact == "does" and row["kind"] == "routine"):
+        return f"{kind} {_object(row)}: A and B define it differently"
     if fact == "updated":
         return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
     if fact in ("rows", "cardinality") and all(str(value).isdigit() for value in (a, b)):

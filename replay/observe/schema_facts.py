@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Collects what the tape's schemas are on a server, before anything is sent: one row an object, its facts as JSON.
 
-Tables, columns, indexes, foreign keys, partitions, histograms, the age of statistics, triggers, events; and the
-server's default collations, by which a comparison tells a version's defaults from somebody's choice. What a server
-does not know or refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for equal.
+Tables, columns, views, indexes, foreign keys, partitions, histograms, the age of statistics, triggers, routines and
+events; and the server's default collations, by which a comparison tells a version's defaults from somebody's choice.
+What a server does not know or refuses, or what was too much, is a row of the kind `problem`: it is said, not taken for
+equal.
 """
 
 import json
@@ -12,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import duckdb
 import pymysql
@@ -22,7 +24,7 @@ from ...common.errors import TargetError
 from ...schemas import Folder, columns
 from ...servers.queries import OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
-from ...servers.visibility import Unseen, unseen
+from ...servers.visibility import NEEDED, ROUTINES, Unseen, unseen
 
 MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
@@ -194,6 +196,22 @@ SOURCES = (
         {"timing": "ACTION_TIMING", "on": "EVENT_MANIPULATION", "does": "ACTION_STATEMENT"},
     ),
     Source(
+        "view",
+        "information_schema.VIEWS",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        facts={"definition": "VIEW_DEFINITION"},
+    ),
+    Source(
+        "routine",
+        "information_schema.ROUTINES",
+        "ROUTINE_SCHEMA",
+        None,
+        "ROUTINE_NAME",
+        {"is": "ROUTINE_TYPE", "type": "DTD_IDENTIFIER", "does": "ROUTINE_DEFINITION"},
+        order=("ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE"),
+    ),
+    Source(
         "event",
         "information_schema.EVENTS",
         "EVENT_SCHEMA",
@@ -240,12 +258,15 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
     if len(schemas) > MAX_SCHEMAS:
         yield problem(f"only the first {MAX_SCHEMAS} of {len(schemas):,} schemas were looked at")
     yield from _default_collations(server)
-    hidden = None
+    hidden: dict[str, tuple[str, ...]] = {}
     with suppress(TargetError):  # what follows says it
-        hidden = unseen(server, tuple(there.values()))
-        yield from _hidden(server, hidden, writes)
+        acting, routines = (unseen(server, tuple(there.values()), needed) for needed in (NEEDED, ROUTINES))
+        hidden = {kind: one.schemas for one in (acting, routines) if one for kind in one.kinds}
+        yield from _hidden(server, acting, writes)
+        if routines:
+            yield problem("", "routine")
     for number, source in enumerate(SOURCES if there else ()):
-        of_kind = hidden.schemas if hidden and source.kind in hidden.kinds else ()
+        of_kind = hidden.get(source.kind, ())
         try:
             if seen := {name: place for name, place in there.items() if place not in of_kind}:
                 yield from _facts(server, source, seen)
@@ -313,6 +334,8 @@ def _facts(server: "Connection[Any]", source: Source, schemas: Mapping[str, str]
     for name, there in schemas.items():
         tape_names.setdefault(there.lower(), []).append(name)
     for db, table, name, values in _joined(source, list(facts), len(keys), rows[:MAX_ROWS]):
+        if "definition" in values:  # of a view: it names its own schema, which the tape may call differently
+            values["definition"] = values["definition"].replace(f"`{db}`.", "")
         for tape_name in tape_names.get(db.lower(), ()):
             yield Fact(source.kind, tape_name, table, name, values)
 
@@ -352,6 +375,8 @@ def _said(values: dict[str, str]) -> dict[str, str]:
 
 
 def _text(value: object) -> str:
-    """Return what a server gave as a text of bounded length."""
+    """Return what a server gave as a text of bounded length; two long texts with one beginning stay different."""
     text = value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
-    return text[:MAX_VALUE].encode("utf-8", "backslashreplace").decode("utf-8")
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    end = f"... {crc32(safe.encode()):08x}" if len(safe) > MAX_VALUE else ""
+    return safe[: MAX_VALUE - len(end)] + end

@@ -21,6 +21,7 @@ CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
     WHEN 'extra' THEN nullif(trim(regexp_replace(
         replace(lower(value), 'current_timestamp()', 'current_timestamp'), 'default_generated', '')), '')
     WHEN 'expression' THEN nullif(regexp_replace(lower(value), '[\s()`\\'']|_(utf8mb[34]|latin1|ascii)\b', '', 'g'), '')
+    WHEN 'definition' THEN regexp_replace(lower(value), '[\s()`]|_(utf8mb[34]|latin1|ascii)\b', '', 'g')
     WHEN 'subpartition_expression' THEN replace(value, '`', '')
     WHEN 'on_update' THEN replace(value, 'NO ACTION', 'RESTRICT')
     WHEN 'on_delete' THEN replace(value, 'NO ACTION', 'RESTRICT')
@@ -57,7 +58,7 @@ pairs AS (
 lacking AS (
     SELECT p.*, CASE WHEN a IS NULL THEN 'a_lacks' ELSE 'b_lacks' END AS what
     FROM pairs AS p
-    WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule')
+    WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule', 'view')
         AND NOT EXISTS (FROM unknown AS u WHERE u.kind = p.kind AND u.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END)
         AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
@@ -83,6 +84,8 @@ differing AS (
         WHEN fact = 'cardinality' THEN times_apart(a, b) >= 10 AND greatest(TRY_CAST(a AS DOUBLE), TRY_CAST(b AS DOUBLE)) >= 100
         WHEN fact = 'updated' THEN abs(date_diff('hour', TRY_CAST(a AS TIMESTAMP), TRY_CAST(b AS TIMESTAMP))) >= 168
         WHEN fact = 'position' THEN a <> b AND EXISTS (FROM same_columns AS s WHERE s.db = v.db AND s.tbl = v.tbl)
+        -- The server shows the body only to accounts that may see it.
+        WHEN kind = 'view' OR (kind = 'routine' AND fact = 'does') THEN plain_fact(fact, a) <> plain_fact(fact, b)
         ELSE plain_fact(fact, a) IS DISTINCT FROM plain_fact(fact, b)
     END
 ),
@@ -105,6 +108,7 @@ SELECT e.what, e.kind, e.shown_db AS db, e.shown_tbl AS tbl, e.shown_name AS nam
             AND EXISTS (FROM defaults AS d WHERE d.run = 'a' AND d.collation = plain_fact('collation', e.a))
             AND EXISTS (FROM defaults AS d WHERE d.run = 'b' AND d.collation = plain_fact('collation', e.b))
         WHEN getvariable('family_a') = getvariable('family_b') THEN false
+        WHEN fact = 'definition' THEN true
         WHEN fact IN ('expression', 'extra') THEN e.a IS NOT NULL AND e.b IS NOT NULL
         WHEN fact IN ('type', 'charset') THEN EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext'])

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from querytape.analyze.answer.causes import cause_of
 from querytape.analyze.findings.causes import (
     differences_of,
     does,
@@ -223,3 +224,16 @@ def test_another_plan_of_a_write_is_its_cause() -> None:
     assert reason_of(made, made.digests[0]).works == []
     plan["class"], plan["changes"] = "same", []
     assert slower_because([reason_of(made, made.digests[0])]).startswith("for each write B writes 1")
+
+
+def test_a_routine_explains_what_calls_it() -> None:
+    """Errors and other results of statements that call it, by themselves or through a view; of no others."""
+    made = report(servers=Servers((ServerDifference("routine", "shop.Tax", "B lacks the function shop.tax"),)))
+    made.routines = {"slow": frozenset({"tax"}), "same": frozenset({"other"})}
+    made.answers["errors"] = [{"digest": digest, "what": "new", "after": 1305} for digest in ("slow", "sorting")]
+    made.digests[0]["verdict"] = made.digests[1]["verdict"] = "errors changed"
+    made.servers = with_causes(made)
+    assert made.servers.differences[0].changed == ("slow",)
+    cause = cause_of(1305, "select tax(?)", (), differences_of(made, "slow"))
+    assert cause.text == "a function or procedure is missing: B lacks the function shop.tax"
+    assert "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax" in cause.remedy

@@ -26,6 +26,8 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
+EMPTY = "CREATE PROCEDURE shop.empty() DELETE FROM shop.cart"
+CALLS = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO CALL shop.empty()"
 TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW SET NEW.made = NOW()"
 
 
@@ -37,6 +39,7 @@ TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW SET
         ([SWEEP], [], ("OFF", "OFF"), []),
         ([], [SWEEP], ("ON", "ON"), ["event shop.sweep runs in B only"]),
         ([SWEEP], ["ALTER EVENT shop.sweep DISABLE"], ("ON", "ON"), ["event shop.sweep runs in A only"]),
+        ([EMPTY], [CALLS], ("ON", "ON"), ["event shop.nightly runs in B only"]),
         ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
     ],
 )

@@ -146,3 +146,9 @@ def test_hostile_answers_are_bounded(rows: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(schema_facts, "MAX_ROWS", 2)
     found = list(collect(Fake(rows), {"s": "s"}))  # type: ignore[arg-type]
     assert all(len(text) <= 4000 for fact in found for text in (*fact[:4], *fact.facts.values()))
+
+
+def test_long_definitions_stay_apart() -> None:
+    """Two that begin alike differ in what is kept of them, which is no longer than others."""
+    kept = {schema_facts._text("x" * 5000 + end) for end in "ab"}
+    assert [len(text) for text in kept] == [4000, 4000]
