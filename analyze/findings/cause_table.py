@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from math import inf
 from typing import NamedTuple
 
 from ..database import Row
@@ -101,8 +102,18 @@ def _names_setting(token: str, difference: ServerDifference) -> bool:
         return False
     if not parts or difference.a is None or difference.b is None:
         return True
+    if parts == "<":
+        return _limit(difference.b) < _limit(difference.a)
     other = set(difference.a.split(",")) ^ set(difference.b.split(","))
     return any(fnmatchcase(mode, part) for mode in other for part in parts.split(","))
+
+
+def _limit(value: str) -> float:
+    """Return a limit as a number: 0 is none; what is no number is below all others."""
+    try:
+        return float(value) or inf
+    except ValueError:
+        return -inf
 
 
 def remedy_of(difference: ServerDifference) -> str:

@@ -136,3 +136,19 @@ def test_counters() -> None:
     ]
     wanted = ["Handler_read_rnd_next", "Innodb_os_log_fsyncs", "Nobody_knows", "Sort_scan"]
     assert names(rank_counters(rows, list(TOPICS))) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "a", "b", "errnos"),
+    [
+        ("max_allowed_packet", "67108864", "4194304", {1153, 1301, 2006, 2013, 2020}),
+        ("max_allowed_packet", "4194304", "67108864", set()),
+        ("wait_timeout", "28800", "2", {2006, 2013, 4031}),
+        ("max_execution_time", "0", "2000", {1317, 3024}),
+        ("max_execution_time", "2000", "0", set()),
+    ],
+)
+def test_a_limit_explains_errors_where_it_is_lower(name: str, a: str, b: str, errnos: set[int]) -> None:
+    """A higher limit of B, or none (0), makes no error."""
+    difference = ServerDifference("setting", name, f"{name}: {a} in A, {b} in B", a, b)
+    assert {errno for line in lines() if line.names(difference) for errno in line.errnos} == errnos
