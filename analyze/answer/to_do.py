@@ -18,7 +18,7 @@ from ..findings.causes import (
 )
 from ..findings.errors import NEW_ERRORS, ON_BOTH
 from ..findings.plan_classes import FAILS, UNKNOWN
-from ..findings.results import KINDS, PERHAPS, SERVER_WRITES
+from ..findings.results import CHANGED_ROWS, KINDS, PERHAPS, SERVER_WRITES
 from ..findings.roots import roots_of
 from ..findings.server_events import WRITERS
 from ..model import Report, ServerDifference
@@ -112,7 +112,7 @@ def to_do(report: Report) -> list[Task]:
             task.following.append(digest)
     for row in other_results(report):
         if root := causes.of_root(row):
-            results = _task(tasks, BREAKS, root).results
+            results = _task(tasks, *root).results
             results[row["digest"]] = results.get(row["digest"], 0) + row["events"]
     for cause, entry in _perhaps_slower(report):
         task = tasks.setdefault((SLOW, cause.text, True), Task(SLOW, cause.text, cause.remedy, untold=True))
@@ -152,6 +152,8 @@ class _Causes:
     def __init__(self, report: Report, roots: Mapping[str, Row]) -> None:
         self._report, self._roots = report, roots
         self._texts, self._rules = texts_of(report), rules_between(report, "fails")
+        telling = {name for line in lines_of("results") for name in line.by}
+        self._changes = [rule for rule in rules_between(report, "changes") if f"rule.{rule.name}" in telling]
 
     def of_error(self, row: Row) -> Cause:
         """Return the cause of a row of errors.sql."""
@@ -168,10 +170,32 @@ class _Causes:
         settings = [each for each in (*servers.differences, *servers.quiet) if each.kind == "setting"]
         return cause_of(row["errno"], "", (), settings, row["error"])
 
-    def of_root(self, row: Row) -> Cause | None:
-        """Return the cause of the error from which a row of results.sql follows, None where it follows from none."""
+    def of_root(self, row: Row) -> tuple[str, Cause] | None:
+        """Return the part and cause of the error or write from which a row of results.sql follows, None without one."""
+        if row["known"] is not None:
+            return None
+        if row["reason"] != CHANGED_ROWS:
+            cause = self._of_failure(row)
+            return (BREAKS, cause) if cause else None
+        for first in other_results(self._report):
+            if (first["digest"], first["kind"]) == (row.get("root_digest"), "affected"):
+                alike = first["reason"] == CHANGED_ROWS
+                return None if alike else self.of_root(first) or (ELSE, self.of_result(first))
+        return None
+
+    def of_result(self, row: Row) -> Cause:
+        """Return the cause of a row of results.sql that follows from no other one."""
+        if row["reason"] in BY_DATA:
+            if difference := _other_object(self._report, row["digest"]):
+                return Cause(f"{KINDS[row['kind']]}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}")
+            rule = first_rule(self._changes, self._texts.get(row["digest"], ""))
+            if row["reason"] != ASKS_SERVER and rule:
+                return of_rule(rule)
+        return of_result(row)
+
+    def _of_failure(self, row: Row) -> Cause | None:
         errno, digest = row.get("root_errno"), row.get("root_digest")
-        if errno is None or row["known"] is not None:
+        if errno is None:
             return None
         if digest is None:
             lost = self._report.answers.get("lost_sessions", ())
@@ -188,22 +212,13 @@ class _Causes:
 
 def _items(report: Report, causes: _Causes) -> Iterator[tuple[str, Cause, bool, str, int, int]]:
     """Yield part, cause, whether it is to be expected, digest, events and lost time."""
-    texts, changes = texts_of(report), rules_between(report, "changes")
-    telling = {name for line in lines_of("results") for name in line.by}
-    changes = [rule for rule in changes if f"rule.{rule.name}" in telling]
     for row in report.answers["errors"]:
         if row["what"] in NEW_ERRORS and row["digest"] is not None:
             yield BREAKS, causes.of_error(row), False, row["digest"], row["events"], 0
     for row in other_results(report):
         if causes.of_root(row):
             continue
-        cause = of_result(row)
-        if row["reason"] in BY_DATA:
-            if difference := _other_object(report, row["digest"]):
-                cause = Cause(f"{KINDS[row['kind']]}: {difference.text}", f"{remedy_of(difference)}, {AGAIN}")
-            elif row["reason"] != ASKS_SERVER and (rule := first_rule(changes, texts.get(row["digest"], ""))):
-                cause = of_rule(rule)
-        yield ELSE, cause, row["known"] is not None, row["digest"], row["events"], 0
+        yield ELSE, causes.of_result(row), row["known"] is not None, row["digest"], row["events"], 0
     for entry in report.digests:
         if entry["verdict"] == SLOWER:
             lost = int((entry["pair"] or {}).get("lost_ns") or 0)

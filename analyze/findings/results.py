@@ -9,6 +9,7 @@ from ..database import Row
 from ..model import Report
 
 RACE = "perhaps writes of other sessions, whose order is not kept"
+CHANGED_ROWS = "an earlier write to its tables changed other rows on one side"
 SERVER_WRITES = "an event or trigger that one side has writes to its tables"
 # Reasons of results.sql that are not proven, each with what decides it.
 PERHAPS = {

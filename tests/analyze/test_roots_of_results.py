@@ -26,9 +26,9 @@ SET, WRITE, READ, OTHER = (
     "select a from u",
     "select b from v",
 )
-MODE = "set sql_mode = ?"
-CLASSES = {SET: "session", MODE: "session", WRITE: "write"}
-DIGESTS = {text: f"{number:016x}" for number, text in enumerate((SET, MODE, WRITE, READ, OTHER))}
+MODE, DELETE = "set sql_mode = ?", "delete from u where a < ?"
+CLASSES = {SET: "session", MODE: "session", WRITE: "write", DELETE: "write"}
+DIGESTS = {text: f"{number:016x}" for number, text in enumerate((SET, MODE, WRITE, READ, OTHER, DELETE))}
 OK: dict[str, Any] = {}
 LOST: dict[str, Any] = {"status": "not_sent", "reason": "connection_lost"}
 REFUSED: dict[str, Any] = {"status": "not_sent", "reason": "connect_failed"}
@@ -82,6 +82,16 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
         Case([(2, WRITE, OK, fails(1364)), other(1), other(1, OTHER)]),
         ["1 digest, 1 error, 1 other result of 1 digest follows from it: strict mode"],
         ["1 digest, 1 other result: other number of rows"],
+    ),
+    "a write changes other rows": (
+        Case([(1, WRITE, {"rows_affected": 1}, {"rows_affected": 2}), other(2), other(1)]),
+        [],
+        ["1 digest, 1 other result, 2 other results of 1 digest follow from it: other number of affected rows"],
+    ),
+    "writes change other rows since one failed": (
+        Case([(2, WRITE, OK, fails(1364)), (1, DELETE, {"rows_affected": 1}, {"rows_affected": 2}), other(1)]),
+        ["1 digest, 1 error, 2 other results of 2 digests follow from it: strict mode"],
+        [],
     ),
     "a session is lost": (
         Case([(2, OTHER, OK, fails(4031)), (2, WRITE, OK, LOST), other(1)], ({}, {2: 4031})),

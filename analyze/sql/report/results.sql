@@ -8,7 +8,7 @@
 --   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
 --   where nothing else does, writes of other sessions (variable writes_race: they were sent, without --order commit), of which results_raced has the evidence.
 --   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
---   root_digest: of that SET or write; NULL where its session was lost or could not connect, and so the write was not sent.
+--   root_digest: of that SET or write, or of the first write that changed other rows, which has no error; NULL where its session was lost or could not connect, and so the write was not sent.
 -- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session.
 -- By hand, with the variables of prelude.sql:
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
@@ -307,18 +307,25 @@ WITH cells AS (
     FROM stated
     WHERE state IS NOT NULL
     GROUP BY ALL
-), certain AS ( -- tables whose writes changed other rows, and no race explains it
-    SELECT DISTINCT n.tbl
+), certain AS ( -- tables whose writes changed other rows, and no race explains it: with the first of these writes
+    SELECT n.tbl, min({'round': s.round, 'since': s.since, 'digest': s.digest}) AS first
     FROM results_spoiled AS s
     JOIN table_names AS n ON s.digest = n.digest
     LEFT JOIN results_raced AS r ON r.digest = s.digest AND r.kind = 'affected'
     WHERE s.spoiled = 'changed other rows' AND NOT coalesce(r.raced, false)
+    GROUP BY n.tbl
+), changers AS (
+    SELECT n.digest, min(first).digest AS changer
+    FROM table_names AS n
+    JOIN certain USING (tbl)
+    GROUP BY n.digest
 ), judged AS (
     SELECT c.*, best.rank AS rank, best.property AS property, coalesce(r.raced, false) AS raced,
-        after_write = events AND EXISTS (FROM table_names AS n JOIN certain USING (tbl) WHERE n.digest = c.digest) AS changed
+        after_write = events AND w.changer IS NOT NULL AS changed, w.changer AS changer
     FROM results_counts AS c
     LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
     LEFT JOIN results_raced AS r ON r.digest = c.digest AND r.kind = c.kind
+    LEFT JOIN changers AS w ON w.digest = c.digest
 ), reasoned AS (
     SELECT *, CASE
         WHEN rank = 1 THEN property
@@ -338,6 +345,7 @@ SELECT r.kind, r.digest, CASE WHEN rank = 1 THEN property END AS known, reason,
     CASE
         WHEN reason LIKE 'an earlier write % failed on one side' AND r.root.errno <> 0 THEN r.root.digest
         WHEN reason LIKE '%its session % on one side' AND set_root.errno <> 0 THEN set_root.digest
+        WHEN reason LIKE 'an earlier write % changed other rows on one side' THEN nullif(changer, r.digest)
     END AS root_digest,
     nullif(CASE
         WHEN reason LIKE 'an earlier write % was not sent on one side' THEN s.errno
