@@ -54,7 +54,9 @@ def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
     if difference.kind == "setting":
         text = text if text.startswith(f"{name}: only ") else text.replace(f"{name}: ", f"{name} is ", 1)
     first, _, others = cause.remedy.partition(", or ")
-    if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", first) or first == as_a:
+    if difference.kind in ("routine", "view"):
+        remedy = as_a
+    elif re.search(rf"(?<!\w){re.escape(name)}(?!\w)", first) or first == as_a:
         remedy = f"{as_a}, or {others}" if others else as_a
     else:
         remedy = f"{as_a}, or {cause.remedy}"

@@ -63,6 +63,9 @@ lacking AS (
         AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))
+        -- A view whose tables or functions are missing has no columns; of two definitions, the difference is said.
+        AND NOT (kind = 'column' AND EXISTS (FROM objects AS v WHERE v.kind = 'view' AND v.db = p.db AND v.tbl = p.tbl
+            AND v.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END AND contains(v.facts, '"definition"')))
 ),
 facts AS (
     SELECT p.*, unnest(list_distinct(list_concat(json_keys(a), json_keys(b)))) AS fact

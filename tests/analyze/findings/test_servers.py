@@ -206,6 +206,21 @@ def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -
             assert "1038" in (found.problem or "")
 
 
+def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase) -> None:
+    """Without its table a view has none: the table is lacking; a view whose definition is unknown is compared by them."""
+    shared = [("schema", "", "", "{}"), ("table", "seen", "", '{"type": "VIEW"}')]
+    for definition, said in (('{"definition": "select x"}', []), ("{}", ["B lacks column x on seen"])):
+        b = [*shared, ("view", "seen", "", definition)]
+        a = [*b, ("table", "base", "", "{}"), ("column", "seen", "x", "{}")]
+        told = [
+            ", ".join(f"('{kind}', 'shop', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in rows)
+            for rows in (a, b)
+        ]
+        sides = [f"(FROM (VALUES {some}) AS v(kind, db, tbl, name, facts))" for some in told]
+        found = compare_servers(database, *(Side({}, side) for side in sides))
+        assert texts(found) == ["B lacks the table base", *said]
+
+
 @pytest.mark.parametrize("facts", ["{", "[]", "[" * 100_000, None])
 def test_hostile_facts_are_none(facts: Any) -> None:
     """What is no object has no facts."""
