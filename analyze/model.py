@@ -40,7 +40,8 @@ class ServerDifference:
     `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's. `folded`: it comes with the
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
     `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
-    told by their times. `doing`: what these do with it, in words for one | for more.
+    told by their times. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
+    name, that a trigger, routine or event writes.
     """
 
     kind: str
@@ -55,10 +56,15 @@ class ServerDifference:
     changed: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
     doing: str = ""
+    writes: frozenset[str] = frozenset()
 
     def row(self) -> Row:
         """Return it as plain values."""
-        return {name: value for name, value in asdict(self).items() if name != "doing"}
+        return {name: value for name, value in asdict(self).items() if name not in ("doing", "writes")}
+
+    def is_on(self, tables: frozenset[str]) -> bool:
+        """Whether it concerns one of these tables, by bare names."""
+        return self.table.lower() in tables or bool(self.writes & tables)
 
 
 @dataclass(frozen=True)

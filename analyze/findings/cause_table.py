@@ -2,6 +2,7 @@
 """Read the table of causes, `causes.tsv`: which difference explains which symptom; and rank variables and counters."""
 
 import csv
+import re
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import cache
@@ -120,7 +121,9 @@ def remedy_of(difference: ServerDifference) -> str:
     """Return how to make B as A: a statement to run, as far as there is one."""
     said = next((line.remedy for line in lines_by(difference) if line.remedy and not line.errnos), "")
     if said:
-        return said.replace("{table}", difference.table).replace("{name}", difference.name.partition(" ")[0])
+        name = difference.name.partition(" ")[0]
+        known = {"{table}": difference.table, "{name}": name, "{part}": name.rpartition(".")[2]}
+        return re.sub(r"\{\w+\}", lambda found: known[found[0]], said)
     if difference.kind != "setting" or difference.a is None:
         return AS_A
     name, value = difference.name, _settable(difference)
@@ -149,7 +152,7 @@ def is_above(variable: str) -> bool:
 
 def is_telling(variable: str) -> bool:
     """Whether the table has the variable by its name."""
-    return any(line.topic and variable in line.by for line in lines())
+    return any(line.topic and variable in (by.partition(":")[0] for by in line.by) for line in lines())
 
 
 @cache

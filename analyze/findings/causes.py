@@ -79,8 +79,9 @@ class _Suspects:
     def _is_on(self, difference: ServerDifference, digest: str) -> bool:
         tables = self.report.tables.get(digest, frozenset())
         if difference.kind == "routine":
-            return bare(difference.name.partition(" ")[0]) in self.report.routines.get(digest, frozenset())
-        return difference.kind in OF_SERVERS or difference.table.lower() in tables
+            called = self.report.routines.get(digest, frozenset())
+            return bare(difference.name.partition(" ")[0]) in called or difference.is_on(tables)
+        return difference.kind in OF_SERVERS or difference.is_on(tables)
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
         """Whether a digest is or does what the table of causes asks for."""

@@ -11,26 +11,42 @@ from ..database import AnalysisDatabase
 FACTS = (
     "SELECT kind, lower(if(kind = 'routine', name, tbl)),"
     " if(json_valid(facts), coalesce(facts ->> '$.definition', facts ->> '$.does'), NULL)"
-    " FROM schema_fact WHERE kind IN ('table', 'view', 'routine')"
+    " FROM schema_fact WHERE kind IN ('table', 'view', 'routine', 'trigger')"
+)
+_WRITTEN = re.compile(
+    r"\b(?:(?:insert|replace)\b(?:\s+(?:low_priority|delayed|high_priority|ignore|into))*"
+    r"|update\b(?:\s+(?:low_priority|ignore))*|delete\b(?:\s+(?:low_priority|quick|ignore))*\s+from"
+    r"|truncate\b(?:\s+table)?)\s+(?:[\w$]+\s*\.\s*)?([\w$]+)"
 )
 _CALLED = re.compile(r"([\w$]+)\s*\(|\bcall\s+(?:[\w$]+\s*\.\s*)?([\w$]+)")
 
 
 @dataclass(frozen=True)
 class Objects:
-    """What both servers have, by bare name: tables and views; the words that define each view and each routine."""
+    """What both servers have, by bare name.
+
+    `tables`: views, too. `views`, `routines`, `triggers` (by table): the words that define them. `written`: the tables
+    that each routine writes itself.
+    """
 
     tables: frozenset[str]
     views: Mapping[str, frozenset[str]]
     routines: Mapping[str, frozenset[str]]
+    triggers: Mapping[str, frozenset[str]]
+    written: Mapping[str, frozenset[str]]
 
     @classmethod
     def of(cls, database: AnalysisDatabase) -> Self:
         """Return those of both sides. The database has the view schema_fact."""
-        found: dict[str, dict[str, frozenset[str]]] = {"table": {}, "view": {}, "routine": {}}
+        found: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in ("table", "view", "routine", "trigger")}
+        written = dict[str, frozenset[str]]()
         for kind, name, definition in database.con.execute(FACTS).fetchall():
             found[kind][name] = found[kind].get(name, frozenset()) | words_of(definition)
-        return cls(frozenset(found["table"] | found["view"]), found["view"], found["routine"])
+            if kind == "routine":
+                written[name] = written.get(name, frozenset()) | written_by(definition)
+        return cls(
+            frozenset(found["table"] | found["view"]), found["view"], found["routine"], found["trigger"], written
+        )
 
     def behind(self, words: Iterable[str]) -> frozenset[str]:
         """Return words, and all that is named by the views and routines among them."""
@@ -41,6 +57,16 @@ class Objects:
             new = set().union(*named) - known
         return frozenset(known)
 
+    def writes(self, definition: object) -> frozenset[str]:
+        """Return the tables that a definition writes, by itself or through the routines that it calls."""
+        called = self.behind(words_of(definition)) & self.routines.keys()
+        return written_by(definition).union(*(self.written[name] for name in called)) & self.tables
+
+
+def written_by(definition: object) -> frozenset[str]:
+    """Return the names behind INSERT, UPDATE, DELETE and the like in a definition."""
+    return frozenset(_WRITTEN.findall(str(definition or "").replace("`", "").lower()))
+
 
 def words_of(definition: object) -> frozenset[str]:
     """Return the words of a definition in lower case."""
@@ -50,16 +76,18 @@ def words_of(definition: object) -> frozenset[str]:
 def seen_through(
     database: AnalysisDatabase, tables: Mapping[str, frozenset[str]]
 ) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Return the tables and the routines that each digest reaches, by itself or through views and routines.
+    """Return the tables and the routines that each digest reaches, by itself or through views, routines and triggers.
 
     `tables`: those that it names. The database has the views schema_fact and tape_digest.
     """
     objects, reached, routines = Objects.of(database), dict(tables), dict[str, frozenset[str]]()
-    if not objects.views and not objects.routines:
+    if not objects.views and not objects.routines and not objects.triggers:
         return reached, routines
-    for digest, text in database.con.execute("SELECT digest, normalized FROM tape_digest").fetchall():
+    rows = database.con.execute("SELECT digest, normalized, class FROM tape_digest").fetchall()
+    for digest, text, statement_class in rows:
         named = tables.get(digest, frozenset())
-        words = objects.behind(named | (called(text) & objects.routines.keys()))
+        fired = [objects.triggers.get(table, frozenset()) for table in named if statement_class == "write"]
+        words = objects.behind((called(text) & objects.routines.keys()).union(named, *fired))
         if more := (words & objects.tables) | named:
             reached[digest] = more
         routines[digest] = words & objects.routines.keys()

@@ -60,7 +60,8 @@ def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:
 
 def name_server_writes(report: Report) -> None:
     """Put an event or trigger of one side that is on a statement's tables in the place of a race."""
-    tables = {row.table.lower() for row in report.servers.differences if row.kind in WRITERS and row.table}
+    writers = [each for each in report.servers.differences if each.kind in WRITERS]
     for row in report.answers["results"]:
-        if row["reason"] == RACE and tables & report.tables.get(row["digest"], frozenset()):
+        tables = report.tables.get(row["digest"], frozenset())
+        if row["reason"] == RACE and any(each.is_on(tables) for each in writers):
             row["reason"] = SERVER_WRITES

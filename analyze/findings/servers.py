@@ -12,6 +12,7 @@ from ...schemas import Folder
 from ..database import AnalysisDatabase, Row
 from ..model import ServerDifference, Servers
 from .causes import is_told
+from .seen_through import Objects
 from .server_events import event_differences
 from .variables import setting_differences
 
@@ -119,10 +120,11 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
         " GROUP BY run"
     ).fetchall()
     problem = _problem({run: (objects, text) for run, objects, text in known})
-    objects = {run for run, schemas, _ in known if schemas}
-    rows = database.query("servers/schema_differences") if objects == {"a", "b"} else []
-    events = event_differences(database, {"a": a.variables, "b": b.variables}) if objects == {"a", "b"} else ()
-    found = sorted([*_schema_differences(rows), *events, *settings, *_default_collations(con)], key=_weight)
+    both = {run for run, schemas, _ in known if schemas} == {"a", "b"}
+    rows = database.query("servers/schema_differences") if both else []
+    events = event_differences(database, {"a": a.variables, "b": b.variables}) if both else ()
+    objects = Objects.of(database)
+    found = sorted([*_schema_differences(rows, objects), *events, *settings, *_default_collations(con)], key=_weight)
     more = (rows[0]["differences"] if rows else 0) - len(rows)
     told = tuple(each for each in found if is_told(each))
     return Servers(told, more, problem, tuple(each for each in found if not is_told(each)))
@@ -161,7 +163,7 @@ def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:
     return difference.folded, unused, WEIGHTS.get(difference.kind, 9) + 4 * light, light, -difference.tape_ns
 
 
-def _schema_differences(rows: Sequence[Row]) -> Iterable[ServerDifference]:
+def _schema_differences(rows: Sequence[Row], objects: Objects) -> Iterable[ServerDifference]:
     """Yield the differences of schemas; a fact that follows from another one that differs is left out."""
     seen = {(row["kind"], row["db"], row["tbl"], row["name"], row["fact"]) for row in rows}
     other_rows = {(row["db"], row["tbl"]) for row in rows if row["fact"] == "rows"}
@@ -173,9 +175,17 @@ def _schema_differences(rows: Sequence[Row]) -> Iterable[ServerDifference]:
         a, b = (None if row[side] is None else str(row[side]) for side in ("a", "b"))
         name = f"{_object(row)} {row['fact']}" if row["fact"] else _object(row)
         text = SAID.get(row["what"], _differs)(row)
+        acts = row["kind"] in ("trigger", "routine")
+        writes = frozenset().union(*(objects.writes(_body(row, side)) for side in (a, b))) if acts else frozenset[str]()
         yield ServerDifference(
-            row["kind"], name, text, a, b, row["tbl"], bool(row["folded"]), row["digests"], row["tape_ns"]
+            *(row["kind"], name, text, a, b, row["tbl"], bool(row["folded"]), row["digests"], row["tape_ns"]),
+            writes=writes,
         )
+
+
+def _body(row: Row, facts: str | None) -> object:
+    """Return what a trigger or routine does on a side: of one that a side lacks, it is among the other side's facts."""
+    return facts if row["fact"] else loaded(facts).get("does")
 
 
 def _object(row: Row) -> str:

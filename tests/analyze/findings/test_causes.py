@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from querytape.analyze.answer.causes import cause_of
+from querytape.analyze.findings.cause_table import remedy_of
 from querytape.analyze.findings.causes import (
     differences_of,
     does,
@@ -238,3 +239,15 @@ def test_a_routine_explains_what_calls_it() -> None:
     assert cause.text == "a function or procedure is missing: B lacks the function shop.tax"
     remedy = "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has it; create or drop it on B"
     assert cause.remedy == remedy
+
+
+def test_a_trigger_explains_what_reads_the_tables_that_it_writes() -> None:
+    """So does a routine that writes them; neither explains what uses other tables."""
+    written = frozenset({"p"})
+    rows = (
+        ServerDifference("trigger", "t.log", "B lacks trigger log on t", table="t", writes=written),
+        ServerDifference("routine", "shop.note", "B lacks the procedure shop.note", writes=written),
+    )
+    found = with_causes(report(servers=Servers(rows))).differences
+    assert [each.changed for each in found] == [("sorting",)] * 2
+    assert remedy_of(found[0]).startswith("SHOW CREATE TRIGGER log on the side")

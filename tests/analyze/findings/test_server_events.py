@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
 EMPTY = "CREATE PROCEDURE shop.empty() DELETE FROM shop.cart"
 CALLS = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO CALL shop.empty()"
-TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW SET NEW.made = NOW()"
+TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW CALL shop.note()"
 
 
 @pytest.mark.parametrize(
@@ -48,6 +48,8 @@ def test_what_a_server_writes_itself(
 ) -> None:
     """An event that only one side runs, and a trigger that only one side has, by name."""
     any_shop.execute("CREATE TABLE shop.cart (id INT PRIMARY KEY, made DATETIME)")
+    any_shop.execute("CREATE TABLE IF NOT EXISTS shop.log (id INT)")
+    any_shop.execute("CREATE PROCEDURE shop.note() INSERT INTO log VALUES (1)")
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "db": "shop"}])
     sides = []
     for place, statements in enumerate((before, after)):
@@ -63,6 +65,7 @@ def test_what_a_server_writes_itself(
     database.close()
     assert [each.text for each in found] == said
     assert [each.table for each in found] == ["cart"] * len(said)
+    assert all(each.is_on(frozenset({"log"})) == (each.kind == "trigger") for each in found)
 
 
 def other_results(folder: Path) -> Report:
