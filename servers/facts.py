@@ -14,7 +14,7 @@ from pymysql.connections import Connection
 
 from .library_functions import LibraryFunctions, library_functions
 from .prepared import Xid, prepared_transactions
-from .queries import Rows, query_or_none, whole
+from .queries import ALL_ROWS, OWN_LIMIT, Rows, query_or_none, whole
 from .table_statistics import stale_statistics
 
 SYSTEM_USERS = frozenset({"system user", "event_scheduler", "unauthenticated user"})
@@ -83,6 +83,7 @@ class Facts:
 
 def gather(con: "Connection[Any]") -> Facts:
     """Return what a server says of itself. Raises TargetError where the connection is lost or an answer is none."""
+    query_or_none(con, ALL_ROWS)
     variables = {str(row[0]): str(row[1]) for row in query_or_none(con, "SHOW GLOBAL VARIABLES", 2) or ()}
     if variables and (zones := query_or_none(con, TIME_ZONES)):
         variables["time_zone_tables"] = str(zones[0][0])
@@ -92,6 +93,7 @@ def gather(con: "Connection[Any]") -> Facts:
     threads = whole(connected[0][1]) if connected else None
     grants = query_or_none(con, "SHOW GRANTS")
     processes = whole_process_list(query_or_none(con, "SHOW PROCESSLIST", 7), threads, grants)
+    query_or_none(con, OWN_LIMIT)
     own = query_or_none(con, "SELECT VERSION(), CONNECTION_ID()", 2)
     account = query_or_none(con, "SELECT CURRENT_USER()")
     own_id = whole(own[0][1]) if own else None

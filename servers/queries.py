@@ -12,6 +12,9 @@ from ..common.text import printable
 
 Rows = Sequence[Sequence[Any]]
 OWN_SCHEMAS = frozenset({"information_schema", "performance_schema", "mysql", "sys"})
+# A server's sql_select_limit cuts the lists of SHOW and information_schema as well.
+ALL_ROWS = "SET SESSION sql_select_limit = 18446744073709551615"
+OWN_LIMIT = "SET SESSION sql_select_limit = DEFAULT"
 
 
 def query_or_none(con: "Connection[Any]", query: str, columns: int = 1) -> Rows | None:

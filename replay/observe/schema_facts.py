@@ -22,7 +22,7 @@ from pymysql.connections import Connection
 from ...common.duck import write_rows
 from ...common.errors import TargetError
 from ...schemas import Folder, columns
-from ...servers.queries import OWN_SCHEMAS, query_or_none
+from ...servers.queries import ALL_ROWS, OWN_LIMIT, OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
 from ...servers.visibility import NEEDED, ROUTINES, Unseen, unseen
 
@@ -30,13 +30,14 @@ MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
 MAX_SCHEMAS = 100
 SETTINGS = (
+    ALL_ROWS,
     "SET SESSION time_zone = '+00:00'",
     "SET SESSION information_schema_stats_expiry = 0",
     "SET SESSION max_execution_time = 20000",
     "SET SESSION max_statement_time = 20",
     "SET SESSION sort_buffer_size = 1048576",  # a server that sorts with less can't sort these lists (error 1038)
 )
-BACK = "SET SESSION sort_buffer_size = DEFAULT"  # it counts for query plans
+BACK = ("SET SESSION sort_buffer_size = DEFAULT", OWN_LIMIT)  # they count for query plans
 
 
 class Fact(NamedTuple):
@@ -277,7 +278,7 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
                 for kind in dict.fromkeys(left.kind for left in SOURCES[number:]):
                     yield problem("the connection was lost: what follows was not looked at", kind)
                 return
-    _set(server, BACK)
+    _set(server, *BACK)
 
 
 def _hidden(server: "Connection[Any]", hidden: Unseen | None, writes: bool) -> Iterator[Fact]:
