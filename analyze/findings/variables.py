@@ -13,7 +13,11 @@ LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})
 # What an empty value stands for (MySQL 5.7 and earlier, not on Windows).
 EMPTY_MEANS = {"innodb_flush_method": "fsync"}
-OLD_NAMES = {"tx_isolation": "transaction_isolation", "storage_engine": "default_storage_engine"}
+OLD_NAMES = {
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+    "storage_engine": "default_storage_engine",
+}
 # Parts of the names of variables that differ between any two servers and say nothing about how statements run.
 SERVERS_OWN = (
     "host",

@@ -26,10 +26,12 @@ SETUP = (
     "CREATE TABLE shop.parent (id INT PRIMARY KEY)",
     "CREATE TABLE shop.child (id INT, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
     "CREATE TABLE shop.short (c CHAR(2), d DATE)",
+    "CREATE PROCEDURE shop.again(n INT) BEGIN IF n > 0 THEN CALL shop.again(n - 1); END IF; END",
     "CREATE USER maker",
     "GRANT ALL ON shop.* TO maker",
 )
 STRICT, LAX = "'STRICT_TRANS_TABLES'", "''"
+DEEP = "WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 9) SELECT n FROM c"
 # Settings of sessions, of both families: the statement fails with B's value and works with A's.
 OF_BOTH = [
     ("sql_mode", LAX, "'ONLY_FULL_GROUP_BY'", "SELECT id, COUNT(*) FROM shop.t GROUP BY v", 1055),
@@ -49,6 +51,8 @@ OF_BOTH = [
         "{maker}CREATE FUNCTION shop.f() RETURNS INT NO SQL RETURN 1",
         1419,
     ),
+    ("max_sp_recursion_depth", "10", "0", "CALL shop.again(2)", 1456),
+    ("sql_safe_updates", "OFF", "ON", "UPDATE shop.t SET v = 1", 1175),
     ("max_prepared_stmt_count", "100", "0", "PREPARE s FROM 'SELECT 1'", 1461),
 ]
 FAMILIES = {
@@ -58,6 +62,8 @@ FAMILIES = {
         ("explicit_defaults_for_timestamp", "OFF", "ON", "INSERT INTO shop.stamped VALUES (NULL)", 1048),
         ("local_infile", "ON", "OFF", "LOAD DATA LOCAL INFILE '{file}' INTO TABLE shop.t", 3948),
         ("require_secure_transport", "OFF", "ON", "SELECT 1", 3159),
+        ("transaction_read_only", "OFF", "ON", "INSERT INTO shop.t (v) VALUES (4)", 1792),
+        ("cte_max_recursion_depth", "1000", "2", DEEP, 3636),
         ("super_read_only", "OFF", "ON", "INSERT INTO shop.t (v) VALUES (4)", 1290),
         ("wait_timeout", "28800", "1", "{idle}SELECT 1", 2013),
     ],
