@@ -21,7 +21,7 @@ FACTS = "SELECT run, db, name, facts FROM schema_fact WHERE kind = 'event' ORDER
 def event_differences(
     database: AnalysisDatabase, variables: Mapping[str, Mapping[str, object]]
 ) -> Iterator[ServerDifference]:
-    """Yield each event that one side runs and the other does not, for each table of the tape that it names.
+    """Yield each event that one side runs and the other does not, or differently, for each table of the tape it names.
 
     `variables`: of both sides, by letter. The database has the views schema_fact and tape_digest.
     """
@@ -37,14 +37,22 @@ def event_differences(
         enabled = [side for side, facts in sides.items() if facts.get("status") == "ENABLED"]
         running = [side for side in enabled if scheduler[side] == "ON"]
         other = "b" if running == ["a"] else "a"
-        if len(running) != 1 or other in unseen:
+        if len(running) == 1 and other not in unseen:
+            why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
+            text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
+        elif len(running) == 2 and _is_other(*sides.values()):
+            text = f"event {db}.{name}: A and B define it differently"
+        else:
             continue
-        why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
-        text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
-        words = objects.behind(words_of(sides[running[0]].get("does")))
+        words = objects.behind(frozenset().union(*(words_of(sides[side].get("does")) for side in running)))
         for table in sorted(words & tables.keys()) or [""]:
             digests, tape_ns = tables.get(table, (0, 0))
             yield ServerDifference("event", f"{db}.{name}", text, table=table, digests=digests, tape_ns=tape_ns)
+
+
+def _is_other(a: Row, b: Row) -> bool:
+    """Whether an event does something else, or at other times, on the other side."""
+    return any(a[fact] != b[fact] for fact in ("does", "every", "unit") if fact in a and fact in b)
 
 
 def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:

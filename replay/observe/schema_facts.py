@@ -218,7 +218,7 @@ SOURCES = (
         "EVENT_SCHEMA",
         None,
         "EVENT_NAME",
-        {"status": "STATUS", "does": "EVENT_DEFINITION"},
+        {"status": "STATUS", "does": "EVENT_DEFINITION", "every": "INTERVAL_VALUE", "unit": "INTERVAL_FIELD"},
     ),
 )
 

@@ -26,6 +26,7 @@ from tests.helpers.tapes import make_tape
 pytestmark = pytest.mark.slow
 
 SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
+OFTEN = "ALTER EVENT shop.sweep ON SCHEDULE EVERY 1 HOUR"
 EMPTY = "CREATE PROCEDURE shop.empty() DELETE FROM shop.cart"
 CALLS = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO CALL shop.empty()"
 TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW CALL shop.note()"
@@ -40,6 +41,8 @@ TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW CAL
         ([], [SWEEP], ("ON", "ON"), ["event shop.sweep runs in B only"]),
         ([SWEEP], ["ALTER EVENT shop.sweep DISABLE"], ("ON", "ON"), ["event shop.sweep runs in A only"]),
         ([EMPTY], [CALLS], ("ON", "ON"), ["event shop.nightly runs in B only"]),
+        ([SWEEP], [OFTEN], ("ON", "ON"), ["event shop.sweep: A and B define it differently"]),
+        ([SWEEP], [OFTEN], ("ON", "OFF"), ["event shop.sweep runs in A only (event_scheduler is OFF in B)"]),
         ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
     ],
 )
