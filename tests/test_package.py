@@ -171,6 +171,7 @@ def test_man_pages_are_installed(installed: Path, checkout: Path) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.server
 def test_the_demo_works_from_the_wheel(installed: Path, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Capture, two replays and the report, from an environment that has only the wheel, where a MariaDB is found."""
     if find_program("mariadb") is None:

@@ -2,6 +2,7 @@
 """In what the two servers differ: schemas, statistics and settings, each as a sentence that names the thing."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -98,6 +99,11 @@ class Side(NamedTuple):
         """`mariadb` or `mysql`."""
         return "mariadb" if "mariadb" in str(self.target.get("version", "")).lower() else "mysql"
 
+    @property
+    def release(self) -> tuple[str, list[str]]:
+        """The family, and the first two numbers of the version."""
+        return self.family, re.findall(r"\d+", str(self.target.get("version", "")))[:2]
+
 
 def side_of(run: Folder) -> Side:
     """Return the server of a run."""
@@ -113,6 +119,7 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
     )
     for letter, side in zip("ab", (a, b), strict=True):
         database.set_variable(f"family_{letter}", side.family, "VARCHAR")
+    database.set_variable("one_version", a.release == b.release, "BOOLEAN")
     settings = setting_differences(a.variables, b.variables, a.family == b.family)
     known = con.execute(
         "SELECT run, count(*) FILTER (kind = 'schema'),"

@@ -1,8 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- What differs between the schemas of the two targets? One row a difference; those of tables with most time on the tape come first.
--- Input: views schema_fact (run, kind, db, tbl, name, facts) and tape_digest; variables family_a, family_b ('mysql', 'mariadb'). By hand, after
+-- Input: views schema_fact (run, kind, db, tbl, name, facts) and tape_digest; variables family_a, family_b ('mysql', 'mariadb') and
+-- one_version: whether both have the same version. By hand, after
 -- the view tape_digest of prelude.sql:
---   SET VARIABLE family_a = 'mysql'; SET VARIABLE family_b = 'mysql';
+--   SET VARIABLE family_a = 'mysql'; SET VARIABLE family_b = 'mysql'; SET VARIABLE one_version = true;
 --   CREATE VIEW facts_a AS SELECT 'a' AS run, * FROM 'old.run/schema_facts.parquet';
 --   CREATE VIEW facts_b AS SELECT 'b' AS run, * FROM 'new.run/schema_facts.parquet';
 --   CREATE VIEW schema_fact AS FROM facts_a UNION ALL FROM facts_b;
@@ -21,7 +22,10 @@ CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
     WHEN 'extra' THEN nullif(trim(regexp_replace(
         replace(lower(value), 'current_timestamp()', 'current_timestamp'), 'default_generated', '')), '')
     WHEN 'expression' THEN nullif(regexp_replace(lower(value), '[\s()`\\'']|_(utf8mb[34]|latin1|ascii)\b', '', 'g'), '')
-    WHEN 'definition' THEN regexp_replace(lower(value), '[\s()`]|_(utf8mb[34]|latin1|ascii)\b', '', 'g')
+    -- Each version writes a view in its own words: of two versions the names and texts in it are compared.
+    WHEN 'definition' THEN CASE WHEN getvariable('one_version') THEN lower(regexp_replace(value, '\s', '', 'g'))
+        ELSE array_to_string(list_sort(list_distinct(list_filter(regexp_extract_all(value, '`[^`]+`|''[^'']*'''),
+            lambda word: NOT starts_with(word, '`Name_exp_')))), ' ') END
     WHEN 'subpartition_expression' THEN replace(value, '`', '')
     WHEN 'on_update' THEN replace(value, 'NO ACTION', 'RESTRICT')
     WHEN 'on_delete' THEN replace(value, 'NO ACTION', 'RESTRICT')
@@ -44,6 +48,10 @@ unknown AS (
     SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind
     FROM schema_fact WHERE kind = 'problem'
 ),
+-- The columns of a view follow from its definition and its tables. A server gives them types of its own, and none where a table is missing.
+views AS (
+    SELECT db, tbl FROM objects WHERE kind = 'view' AND contains(facts, '"definition"') GROUP BY ALL HAVING count(*) = 2
+),
 pairs AS (
     SELECT coalesce(a.kind, b.kind) AS kind, coalesce(a.db, b.db) AS db, coalesce(a.tbl, b.tbl) AS tbl,
         coalesce(a.name, b.name) AS name, coalesce(a.shown_db, b.shown_db) AS shown_db,
@@ -53,6 +61,7 @@ pairs AS (
     FULL JOIN (FROM objects WHERE run = 'b') AS b
         ON a.kind = b.kind AND a.db = b.db AND a.tbl = b.tbl AND a.name = b.name
     WHERE a.facts IS DISTINCT FROM b.facts
+        AND NOT (coalesce(a.kind, b.kind) = 'column' AND (coalesce(a.db, b.db), coalesce(a.tbl, b.tbl)) IN (SELECT (db, tbl) FROM views))
 ),
 -- Inside what one side lacks, all else is lacking too: the schema or the table is said alone.
 lacking AS (
@@ -63,9 +72,6 @@ lacking AS (
         AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))
-        -- A view whose tables or functions are missing has no columns; of two definitions, the difference is said.
-        AND NOT (kind = 'column' AND EXISTS (FROM objects AS v WHERE v.kind = 'view' AND v.db = p.db AND v.tbl = p.tbl
-            AND v.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END AND contains(v.facts, '"definition"')))
 ),
 facts AS (
     SELECT p.*, unnest(list_distinct(list_concat(json_keys(a), json_keys(b)))) AS fact
@@ -111,7 +117,6 @@ SELECT e.what, e.kind, e.shown_db AS db, e.shown_tbl AS tbl, e.shown_name AS nam
             AND EXISTS (FROM defaults AS d WHERE d.run = 'a' AND d.collation = plain_fact('collation', e.a))
             AND EXISTS (FROM defaults AS d WHERE d.run = 'b' AND d.collation = plain_fact('collation', e.b))
         WHEN getvariable('family_a') = getvariable('family_b') THEN false
-        WHEN fact = 'definition' THEN true
         WHEN fact IN ('expression', 'extra') THEN e.a IS NOT NULL AND e.b IS NOT NULL
         WHEN fact IN ('type', 'charset') THEN EXISTS (FROM valued AS v WHERE v.kind = 'column' AND v.db = e.db AND v.tbl = e.tbl
             AND v.name = e.name AND v.fact = 'type' AND list_sort([lower(v.a), lower(v.b)]) = ['json', 'longtext'])

@@ -149,6 +149,18 @@ def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDat
     assert texts(equal) == []
 
 
+BASE = "CREATE TABLE base (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET utf8, d DATETIME, n DECIMAL(10,2))"
+# Each server keeps the text of a view in words of its own.
+VIEWS = (
+    "CREATE VIEW v1 AS SELECT COUNT(*) c, MAX(n), DATE_FORMAT(d, '%Y') y FROM base GROUP BY y ORDER BY 3 LIMIT 5",
+    "CREATE VIEW v2 AS SELECT b.id, c.d FROM base b LEFT JOIN base c USING (id) WHERE b.d > NOW() - INTERVAL 1 DAY",
+    "CREATE VIEW v3 AS SELECT CAST(a AS CHAR CHARACTER SET utf8) x, CAST(n AS SIGNED) y, a COLLATE utf8_bin FROM base",
+    "CREATE VIEW v4 AS SELECT id FROM base b WHERE NOT EXISTS (SELECT 1 FROM base WHERE id = b.id + 1 AND a LIKE 'z%')",
+    "CREATE VIEW v5 AS SELECT NOT id n, -id, IF(id > 3, 'a', 'b') q, id DIV 2 FROM base UNION SELECT 1, 2, '', NULL",
+    "CREATE VIEW v6 AS SELECT TRIM(a), GROUP_CONCAT(DISTINCT a ORDER BY a SEPARATOR ';') FROM base GROUP BY d",
+)
+
+
 @pytest.mark.parametrize("other", ["mysql-5.7", "mariadb-11.8"])
 def test_a_version_alone_differs_in_nothing(
     other: str, mysql80: Server, database: AnalysisDatabase, tmp_path: Path, server_factory: ServerFactory
@@ -156,7 +168,11 @@ def test_a_version_alone_differs_in_nothing(
     """The same statements made both schemas: int(11), current_timestamp() and rules of keys are written otherwise."""
     server = server_factory(other)
     for one in (mysql80, server):
-        make_schema(one, "qt_v", ("CREATE TABLE j (d JSON, y YEAR, e INT UNSIGNED DEFAULT 7) DEFAULT CHARSET utf8mb4",))
+        make_schema(
+            one,
+            "qt_v",
+            ("CREATE TABLE j (d JSON, y YEAR, e INT UNSIGNED DEFAULT 7) DEFAULT CHARSET utf8mb4", BASE, *VIEWS),
+        )
     found = compare_servers(
         database,
         side(mysql80, "qt_v", tmp_path / "a.parquet", sql_mode="ANSI_QUOTES"),
