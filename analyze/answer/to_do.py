@@ -152,6 +152,7 @@ class _Causes:
     def __init__(self, report: Report, roots: Mapping[str, Row]) -> None:
         self._report, self._roots = report, roots
         self._texts, self._rules = texts_of(report), rules_between(report, "fails")
+        self._writes = {row["digest"]: row for row in other_results(report) if row["kind"] == "affected"}
         telling = {name for line in lines_of("results") for name in line.by}
         self._changes = [rule for rule in rules_between(report, "changes") if f"rule.{rule.name}" in telling]
 
@@ -177,11 +178,10 @@ class _Causes:
         if row["reason"] != CHANGED_ROWS:
             cause = self._of_failure(row)
             return (BREAKS, cause) if cause else None
-        for first in other_results(self._report):
-            if (first["digest"], first["kind"]) == (row.get("root_digest"), "affected"):
-                alike = first["reason"] == CHANGED_ROWS
-                return None if alike else self.of_root(first) or (ELSE, self.of_result(first))
-        return None
+        first = self._writes.get(row.get("root_digest"))
+        if first is None or first["reason"] == CHANGED_ROWS:
+            return None
+        return self.of_root(first) or (ELSE, self.of_result(first))
 
     def of_result(self, row: Row) -> Cause:
         """Return the cause of a row of results.sql that follows from no other one."""

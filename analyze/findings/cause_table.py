@@ -103,18 +103,19 @@ def _names_setting(token: str, difference: ServerDifference) -> bool:
         return False
     if not parts or difference.a is None or difference.b is None:
         return True
-    if parts == "<":
-        return _limit(difference.b) < _limit(difference.a)
+    if parts in ("<", "<0"):
+        return _limit(difference.b, parts) < _limit(difference.a, parts)
     other = set(difference.a.split(",")) ^ set(difference.b.split(","))
     return any(fnmatchcase(mode, part) for mode in other for part in parts.split(","))
 
 
-def _limit(value: str) -> float:
-    """Return a limit as a number: 0 is none; what is no number is below all others."""
+def _limit(value: str, parts: str) -> float:
+    """Return a limit as a number. With `<0` the value 0 sets no limit. A value that is not a number is the lowest."""
     try:
-        return float(value) or inf
+        number = float(value)
     except ValueError:
         return -inf
+    return inf if parts == "<0" and number == 0 else number
 
 
 def remedy_of(difference: ServerDifference) -> str:

@@ -25,8 +25,8 @@ _CALLED = re.compile(r"([\w$]+)\s*\(|\bcall\s+(?:[\w$]+\s*\.\s*)?([\w$]+)")
 class Objects:
     """What both servers have, by bare name.
 
-    `tables`: views, too. `views`, `routines`, `triggers` (by table): the words that define them. `written`: the tables
-    that each routine writes itself.
+    `tables` has the views as well. `views`, `routines` and `triggers` (by table) have the words that define them.
+    `written` has the tables that each routine writes itself.
     """
 
     tables: frozenset[str]

@@ -23,9 +23,9 @@ CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
         replace(lower(value), 'current_timestamp()', 'current_timestamp'), 'default_generated', '')), '')
     WHEN 'expression' THEN nullif(regexp_replace(lower(value), '[\s()`\\'']|_(utf8mb[34]|latin1|ascii)\b', '', 'g'), '')
     -- Each version writes a view in its own words: of two versions the names and texts in it are compared.
-    WHEN 'definition' THEN CASE WHEN getvariable('one_version') THEN lower(regexp_replace(value, '\s', '', 'g'))
-        ELSE array_to_string(list_sort(list_distinct(list_filter(regexp_extract_all(value, '`[^`]+`|''[^'']*'''),
-            lambda word: NOT starts_with(word, '`Name_exp_')))), ' ') END
+    WHEN 'definition' THEN CASE WHEN getvariable('one_version') THEN lower(value)
+        ELSE array_to_string(list_sort(list_distinct(list_filter(regexp_extract_all(lower(value), '`[^`]+`|''[^'']*'''),
+            lambda word: NOT starts_with(word, '`name_exp_')))), ' ') END
     WHEN 'subpartition_expression' THEN replace(value, '`', '')
     WHEN 'on_update' THEN replace(value, 'NO ACTION', 'RESTRICT')
     WHEN 'on_delete' THEN replace(value, 'NO ACTION', 'RESTRICT')

@@ -146,9 +146,11 @@ def test_counters() -> None:
         ("wait_timeout", "28800", "2", {2006, 2013, 4031}),
         ("max_execution_time", "0", "2000", {1317, 3024}),
         ("max_execution_time", "2000", "0", set()),
+        ("innodb_lock_wait_timeout", "50", "0", {1205}),
+        ("innodb_lock_wait_timeout", "0", "50", set()),
     ],
 )
 def test_a_limit_explains_errors_where_it_is_lower(name: str, a: str, b: str, errnos: set[int]) -> None:
-    """A higher limit of B, or none (0), makes no error."""
+    """A higher limit of B makes no error. Of the longest time 0 is no limit; of waits for locks it is the lowest."""
     difference = ServerDifference("setting", name, f"{name}: {a} in A, {b} in B", a, b)
     assert {errno for line in lines() if line.names(difference) for errno in line.errnos} == errnos
