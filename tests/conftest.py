@@ -8,6 +8,7 @@ The marks of a test decide its tier (docs/testing.md). A test without the mark c
 import os
 import signal
 import sys
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
@@ -50,8 +51,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             marks.add("server")
         for mark in marks:
             item.add_marker(mark)
+    _sample(items)
     building = {item.path for item in items if item.get_closest_marker("build")}
     items.sort(key=lambda item: not (item.path in building or item.path.is_relative_to(WHOLE)))
+
+
+def _sample(items: list[pytest.Item]) -> None:
+    """Leave to the long tier two of each three cases of the tests marked `sampled`. Where it begins, the test's name decides.
+
+    So half of the tests on two kinds of servers run on the one, half on the other.
+    """
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("long"):
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for name, of_test in cases.items():
+        step = min(3, len(of_test))
+        first = zlib.crc32(name.encode()) % step
+        for at, item in enumerate(of_test):
+            if at % step != first:
+                item.add_marker("long")
 
 
 class OnlyWithMark:

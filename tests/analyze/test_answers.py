@@ -72,6 +72,7 @@ def test_what_fails_on_both_sides_is_a_new_error_for_the_gate(copied: Report) ->
     assert {entry["verdict"] for entry in copied.digests} == {"errors changed"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("on_tape", "numbers", "what"),
     [

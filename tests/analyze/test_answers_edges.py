@@ -70,6 +70,7 @@ def test_a_warm_up_ends_with_its_last_moment(tmp_path: Path) -> None:
     assert whole["service_ns"] == 21_000
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("n", [9_999, 10_000])
 def test_a_rare_quantile_needs_events(tmp_path: Path, n: int) -> None:
     """p99.9 is shown where ten events are beyond it, of the run and of a digest."""
@@ -106,6 +107,7 @@ def stalls(tmp_path: Path, slow: list[tuple[int, int]], every: int = 5, answered
     return [(row["at_ns"] // (100 * MS), row["long_ns"] // (100 * MS)) for row in found]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("slow", "every", "answered", "wanted"),
     [
@@ -126,6 +128,7 @@ def test_what_a_stall_is(
     assert stalls(tmp_path, slow, every, answered) == wanted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("paired", "flag"), [(5, True), (4, False)])
 def test_half_of_the_events_make_pairs(tmp_path: Path, paired: int, flag: bool) -> None:
     """Where fewer than half of the smaller side's events have a partner, the sides are compared as a whole."""
@@ -166,6 +169,7 @@ def test_rounds_are_measured_against_the_first(tmp_path: Path) -> None:
     assert (found["a", 1]["p50_ns"], found["a", 1]["p95_ns"], found["a", 2]["p50_ns"]) == (1000, 10_000, 2000)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("between_ns", "pairs"), [(20 * MS, 1), (100 * MS, 2), (1000 * MS, 10)], ids=["0.2 s", "1 s", "10 s"]
 )

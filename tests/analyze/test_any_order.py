@@ -113,6 +113,7 @@ def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return inputs, answers(inputs)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("variant", VARIANTS, ids=str)
 def test_analyses(asked: tuple[Inputs, dict[str, Any]], variant: Variant) -> None:
     """Each analysis has the same rows in the same order."""

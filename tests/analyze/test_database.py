@@ -99,6 +99,7 @@ def commands(name: str) -> list[str]:
     return joined.replace("\n    ", " ").splitlines()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", NAMES)
 def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
     """The paths in a head are there, and its lines run in this order, after the views and variables of prelude.sql."""

@@ -119,6 +119,7 @@ def cells(
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("table", "now", "partitions"),
     [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],
@@ -211,6 +212,7 @@ def test_the_gate_counts_what_is_not_proven(excused: Report) -> None:
     assert gate_values(excused)["different_results"] == counted
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "sent", "answer", "counted"),
     [

@@ -103,12 +103,14 @@ def of_cases(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     return dict(zip(CASES, found, strict=True))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("case", CASES)
 def test_a_race_needs_evidence(case: str, of_cases: dict[str, str]) -> None:
     """A write of another session to its table, beside each of those that differ, and not all differ."""
     assert of_cases[case] == (RACE if CASES[case][2] else NOTHING)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("parameters", "cut", "wanted"),
     [(REPLAY, 3, [RACE, NOTHING]), ({"allow_writes": True, "order": "commit"}, 1, [NOTHING, NOTHING])],

@@ -116,6 +116,7 @@ CASES: dict[str, tuple[Case, list[str], list[str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "cut"),
     mostly_long(product(CASES, (None, 3)), *product(CASES, (None,)), ("a session is opened again", 3)),

@@ -12,6 +12,7 @@ from querytape.analyze.database import AnalysisDatabase, open_analysis
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("threads", [1, 3])
 def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """As it is made by default, and with so many threads."""

@@ -60,6 +60,7 @@ def transactions(path: Path, *texts: str | dict[str, Any]) -> dict[str, Any]:
 OFF, WRITE, READ = "SET autocommit = 0", "INSERT INTO t VALUES (1)", "SELECT a FROM t"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("texts", "found", "undone", "reading", "most"),
     [

@@ -43,6 +43,7 @@ def tables(folder: Path) -> dict[str, list[tuple[Any, ...]]]:
     return {name: sorted(rows, key=repr) if "events" in name else rows for name, rows in found.items()}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("log", INPUTS, ids=lambda path: path.name)
 def test_captures(log: Path, tmp_path: Path) -> None:
     """Each log and each file of packets gives the same tape."""
@@ -109,6 +110,7 @@ def exported(tapes: list[Path], out: Path) -> None:
                 export(tapes[0], name, file, out)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "tool", [dealt, merged, filtered, pseudonymized, gathered, exported], ids=lambda tool: tool.__name__
 )

@@ -77,6 +77,7 @@ def without_places(read: Read) -> list[dict[str, Any]]:
     return sorted(kept, key=lambda event: (event["session"], event["seq"]))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_is_done_to_a_log(kind: str, seed: int, tmp_path: Path) -> None:

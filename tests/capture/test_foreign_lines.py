@@ -54,6 +54,7 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
     return log.text, wrote, others
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
@@ -71,6 +72,7 @@ def test_lines_between_records(kind: str, seed: int, tmp_path: Path) -> None:
     assert read.kinds.count("truncated_statement") == sum(torn)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(40))
 def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:

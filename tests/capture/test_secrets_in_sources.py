@@ -57,6 +57,7 @@ def all_texts(tape: Path) -> Iterator[tuple[str, str]]:
             yield path.name, path.read_bytes().decode("utf-8", "replace")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general", "audit"))
 def test_no_file_of_the_tape(name: str, tmp_path: Path) -> None:
     """Every file of the tape is looked through, and what every command that shows a tape prints."""

@@ -12,6 +12,7 @@ from tests.helpers.log_writers import KINDS, make_statements
 NATIVE = ["slow", "general", "audit", "binlog"]  # ProxySQL's refuses files of two kinds
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("name", "other"), [(a, b) for a in NATIVE for b in [*NATIVE, "proxysql"] if a != b])
 def test_a_file_of_another_kind_among_several_is_said(name: str, other: str, tmp_path: Path) -> None:
     """Nothing of it is on the tape: the second line says so, once, and the exit code is 4."""

@@ -127,6 +127,7 @@ SYSLOGS = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("info", ["", "shop production"])
 @pytest.mark.parametrize("kind", SYSLOGS)
 def test_audit_rows_in_syslog(kind: str, info: str, tmp_path: Path) -> None:

@@ -121,6 +121,7 @@ def test_no_command_is_forgotten() -> None:
     assert set(leaves(group)) == walked | set(OTHERS)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(FIRST, FIRST + DAMAGES))
 def test_every_command_has_a_sentence(
     number: int,
@@ -201,6 +202,7 @@ CALIBRATIONS = ("", "{", "[]", '{"machine": "HOST"}', '{"machine": "HOST", "leve
 ))  # fmt: skip
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("text", CALIBRATIONS)
 def test_a_damaged_calibration(
     text: str, whole: tuple[Path, Path, Path], url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

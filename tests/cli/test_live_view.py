@@ -150,6 +150,7 @@ def test_no_color(shop: Server, tmp_path: Path) -> None:
         assert not re.search(rb"\x1b\[[0-9;]*(3[0-7]|9[0-7]|38|48)[;m]", terminal.raw)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("more", "env"), [(("--no-live",), {}), ((), {"TERM": "dumb"})])
 def test_lines_on_a_terminal(more: tuple[str, ...], env: dict[str, str], shop: Server, tmp_path: Path) -> None:
     """With --no-live, and on a terminal that can only write on, there are lines as in a pipe."""

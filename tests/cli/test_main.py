@@ -96,6 +96,7 @@ def test_an_error_is_one_line(tmp_path: Path) -> None:
     assert "Missing argument 'TAPE'" in done.stderr
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "words",
     [

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.slow
 HOUR = 3_600_000_000_000
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "name", ["Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kolkata", "Africa/Casablanca"]
 )

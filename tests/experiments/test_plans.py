@@ -120,6 +120,7 @@ def test_which_server_ended_it_is_said(tmp_path: Path, monkeypatch: pytest.Monke
         ask_plans(tape_of(tmp_path / "u.tape"), sides, tmp_path / "p")
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 def test_counters_where_plans_agree(server: Server, tmp_path: Path) -> None:
     """Both read all rows by the same plan, and B has more of them; what reads another way is not run again."""

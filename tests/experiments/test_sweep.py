@@ -34,6 +34,7 @@ def test_a_level_has_enough_to_do(tmp_path: Path) -> None:
     assert rounds_for(tape, 1, 3600 * 1_000_000_000) == MAX_CLONES
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize("max_concurrent_sessions", [1, 3])
 def test_so_many_sessions_are_open(shop: Server, tmp_path: Path, max_concurrent_sessions: int) -> None:

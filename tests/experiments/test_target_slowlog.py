@@ -55,6 +55,7 @@ def test_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> No
     assert list(Path(str(any_shop.datadir)).glob("querytape-*.log")) == []
 
 
+@pytest.mark.sampled
 def test_both_logs_are_in_the_report(any_shop: Server, tmp_path: Path) -> None:
     """The tape's server times and the target's are next to each other, by digest."""
     log = tmp_path / "slow.log"

@@ -61,6 +61,7 @@ def mixed_tape(folder: Path) -> Path:
     return make_tape(folder / "t.tape", events + slow)
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 def test_the_end_is_what_the_run_says(any_shop: Server, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """While it runs nothing falls; at the end it is the run's accounting, its errors, sessions, times, to the last."""

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.server
 NASTY = b'it\'s "q" \\ \n\r\t \xe9\xff \x00 */ -- \xf0\x9f\x8e\x9e'
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 def test_every_event_once_in_order_on_its_own_connection(any_shop: Server, tmp_path: Path) -> None:
     """Seven sessions of 23 events each: 161 statements arrive, each session's in order and on one connection."""
@@ -167,6 +168,7 @@ def test_quit_comes_first(shop: Server, tmp_path: Path) -> None:
     assert summary.complete
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("speed", [Fraction(2), Fraction(1, 2), None], ids=["2", "0.5", "max"])
 def test_speed(shop: Server, tmp_path: Path, speed: Fraction | None) -> None:
     """The last event of a second is due after half a second, after two, or as soon as it can be."""

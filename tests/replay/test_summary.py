@@ -85,6 +85,7 @@ def test_complete() -> None:
     assert not replace(run, info={**run.info, "accounting": {"balanced": False}}).complete
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize(
     ("ask", "key"),

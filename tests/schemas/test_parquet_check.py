@@ -27,6 +27,7 @@ def write(path: Path, kind: str, table: str, /, **values: str) -> Path:
     return path
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("kind", "table"), [(kind, table) for kind in TABLES for table in TABLES[kind]])
 def test_every_column(tmp_path: Path, kind: str, table: str) -> None:
     """A column that is missing, of another type, NULL or past its limits is named with its file."""

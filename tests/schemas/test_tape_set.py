@@ -36,6 +36,7 @@ def tape(tmp_path: Path) -> Path:
     return mixed_tape(tmp_path / "a.tape", 40, 900)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("table", TABLES["tape"])
 @pytest.mark.parametrize("count", [2, 7])
 def test_a_set_is_the_tape(table: str, count: int, tape: Path, tmp_path: Path) -> None:
@@ -103,6 +104,7 @@ def change(folder: Path, how: Callable[[dict[str, Any]], Any]) -> None:
     (folder / "set.json").write_text(json.dumps(info))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("damage", "said"),
     [

@@ -165,6 +165,7 @@ def test_a_server_that_is_away_is_an_error(job: Job, servers: tuple[Server, Serv
     assert (job.folder / "summary.md").exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("name", "value"),
     [

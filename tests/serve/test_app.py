@@ -32,6 +32,7 @@ NO_PAGES = (
 )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", [*PAGES, *NO_PAGES, "/pair", "/static/style.css", "/session"])
 def test_every_answer_has_the_headers(site: Served, path: str) -> None:
     """A strict policy, no sniffing, nothing kept, no frame; whether there is a page or not."""

@@ -36,6 +36,7 @@ def test_the_best_split_is_the_papers(seed: int) -> None:
     assert at == there
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("n", "at"), [(14, 7), (14, 11), (10, 6), (20, 3), (20, 17), (40, 20), (90, 87)])
 @pytest.mark.parametrize("direction", [1, -1])
 def test_a_new_level_is_found_at_its_first_value(n: int, at: int, direction: int) -> None:

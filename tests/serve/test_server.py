@@ -100,6 +100,7 @@ def test_a_certificate_is_used(tmp_path: Path) -> None:
         connection.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
     """In order, with exit code 130 as every command; a connection that is open does not hold it."""
@@ -110,6 +111,7 @@ def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
         assert (code, rest.strip()) == (130, "querytape: stopped")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_its_end_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """A page is being made: its process and its temporary files go with the server, however that ends."""

@@ -142,6 +142,7 @@ def test_a_session_is_begun_with_the_token_and_ended(site: Served) -> None:
     assert "querytape-word" not in site.ask("/", {"Cookie": cookie}).text
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "headers",
     [

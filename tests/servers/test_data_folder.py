@@ -172,6 +172,7 @@ def test_what_cannot_be_copied_is_a_sentence(tmp_path: Path) -> None:
         copy_data(tmp_path / "real", tmp_path / "copy")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
 def test_a_server_on_data_of_somebody_else(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """Passwords that nobody tells, files that only their owner reads, a replica, read only, events: it runs all the same.

@@ -51,6 +51,7 @@ def pooled(server: Server) -> Any:
     return con
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize(
     "asked", [("mysql80", "ON"), ("mysql-5.7", "ON"), ("mariadb", "ON"), ("mariadb", "OFF")], indirect=True

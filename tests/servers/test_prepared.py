@@ -47,6 +47,7 @@ def test_names_of_any_bytes(bank: Server, xid: Xid) -> None:
     assert bank.execute("SELECT count(*) FROM bank.account") == ((0,),)
 
 
+@pytest.mark.sampled
 def test_what_the_server_does_not_let_go(bank: Server) -> None:
     """A name that it does not know."""
     with closing(bank.connect()) as con:

@@ -55,6 +55,7 @@ def test_plain_connection(mariadb: Server) -> None:
         assert not is_encrypted(con)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb-11.8", "mysql80"])
 def test_a_server_that_asks_for_tls(kind: str, server_factory: ServerFactory) -> None:
     """A login without it is refused, and the option is named; so is that of an account that asks for it."""

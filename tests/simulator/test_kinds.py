@@ -46,6 +46,7 @@ def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tu
             yield outcome, "\n".join((f"history {number}, replay {seed}: {outcome}", *lines(history, plan)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("histories", mostly_long([20, 1000], 20))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)

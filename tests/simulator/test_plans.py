@@ -24,6 +24,7 @@ MIXES = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
 def test_the_plan_is_that_of_the_rules(mix: str, source: str, tmp_path: Path) -> None:

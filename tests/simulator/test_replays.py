@@ -49,6 +49,7 @@ def outcomes(history: History, source: str) -> list[Outcome]:
     return [replay(history, plan, seed) for seed in range(REPLAYS)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("histories", mostly_long([60, 3000], 60))
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)

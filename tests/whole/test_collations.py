@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
+import pytest
 from querytape.capture import SOURCES, Settings, capture_source
 from querytape.replay import replay
 from querytape.servers.sandbox import Server
@@ -57,6 +58,7 @@ def noted(server: Server) -> Any:
     return server.execute("SELECT place, names FROM noted ORDER BY id", db="shop")
 
 
+@pytest.mark.sampled
 def test_the_collation_of_another_login(server: Server, tmp_path: Path) -> None:
     """Whatever COM_CHANGE_USER asks for, ids above 255 among them: comparisons are the original's, behind a reset too."""
     fresh(server)

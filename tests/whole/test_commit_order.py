@@ -253,6 +253,7 @@ def checksums(server: Server) -> Any:
     return server.execute("CHECKSUM TABLE sbtest.sbtest1, sbtest.sbtest2")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("test", mostly_long(["oltp_write_only", "oltp_read_write"], "oltp_read_write"))
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
 @pytest.mark.parametrize("prepared", mostly_long(["disable", "auto"], "auto"), ids=["text", "prepared"])

@@ -73,6 +73,7 @@ def assert_same(found: Read, plain: Read) -> None:
     assert (found.description["decrypted"], found.description["encrypted"]) == (1, 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_the_same_as_in_plain(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
     """Texts, prepared statements, errors, checksums: whatever the version, the events are those of plain text."""
@@ -206,6 +207,7 @@ def test_wrong_keys_are_named(tls_server: Server, tmp_path: Path, version: str) 
     assert "5555" not in str(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
     """It asks clients without its first key exchange for another ClientHello."""

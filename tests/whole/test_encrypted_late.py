@@ -90,6 +90,7 @@ def fed(path: Path, whole: bytes, between: Callable[[], object]) -> threading.Th
     return thread
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_a_key_log_behind_the_connections_end(mysql: Server, plain: Read, tmp_path: Path, version: str) -> None:
     """Read as they come, packets of a connection that has ended wait for lines that are written then, for all of them."""

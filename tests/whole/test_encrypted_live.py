@@ -41,6 +41,7 @@ def statements(tape: Path) -> list[str]:
     return [str(row[0]) for row in rows]
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("late", [False, True])
 def test_a_key_log_that_grows(mysql80: Server, tmp_path: Path, late: bool) -> None:

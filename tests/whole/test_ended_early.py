@@ -77,6 +77,7 @@ def kill_some(server: Server, ended: threading.Event) -> None:
                 server.execute(f"KILL {'QUERY' if number % 2 else ''} {found}")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80", "mysql-9"], "mariadb", "mysql80"))
 @pytest.mark.parametrize("killed", [False, True], ids=["time-outs", "KILL"])
 def test_the_rows_are_the_original_ones(

@@ -55,6 +55,7 @@ def say(connection: Any, *statements: str) -> None:
                 pass
 
 
+@pytest.mark.sampled
 def test_results_are_checked(any_shop: Server, tmp_path: Path) -> None:
     """The same data give the tape's own checksums; changed data, orders and rows are found, each as what it is."""
 
@@ -92,6 +93,7 @@ def test_results_are_checked(any_shop: Server, tmp_path: Path) -> None:
     assert {row[0] for row in outcomes(plain.path, "checksum")} == {None}
 
 
+@pytest.mark.sampled
 def test_clock_and_ids_are_the_tapes(any_shop: Server, tmp_path: Path) -> None:
     """NOW() is when it was, and a row gets the id that it had, where that is asked for."""
     any_shop.execute("CREATE TABLE shop.n (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6))")
@@ -108,6 +110,7 @@ def test_clock_and_ids_are_the_tapes(any_shop: Server, tmp_path: Path) -> None:
     assert rows == ((700, "2023-11-14 22:13:20.001000"), (701, "2023-11-14 22:13:20.002000"))
 
 
+@pytest.mark.sampled
 def test_users_and_schemas_are_mapped(any_shop: Server, tmp_path: Path) -> None:
     """Each session logs in as its own user, in the schema that is meant; CHANGE_USER as well."""
     any_shop.execute("CREATE DATABASE IF NOT EXISTS shop2")
@@ -203,6 +206,7 @@ def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Pa
         Tls("VERIFY_CA")
 
 
+@pytest.mark.sampled
 def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
     """KILL QUERY ends what the same session does here, by the id that it has here."""
     kill = {"class": "admin", "flags": flag_bits(danger="kill")}
@@ -220,6 +224,7 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
     assert summary.info["accounting"]["reasons"] == {"not_sent": {"kill_target_unknown": 1}}
 
 
+@pytest.mark.sampled
 def test_slow_statements_are_killed(any_shop: Server, tmp_path: Path) -> None:
     """After --statement-timeout the target ends the statement, and its session goes on."""
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
@@ -325,6 +330,7 @@ def test_it_pauses_and_stops_while_it_runs(shop: Server, tmp_path: Path) -> None
     assert not (run / "speed").exists()
 
 
+@pytest.mark.sampled
 def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:
     """A client that may send several statements at once does so again; all results are read."""
     flags = pymysql.constants.CLIENT.MULTI_STATEMENTS

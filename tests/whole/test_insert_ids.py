@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pymysql
+import pytest
 from pymysql.constants import CLIENT
 from querytape.cli.commands.replay import exit_code, summary_lines
 from querytape.replay import replay
@@ -72,6 +73,7 @@ def recorded(server: Server, tmp_path: Path, texts: tuple[str, ...]) -> Path:
     return tape
 
 
+@pytest.mark.sampled
 def test_each_statement_of_a_command_has_its_id(server: Server, tmp_path: Path) -> None:
     """The target would generate other ids: with the original's, all rows are equal, and so is what asks for them."""
     fresh_schema(server, 1)
@@ -110,6 +112,7 @@ NAMED_BY_MARIADB = (
 )
 
 
+@pytest.mark.sampled
 def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path) -> None:
     """EXECUTE of an INSERT that was prepared as text, SET STATEMENT ... FOR INSERT: their ids are the original's, too."""
     fresh_schema(server, 1)
@@ -123,6 +126,7 @@ def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path)
     assert summary.info["accounting"]["overrides_failed"] == 0
 
 
+@pytest.mark.sampled
 def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path) -> None:
     """What was prepared from a variable may be anything; RETURNING answers with rows: both are counted."""
     texts = ("SET @q = 'INSERT INTO a (t) VALUES (1)'", "PREPARE s FROM @q", "EXECUTE s")
@@ -135,6 +139,7 @@ def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path)
         assert (code, "does not know the ids of 1 INSERT:" in said) == (4, True), said
 
 
+@pytest.mark.sampled
 def test_a_clock_that_the_session_set_itself_is_left_alone(server: Server, tmp_path: Path) -> None:
     """`--now original` does not set it again behind SET timestamp, and does again once the session gave it back."""
     fresh_schema(server, 1)
@@ -152,6 +157,7 @@ def test_a_clock_that_the_session_set_itself_is_left_alone(server: Server, tmp_p
     assert server.execute("SELECT * FROM shop.at ORDER BY id") == want
 
 
+@pytest.mark.sampled
 def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> None:
     """Where a backslash is a character, and "..." a name, the INSERTs of a text are those that the server saw."""
     texts = (
@@ -169,6 +175,7 @@ def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> Non
     assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
 
 
+@pytest.mark.sampled
 def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
     """A CALL answers several times: whose the id is nobody knows. It stands in the first lines, and in the exit code."""
     fresh_schema(server, 1)
@@ -179,6 +186,7 @@ def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
     assert "does not know the ids of 1 INSERT:" in "".join(text.splitlines(keepends=True)[:3])
 
 
+@pytest.mark.sampled
 def test_a_source_without_ids_says_so(server: Server, tmp_path: Path) -> None:
     """INSERTs of a log count where the target generates ids for them, and only then."""
     fresh_schema(server, 1)

@@ -179,6 +179,7 @@ def drive(port: int, scripts: tuple[Callable[[Say, random.Random], None], ...], 
             cursor.execute("SET autocommit = 1")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80", "mysql-9"], "mariadb", "mysql80"))
 @pytest.mark.parametrize("name", mostly_long(WORKLOADS, "all", "changed_table"))
 def test_the_rows_are_the_original_ones(

@@ -64,6 +64,7 @@ class Told(Watcher):
         self.said.append(finding.text)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
 def test_reads_call_no_function_of_a_library(
     server_factory: Callable[..., Server], tmp_path: Path, request: pytest.FixtureRequest, kind: str

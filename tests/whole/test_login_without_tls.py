@@ -43,6 +43,7 @@ def account(request: pytest.FixtureRequest, server_factory: Any, tmp_path: Path)
     return server, plugin, pem
 
 
+@pytest.mark.sampled
 def test_three_ways(account: tuple[Server, str, Path], tmp_path: Path) -> None:
     """Refused elsewhere, with the ways out; with the key's file, with leave to ask, and on loopback it goes through.
 
@@ -71,6 +72,7 @@ def test_three_ways(account: tuple[Server, str, Path], tmp_path: Path) -> None:
         assert accounting(summary)[0] == 1, (each, summary.info["partial"])
 
 
+@pytest.mark.sampled
 def test_the_engine_alone(account: tuple[Server, str, Path]) -> None:
     """The engine's own sessions: what the control connection put into the server's cache does not help them."""
     from querytape.native.bindings.engine import EngineOptions
@@ -87,6 +89,7 @@ def test_the_engine_alone(account: tuple[Server, str, Path]) -> None:
         assert one_session(each) is None
 
 
+@pytest.mark.sampled
 def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> None:
     """Where caching_sha2_password has the password in its cache nothing is asked for, and nothing refused."""
     server, plugin, _pem = account
@@ -99,6 +102,7 @@ def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> 
             elsewhere.connect()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "command",
     mostly_long(

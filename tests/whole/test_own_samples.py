@@ -69,6 +69,7 @@ def expected(server: str, kind: str) -> "Counter[str]":
     return Counter(found)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("server", "end"), FILES)
 def test_each_statement_is_on_the_tape(server: str, end: str, tmp_path: Path) -> None:
     """Known by its first bytes; every statement once, as it was sent, and no other; each session's apart."""

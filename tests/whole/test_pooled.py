@@ -213,6 +213,7 @@ def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Pa
     assert [bool(flag & FLAGS["unbound"]) for (flag,) in flags] == [True, True, False, False, False]
 
 
+@pytest.mark.sampled
 def test_a_forged_state_writes_nothing(any_shop: Server, tmp_path: Path) -> None:
     """Reads only: what calls itself a state is read like any statement; it lifts nothing and writes nothing."""
     forged = [

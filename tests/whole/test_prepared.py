@@ -108,6 +108,7 @@ def recorder(server: Server) -> Any:
     server.execute("DROP DATABASE IF EXISTS shop")
 
 
+@pytest.mark.sampled
 def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, tmp_path: Path) -> None:
     """Same commands, same values, same rows in the tables, and each event of the tape executed."""
     is_mariadb = "MariaDB" in recorder.execute("SELECT VERSION()")[0][0]
@@ -139,6 +140,7 @@ def test_the_target_sees_what_the_original_saw(recorder: Server, client: Path, t
     assert [row for row in sums if row[1] != row[2]] == []
 
 
+@pytest.mark.sampled
 def test_bound_values_as_literals_do_the_same(recorder: Server, client: Path, tmp_path: Path) -> None:
     """Each execution as text, with its values as literals, leaves the rows that the prepared statement left."""
     fresh_schema(recorder)
@@ -159,6 +161,7 @@ def test_bound_values_as_literals_do_the_same(recorder: Server, client: Path, tm
     assert contents(recorder)[:2] == want
 
 
+@pytest.mark.sampled
 def test_no_file_of_this_machine_is_ever_sent(recorder: Server, tmp_path: Path) -> None:
     """LOAD DATA LOCAL from a tape that has not the file fails, and its session goes on."""
     fresh_schema(recorder)

@@ -182,6 +182,7 @@ def test_fifty_pooled_connections(
         session.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("method", ["file", "table", "general"])
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-8.0"])
 def test_the_tools_own_statements_are_never_on_the_tape(

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+import pytest
 from querytape.replay import replay
 from querytape.servers.sandbox import Server
 
@@ -14,6 +15,7 @@ INSERT = b"INSERT INTO types VALUES (?,?,?,?,?,?,?,?)"
 AT = 1_718_000_000_000_000
 
 
+@pytest.mark.sampled
 def test_values_arrive(server: Server, tmp_path: Path) -> None:
     """Numbers, texts, bytes, times and NULL; what has no values is skipped, and counted."""
     server.execute("DROP DATABASE IF EXISTS shop")

@@ -51,6 +51,7 @@ def packets(path: Path, function: str) -> Path:
     return write_pcap(path, [dialogue.close()], step_us=1)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mysql-9", "mysql-8.0", "mysql-5.7", "mariadb"])
 def test_they_arrive(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """MySQL 9 reads them (its component is there); 8.0 takes them; the others get the statements without them."""

@@ -57,6 +57,7 @@ CHECKSUM TABLE log
 """.strip().split("\n")
 
 
+@pytest.mark.sampled
 def test_nothing_is_refused_in_read_only_mode(any_shop: Server, tmp_path: Path) -> None:
     """Locking reads and explained writes are filtered like writes: the server never answers 1792."""
     normalizer = Normalizer()
@@ -92,6 +93,7 @@ def blanks(server: Server) -> dict[str, list[int]]:
     return found
 
 
+@pytest.mark.sampled
 def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) -> None:
     """0xA0 is a blank in latin1: what a server reads as INTO OUTFILE or IDENTIFIED BY is seen as that, and not sent."""
     normalizer, found = Normalizer(), blanks(any_shop)
@@ -124,6 +126,7 @@ def test_white_space_of_every_character_set(any_shop: Server, tmp_path: Path) ->
     assert not place.exists()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("told", [True, False], ids=["told", "forged"])
 def test_a_prepared_danger_is_not_sent(told: bool, any_shop: Server, tmp_path: Path) -> None:
     """Writes are allowed, but not what acts on the server, in a PREPARE's literal either, whatever the tape calls it."""

@@ -28,6 +28,7 @@ def split(server: Server, read_target: Server, output: Path) -> ReplayOptions:
     return options(server, output, reads_to=parse_target(read_target.url("shop"), environ={}))
 
 
+@pytest.mark.sampled
 def test_reads_go_elsewhere(any_shop: Server, tmp_path: Path) -> None:
     """Who answered each statement, told by the servers' own ids; settings are equal on both backends."""
     for statement in SETUP:
@@ -67,6 +68,7 @@ def test_reads_go_elsewhere(any_shop: Server, tmp_path: Path) -> None:
     assert any_shop.execute("SELECT b FROM shop.t WHERE a = 2") == ((5,),)
 
 
+@pytest.mark.sampled
 def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None:
     """A prepared read is prepared on both: executed in a transaction by the target, outside by the read_target."""
     for statement in SETUP:
@@ -100,6 +102,7 @@ def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None
     ]
 
 
+@pytest.mark.sampled
 def test_the_reader_is_another_server(any_shop: Server, tmp_path: Path) -> None:
     """The target itself is no second target."""
     tape = recorded(any_shop, tmp_path, lambda con: say(con, "SELECT 1"))

@@ -125,6 +125,7 @@ def read(reader: Reader) -> tuple[int, set[str]]:
     return events, kinds
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_a_sample_becomes_the_events_it_holds(samples: Path, name: str) -> None:
     """Known by its first bytes, read to its end, each event counted once."""

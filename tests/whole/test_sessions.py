@@ -101,6 +101,7 @@ def tape_of(relay: Relay, tmp_path: Path) -> Path:
     return tmp_path / "a.tape"
 
 
+@pytest.mark.sampled
 def test_collations_of_logins(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sessions have the original's character set and collation after login, reset and change of user."""
     with Relay(shop.port) as relay:
@@ -141,6 +142,7 @@ class Listening(Watcher):
         self._found.append(finding)
 
 
+@pytest.mark.sampled
 def test_warnings_of_prepared_reads(shop: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as on the tape, with a cursor, without one, as text, and of procedures with several results."""
     shop.execute("CREATE PROCEDURE warns() BEGIN SELECT t + 0 FROM texts WHERE n < 8; SELECT 1; END", "shop")

@@ -260,6 +260,7 @@ def moment_inside(taped: Taped) -> int:
 FILTERS = ("users", "dbs", "digests", "classes", "from_ns", "to_ns")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_keep_transactions_whole(name: str, taped: Taped, tmp_path: Path) -> None:
     """Of each group everything is sent or nothing; sums hold."""
@@ -310,6 +311,7 @@ def kill_the_sleeper(server: Server) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sampled
 def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
     """The rest of the transaction that was lost is not sent, its tagged COMMIT neither; the next ones are whole."""
     any_shop.execute("CREATE TABLE shop.totals (v BIGINT)")

@@ -54,6 +54,7 @@ def sent(run: Path) -> list[Any]:
     return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("order", mostly_long([False, True], False), ids=["schedule", "order of commits"])
 def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
     """Every event has the same outcome, and the data are the same at the end."""
@@ -97,6 +98,7 @@ def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
     assert "a set of 3 tapes" in " ".join(cli("inspect", tmp_path / "m.set").split())  # a long path wraps the line
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
 def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def digest_at(lines: list[str], number: int) -> str:
     return Normalizer().normalize(text.strip().rstrip(";").encode()).digest
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("log", "keys"),
     [("bigger_slow_query_log.log", "bigger_slow_query_log.json"), ("slow_query_log", "slow-query-log.json")],

@@ -37,6 +37,7 @@ def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], again
     return replace(report, settings=replace(report.settings, ddl=(DDL,)))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("verdicts", "lost_ms", "answer", "said"),
     [

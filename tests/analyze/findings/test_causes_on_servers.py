@@ -147,6 +147,7 @@ def explaining(statement: str, kind: str, differences: list[ServerDifference], *
     return [each.name for each in with_causes(report).differences if "d" in each.changed]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", RESULTS)
 def test_settings_that_change_results(kind: str, server_factory: ServerFactory) -> None:
     """The rows differ between A's value and B's, and the setting is the one that explains them."""
@@ -164,6 +165,7 @@ def test_settings_that_change_results(kind: str, server_factory: ServerFactory) 
         assert explaining(statement, "results", setting_differences(seen[0], seen[1])) == [name], statement
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", SLOWER)
 def test_settings_that_make_it_slower(kind: str, server_factory: ServerFactory) -> None:
     """The server counts more of what takes long, and the setting is the one that explains it."""

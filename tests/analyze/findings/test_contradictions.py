@@ -71,6 +71,7 @@ def test_a_query_cache_is_named(tmp_path: Path) -> None:
     assert entry["note"].endswith("; the query cache of A answered some at once, which queries can't do")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
 def test_what_agrees_needs_no_reason(tmp_path: Path, heavy_ns: int) -> None:
     """Ratio and sum in the same direction."""

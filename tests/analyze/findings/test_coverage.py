@@ -79,6 +79,7 @@ def answer(report: Report) -> str:
     return found.answer
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (150, "cannot tell")])
 def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
     """Up to one percent may fail on both sides; above it the answer is not yes."""
@@ -87,6 +88,7 @@ def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, exp
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("errno", "expected"), [(0, "cannot tell"), (None, "cannot tell"), (1792, "yes")])
 def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int | None, expected: str) -> None:
     """An event that failed in the original is no surprise; where the tape does not know, that is said."""
@@ -122,6 +124,7 @@ def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> No
     )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("side", "unsent", "expected"),
     [
@@ -229,6 +232,7 @@ def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expe
     assert missing_sentences(report) == ([said] if share == 0.3 else [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("side", "other", "left", "expected"),
     [
@@ -249,6 +253,7 @@ def test_what_one_side_was_not_to_be_sent_is_no_yes(
     assert any(said in sentence for sentence in missing_sentences(report)) == (expected != "yes")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, None])
 def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> None:
     """A digest that A never answered has nothing to be compared with; one of which A answered most has."""

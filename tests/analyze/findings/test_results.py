@@ -107,6 +107,7 @@ def explained(tmp_path_factory: pytest.TempPathFactory) -> dict[int, dict[str, A
     return found
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("number", range(len(EXPLAINED)), ids=[f"{case[0]}-{case[1]}-{case[2]}" for case in EXPLAINED])
 def test_what_explains_a_difference(number: int, explained: dict[int, dict[str, Any]]) -> None:
     """A lost implicit sort counts, with its reason, where A sorted and B does not; ties and missing orders are named."""

@@ -32,6 +32,7 @@ CALLS = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO CALL shop.empty()"
 TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW CALL shop.note()"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("before", "after", "schedulers", "said"),
     [
@@ -100,6 +101,7 @@ def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) 
     assert found == said
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
 def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -> None:
     """Where it writes to a table of the statement, the result counts, and the event is its cause."""

@@ -38,6 +38,7 @@ def compared(
     return build(tape, runs[:1], runs[1:])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [

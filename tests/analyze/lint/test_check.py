@@ -28,6 +28,7 @@ def found(result: LintResult) -> dict[str, int]:
     return {finding.rule.name: finding.events for finding in result.findings}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("way", ["mysql-5.7 mysql-9.x", "mysql-8.0 mariadb-10.11", "mariadb-11.8 mysql-9.x"])
 def test_each_example_is_found(tmp_path: Path, way: str) -> None:
     """By its own rule, on a tape of all of them."""

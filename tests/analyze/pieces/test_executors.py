@@ -19,6 +19,7 @@ def job(file: str, query: str = "FROM t") -> Job:
     return Job(("CREATE TABLE t AS SELECT 1::HUGEINT AS n, 0 AS piece",), ((file, query),), "100MB", 1, str(SPILL))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", EXECUTORS)
 def test_jobs(name: str, tmp_path: Path) -> None:
     """More jobs than processes; a sum keeps all its digits; a job that is run again does no harm."""

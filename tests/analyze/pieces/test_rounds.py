@@ -27,6 +27,7 @@ def usual(varied: Runs) -> dict[bool, str]:
     return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("partitions", "processes"), mostly_long([(2, 1), (4, 2), (7, 2)], (4, 2)))
 @pytest.mark.parametrize("two", [True, False])
 def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool) -> None:
@@ -36,6 +37,7 @@ def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, proce
     assert as_json(report) == usual[two]
 
 
+@pytest.mark.long
 def test_more_partitions_than_sessions(small_paths: tuple[Path, Path, Path], small_report: Report) -> None:
     """A partition without a session, and one without an event, are no difference."""
     tape, a, b = small_paths

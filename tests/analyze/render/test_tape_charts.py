@@ -41,6 +41,7 @@ def overlap(start: int, end: int, bin_start: int, bin_end: int) -> int:
     return max(min(end, bin_end) - max(start, bin_start), 0)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(4))
 def test_numbers_over_time_are_those_of_a_slow_count(seed: int, tmp_path: Path) -> None:
     """Statements, failures, sessions open and statements running, per bin."""
@@ -66,6 +67,7 @@ def test_numbers_over_time_are_those_of_a_slow_count(seed: int, tmp_path: Path) 
         assert row["sessions"] == pytest.approx(lasting / length, abs=0.02)  # a session's last time is its last event's
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(3))
 def test_durations_and_think_times_are_all_counted(seed: int, tmp_path: Path) -> None:
     """Each event is one of the heat map; each pause between an answer and the session's next statement one of the bars."""

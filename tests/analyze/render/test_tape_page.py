@@ -38,6 +38,7 @@ def page_of(path: Path, events: list[dict[str, Any]], samples: bool = False, **i
     return page.replace(chart_library(), "")
 
 
+@pytest.mark.sampled
 @pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1200])
 def test_all_charts_are_drawn(width: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:

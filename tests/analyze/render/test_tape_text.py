@@ -52,6 +52,7 @@ def test_rhythm(event: dict[str, Any], words: str, tmp_path: Path) -> None:
     assert not any("think time" in line or "transactions" in line for line in lines)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("info", "event", "warning", "text"),
     [

@@ -43,6 +43,7 @@ def verdicts(folder: Path, a: Machine, b: Machine, seed: int) -> dict[str, str]:
     return {entry["digest"]: entry["verdict"] for entry in build(tape, runs[:1], runs[1:]).digests}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
 def test_equal_machines_give_no_verdict_of_slower(tmp_path: Path, seed: int) -> None:
     """Noise, drift of up to 8 %, random stalls and a bad second are not a regression."""

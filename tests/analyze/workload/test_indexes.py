@@ -27,6 +27,7 @@ def index(*columns: str | None, table: str = "t", uses: int | None = 0, **more: 
     return {**row, "uses": uses, **more}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("found", "unused"),
     [

@@ -154,6 +154,7 @@ def test_loops(times: int, texts: int, loops: int, tmp_path: Path) -> None:
         assert found[0]["behind"] == digest("SELECT id FROM orders WHERE day = 1")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("times", "values", "loops"), [(10, 10, 1), (10, 1, 0), (9, 9, 0), (14, 3, 1)])
 @pytest.mark.parametrize("odd", [False, True])
 def test_loops_over_two_statements(times: int, values: int, loops: int, odd: bool, tmp_path: Path) -> None:

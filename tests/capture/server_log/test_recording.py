@@ -68,6 +68,7 @@ def driven(tape: Path) -> list[tuple[int, int]]:
         ).fetchall()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("method", ["file", "table", "general"])
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
 def test_a_new_connections_statements_are_on_the_tape(

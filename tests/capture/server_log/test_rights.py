@@ -22,6 +22,7 @@ def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "t
         )
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", ["mariadb", "mysql-5.7", "mysql-8.0", "mysql-9"])
 def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """An account with nothing: each sentence names a GRANT; all of them executed, nothing is lacking."""

@@ -51,6 +51,7 @@ def test_places_of_objects() -> None:
         assert [place for place, _ in objects(whole.encode())] == want, whole
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("piece", [b"\n", b" \n", b"[", b"{", b"{\n", b'{"a":[\n', b'{"a":1}\n', b"\xff{"])
 def test_a_head_of_one_thing(piece: bytes) -> None:
     """Whatever a file begins with, its kind is asked for in time that grows with the size."""

@@ -97,6 +97,7 @@ def test_lines_that_are_no_rows(tmp_path: Path) -> None:
     assert len(log.events) == 10
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("using", ["", " using TCP/IP", " using Socket", " using SSL/TLS"])
 @pytest.mark.parametrize("host", ["web1", "10.0.0.7", ""])
 @pytest.mark.parametrize("user", ["app", "", "a@b", "on"])

@@ -119,6 +119,7 @@ def kind_of(path: Path) -> str:
     return path.name.split(".")[0].split("_")[0] if path.parent == HERE else "slow"
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("path", LOGS, ids=[path.name for path in LOGS])
 def test_every_line_altered(path: Path, tmp_path: Path) -> None:
     """A line that is gone, there twice, elsewhere, or of which a number, a word or a letter is another."""

@@ -29,6 +29,7 @@ GOOD = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("kind", list(GOOD))
 @pytest.mark.parametrize("stray", STRAY, ids=range(len(STRAY)))
 @pytest.mark.parametrize("first", [False, True])

@@ -63,6 +63,7 @@ def test_what_is_sent_is_on_the_tape(server: Server, tmp_path: Path) -> None:
     assert [row[2] for row in found] == [0 if n % 10 else 1054 for n in range(STATEMENTS)]
 
 
+@pytest.mark.sampled
 @pytest.mark.usefixtures("may_capture")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_by_hand_it_has_all_that_came(mariadb: Server, tmp_path: Path, number: signal.Signals) -> None:

@@ -59,6 +59,7 @@ def test_what_follows_is_told(name: str, kind: str, tmp_path: Path) -> None:
         assert "joined_midway" in found.kinds
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("mss", [20, 1400])
 @pytest.mark.parametrize("kind", [3, 0x16])
 @pytest.mark.parametrize("size", [0x030317 - 1, 0x030317, 0x030317 + 1, 0x010317, 0x030017])

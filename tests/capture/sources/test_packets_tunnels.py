@@ -88,6 +88,7 @@ def packets(version: int = 4) -> list[bytes]:
 COMMANDS = ["connect", "query", "query", "query", "quit"]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("outer", [None, *INTO])
 def test_every_tunnel_in_every_other(outer: str | None, tmp_path: Path) -> None:
     """The same events, whatever carried them; each tunnel is named and counted."""

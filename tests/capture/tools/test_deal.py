@@ -24,6 +24,7 @@ def tape(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return mixed_tape(tmp_path_factory.mktemp("deal") / "a.tape", 60, 3000)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("count", [2, 3, 16])
 def test_each_tape_is_whole(count: int, tape: Path, tmp_path: Path) -> None:
     """verify finds nothing, neither in the tapes nor in the set; each event is on one tape, and each session."""

@@ -27,6 +27,7 @@ def test_merging_numbers_sessions_on(tmp_path: Path) -> None:
     assert damages(tmp_path / "m.tape", tmp_path) == []
 
 
+@pytest.mark.long
 def test_merging_many_tapes(tmp_path: Path) -> None:
     """Of twenty tapes each keeps what only its packets knew, and files that had one name are counted."""
     tapes = [make_tape(tmp_path, f"t{number}", offset=100 * number) for number in range(20)]

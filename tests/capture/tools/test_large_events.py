@@ -78,6 +78,7 @@ def test_pseudonyms_of_them(tape: Path, tmp_path: Path) -> None:
     assert not {text for text, size in old if size > 1 << 20} & {text for text, _ in new}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("format_", FORMATS)
 def test_each_format_has_them(tape: Path, format_: str, tmp_path: Path) -> None:
     """An export has every statement once, in the order of their times; a CSV has one header."""

@@ -16,6 +16,7 @@ from tests.helpers.tapes import make_tape as built_tape
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "hurt", ["a part is cut", "a part is gone", "no tape.json", "no sessions", "bytes turned over"]
 )

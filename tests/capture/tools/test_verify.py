@@ -105,6 +105,7 @@ def flip(file: Path) -> None:
     file.write_bytes(data)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("dealt", mostly_long([True, False], True), ids=["dealt", "gathered"])
 @pytest.mark.parametrize("damage", SET_DAMAGES)
 def test_damage_of_a_set_is_named(damage: str, dealt: bool, tmp_path: Path) -> None:

@@ -103,6 +103,7 @@ def test_an_index_that_helps(tape: Path, data: Path, tmp_path: Path, monkeypatch
     assert not made[0].exists(), "the copies are gone"
 
 
+@pytest.mark.long
 def test_an_index_that_does_not_help(tape: Path, data: Path, tmp_path: Path) -> None:
     """Nothing is faster."""
     folder = tmp_path / "c"

@@ -73,6 +73,7 @@ def rows_of(path: Path) -> list[tuple[bytes, int]]:
         lines.close()
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("byte", range(256))
 def test_what_is_around_an_object(byte: int, tmp_path: Path) -> None:
     """Of every byte: white space of JSON's readers, brackets and commas are passed over, and nothing else is."""

@@ -43,6 +43,7 @@ def watched(query: str, ahead: bool = False) -> tuple[PartFacts, list[tuple[Any,
         return stream.facts, rows
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ahead", [False, True])
 @pytest.mark.parametrize("n", [1, 2047, 2048, 5000, 300_000])
 def test_facts_are_those_of_the_rows(n: int, ahead: bool) -> None:

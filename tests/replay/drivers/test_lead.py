@@ -215,6 +215,7 @@ def test_what_several_cannot_do_is_refused(shop: Server, tmp_path: Path) -> None
     assert children() == []
 
 
+@pytest.mark.long
 def test_a_driver_has_nothing_to_send(shop: Server, tmp_path: Path) -> None:
     """Its events have their outcomes all the same; where none has anything to send, that is the sentence."""
     tapes = prime_set(tmp_path, 3)
@@ -246,6 +247,7 @@ def wait_for(ready: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("ignored", [(), (signal.SIGTERM,)])
 def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
     """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""

@@ -43,6 +43,7 @@ def test_unbalanced(tmp_path: Path, seqs: tuple[int, ...]) -> None:
 SOUND = [(session, seq, clone) for session in (1, 2, 3) for seq in (1, 2) for clone in (0, 1)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("lost", "instead"),
     [

@@ -121,6 +121,7 @@ def test_a_server_that_is_not_read_only_runs_nothing(any_shop: Server, monkeypat
             asked(made, "SELECT 1")
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 @pytest.mark.parametrize("kind", ["mariadb", "mariadb-11.8", "mysql80", "mysql-9"])
 def test_pages_are_read_from_disk(kind: str, server_factory: ServerFactory) -> None:

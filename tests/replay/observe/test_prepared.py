@@ -82,6 +82,7 @@ def test_in_a_text_of_several_statements(any_shop: Server, tmp_path: Path) -> No
     assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
 
 
+@pytest.mark.sampled
 def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path) -> None:
     """A replay of reads sends no XA PREPARE and ends no transaction, even if the tape contains its name."""
     create(any_shop)
@@ -100,6 +101,7 @@ def test_what_the_replay_did_not_prepare_stays(any_shop: Server, tmp_path: Path)
         assert end_prepared(con, [Xid(b"g2", b"b")]) == []
 
 
+@pytest.mark.sampled
 def test_a_tape_that_ends_all_of_them(any_shop: Server, tmp_path: Path) -> None:
     """Nothing is said."""
     create(any_shop)
@@ -127,6 +129,7 @@ def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None
             assert end_prepared(con, [Xid(b"g2", b"b")]) == []
 
 
+@pytest.mark.sampled
 def test_an_account_that_may_not_see_them(any_shop: Server, tmp_path: Path) -> None:
     """MySQL 8 shows it none: check and summary name the privilege, and what the replay did not end goes all the same."""
     create(any_shop)

@@ -13,6 +13,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import accounting, options, query
 
 
+@pytest.mark.sampled
 @pytest.mark.server
 def test_counters_are_kept(any_shop: Server, tmp_path: Path) -> None:
     """Ticks on whole tenths of the wall clock; Com_select rises by what was sent; only what changed is kept again."""

@@ -27,6 +27,7 @@ def seconds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tape_and_runs(tmp_path_factory.mktemp("any_order"), events, precision_ns=SECOND)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("name", mostly_long(RULES, "order", "disordered", "split"))
 def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent, when, on which connection, and what is not: the same for each rule."""
@@ -45,6 +46,7 @@ def test_plans(name: str, seconds: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert [number for number, each in enumerate(found) if each != found[0]] == []
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("rare", [0.0, 0.15])
 @pytest.mark.parametrize(("source", "precision_ns", "durations"), mostly_long(CASES, CASES[0], CASES[-1]))
 def test_orders_of_commits(tmp_path: Path, source: str, precision_ns: int, durations: bool, rare: float) -> None:

@@ -314,6 +314,7 @@ def anything(seed: int, arrivals: bool) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("source", "precision_ns", "seed"),
     [

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.slow
 FIRST_WAITS, SECOND_WAITS, NOBODY = (True, False), (False, True), (False, False)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("one", "other", "who"),
     [
@@ -69,6 +70,7 @@ def test_an_insert_whose_answer_came_late(
     assert (added in found[7].split(";")[0].split()) == is_first
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("asked_ms", "ended_ms", "is_first"),
     [

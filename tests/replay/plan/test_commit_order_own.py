@@ -20,6 +20,7 @@ SEEDS = 6
 NAMES = re.compile(r"\b(a2?|b2?|parent|v|p)\b")
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(("source", "precision_ns", "durations"), CASES)
 def test_everybody_comes_to_the_end(tmp_path: Path, source: str, precision_ns: int, durations: bool) -> None:
     """Statements of which little is known, DDL in transactions, locks of tables, several things at one moment."""

@@ -24,6 +24,7 @@ def waited(found: list[str | None]) -> list[bool]:
     return [mark in str(each).split(";")[0].split() for each in found]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "later", ["select * from b", "select x from b for update", "update b set x = 2", "insert into b values (1)"]
 )

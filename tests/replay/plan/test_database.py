@@ -134,6 +134,7 @@ def test_windows_are_smaller_where_each_event_is_sent_often(
     assert 8 // copies <= max(inside) <= 8 // copies + 1
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, 1062, 1205, 1317, 1927, 1969, 3024, 3169, 3572])
 def test_what_was_interrupted_is_not_sent(errno: int, tmp_path: Path) -> None:
     """Under the order of commits what failed because of its moment is skipped, and the KILL QUERY that may have hit it."""
@@ -150,6 +151,7 @@ def test_what_was_interrupted_is_not_sent(errno: int, tmp_path: Path) -> None:
         assert excluded(tmp_path / name) == (failed if ordered and errno not in (0, 1062) else [])
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("text", "what"),
     [

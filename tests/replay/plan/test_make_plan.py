@@ -186,6 +186,7 @@ def test_filtered_is_only_what_reads_only_excludes(tmp_path: Path) -> None:
     assert {status for status, reason in excluded(tmp_path).values() if reason not in reads_only} == {"skipped"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("danger", sorted(DANGERS.keys() - {"none"}))
 def test_a_danger_is_allowed_by_its_name(tmp_path: Path, danger: str) -> None:
     """An administrative statement is sent with its own danger allowed, and with no other."""
@@ -314,6 +315,7 @@ def random_events(rng: random.Random, backwards: bool) -> list[dict[str, Any]]:
     return events
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("backwards", [False, True], ids=["times in order", "times running backwards"])
 @pytest.mark.parametrize("seed", range(4))
 def test_windows_give_what_one_sort_gives(tmp_path: Path, seed: int, backwards: bool) -> None:

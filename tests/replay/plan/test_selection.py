@@ -135,6 +135,7 @@ def test_a_stretch_of_time(tmp_path: Path) -> None:
     assert kept(tmp_path, events, choice) == [(1, 1), (1, 2), (1, 4), (4, 1), (4, 2)]
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("from_ns", "to_ns", "wanted"),
     [

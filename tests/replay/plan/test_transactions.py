@@ -65,6 +65,7 @@ ANY = {
 }
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("seed", range(6))
 def test_each_has_an_event_and_no_event_has_two(seed: int, tmp_path: Path) -> None:
     """Whatever follows what: also where the next transaction begins behind an end and a BEGIN ends it at once."""
@@ -100,6 +101,7 @@ def test_a_run_that_cannot_be_resumed(tmp_path: Path) -> None:
 WRITE = {"class": "write"}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("fault", "behind", "victim"),
     [
@@ -172,6 +174,7 @@ def test_victims_in_xa_transactions(tmp_path: Path) -> None:
     assert [bytes(row[0]).decode() for row in fed(plan, "statement")] == want
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("behind", "victim"),
     [
@@ -217,6 +220,7 @@ def test_victims_that_read(tmp_path: Path) -> None:
         assert sent[1] == ("ROLLBACK" if victim else text)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("other", "victim"),
     [

@@ -38,6 +38,7 @@ def planned(
     return make_plan(open_folder("tape", path), rules, tmp_path / "spill", tmp_path / "outcomes", catalog=catalog)
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("source", "numbering", "unknown"),
     [
@@ -86,6 +87,7 @@ def test_uncertain_seconds(tmp_path: Path, point: str, uncertain: int) -> None:
 MANY = {"class": "write", "insert_id": 5, "rows_affected": 2}
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("event", "unknown"),
     [
@@ -108,6 +110,7 @@ def test_steps_that_the_tape_does_not_know(tmp_path: Path, event: dict[str, Any]
         assert planned(tmp_path / name, [MANY | event], Overrides(ids=True), {"orders"}, **tape).ids_unknown == n
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     ("statement", "increment", "unknown"),
     [
