@@ -23,7 +23,7 @@ comparisons ?= 20
 # Of the tests: more than a machine of 2 cores has, for many wait for servers.
 workers ?= 3
 
-.PHONY: help setup servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
+.PHONY: help setup names servers demo test-fast test test-long test-c test-native native-tsan pytest-long damages test-latest upgrade lint format fuzz mutants bench numbers soak soak-follow volume pieces verdicts neighbours docs site wheel test-wheel test-image release-check samples clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -128,10 +128,15 @@ upgrade: setup ## renew requirements.lock, install it and run the tests
 		--custom-compile-command "make upgrade" --output-file $(lock)
 	@$(MAKE) --no-print-directory test
 
+names: setup ## write what C, SQL, Python and docs/format.md need of schemas/names.toml
+	@$(bin)/python schemas/generate.py
+	@$(MAKE) --no-print-directory setup
+
 lint: setup ## ruff, mypy --strict, clang-format; zizmor, actionlint, shellcheck, hadolint for what others run
 	@$(bin)/ruff check .
 	@$(bin)/ruff format --check .
 	@$(bin)/clang-format --dry-run --Werror $(c_files)
+	@$(bin)/python schemas/generate.py --check
 	@mkdir -p $(venv)/types && ln -sfn ../.. $(venv)/types/querytape
 	@cd $(venv)/types && ../../$(bin)/mypy --config-file querytape/pyproject.toml -p querytape
 	@scripts/lint-ci

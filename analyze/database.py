@@ -137,5 +137,5 @@ def open_analysis(memory: str = "1500MB") -> AnalysisDatabase:
     folder = TemporaryFolder()
     con = open_database(Path(folder.name) / "spill", memory, keep_order=False)
     con.execute(f"ATTACH {sql_text(Path(folder.name) / 'analysis.duckdb')} AS disk; USE disk")
-    con.execute(ddl("actions"))
+    con.execute(ddl("names"))
     return AnalysisDatabase(con, folder)

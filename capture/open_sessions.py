@@ -12,7 +12,7 @@ import duckdb
 from ..native.bindings.inputs import STDIN
 from ..native.bindings.open_sessions import KnownSessions
 from ..native.bindings.reader import Reader
-from ..schemas.codes import FLAGS
+from ..schemas.names import FLAGS
 from ..servers.open_sessions import PREPARED_STATEMENTS as PREPARED
 from ..servers.open_sessions import OpenSessions
 from .session_state import State, count_not_restored, state_of

@@ -12,7 +12,7 @@ from ..common.duck import load_sql, open_database
 from ..common.temporary import temporary_folder
 from ..common.units import count
 from ..replay.observe.plan_samples import Place, sample_places
-from ..schemas import DANGER_SHIFT, Folder
+from ..schemas import Folder
 from ..schemas.event_selection import define_macros
 
 MEMORY = "1GB"
@@ -102,7 +102,6 @@ def _choose(con: duckdb.DuckDBPyConnection, tape: Folder, stored: Collection[str
     define_macros(con)
     for table in ("events", "digests"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
-    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute("SET VARIABLE waiting = $1", [rf"\b({'|'.join(WAITING)})\s*\("])
     con.execute("SET VARIABLE stored = CAST($1 AS VARCHAR[])", [sorted(stored)])
     questions, wanted = Questions(), []

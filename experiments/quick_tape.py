@@ -17,7 +17,7 @@ from ..capture.tools.derive import inherited_warnings, start_info
 from ..common.duck import insert_rows, load_sql, open_database, write_parquet
 from ..common.files import write_json
 from ..replay.observe.plan_samples import Place
-from ..schemas import DANGER_SHIFT, FLAGS, Folder, columns
+from ..schemas import FLAGS, Folder, columns
 from ..schemas.event_selection import define_macros
 from .quick_selection import Questions, sentences
 
@@ -70,7 +70,6 @@ def _write_events(
         if n
     ]
     insert_rows(con, "quick_samples", rows)
-    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute(f"SET VARIABLE laps = {max(laps.values())}")
     con.execute(f"SET VARIABLE no_setting_flags = {sum(FLAGS[name] for name in NO_SETTING)}")
     con.execute(load_sql(__package__, "quick_tape.sql"))

@@ -13,11 +13,11 @@ from pathlib import Path
 from cffi import FFI
 
 HERE = Path(__file__).resolve().parent
-HEADERS = ("querytape.h", "querytape_engine.h")
+HEADERS = ("querytape_names.h", "querytape.h", "querytape_engine.h")
 
 
 def declarations() -> str:
-    """Return the parts of both public headers that cffi reads."""
+    """Return the parts of the public headers that cffi reads."""
     parts = []
     for name in HEADERS:
         found = re.search(r"/\* cffi: begin \*/(.*)/\* cffi: end \*/", (HERE / name).read_text(encoding="utf-8"), re.S)

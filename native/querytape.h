@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "querytape_names.h"
+
 /* cffi: begin */
 
 struct ArrowArrayStream;
@@ -37,76 +39,6 @@ struct qt_error {
 };
 
 /* ---- statements: lexer, normaliser, digest (normalize.c) ------------------------------------------------- */
-
-/* Classes, in the order of CLASSES in schemas/codes.py. */
-enum qt_class {
-    QT_CLASS_READ = 0,
-    QT_CLASS_WRITE = 1,
-    QT_CLASS_TRANSACTION = 2,
-    QT_CLASS_SESSION = 3,
-    QT_CLASS_DDL = 4,
-    QT_CLASS_ADMIN = 5
-};
-
-/* Bits of the tape's `flags` column: FLAGS in schemas/codes.py. */
-#define QT_F_TIME_INFERRED 1
-#define QT_F_DURATION_CUT 2
-#define QT_F_REDACTED 4
-#define QT_F_TRUNCATED 8
-#define QT_F_ROUTINE 16
-#define QT_F_USE 32
-#define QT_F_TIMESTAMP 64
-#define QT_F_PLACEHOLDER 128
-#define QT_F_SYSTEM 256
-#define QT_F_SQL_PREPARE 512
-#define QT_F_CLOCK_GUESSED 1024
-#define QT_F_KILLED 2048
-#define QT_F_UNBOUND 4096
-#define QT_F_CARRIED 8192
-
-/* Bits that a plan adds: those of qt_engine_options.read_target, and that the command failed on the tape. */
-#define QT_PLAN_FOR_READ_TARGET 1099511627776 /* outside a transaction it may be answered by the read target */
-#define QT_PLAN_FOR_BOTH 2199023255552 /* what it changes in its session the read target's connection needs as well */
-#define QT_PLAN_FAILED 4398046511104   /* 1 << 42 */
-
-/* Danger codes, kept in bits 16-23 of `flags`: DANGERS in schemas/codes.py. */
-enum qt_danger {
-    QT_DANGER_NONE = 0,
-    QT_DANGER_SHUTDOWN = 1,
-    QT_DANGER_KILL = 2,
-    QT_DANGER_SET_GLOBAL = 3,
-    QT_DANGER_ACCOUNTS = 4,
-    QT_DANGER_REPLICATION = 5,
-    QT_DANGER_LOAD_DATA = 6,
-    QT_DANGER_INTO_FILE = 7,
-    QT_DANGER_PLUGINS = 8,
-    QT_DANGER_FLUSH = 9,
-    QT_DANGER_TABLE_MAINTENANCE = 10,
-    QT_DANGER_INSTANCE = 11,
-    QT_DANGER_SET_SESSION_UNSAFE = 12,
-    QT_DANGER_LOCK_TABLES = 13
-};
-
-/* What a statement does, and what its answer depends on: bits of `actions`, ACTIONS in schemas/codes.py. */
-#define QT_ACTION_BEGIN 1
-#define QT_ACTION_COMMIT 2
-#define QT_ACTION_ROLLBACK 4
-#define QT_ACTION_ROLLBACK_TO 8
-#define QT_ACTION_SAVEPOINT 16
-#define QT_ACTION_RELEASE_SAVEPOINT 32
-#define QT_ACTION_IMPLICIT_COMMIT 64
-#define QT_ACTION_AUTOCOMMIT_OFF 128
-#define QT_ACTION_AUTOCOMMIT_ON 256
-#define QT_ACTION_XA 512
-#define QT_ACTION_SNAPSHOT 1024
-#define QT_ACTION_TEMPORARY_TABLE 2048
-#define QT_ACTION_LOCK_TABLES 4096
-#define QT_ACTION_UNLOCK_TABLES 8192
-#define QT_ACTION_LOCKING_READ 16384
-#define QT_ACTION_ASKS_TIME 32768
-#define QT_ACTION_RANDOM 65536
-#define QT_ACTION_SESSION_DEPENDENT 131072
-#define QT_ACTION_ASKS_SERVER 262144
 
 struct qt_statement {
     uint64_t digest;  /* XXH3-64 of the normalised text; shown as 16 lower-case hex digits */
@@ -172,16 +104,10 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
 
 /* ---- the order of commits (sweep/stream.c) ------------------------------------------------------------------- */
 
-/* Bits of qt_sweep_use.what: it asks for rows, adds rows; takes, frees, looks at a user-level lock (of table 2). */
-#define QT_ASKS 1
-#define QT_ADDS_ROWS 2
-#define QT_TAKES_LOCK 4
-#define QT_FREES_LOCK 8
-#define QT_LOOKS_AT_LOCK 16
 /* A place is QT_PLACES * table + kind: commits, statements of transactions that took locks, those that add rows. */
 enum qt_place_kind { QT_COMMITS, QT_LOCKS, QT_ADDS, QT_PLACES };
 struct qt_sweep_use {
-    int32_t digest, table, what;
+    int32_t digest, table, what; /* QT_USE_* */
 };
 
 /* Tables: 0 is all of them, 1 those that are unknown, 2 the user-level locks. Nothing here is kept after the call. */

@@ -11,9 +11,6 @@
 
 struct qt_engine;
 
-/* A session's number in the plan: its number on the tape, and from this bit on which copy of it this is. */
-#define QT_CLONE_SHIFT 40
-
 enum qt_pace {
     QT_PACE_SCHEDULE = 0, /* each event at its due time, whatever the answers before took (open loop) */
     QT_PACE_THINK = 1,    /* a session's first event at its due time, the others as on the tape after the answer */
@@ -141,19 +138,12 @@ struct qt_meter {
 enum qt_kind { QT_KIND_READ = 0, QT_KIND_WRITE = 1, QT_KIND_OTHER = 2, QT_KINDS = 3 };
 
 /* Why an event was sent later than due; the parts of one event add up to its lateness. */
-enum qt_cause {
-    QT_CAUSE_SESSION = 0, /* the previous answer of its session was not there yet */
-    QT_CAUSE_ORDER = 1,   /* it waited for commits of other sessions */
-    QT_CAUSE_CONNECT = 2, /* its connection was not there yet */
-    QT_CAUSE_FEEDER = 3,  /* it was not in its session's queue yet */
-    QT_CAUSE_TOOL = 4,    /* all was ready */
-    QT_CAUSES = 5
-};
+enum { QT_CAUSES = QT_LATE_TOOL + 1 };
 
 struct qt_engine_meters {
     struct qt_meter service[QT_KINDS]; /* by enum qt_kind; those that were answered */
     struct qt_meter late;              /* all that were sent, where they were due */
-    struct qt_meter delay[QT_CAUSES];  /* by enum qt_cause; those that it held back */
+    struct qt_meter delay[QT_CAUSES];  /* by enum qt_lateness; those that it held back */
     int64_t last_due_ns;               /* of what was fed */
     int32_t n_errors;                  /* numbers seen; more than QT_METER_ERRORS of them are counted together */
     int32_t error_number[QT_METER_ERRORS];
@@ -192,7 +182,7 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_erro
 /* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. With options.follows it may be
  * called again while the engine runs, by the thread that feeds: new sessions are added, those that are there have so
  * many more events. Columns, in this order:
- *   session BIGINT        its clone's number << QT_CLONE_SHIFT added
+ *   session BIGINT        its clone's number << QT_SHIFT_CLONE added
  *   open_due_ns BIGINT    when to connect, from the run's zero; negative or 0 = before the start
  *   events BIGINT         planned for it: it is closed after the last
  *   db VARCHAR            schema to connect with; NULL = options.db

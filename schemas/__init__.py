@@ -4,7 +4,7 @@
 from typing import TYPE_CHECKING
 
 from ..common.lazy import lazy_attributes
-from .codes import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
+from .names import ACTIONS, CLASSES, COMMANDS, DANGERS, FLAGS
 
 if TYPE_CHECKING:
     from .event_filter import EventFilter
@@ -39,7 +39,6 @@ __all__ = [
     "CLASSES",
     "COMMANDS",
     "DANGERS",
-    "DANGER_SHIFT",
     "FLAGS",
     "FORMAT_VERSION",
     "TABLES",

@@ -9,7 +9,7 @@ from typing import Any
 from ..common.duck import sql_text
 from ..common.errors import OptionError
 from ..common.units import utc_time
-from .codes import CLASSES
+from .names import CLASSES
 
 DIGEST = re.compile(r"[0-9a-f]{16}")
 # What makes a session's state, next to SET, USE and temporary tables: kept wherever the session is kept.
@@ -22,7 +22,7 @@ OF_SESSION = ("ping", "quit", "connect")
 class EventFilter:
     """Conditions on events: each list gives alternatives, all lists that are not empty must hold.
 
-    `users` and `dbs` are names as on the tape, `digests` 16 hexadecimal digits, `classes` of codes.CLASSES, `sessions`
+    `users` and `dbs` are names as on the tape, `digests` 16 hexadecimal digits, `classes` of names.CLASSES, `sessions`
     numbers. Times are nanoseconds since the epoch: `from_ns` is the first kept, `to_ns` the first that is not.
     Raises InputError for a class or digest that cannot be, or a window without time.
     """

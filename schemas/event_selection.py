@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import duckdb
 
-from .codes import FLAGS
 from .event_filter import EventFilter
 from .tables import ddl
 
@@ -35,9 +34,8 @@ class SelectionTables:
 
 
 def define_macros(con: duckdb.DuckDBPyConnection) -> None:
-    """Make the macros has_flag, has_action and executes."""
-    con.execute("SET VARIABLE flag_bits = MAP(?, ?)", [list(FLAGS.keys()), list(FLAGS.values())])
-    con.execute(ddl("actions"))
+    """Make the macros of names.sql and event_macros.sql."""
+    con.execute(ddl("names"))
     con.execute(ddl("event_macros"))
 
 

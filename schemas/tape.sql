@@ -7,7 +7,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     session BIGINT NOT NULL,      -- the original connection, from 1; unique on the tape even where the server reused a thread id
     seq BIGINT NOT NULL,          -- order inside the session, from 1, without holes
     thread_id BIGINT,             -- the server's own connection id, for looking an event up in the server's logs
-    command VARCHAR NOT NULL,     -- query, prepare, execute, init_db, ping, reset_connection, change_user, quit, ... (codes.py: COMMANDS)
+    command VARCHAR NOT NULL,     -- query, prepare, execute, init_db, ping, reset_connection, change_user, quit, ... (names.toml)
     start_ns BIGINT NOT NULL,     -- when the server began with it; inferred where precision_ns says so
     duration_ns BIGINT,           -- as the source measured it (measuring point: tape.json), cut where flags say so
     precision_ns BIGINT NOT NULL, -- start_ns is known to this: 1000 for microsecond logs, 1000000000 for logs of whole seconds
@@ -25,8 +25,8 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     file INTEGER NOT NULL,        -- which source file (tape.json: files), from 0
     "offset" BIGINT NOT NULL,     -- byte offset of the event in that file, uncompressed
     digest VARCHAR,               -- 16 hex digits of the normalised statement; NULL without a statement
-    class VARCHAR,                -- read, write, transaction, session, ddl, admin (codes.py: CLASSES); NULL without a statement
-    actions BIGINT,               -- what the statement does, and what its answer depends on: bits of codes.py: ACTIONS; NULL without one
+    class VARCHAR,                -- read, write, transaction, session, ddl, admin (names.toml); NULL without a statement
+    actions BIGINT,               -- what the statement does, and what its answer depends on: bits of names.toml; NULL without one
     rows_sent BIGINT,
     rows_examined BIGINT,
     rows_affected BIGINT,
@@ -36,7 +36,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     errno INTEGER,                -- 0 = known to have succeeded
     error VARCHAR,                -- the server's message
     checksum VARCHAR,             -- of the result rows: text:A:B or binary:A:B, A in their order, B as a set; 16 hex digits each
-    flags BIGINT NOT NULL         -- bits of codes.py: FLAGS; bits 16-23 hold the danger code (codes.py: DANGERS)
+    flags BIGINT NOT NULL         -- bits of names.toml; bits 16-23 hold the number of the danger
 );
 
 CREATE TABLE sessions (           -- sessions.parquet: one row for each original connection; follows from events

@@ -3,7 +3,7 @@
 -- event before what ends it unasked, as BEGIN and DDL do; 2^62 where the tape ends first), end_seq (the event that ends it),
 -- begin_seq (from where it would have to be sent again), chain (first_seq of the first of those that hang together: the same
 -- event ends one and begins the next, so all of them are sent or none), start_ns (of the chain).
--- Input: view tape_events with session, seq, start_ns, command, class, actions, errno; macros executes and rolled_back (event_macros.sql), has_action.
+-- Input: view tape_events with session, seq, start_ns, command, class, actions, errno; macros of event_macros.sql and names.sql.
 -- By hand: `event_selection.define_macros(con)`, then CREATE VIEW tape_events AS FROM 'shop.tape/events/*.parquet'; this text
 -- Under autocommit = 0 the next one begins behind each end. What runs under LOCK TABLES hangs together as well, up to UNLOCK
 -- TABLES. A deadlock rolls its victim back.

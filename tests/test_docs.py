@@ -166,23 +166,6 @@ def test_format_names_every_key_of_a_tape(tmp_path: Path) -> None:
     assert info.keys() - documented == set()
 
 
-def test_format_names_every_reason() -> None:
-    """docs/format.md says why an event may be filtered, skipped or not sent: every reason of the engine, none that is not."""
-    engine = "".join(path.read_text(encoding="utf-8") for path in (CHECKOUT / "native" / "engine").glob("*.c"))
-    reasons = set(re.findall(r'\[QT_[A-Z_]+\] = "(\w+)"', engine))
-    assert len(reasons) > 10
-    documented = set(re.findall(r"^\| \w+ \| (.*?) \|", section("docs/format.md", "### Reasons"), re.M))
-    named = {name for cell in documented for name in re.findall(r"`([\w:]+)`", cell)}
-    assert reasons - named == set()
-    folders = (CHECKOUT / "replay", CHECKOUT / "schemas")
-    python = "".join(
-        path.read_text(encoding="utf-8") for folder in folders for path in folder.rglob("*.*") if path.suffix != ".pyc"
-    )
-    assert {
-        name for name in named - {"danger:NAME"} if f"'{name}'" not in python and f'"{name}"' not in python
-    } - reasons == set()
-
-
 def test_issue_forms_ask_for_what_is_there() -> None:
     """The commands that the forms for issues name are those of docs/cli.md, with their options."""
     known = (CHECKOUT / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...common.units import count, plural
+from ...schemas.names import REASONS
 from ..model import Finding, Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS
 from .errors import ON_BOTH, by_digest
@@ -13,19 +14,8 @@ from .reasons import reason_words
 from .results import unproven_sentences
 
 MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
-# Why an event is skipped although the original sent it and the user did not exclude it; docs/format.md.
-LOST_REASONS = frozenset(
-    {
-        "truncated",
-        "redacted",
-        "placeholder",
-        "no_statement",
-        "not_prepared",
-        "sql_prepare",
-        "unsupported_command",
-        "unknown_class",
-    }
-)
+# Why an event is skipped although the original sent it and the user did not exclude it.
+LOST_REASONS = frozenset(name for name, reason in REASONS.items() if reason.lost)
 # These logs have what an EXECUTE ran, as a statement of its own: a PREPARE that is left out is nothing lost.
 LOGS_OF_WHAT_RAN = frozenset({"slowlog", "general"})
 REASONS_SHOWN = 3

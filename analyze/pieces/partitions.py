@@ -159,7 +159,7 @@ class Partitions:
 
     def _settings(self) -> list[str]:
         """Return what sets types, variables and macros as the database has them."""
-        made = [ddl("actions")]
+        made = [ddl("names")]
         for name in TYPES:
             made.append(
                 f"CREATE TYPE {name} AS ENUM (SELECT name FROM {sql_text(self.folder / f'{name}.parquet')} ORDER BY 1)"

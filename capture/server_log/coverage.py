@@ -13,7 +13,7 @@ from typing import Any
 import duckdb
 from pymysql.connections import Connection
 
-from ...schemas.codes import FLAGS
+from ...schemas.names import FLAGS
 from ...servers.queries import query_or_none, whole
 from ..source import TapeWarning
 

@@ -13,7 +13,7 @@ from ...common.units import plural
 from ...native.bindings.errors import NO_PERMISSION
 from ...native.bindings.parsers import open_packets
 from ...native.bindings.reader import Reader
-from ...schemas.codes import FLAGS
+from ...schemas.names import FLAGS
 from ..source import Endless, Option, Settings, SourceKind, TapeWarning
 
 DEFAULT_PORT = 3306

@@ -1,12 +1,12 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which digests of a tape are asked in quick mode (reason is NULL), and why are the others not? One row a digest, with its events and their
 -- time on the tape; those with most time first. SET and USE are not asked, but come before the reads of their sessions.
--- Inputs: macros of schemas/event_macros.sql and schemas/actions.sql; views tape_events, tape_digests; variables danger_shift,
+-- Inputs: macros of schemas/event_macros.sql and schemas/names.sql; views tape_events, tape_digests; variables
 -- waiting (calls of functions that wait or hold a lock, an expression), stored (functions that the servers store).
 -- By hand: set the variables, create the views FROM the Parquet files of a tape, then .read quick_digests.sql
 WITH seen AS (
     SELECT digest, any_value(class) AS class, bool_or(has_action(actions, 'locking_read')) AS locks,
-        bool_or((flags >> getvariable('danger_shift')) & 255 <> 0) AS dangerous, count(*) AS events, sum(duration_ns)::BIGINT AS tape_ns
+        bool_or(danger_of(flags) <> 'none') AS dangerous, count(*) AS events, sum(duration_ns)::BIGINT AS tape_ns
     FROM tape_events
     WHERE digest IS NOT NULL AND executes(command)
     GROUP BY digest

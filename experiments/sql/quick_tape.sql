@@ -5,8 +5,8 @@
 -- full machine a thread that has just used much of a processor waits longer for the next. And table quick_sessions: what the tape knows of
 -- the login of each.
 --   quick_events: lap, grp, kind (0 a setting, 1 a PREPARE, 2 a sample), number (of the sample), session, seq (on the tape that was asked)
--- Inputs: macros of schemas/event_macros.sql and schemas/actions.sql; views tape_events, tape_sessions; table quick_samples (number, session,
--- seq, laps: in how many of all laps, weight: heavy ones last); variables danger_shift, laps, no_setting_flags.
+-- Inputs: macros of schemas/event_macros.sql and schemas/names.sql; views tape_events, tape_sessions; table quick_samples (number, session,
+-- seq, laps: in how many of all laps, weight: heavy ones last); variables laps, no_setting_flags.
 -- By hand: as quick_digests.sql
 CREATE OR REPLACE TEMP TABLE quick_settings AS
 WITH settings AS (
@@ -14,7 +14,7 @@ WITH settings AS (
     FROM tape_events AS e
     SEMI JOIN quick_samples AS s ON e.session = s.session
     WHERE e.class = 'session' AND e.command IN ('query', 'execute') AND e.stmt IS NULL AND e.statement IS NOT NULL
-        AND (e.flags >> getvariable('danger_shift')) & 255 = 0 AND e.flags & getvariable('no_setting_flags') = 0
+        AND danger_of(e.flags) = 'none' AND e.flags & getvariable('no_setting_flags') = 0
         AND NOT has_action(e.actions, 'autocommit_off') AND NOT has_action(e.actions, 'autocommit_on') AND coalesce(e.errno, 0) = 0
 ), resets AS (
     SELECT s.number, max(e.seq) AS seq

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...schemas.names import LATENESS
 from .._querytape import ffi, lib
 
 # Bounds of the histograms.
 BOUNDS_NS = tuple(1 << (lib.QT_METER_FIRST + place) for place in range(lib.QT_METER_BOUNDS))
-# Names of enum qt_kind and enum qt_cause, in their order.
+# Names of enum qt_kind and enum qt_lateness, in their order.
 KINDS = ("read", "write", "other")
-CAUSES = ("session", "order", "connect", "feeder", "tool")
+CAUSES = tuple(LATENESS)
 
 
 @dataclass(frozen=True)

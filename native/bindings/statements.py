@@ -13,7 +13,7 @@ _DIGEST = re.compile("[0-9a-fA-F]{1,16}")
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a tape keeps of a statement; `class_`, `danger` and `flags` are numbers of schemas/codes.py."""
+    """What a tape keeps of a statement; `class_`, `danger` and `flags` are numbers of schemas/names.toml."""
 
     digest: str  # 16 hexadecimal digits
     text: str  # normalised; bytes that are not UTF-8 as \xNN

@@ -8,12 +8,7 @@ from .._querytape import ffi, lib
 from .errors import check
 from .streams import Stream, stream_pointer
 
-ASKS: int = lib.QT_ASKS
-ADDS_ROWS: int = lib.QT_ADDS_ROWS
 PLACES: int = lib.QT_PLACES
-TAKES_LOCK: int = lib.QT_TAKES_LOCK
-FREES_LOCK: int = lib.QT_FREES_LOCK
-LOOKS_AT_LOCK: int = lib.QT_LOOKS_AT_LOCK
 TIMES = ("both", "ends", "arrivals")
 
 
@@ -30,8 +25,8 @@ def sweep_commits(
     """Return session, seq, tape_ns and waits of each event that waits or is waited for; docs/order.md has the rules.
 
     `events` is anything with `__arrow_c_stream__`, sorted by lo_ns, session, seq, and is read once;
-    native/sweep/stream.c has its columns. `uses`: digest, table, ASKS | ADDS_ROWS, by digest; of table 2: TAKES_LOCK,
-    FREES_LOCK, LOOKS_AT_LOCK. Tables are 0 to `tables` - 1: 0 is all, 1 those that are unknown, 2 the user-level
+    native/sweep/stream.c has its columns. `uses`: digest, table, USE_* of schemas/names.py, by digest.
+    Tables are 0 to `tables` - 1: 0 is all, 1 those that are unknown, 2 the user-level
     locks. `long_tables`: where a statement took too long to have waited for locks. `exclusive_tables`: which DDL or
     LOCK TABLES takes whole. `times`: one of TIMES, what is known of an event. `unknown`: an event is about table 1.
     Raises NativeFault.

@@ -21,7 +21,7 @@ int64_t qt_counting_sessions(struct qt_engine *e)
     return atomic_load(&e->spawned);
 }
 
-static void note_delay(struct qt_session *s, enum qt_cause cause, int64_t ns)
+static void note_delay(struct qt_session *s, enum qt_lateness cause, int64_t ns)
 {
     if (ns <= 0)
         return;
@@ -35,10 +35,10 @@ static void meter_lateness(struct qt_session *s, const struct qt_planned_event *
     int64_t held = free_at - due, ordered = held < s->order_ns ? held : s->order_ns;
     int first = atomic_load_explicit(&s->executed, memory_order_relaxed) == 0;
 
-    note_delay(s, QT_CAUSE_ORDER, ordered);
-    note_delay(s, first ? QT_CAUSE_CONNECT : QT_CAUSE_SESSION, held - ordered);
-    note_delay(s, QT_CAUSE_FEEDER, ready - free_at);
-    qt_raise(&s->delay_ns[QT_CAUSE_TOOL], (uint64_t)later(sent - ready, 0));
+    note_delay(s, QT_LATE_ORDER, ordered);
+    note_delay(s, first ? QT_LATE_CONNECT : QT_LATE_SESSION, held - ordered);
+    note_delay(s, QT_LATE_FEEDER, ready - free_at);
+    qt_raise(&s->delay_ns[QT_LATE_TOOL], (uint64_t)later(sent - ready, 0));
     qt_histogram_note(&s->engine->late, sent - due);
 }
 
@@ -114,9 +114,9 @@ void qt_engine_meters(struct qt_engine *e, struct qt_engine_meters *out)
         read_histogram(&e->service[k], &out->service[k]);
     if (!qt_unpaced(e)) { /* else nothing is due */
         read_histogram(&e->late, &out->late);
-        for (int c = 0; c < QT_CAUSE_TOOL; c++)
+        for (int c = 0; c < QT_LATE_TOOL; c++)
             read_histogram(&e->delay[c], &out->delay[c]);
-        read_histogram(&e->tool, &out->delay[QT_CAUSE_TOOL]);
+        read_histogram(&e->tool, &out->delay[QT_LATE_TOOL]);
     }
     out->last_due_ns = atomic_load(&e->last_due_ns);
     read_errors(&e->error_counts, out);

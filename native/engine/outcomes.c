@@ -29,24 +29,7 @@ static const struct qt_column_spec SPECS[] = {
 };
 enum { N_SPECS = sizeof SPECS / sizeof *SPECS };
 
-/* docs/format.md says what they mean. */
-static const char *const REASONS[] = {
-    [QT_CONNECT_FAILED] = "connect_failed",
-    [QT_CONNECTION_LOST] = "connection_lost",
-    [QT_STOPPED] = "stopped",
-    [QT_DRAIN_TIMEOUT] = "drain_timeout",
-    [QT_SCHEMA_FAILED] = "schema_failed",
-    [QT_AFTER_QUIT] = "after_quit",
-    [QT_UNSUPPORTED] = "unsupported",
-    [QT_NOT_PREPARED] = "not_prepared",
-    [QT_NOTHING_TO_CLOSE] = "nothing_to_close",
-    [QT_NO_CURSOR] = "no_cursor",
-    [QT_PARAMS_MISMATCH] = "params_mismatch",
-    [QT_TRANSACTION_LOST] = "transaction_lost",
-    [QT_OVERLOAD] = "overload",
-    [QT_NOT_PERMITTED] = "not_permitted",
-    [QT_KILL_TARGET_UNKNOWN] = "kill_target_unknown",
-};
+static const char *const REASONS[] = QT_TEXTS_OF_REASONS;
 
 struct slice {
     struct qt_engine *engine;
@@ -78,9 +61,9 @@ static void put_record(struct qt_columns *cols, struct qt_record *r)
     const int64_t times[] = {r->due_ns, r->queued_ns, r->free_ns, r->sent_ns, r->first_ns, r->done_ns};
     struct qt_column *c = cols->col;
 
-    qt_col_i64(c++, r->session & (((int64_t)1 << QT_CLONE_SHIFT) - 1));
+    qt_col_i64(c++, r->session & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
     qt_col_i64(c++, r->seq);
-    qt_col_i32(c++, (int32_t)(r->session >> QT_CLONE_SHIFT));
+    qt_col_i32(c++, (int32_t)(r->session >> QT_SHIFT_CLONE));
     for (int i = 0; i < 6; i++)
         put_number(c++, times[i]);
     qt_col_text(c++, r->reason == QT_EXECUTED ? "executed" : "not_sent");

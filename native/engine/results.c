@@ -31,8 +31,8 @@ static void put_time(struct qt_engine *e, struct qt_column *c, int64_t ns)
 
 static void put_session(struct qt_engine *e, struct qt_column *c, struct qt_session *s)
 {
-    qt_col_i64(c++, s->id & (((int64_t)1 << QT_CLONE_SHIFT) - 1));
-    qt_col_i32(c++, (int32_t)(s->id >> QT_CLONE_SHIFT));
+    qt_col_i64(c++, s->id & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
+    qt_col_i32(c++, (int32_t)(s->id >> QT_SHIFT_CLONE));
     qt_col_bool(c++, s->ahead);
     qt_col_i64(c++, s->open_due_ns);
     put_time(e, c++, s->connect_ns);

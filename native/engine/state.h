@@ -30,44 +30,6 @@
 /* Sessions stay where they are while others come: the array is made of pieces. */
 enum { QT_PIECE_SHIFT = 10, QT_PIECE_SESSIONS = 1 << QT_PIECE_SHIFT, QT_MAX_PIECES = 1 << 16 };
 
-enum qt_command_code {
-    QT_COMMAND_QUERY = 1,
-    QT_COMMAND_PREPARE = 2,
-    QT_COMMAND_EXECUTE = 3,
-    QT_COMMAND_CLOSE_STMT = 4,
-    QT_COMMAND_RESET_STMT = 5,
-    QT_COMMAND_LONG_DATA = 6,
-    QT_COMMAND_FETCH = 7,
-    QT_COMMAND_INIT_DB = 8,
-    QT_COMMAND_PING = 9,
-    QT_COMMAND_RESET_CONNECTION = 10,
-    QT_COMMAND_CHANGE_USER = 11,
-    QT_COMMAND_QUIT = 12,
-    QT_COMMAND_PROCESS_KILL = 18,
-    QT_COMMAND_SET_OPTION = 19,
-    QT_COMMAND_BULK_EXECUTE = 24
-};
-
-/* How an event ended: QT_EXECUTED, or why it was not sent. Their texts: outcomes.c; what they mean: docs/format.md. */
-enum qt_reason {
-    QT_EXECUTED = 0,
-    QT_CONNECT_FAILED,
-    QT_CONNECTION_LOST,
-    QT_STOPPED,
-    QT_DRAIN_TIMEOUT,
-    QT_SCHEMA_FAILED, /* its schema could not be selected: sent elsewhere it would be another statement */
-    QT_AFTER_QUIT,
-    QT_UNSUPPORTED,
-    QT_NOT_PREPARED,       /* its statement was not prepared here: the PREPARE failed, or was not sent */
-    QT_NOTHING_TO_CLOSE,   /* the same, and it would only have closed or reset it */
-    QT_NO_CURSOR,          /* the target opened none for it */
-    QT_PARAMS_MISMATCH,    /* its parameters don't fit the statement as the target knows it */
-    QT_TRANSACTION_LOST,   /* its transaction ended with the connection: sent alone it would be another one */
-    QT_OVERLOAD,           /* dropped: the queue was full and it was overdue */
-    QT_NOT_PERMITTED,      /* its text does more than may be sent, whatever the plan says */
-    QT_KILL_TARGET_UNKNOWN /* the session that it would kill is not connected */
-};
-
 /* A waiting event; the statement's bytes follow it, then its parameters. */
 struct qt_planned_event {
     struct qt_planned_event *next;

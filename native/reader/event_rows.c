@@ -2,7 +2,7 @@
 /*
  *   a source's rows -> one column each -> times assigned -> order by start, session, seq -> one Arrow batch
  *
- * The names of classes, the columns and their order are those of schemas/tape.sql.
+ * The columns and their order are those of schemas/tape.sql.
  */
 #include "reader/event_rows.h"
 
@@ -109,7 +109,7 @@ const struct qt_event_row qt_event_unknown = {
     .first_byte_ns = -1,
 };
 
-static const char *const class_names[] = {"read", "write", "transaction", "session", "ddl", "admin"};
+static const char *const class_names[] = QT_TEXTS_OF_CLASSES;
 
 void qt_event_set_statement(struct qt_event_row *e, struct qt_span text, const struct qt_statement *what)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Collects from the tokens what statement_class.c decides on. A text of several statements counts as its most dangerous
- * one; where two are dangerous the code with the smaller number wins (they are in that order in schemas/codes.py). */
+ * one; where two are dangerous the code with the smaller number wins (they are in that order in schemas/names.toml). */
 #include "sql/classify.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decides class and danger by the first words. Classes and dangers follow schemas/codes.py. */
+/* Decides class and danger by the first words. Classes and dangers follow schemas/names.toml. */
 #include "sql/statement_class.h"
 
 #define V(klass, danger) ((struct qt_statement_class){QT_CLASS_##klass, QT_DANGER_##danger})

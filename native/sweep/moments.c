@@ -97,10 +97,10 @@ void qt_sweep_decide(struct qt_sweep *s, struct qt_event *e)
     for (int32_t i = 0; i < e->n_uses; i++)
         qt_sweep_mark(s, e, e->uses[i].table, QT_COMMITS, e->moment_ns, !e->is_long);
     if (s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->moment_ns, !e->is_long);
+        qt_sweep_mark(s, e, QT_TABLE_ALL, QT_COMMITS, e->moment_ns, !e->is_long);
     for (int32_t i = 0; i < e->n_uses && e->exclusive && !e->is_long; i++) /* 11; else: take.c */
         qt_sweep_wait(s, e, e->uses[i].table, QT_LOCKS, e->moment_ns - 1);
-    if (!e->is_long && e->uses[0].table > QT_UNKNOWN_TABLE)
+    if (!e->is_long && e->uses[0].table > QT_TABLE_UNKNOWN)
         qt_sweep_wait_unknown(s, e, e->moment_ns - 1);
     qt_sweep_event_done(s, e);
 }

@@ -39,7 +39,7 @@ void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
                    int in_front)
 {
     struct qt_point point = {.ns = ns, .type = MARK, .table = table, .kind = (uint8_t)kind};
-    point.in_front = in_front && table != QT_UNKNOWN_TABLE;
+    point.in_front = in_front && table != QT_TABLE_UNKNOWN;
     add(s, heap_of(s, kind), point, e);
 }
 
@@ -47,18 +47,18 @@ void qt_sweep_mark(struct qt_sweep *s, struct qt_event *e, int32_t table, enum q
 void qt_sweep_wait(struct qt_sweep *s, struct qt_event *e, int32_t table, enum qt_place_kind kind, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = (uint8_t)kind};
-    point.table = table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table;
+    point.table = table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table;
     if (kind != QT_ADDS || s->table[point.table].adds)
         add(s, heap_of(s, kind), point, e);
-    if (table == QT_UNKNOWN_TABLE || !s->unknown)
+    if (table == QT_TABLE_UNKNOWN || !s->unknown)
         return;
-    point.table = QT_UNKNOWN_TABLE;
+    point.table = QT_TABLE_UNKNOWN;
     add(s, heap_of(s, kind), point, e);
 }
 
 void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until_ns)
 {
-    struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = QT_COMMITS, .table = QT_UNKNOWN_TABLE};
+    struct qt_point point = {.ns = until_ns, .type = WAIT, .kind = QT_COMMITS, .table = QT_TABLE_UNKNOWN};
     if (s->unknown)
         add(s, &s->numbers, point, e);
 }
@@ -66,11 +66,11 @@ void qt_sweep_wait_unknown(struct qt_sweep *s, struct qt_event *e, int64_t until
 void qt_sweep_read(struct qt_sweep *s, struct qt_event *e, int32_t table, int64_t until_ns)
 {
     struct qt_point point = {.ns = until_ns, .type = READ};
-    point.table = table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table;
+    point.table = table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table;
     add(s, &s->numbers, point, e);
-    if (table == QT_UNKNOWN_TABLE || !s->unknown)
+    if (table == QT_TABLE_UNKNOWN || !s->unknown)
         return;
-    point.table = QT_UNKNOWN_TABLE;
+    point.table = QT_TABLE_UNKNOWN;
     add(s, &s->numbers, point, e);
 }
 
@@ -121,11 +121,11 @@ static void grant(struct qt_sweep *s, struct qt_event *e)
     int64_t ns = s->times == QT_ARRIVALS ? e->at_ns : e->lo_ns;
     for (int32_t i = 0; i < e->n_uses; i++) {
         int32_t table = e->uses[i].table;
-        int64_t released = s->table[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table].released_ns;
+        int64_t released = s->table[table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table].released_ns;
         if (e->uses[i].adds && released + 1 > ns)
             ns = released + 1;
-        if (e->uses[i].adds && s->unknown && s->table[QT_UNKNOWN_TABLE].released_ns + 1 > ns)
-            ns = s->table[QT_UNKNOWN_TABLE].released_ns + 1;
+        if (e->uses[i].adds && s->unknown && s->table[QT_TABLE_UNKNOWN].released_ns + 1 > ns)
+            ns = s->table[QT_TABLE_UNKNOWN].released_ns + 1;
     }
     if (ns > e->hi_ns)
         ns = e->hi_ns;
@@ -137,7 +137,7 @@ static void grant(struct qt_sweep *s, struct qt_event *e)
             qt_sweep_wait(s, e, use->table, QT_ADDS, ns - 1);
     }
     if (s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_ADDS, ns, 0);
+        qt_sweep_mark(s, e, QT_TABLE_ALL, QT_ADDS, ns, 0);
     qt_list_remove(&s->adding, e);
 }
 

@@ -23,7 +23,6 @@
 #include "base/arrow_build.h"
 #include "sweep/heap.h"
 
-enum { QT_ALL_TABLES = 0, QT_UNKNOWN_TABLE = 1, QT_USER_LOCKS = 2 };
 enum { QT_LAST_NS = 1000000000 }; /* so long after its arrival the last event of a session may have ended */
 
 struct qt_use {
@@ -55,7 +54,7 @@ struct qt_event {
     uint8_t is_last;   /* of its session, on a log of arrivals: its end is not known */
     uint8_t part;      /* 1: what is left of an event whose implicit COMMIT is `commit` */
     uint8_t exclusive; /* it takes tables whole: DDL, LOCK TABLES */
-    uint8_t user_lock; /* QT_TAKES_LOCK, QT_FREES_LOCK, QT_LOOKS_AT_LOCK */
+    uint8_t user_lock; /* QT_USE_TAKES_LOCK, QT_USE_FREES_LOCK, QT_USE_LOOKS_AT_LOCK */
     struct qt_pairs waits, marks;
     struct qt_event *commit, *whole; /* the COMMIT in front of what ends a transaction and does more; and back */
     struct qt_event *before, *after; /* in a list of the sweep; `after` of the free ones as well */

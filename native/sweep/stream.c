@@ -16,9 +16,6 @@ enum { PIECE = 1024, BATCH_ROWS = 16384 };
 /* Columns of the events. */
 enum { SESSION, SEQ, TAPE_NS, AT_NS, LO_NS, HI_NS, DIGEST, TX_FIRST, TX_END, FACTS };
 #define FORMATS "llllllllll"
-/* Bits of `facts`: FACTS in replay/plan/commit_order.py. */
-enum { LONG = 1, LOCKS = 2, OWN = 4, READS = 8, STATEMENT = 16, EXCLUSIVE = 32, LAST = 64 };
-
 static const struct qt_column_spec SPECS[] = {
     {"session", 'l', 0}, {"seq", 'l', 0}, {"tape_ns", 'l', 0}, {"waits", 'u', 0}};
 enum { N_COLUMNS = sizeof SPECS / sizeof *SPECS };
@@ -35,7 +32,7 @@ struct swept {
     uint8_t *user_lock; /* of each digest */
 };
 
-static const struct qt_use UNKNOWN = {QT_UNKNOWN_TABLE, 1, 1};
+static const struct qt_use UNKNOWN = {QT_TABLE_UNKNOWN, 1, 1};
 
 static void take_row(struct swept *w)
 {
@@ -49,22 +46,22 @@ static void take_row(struct swept *w)
         .at_ns = qt_read_i64(r, AT_NS, w->row),
         .lo_ns = qt_read_i64(r, LO_NS, w->row),
         .hi_ns = qt_read_i64(r, HI_NS, w->row),
-        .is_long = (facts & LONG) != 0,
-        .locks = (facts & LOCKS) != 0,
-        .exclusive = (facts & EXCLUSIVE) != 0,
-        .is_last = (facts & LAST) != 0,
+        .is_long = (facts & QT_FACT_LONG) != 0,
+        .locks = (facts & QT_FACT_LOCKS) != 0,
+        .exclusive = (facts & QT_FACT_EXCLUSIVE) != 0,
+        .is_last = (facts & QT_FACT_LAST) != 0,
     };
     if (digest >= 0 && digest < s->n_digests) {
         e.uses = s->uses + s->first_use[digest];
         e.n_uses = (int32_t)(s->first_use[digest + 1] - s->first_use[digest]);
         e.user_lock = w->user_lock[digest];
-    } else if (digest < 0 && (facts & STATEMENT)) {
+    } else if (digest < 0 && (facts & QT_FACT_STATEMENT)) {
         e.uses = &UNKNOWN;
         e.n_uses = 1;
     }
     qt_sweep_moments_until(s, e.lo_ns);
-    qt_sweep_take(s, &e, qt_read_i64(r, TX_FIRST, w->row), qt_read_i64(r, TX_END, w->row), (facts & OWN) != 0,
-                  (facts & READS) != 0);
+    qt_sweep_take(s, &e, qt_read_i64(r, TX_FIRST, w->row), qt_read_i64(r, TX_END, w->row), (facts & QT_FACT_OWN) != 0,
+                  (facts & QT_FACT_READS) != 0);
     w->row++;
     if (++w->taken % PIECE == 0)
         qt_sweep_number_until(s, qt_sweep_moments_bound(s));
@@ -128,14 +125,14 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
         if (use->table < 0 || use->table >= o->n_tables || use->digest < 0 || use->digest >= o->n_digests ||
             (i > 0 && use->digest < o->uses[i - 1].digest))
             return qt_fail(err, QT_EINVALID, "the tables of the digests are not in order");
-        if (use->table == QT_USER_LOCKS) {
+        if (use->table == QT_TABLE_USER_LOCKS) {
             w->user_lock[use->digest] |= (uint8_t)use->what;
             continue;
         }
-        w->uses[n++] = (struct qt_use){use->table, (use->what & QT_ASKS) != 0, (use->what & QT_ADDS_ROWS) != 0};
+        w->uses[n++] = (struct qt_use){use->table, (use->what & QT_USE_ASKS) != 0, (use->what & QT_USE_ADDS_ROWS) != 0};
         w->first_use[use->digest + 1] = n;
-        s->table[use->table].adds |= (use->what & QT_ADDS_ROWS) != 0;
-        s->table[QT_ALL_TABLES].adds |= (use->what & QT_ADDS_ROWS) != 0;
+        s->table[use->table].adds |= (use->what & QT_USE_ADDS_ROWS) != 0;
+        s->table[QT_TABLE_ALL].adds |= (use->what & QT_USE_ADDS_ROWS) != 0;
     }
     for (int64_t i = 1; i <= o->n_digests; i++)
         if (w->first_use[i] < w->first_use[i - 1])
@@ -146,7 +143,7 @@ static int read_uses(struct swept *w, const struct qt_sweep_options *o, struct q
         s->table[i].released_ns = s->table[i].closed_ns = s->table[i].whole_ns = INT64_MIN / 2;
     }
     if (o->unknown)
-        s->table[QT_ALL_TABLES].adds = s->table[QT_UNKNOWN_TABLE].adds = 1;
+        s->table[QT_TABLE_ALL].adds = s->table[QT_TABLE_UNKNOWN].adds = 1;
     s->uses = w->uses;
     s->first_use = w->first_use;
     return QT_OK;

@@ -19,8 +19,8 @@ static void take_commit(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx
             least = tx->used[i].table < least ? tx->used[i].table : least;
         }
     if (s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_COMMITS, e->lo_ns, 1);
-    if (least > QT_UNKNOWN_TABLE)
+        qt_sweep_mark(s, e, QT_TABLE_ALL, QT_COMMITS, e->lo_ns, 1);
+    if (least > QT_TABLE_UNKNOWN)
         qt_sweep_wait_unknown(s, e, e->lo_ns - 1);
     qt_sweep_at(s, e->lo_ns, QT_TX_ENDS, NULL, tx);
 }
@@ -81,13 +81,13 @@ static void take_held(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx)
         adds |= use->adds;
         if (e->exclusive && !e->is_long) /* 11 */
             qt_sweep_wait(s, e, use->table, QT_LOCKS, until);
-        if (s->table[use->table].is_long || s->table[QT_UNKNOWN_TABLE].is_long || s->table[use->table].is_exclusive) {
+        if (s->table[use->table].is_long || s->table[QT_TABLE_UNKNOWN].is_long || s->table[use->table].is_exclusive) {
             qt_sweep_mark(s, e, use->table, QT_LOCKS, e->hi_ns, 0);
             marks_locks = 1;
         }
     }
     if (marks_locks && s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
+        qt_sweep_mark(s, e, QT_TABLE_ALL, QT_LOCKS, e->hi_ns, 0);
     if (adds)
         qt_sweep_grant(s, e);
     at_locks(s, e, tx);
@@ -107,7 +107,7 @@ static void take_shared(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx
         shares = 1;
     }
     if (shares && s->unknown)
-        qt_sweep_mark(s, e, QT_ALL_TABLES, QT_LOCKS, e->hi_ns, 0);
+        qt_sweep_mark(s, e, QT_TABLE_ALL, QT_LOCKS, e->hi_ns, 0);
     if (shares && tx != NULL)
         at_locks(s, e, tx);
 }
@@ -132,10 +132,10 @@ static void take_read(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, 
 /* 10: user-level locks. Whoever takes one does so behind all that was taken and freed before it had it. */
 static void take_user_lock(struct qt_sweep *s, struct qt_event *e)
 {
-    int64_t ns = e->user_lock & QT_TAKES_LOCK ? e->hi_ns : e->lo_ns;
-    if (e->user_lock & (QT_TAKES_LOCK | QT_FREES_LOCK))
-        qt_sweep_mark(s, e, QT_USER_LOCKS, QT_COMMITS, ns, 0);
-    qt_sweep_wait(s, e, QT_USER_LOCKS, QT_COMMITS, ns - 1);
+    int64_t ns = e->user_lock & QT_USE_TAKES_LOCK ? e->hi_ns : e->lo_ns;
+    if (e->user_lock & (QT_USE_TAKES_LOCK | QT_USE_FREES_LOCK))
+        qt_sweep_mark(s, e, QT_TABLE_USER_LOCKS, QT_COMMITS, ns, 0);
+    qt_sweep_wait(s, e, QT_TABLE_USER_LOCKS, QT_COMMITS, ns - 1);
 }
 
 static void take_uses(struct qt_sweep *s, struct qt_event *e, struct qt_tx *tx, int is_read)

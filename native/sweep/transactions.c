@@ -83,10 +83,10 @@ struct qt_sweep_session *qt_sweep_session(struct qt_sweep *s, int64_t id)
 
 static void later(struct qt_sweep *s, struct qt_event *e, int32_t table, const int64_t *numbers)
 {
-    qt_sweep_add(s, &e->waits, table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table, QT_COMMITS,
-                 numbers[table == QT_UNKNOWN_TABLE ? QT_ALL_TABLES : table]);
-    if (table != QT_UNKNOWN_TABLE && s->unknown)
-        qt_sweep_add(s, &e->waits, QT_UNKNOWN_TABLE, QT_COMMITS, numbers[QT_UNKNOWN_TABLE]);
+    qt_sweep_add(s, &e->waits, table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table, QT_COMMITS,
+                 numbers[table == QT_TABLE_UNKNOWN ? QT_TABLE_ALL : table]);
+    if (table != QT_TABLE_UNKNOWN && s->unknown)
+        qt_sweep_add(s, &e->waits, QT_TABLE_UNKNOWN, QT_COMMITS, numbers[QT_TABLE_UNKNOWN]);
 }
 
 void qt_sweep_settle_reader(struct qt_sweep *s, struct qt_tx *tx)

@@ -57,7 +57,7 @@ def _due(plan: Plan, told: str, until_ns: int) -> int:
                 show_feed(con, plan, window)
                 due += con.execute(
                     f"SELECT count(*) FROM window_feed f WHERE due_ns <= {until_ns} AND NOT EXISTS (SELECT 1"
-                    f" FROM {told} o WHERE o.session + (o.clone::BIGINT << 40) = f.session AND o.seq = f.seq)"
+                    f" FROM {told} o WHERE copy_of(o.session, o.clone) = f.session AND o.seq = f.seq)"
                 ).fetchall()[0][0]
     return due
 

@@ -6,7 +6,7 @@ from typing import Any
 import duckdb
 
 from ...schemas import Folder
-from ...schemas.codes import FLAGS
+from ...schemas.names import FLAGS
 
 CARRIED = f"flags & {FLAGS['carried']} <> 0"
 OUTCOMES = """

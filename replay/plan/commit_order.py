@@ -15,38 +15,51 @@ from typing import Any
 import duckdb
 
 from ...common.duck import insert_rows, load_sql, sql_text, write_parquet
-from ...native.bindings.sweep import ADDS_ROWS, ASKS, FREES_LOCK, LOOKS_AT_LOCK, PLACES, TAKES_LOCK, sweep_commits
+from ...native.bindings.sweep import PLACES, sweep_commits
+from ...schemas.names import (
+    FACT_EXCLUSIVE,
+    FACT_LAST,
+    FACT_LOCKS,
+    FACT_LONG,
+    FACT_OWN,
+    FACT_READS,
+    FACT_STATEMENT,
+    TABLE_FIRST,
+    TABLE_UNKNOWN,
+    TABLE_USER_LOCKS,
+    USE_ADDS_ROWS,
+    USE_ASKS,
+    USE_FREES_LOCK,
+    USE_LOOKS_AT_LOCK,
+    USE_TAKES_LOCK,
+)
 from .catalog import Catalog, tables_of
 from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
-ALL, UNKNOWN, USER_LOCKS, FIRST = 0, 1, 2, 3
 EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
 ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
 ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
 USER_LOCK_WORDS = {
-    re.compile(r"\bget_lock\s*\(", re.IGNORECASE): TAKES_LOCK,
-    re.compile(r"\brelease_(lock|all_locks)\s*\(", re.IGNORECASE): FREES_LOCK,
-    re.compile(r"\bis_(free|used)_lock\s*\(", re.IGNORECASE): LOOKS_AT_LOCK,
+    re.compile(r"\bget_lock\s*\(", re.IGNORECASE): USE_TAKES_LOCK,
+    re.compile(r"\brelease_(lock|all_locks)\s*\(", re.IGNORECASE): USE_FREES_LOCK,
+    re.compile(r"\bis_(free|used)_lock\s*\(", re.IGNORECASE): USE_LOOKS_AT_LOCK,
 }
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
-LONG, LOCKS, OWN, READS, STATEMENT, EXCLUSIVE, LAST = (
-    1 << bit for bit in range(7)
-)  # of `facts`, as native/sweep/stream.c reads them
 FACTS = " + ".join(
     f"CASE WHEN {condition} THEN {bit} ELSE 0 END"
     for bit, condition in (
         (
-            LOCKS,
+            FACT_LOCKS,
             "class IN ('write', 'ddl') OR digest_no IS NULL"
             " OR has_action(actions, 'locking_read') OR has_action(actions, 'lock_tables')",
         ),
-        (OWN, "class = 'ddl' AND has_action(actions, 'implicit_commit')"),
-        (READS, "class = 'read'"),
-        (STATEMENT, "class NOT IN ('session', 'transaction')"),
-        (EXCLUSIVE, "class = 'ddl' OR has_action(actions, 'lock_tables')"),
+        (FACT_OWN, "class = 'ddl' AND has_action(actions, 'implicit_commit')"),
+        (FACT_READS, "class = 'read'"),
+        (FACT_STATEMENT, "class NOT IN ('session', 'transaction')"),
+        (FACT_EXCLUSIVE, "class = 'ddl' OR has_action(actions, 'lock_tables')"),
     )
 )
 CALLS = re.compile(r"call\b", re.IGNORECASE)
@@ -81,8 +94,8 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
     con.execute(f"SET VARIABLE times = {sql_text(times)}")
     con.execute(f"SET VARIABLE precision_ns = {precision}")
     con.execute(f"SET VARIABLE overlap_ns = {OVERLAP_NS}")
-    con.execute(f"SET VARIABLE long = {LONG}")
-    con.execute(f"SET VARIABLE last = {LAST}")
+    con.execute(f"SET VARIABLE long = {FACT_LONG}")
+    con.execute(f"SET VARIABLE last = {FACT_LAST}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW order_events AS {load_sql(__package__, 'order_events.sql')}")
     _write_order(con, plan, tables, uses, times)
     if called and not arrivals and (at_once := con.execute(COUNT_CALLS).fetchall()[0][0]):
@@ -96,17 +109,17 @@ def order_commits(con: duckdb.DuckDBPyConnection, plan: Plan, catalog: Catalog, 
 def _write_order(
     con: duckdb.DuckDBPyConnection, plan: Plan, tables: int, uses: list[tuple[int, int, int]], times: str
 ) -> None:
-    of_digest: dict[int, set[int]] = {-1: {UNKNOWN}}
+    of_digest: dict[int, set[int]] = {-1: {TABLE_UNKNOWN}}
     for digest, table, _ in uses:
         of_digest.setdefault(digest, set()).add(table)
     taken = con.execute(
-        f"SELECT coalesce(digest_no, -1), bool_or(duration_ns > {OVERLAP_NS} AND facts & {LOCKS} <> 0),"
-        f" bool_or(facts & {EXCLUSIVE} <> 0) FROM all_events WHERE sent AND facts & {STATEMENT + EXCLUSIVE} <> 0"
-        " GROUP BY digest_no"
+        f"SELECT coalesce(digest_no, -1), bool_or(duration_ns > {OVERLAP_NS} AND facts & {FACT_LOCKS} <> 0),"
+        f" bool_or(facts & {FACT_EXCLUSIVE} <> 0) FROM all_events WHERE sent"
+        f" AND facts & {FACT_STATEMENT + FACT_EXCLUSIVE} <> 0 GROUP BY digest_no"
     ).fetchall()
     long_tables = {table for digest, is_long, _ in taken if is_long for table in of_digest.get(digest, ())}
-    exclusive = {table for digest, _, takes in taken if takes for table in of_digest.get(digest, ())} - {UNKNOWN}
-    unknown = any(UNKNOWN in of_digest.get(digest, ()) for digest, _, _ in taken)
+    exclusive = {table for digest, _, takes in taken if takes for table in of_digest.get(digest, ())} - {TABLE_UNKNOWN}
+    unknown = any(TABLE_UNKNOWN in of_digest.get(digest, ()) for digest, _, _ in taken)
     events = con.sql("FROM order_events ORDER BY lo_ns, session, seq")
     swept = sweep_commits(
         *(events, uses, tables),
@@ -187,15 +200,15 @@ def _number_tables(
         asks = not adds or bool(ASKS_TOO.search(text))
         called += [(digest_no,)] if CALLS.match(text) else []
         if user_lock := sum(what for words, what in USER_LOCK_WORDS.items() if words.search(text)):
-            uses.append((digest_no, USER_LOCKS, user_lock))
+            uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
-            uses.append((digest_no, UNKNOWN, ASKS | ADDS_ROWS))
+            uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:
-            what = ASKS * asks | ADDS_ROWS * adds
-            uses += [(digest_no, numbers.setdefault(name, FIRST + len(numbers)), what) for name in sorted(tables)]
+            what = USE_ASKS * asks | USE_ADDS_ROWS * adds
+            uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
     con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER)")
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")
     insert_rows(con, "known_digests", [(digest, number) for number, (digest, *_) in enumerate(digests)])
     insert_rows(con, "call_digests", called)
-    return FIRST + len(numbers), uses, bool(called)
+    return TABLE_FIRST + len(numbers), uses, bool(called)

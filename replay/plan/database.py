@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 
 from ...common.duck import duck_path, insert_rows, load_sql, sql_text, write_parquet
-from ...schemas import ACTIONS, CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, select_list
+from ...schemas import ACTIONS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
 from ...schemas.tables import complete_sql
 from ..storage import open_storage
@@ -36,14 +36,10 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con = open_storage(plan.spill)
     raise_memory(con, plan.memory_bytes)
     rules = plan.rules
-    _set(con, "danger_names", {code: name for name, code in DANGERS.items()})
-    _set(con, "commands", COMMANDS)
-    _set(con, "classes", {name: code for code, name in enumerate(CLASSES)})
     allowed = ", ".join(sql_text(name) for name in sorted(rules.allowed))
     con.execute(f"SET VARIABLE allowed = [{allowed}]::VARCHAR[]")
     con.execute(f"SET VARIABLE allow_writes = {rules.allow_writes}")
     con.execute(f"SET VARIABLE sends_sql_prepare = {plan.tape.info.get('measuring_point') in CLIENT_TEXTS}")
-    con.execute(f"SET VARIABLE danger_shift = {DANGER_SHIFT}")
     con.execute(f"SET VARIABLE lead_ns = {rules.lead_ns}")
     con.execute(f"SET VARIABLE copies = {rules.amplification.total}")
     con.execute(f"SET VARIABLE amplify = {rules.amplification.amplify}")
@@ -248,7 +244,7 @@ def feed_streams(con: duckdb.DuckDBPyConnection, plan: Plan) -> Iterator[Any]:
     if plan.sorted_feed.exists():
         rounds = plan.rules.amplification.loop if plan.rules.max_concurrent_sessions else 1
         for turn in range(rounds):
-            columns = f"* REPLACE (session + ({turn}::BIGINT << 40) AS session)"
+            columns = f"* REPLACE (copy_of(session, {turn}) AS session)"
             yield con.sql(f"SELECT {columns} FROM read_parquet({sql_text(plan.sorted_feed)})")
         return
     for turn in range(plan.rules.amplification.loop):

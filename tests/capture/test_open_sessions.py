@@ -6,7 +6,7 @@ from pathlib import Path
 
 import duckdb
 from querytape.capture.open_sessions import Told, describe_state, is_after, server_is_another
-from querytape.schemas.codes import FLAGS
+from querytape.schemas.names import FLAGS
 from querytape.servers.open_sessions import OpenSessions
 
 ASKED = {"server": {"at": "2026-11-22T07:00:00+00:00"}, "source": "packets"}

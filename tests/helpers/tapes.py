@@ -10,7 +10,8 @@ import duckdb
 from querytape.common.duck import sql_text
 from querytape.common.files import file_entry
 from querytape.native.bindings.statements import Normalizer
-from querytape.schemas import DANGER_SHIFT, DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
+from querytape.schemas import DANGERS, FLAGS, FORMAT_VERSION, columns, select_list
+from querytape.schemas.names import SHIFT_DANGER
 
 from .duck import database
 from .tables import insert_rows
@@ -41,7 +42,7 @@ SESSIONS = """
 
 def flag_bits(*names: str, danger: str = "none") -> int:
     """Return the `flags` of an event from the names of FLAGS and one of DANGERS."""
-    return sum(FLAGS[name] for name in names) | DANGERS[danger] << DANGER_SHIFT
+    return sum(FLAGS[name] for name in names) | DANGERS[danger] << SHIFT_DANGER
 
 
 def complete(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

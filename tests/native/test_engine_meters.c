@@ -58,13 +58,13 @@ static void what_outcomes_say(void)
     CHECK_INT(seen.service[QT_KIND_WRITE].sum_ns, service);
     CHECK_INT(seen.service[QT_KIND_WRITE].below[14], below);
     CHECK_INT(seen.service[QT_KIND_READ].all, 0);
-    CHECK_INT(seen.delay[QT_CAUSE_SESSION].all, 1);
-    CHECK(seen.delay[QT_CAUSE_SESSION].sum_ns >= 99 * MS && seen.delay[QT_CAUSE_SESSION].sum_ns <= late);
-    CHECK_INT(seen.delay[QT_CAUSE_SESSION].below[6], 0); /* below 2^19 ns, half a millisecond */
-    CHECK_INT(seen.delay[QT_CAUSE_CONNECT].all, 1);
-    CHECK(seen.delay[QT_CAUSE_CONNECT].sum_ns >= 9 * MS);
-    CHECK_INT(seen.delay[QT_CAUSE_ORDER].all, 0);
-    CHECK_INT(seen.delay[QT_CAUSE_TOOL].all, 6);
+    CHECK_INT(seen.delay[QT_LATE_SESSION].all, 1);
+    CHECK(seen.delay[QT_LATE_SESSION].sum_ns >= 99 * MS && seen.delay[QT_LATE_SESSION].sum_ns <= late);
+    CHECK_INT(seen.delay[QT_LATE_SESSION].below[6], 0); /* below 2^19 ns, half a millisecond */
+    CHECK_INT(seen.delay[QT_LATE_CONNECT].all, 1);
+    CHECK(seen.delay[QT_LATE_CONNECT].sum_ns >= 9 * MS);
+    CHECK_INT(seen.delay[QT_LATE_ORDER].all, 0);
+    CHECK_INT(seen.delay[QT_LATE_TOOL].all, 6);
     CHECK_INT(seen.n_errors, 1);
     CHECK_INT(seen.error_number[0], 1064);
     CHECK_INT(seen.error_count[0], 2);

@@ -16,12 +16,12 @@ static const struct qt_column_spec SPECS[] = {
 enum { N_COLUMNS = sizeof SPECS / sizeof *SPECS };
 
 /* Digest 0: no table; 1: table 2; 2: tables 2 and 3; 3: table 4, adds; 4: unknown; 5: table 5, asks and adds. */
-static const struct qt_sweep_use USES[] = {{1, 2, QT_ASKS},
-                                           {2, 2, QT_ASKS},
-                                           {2, 3, QT_ASKS},
-                                           {3, 4, QT_ADDS_ROWS},
-                                           {4, 1, QT_ASKS | QT_ADDS_ROWS},
-                                           {5, 5, QT_ASKS | QT_ADDS_ROWS}};
+static const struct qt_sweep_use USES[] = {{1, 2, QT_USE_ASKS},
+                                           {2, 2, QT_USE_ASKS},
+                                           {2, 3, QT_USE_ASKS},
+                                           {3, 4, QT_USE_ADDS_ROWS},
+                                           {4, 1, QT_USE_ASKS | QT_USE_ADDS_ROWS},
+                                           {5, 5, QT_USE_ASKS | QT_USE_ADDS_ROWS}};
 static const uint8_t IS_LONG[TABLES] = {0, 0, 1, 0, 0, 0}, IS_EXCLUSIVE[TABLES] = {0, 0, 0, 1, 0, 0};
 
 struct random_events {

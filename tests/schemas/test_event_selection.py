@@ -7,7 +7,6 @@ import duckdb
 import pytest
 from querytape.common.duck import open_database
 from querytape.schemas import EventFilter, ddl
-from querytape.schemas.codes import ACTIONS
 from querytape.schemas.event_selection import (
     SelectionTables,
     define_macros,
@@ -15,6 +14,7 @@ from querytape.schemas.event_selection import (
     preparing_sql,
     selection_sql,
 )
+from querytape.schemas.names import ACTIONS
 
 D = "d" * 16
 P = "e" * 16

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pymysql
 import pytest
 from querytape.replay import replay
-from querytape.schemas.codes import FLAGS
+from querytape.schemas.names import FLAGS
 from querytape.servers.sandbox import Server
 
 from tests.helpers.binary_client import Prepared

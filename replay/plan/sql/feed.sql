@@ -22,18 +22,18 @@ WITH sent AS (
     LEFT JOIN window_kills k ON w.session = k.session AND w.seq = k.seq
 )
 SELECT
-    s.session + (s.clone::BIGINT << 40) AS session,
+    copy_of(s.session, s.clone) AS session,
     s.seq,
     s.due_ns,
     greatest(due_of(s.start_ns + coalesce(s.duration_ns, 0), s.start_ns) - due_of(s.start_ns, s.start_ns), 0) AS span_ns,
-    getvariable('commands')[
+    getvariable('command_codes')[
         CASE WHEN s.undone THEN 'query' WHEN s.kills THEN 'process_kill' ELSE s.command END]::INTEGER AS command,
-    coalesce(getvariable('classes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
+    coalesce(getvariable('class_codes')[CASE WHEN s.undone THEN 'transaction' ELSE s.class END], -1)::INTEGER AS class,
     CASE WHEN s.undone THEN getvariable('rollback') WHEN executes(s.command) THEN coalesce(s.actions, 0) ELSE 0 END::BIGINT AS actions,
     s.flags | read_target_flags(s.command, s.class, s.actions, s.flags) | failed_flag(s.errno) AS flags,
     account_of(s."user") AS account,
     s.db,
-    CASE WHEN s.kills THEN s.victim + (s.clone::BIGINT << 40) ELSE s.stmt END AS stmt,
+    CASE WHEN s.kills THEN copy_of(s.victim, s.clone) ELSE s.stmt END AS stmt,
     CASE
         WHEN s.undone THEN coalesce(s.undoing, 'ROLLBACK'::BLOB)
         WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))

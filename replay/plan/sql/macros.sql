@@ -1,12 +1,9 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Macros of a plan: why an event is not sent (exclusion_reason; NULL = it is sent), and to which target it may go.
--- Inputs: macros of schemas/event_macros.sql; variables danger_names (code -> name), danger_shift, allowed (names of dangers that
--- the user allows), allow_writes, sends_sql_prepare (the tape has what clients sent, not what a server logs of it),
--- split, copies; commands and classes (name -> number for the engine).
+-- Inputs: macros of schemas/names.sql and schemas/event_macros.sql; variables allowed (names of dangers that the
+-- user allows), allow_writes, sends_sql_prepare (the tape has what clients sent, not what a server logs of it),
+-- split, copies.
 -- By hand: `database.open_planner(plan)` in Python returns a connection that has them.
-
-CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
-    coalesce(getvariable('danger_names')[((flags >> getvariable('danger_shift')) & 255)::INTEGER], 'unknown');
 
 -- Why a statement is not sent, from what is known about its text. A server in read-only mode refuses locking reads (1792).
 CREATE OR REPLACE TEMP MACRO exclude_statement(class, actions, flags) AS CASE
@@ -59,12 +56,7 @@ CREATE OR REPLACE TEMP MACRO exclusion_reason(command, class, actions, flags, db
     ELSE 'unsupported_command'
 END;
 
--- filtered: excluded by the user's choice, or because only reads are sent; skipped: it can't or must not be replayed.
-CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
-    CASE WHEN reason IN ('write', 'ddl', 'admin', 'locking_read') OR starts_with(reason, 'filter:') THEN 'filtered' ELSE 'skipped' END;
-
--- Which target: bit 40 = the read target may answer it, bit 41 = it changes its session on both (QT_PLAN_FOR_READ_TARGET,
--- QT_PLAN_FOR_BOTH in native/querytape.h). A read that locks, that depends on what its connection did or holds, or that
+-- Which target may answer it. A read that locks, that depends on what its connection did or holds, or that
 -- reads or writes a file of the server is the target's.
 CREATE OR REPLACE TEMP MACRO reads_anywhere(class, actions, flags) AS
     class = 'read' AND NOT has_action(actions, 'locking_read') AND NOT has_action(actions, 'session_dependent')
@@ -72,16 +64,16 @@ CREATE OR REPLACE TEMP MACRO reads_anywhere(class, actions, flags) AS
 
 CREATE OR REPLACE TEMP MACRO read_target_flags(command, class, actions, flags) AS CASE
     WHEN NOT getvariable('split') THEN 0
-    WHEN command IN ('init_db', 'reset_connection', 'change_user', 'set_option') THEN 2199023255552
-    WHEN command = 'query' AND class = 'session' THEN 2199023255552
-    WHEN command IN ('long_data', 'reset_stmt', 'close_stmt') THEN 2199023255552
-    WHEN command = 'prepare' AND reads_anywhere(class, actions, flags) THEN 2199023255552
-    WHEN command IN ('query', 'execute') AND reads_anywhere(class, actions, flags) THEN 1099511627776
+    WHEN command IN ('init_db', 'reset_connection', 'change_user', 'set_option') THEN plan_flag('for_both')
+    WHEN command = 'query' AND class = 'session' THEN plan_flag('for_both')
+    WHEN command IN ('long_data', 'reset_stmt', 'close_stmt') THEN plan_flag('for_both')
+    WHEN command = 'prepare' AND reads_anywhere(class, actions, flags) THEN plan_flag('for_both')
+    WHEN command IN ('query', 'execute') AND reads_anywhere(class, actions, flags) THEN plan_flag('for_read_target')
     ELSE 0
 END;
 
 -- Bit 42 (QT_PLAN_FAILED): the command failed on the tape.
-CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN 4398046511104 ELSE 0 END;
+CREATE OR REPLACE TEMP MACRO failed_flag(errno) AS CASE WHEN coalesce(errno > 0, false) THEN plan_flag('failed') ELSE 0 END;
 
 -- A statement's text for expressions: line ends and tabs are blanks. (DuckDB writes a BLOB's as \x0A.)
 CREATE OR REPLACE TEMP MACRO words_of(statement) AS regexp_replace(statement::VARCHAR, '\\x0[9A-D]', ' ', 'g');

@@ -22,7 +22,7 @@ WITH each AS (
 SELECT
     e.session,
     c.clone,
-    e.session + (c.clone::BIGINT << 40) AS engine_session,
+    copy_of(e.session, c.clone) AS engine_session,
     shift_of(e.session, c.clone)
         + CASE WHEN e.connect_seen THEN due_of(e.connect_ns, e.base_ns) ELSE due_of(e.first_ns, e.base_ns) - getvariable('lead_ns') END
         AS open_due_ns,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from querytape.capture import Settings, capture
-from querytape.schemas.codes import FLAGS
+from querytape.schemas.names import FLAGS
 from querytape.servers.open_sessions import OpenSession, OpenSessions, PreparedText
 
 from tests.helpers.whole import query

@@ -10,7 +10,7 @@ from querytape.native.bindings.null_server import NullServer
 
 def test_names_have_the_order_of_c() -> None:
     """Kinds and causes are those of the enums, in their order."""
-    for prefix, names, end in (("QT_KIND", KINDS, lib.QT_KINDS), ("QT_CAUSE", CAUSES, lib.QT_CAUSES)):
+    for prefix, names, end in (("QT_KIND", KINDS, lib.QT_KINDS), ("QT_LATE", CAUSES, lib.QT_CAUSES)):
         assert [getattr(lib, f"{prefix}_{name.upper()}") for name in names] == list(range(end))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from querytape.native.bindings.statements import Mode, Normalizer
-from querytape.schemas.codes import DANGERS
+from querytape.schemas.names import DANGERS
 
 SECRET = "zqkvbnmw"
 

@@ -112,7 +112,7 @@ def test_a_statement() -> None:
     ],
 )
 def test_classes(sql: bytes, class_: str, danger: str) -> None:
-    """What a statement does, by the names of schemas/codes.py."""
+    """What a statement does, by the names of schemas/names.toml."""
     statement = Normalizer().normalize(sql)
     assert statement.danger == DANGERS[danger]
     assert class_ in (CLASSES[statement.class_], "session")

@@ -6,7 +6,8 @@ from contextlib import closing
 import duckdb
 import pytest
 from querytape.common.duck import open_database
-from querytape.native.bindings.sweep import ASKS, TIMES, sweep_commits
+from querytape.native.bindings.sweep import TIMES, sweep_commits
+from querytape.schemas.names import USE_ASKS
 
 LOCKS, STATEMENT = 2, 16
 TABLE, DIGEST = 3, 0
@@ -37,24 +38,24 @@ def test_commits_are_numbered_by_their_moments() -> None:
     """Each waits for the one before it on its table."""
     place = 3 * TABLE
     expected = [(1, 1, f";{place}:1"), (1, 2, f"{place}:2;{place}:3"), (2, 1, f"{place}:1;{place}:2")]
-    assert swept([(DIGEST, TABLE, ASKS)]) == expected
-    assert swept([(DIGEST, TABLE, ASKS)], times="ends") == expected
+    assert swept([(DIGEST, TABLE, USE_ASKS)]) == expected
+    assert swept([(DIGEST, TABLE, USE_ASKS)], times="ends") == expected
 
 
 @pytest.mark.parametrize("times", TIMES)
 def test_what_touches_no_table_has_no_row(times: str) -> None:
     """A digest that is known, and no table with it."""
-    assert swept([(DIGEST + 1, TABLE, ASKS)], times=times) == []
+    assert swept([(DIGEST + 1, TABLE, USE_ASKS)], times=times) == []
 
 
 def test_wrong_input_is_said() -> None:
     """Uses that are not in order, a table that there is not, columns of another type."""
     with pytest.raises(duckdb.Error, match="not in order"):
-        swept([(1, TABLE, ASKS), (0, TABLE, ASKS)])
+        swept([(1, TABLE, USE_ASKS), (0, TABLE, USE_ASKS)])
     with pytest.raises(duckdb.Error, match="not in order"):
-        swept([(0, TABLE + 1, ASKS)])
+        swept([(0, TABLE + 1, USE_ASKS)])
     with pytest.raises(duckdb.Error, match="column"):
-        swept([(DIGEST, TABLE, ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
+        swept([(DIGEST, TABLE, USE_ASKS)], COLUMNS.replace("seq", "seq::VARCHAR"))
 
 
 def test_ddl_that_ends_a_transaction_is_two_events() -> None:
@@ -78,7 +79,7 @@ def test_ddl_that_ends_a_transaction_is_two_events() -> None:
         events = con.sql(
             f"SELECT session, seq, lo, lo, lo, hi, {DIGEST}::BIGINT, tx, e, f FROM given ORDER BY lo, session, seq"
         )
-        stream = sweep_commits(events, [(DIGEST, TABLE, ASKS)], TABLE + 1, exclusive_tables={TABLE})
+        stream = sweep_commits(events, [(DIGEST, TABLE, USE_ASKS)], TABLE + 1, exclusive_tables={TABLE})
         with closing(stream):
             reader.register("swept", stream)
             ((waits,),) = reader.execute("SELECT waits FROM swept WHERE session = 1 AND seq = 3").fetchall()

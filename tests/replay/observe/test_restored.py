@@ -6,7 +6,7 @@ from pathlib import Path
 from querytape.common.duck import small_database
 from querytape.replay.observe.restored import count_restored, state_lines
 from querytape.schemas import open_folder
-from querytape.schemas.codes import FLAGS
+from querytape.schemas.names import FLAGS
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape

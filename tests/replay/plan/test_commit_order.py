@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from querytape.native.bindings.sweep import PLACES
 from querytape.replay.plan.catalog import Catalog
-from querytape.replay.plan.commit_order import FIRST, ONLY_ARRIVALS, known_times
+from querytape.replay.plan.commit_order import ONLY_ARRIVALS, known_times
 from querytape.replay.plan.rules import Rules
+from querytape.schemas.names import TABLE_FIRST
 
 from tests.helpers.planning import fed, planned
 from tests.helpers.tapes import MS, T0
@@ -80,7 +81,7 @@ def test_the_engine_knows_how_many_places_there_are(tmp_path: Path) -> None:
     """Three for each table of the tape, for all tables and for the unknown ones."""
     events = [event(1, 0, 1, "update a set x = 1"), event(1, 2, 3, "select * from a join b")]
     plan = planned(tmp_path, events, ORDERED, catalog=CATALOG)
-    assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (FIRST + 2), int)
+    assert (plan.order_tables, type(plan.order_tables)) == (PLACES * (TABLE_FIRST + 2), int)
 
 
 def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
@@ -99,7 +100,7 @@ def test_a_transaction_commits_what_it_wrote(tmp_path: Path) -> None:
     )
     assert found[3] is not None
     place = int(found[3].split(":")[0].removeprefix(";"))
-    assert place >= PLACES * FIRST
+    assert place >= PLACES * TABLE_FIRST
     read_within_the_commit, read_behind_it, read_of_b = found[4:]
     assert found[:4] == [None, None, None, f";{place}:1"]
     assert [read_within_the_commit, read_behind_it, read_of_b] == [None, f"{place}:1", None]

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Codes of the tape: their numbers never overlap. That they equal the native header's is tests/test_architecture.py's."""
+"""Names of the tape: their numbers never overlap."""
 
-from querytape.schemas import CLASSES, COMMANDS, DANGER_SHIFT, DANGERS, FLAGS
+from querytape.schemas import CLASSES, COMMANDS, DANGERS, FLAGS
+from querytape.schemas.names import SHIFT_DANGER
 
 
 def test_flags_are_single_bits_below_the_dangers() -> None:
     """Each flag is a bit of its own, and none reaches the bits of the danger code."""
     assert len(set(FLAGS.values())) == len(FLAGS)
-    assert all(bit.bit_count() == 1 and bit < 1 << DANGER_SHIFT for bit in FLAGS.values())
+    assert all(bit.bit_count() == 1 and bit < 1 << SHIFT_DANGER for bit in FLAGS.values())
 
 
 def test_dangers_fit_into_their_byte() -> None:

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Made by `make names` from schemas/names.toml, which says what each means. Do not edit. */
+/* clang-format off */
+#ifndef QUERYTAPE_NAMES_H
+#define QUERYTAPE_NAMES_H
+
+/* cffi: begin */
+
+enum qt_class {
+    QT_CLASS_READ = 0,
+    QT_CLASS_WRITE = 1,
+    QT_CLASS_TRANSACTION = 2,
+    QT_CLASS_SESSION = 3,
+    QT_CLASS_DDL = 4,
+    QT_CLASS_ADMIN = 5
+};
+
+enum qt_flag {
+    QT_F_TIME_INFERRED = 1,
+    QT_F_DURATION_CUT = 2,
+    QT_F_REDACTED = 4,
+    QT_F_TRUNCATED = 8,
+    QT_F_ROUTINE = 16,
+    QT_F_USE = 32,
+    QT_F_TIMESTAMP = 64,
+    QT_F_PLACEHOLDER = 128,
+    QT_F_SYSTEM = 256,
+    QT_F_SQL_PREPARE = 512,
+    QT_F_CLOCK_GUESSED = 1024,
+    QT_F_KILLED = 2048,
+    QT_F_UNBOUND = 4096,
+    QT_F_CARRIED = 8192
+};
+
+#define QT_PLAN_FOR_READ_TARGET 1099511627776
+#define QT_PLAN_FOR_BOTH 2199023255552
+#define QT_PLAN_FAILED 4398046511104
+
+#define QT_SHIFT_DANGER 16
+#define QT_SHIFT_CLONE 40
+
+enum qt_danger {
+    QT_DANGER_NONE = 0,
+    QT_DANGER_SHUTDOWN = 1,
+    QT_DANGER_KILL = 2,
+    QT_DANGER_SET_GLOBAL = 3,
+    QT_DANGER_ACCOUNTS = 4,
+    QT_DANGER_REPLICATION = 5,
+    QT_DANGER_LOAD_DATA = 6,
+    QT_DANGER_INTO_FILE = 7,
+    QT_DANGER_PLUGINS = 8,
+    QT_DANGER_FLUSH = 9,
+    QT_DANGER_TABLE_MAINTENANCE = 10,
+    QT_DANGER_INSTANCE = 11,
+    QT_DANGER_SET_SESSION_UNSAFE = 12,
+    QT_DANGER_LOCK_TABLES = 13
+};
+
+enum qt_action {
+    QT_ACTION_BEGIN = 1,
+    QT_ACTION_COMMIT = 2,
+    QT_ACTION_ROLLBACK = 4,
+    QT_ACTION_ROLLBACK_TO = 8,
+    QT_ACTION_SAVEPOINT = 16,
+    QT_ACTION_RELEASE_SAVEPOINT = 32,
+    QT_ACTION_IMPLICIT_COMMIT = 64,
+    QT_ACTION_AUTOCOMMIT_OFF = 128,
+    QT_ACTION_AUTOCOMMIT_ON = 256,
+    QT_ACTION_XA = 512,
+    QT_ACTION_SNAPSHOT = 1024,
+    QT_ACTION_TEMPORARY_TABLE = 2048,
+    QT_ACTION_LOCK_TABLES = 4096,
+    QT_ACTION_UNLOCK_TABLES = 8192,
+    QT_ACTION_LOCKING_READ = 16384,
+    QT_ACTION_ASKS_TIME = 32768,
+    QT_ACTION_RANDOM = 65536,
+    QT_ACTION_SESSION_DEPENDENT = 131072,
+    QT_ACTION_ASKS_SERVER = 262144
+};
+
+enum qt_command {
+    QT_COMMAND_QUERY = 1,
+    QT_COMMAND_PREPARE = 2,
+    QT_COMMAND_EXECUTE = 3,
+    QT_COMMAND_CLOSE_STMT = 4,
+    QT_COMMAND_RESET_STMT = 5,
+    QT_COMMAND_LONG_DATA = 6,
+    QT_COMMAND_FETCH = 7,
+    QT_COMMAND_INIT_DB = 8,
+    QT_COMMAND_PING = 9,
+    QT_COMMAND_RESET_CONNECTION = 10,
+    QT_COMMAND_CHANGE_USER = 11,
+    QT_COMMAND_QUIT = 12,
+    QT_COMMAND_CONNECT = 13,
+    QT_COMMAND_STATISTICS = 14,
+    QT_COMMAND_FIELD_LIST = 15,
+    QT_COMMAND_REFRESH = 16,
+    QT_COMMAND_PROCESS_INFO = 17,
+    QT_COMMAND_PROCESS_KILL = 18,
+    QT_COMMAND_SET_OPTION = 19,
+    QT_COMMAND_DEBUG = 20,
+    QT_COMMAND_SHUTDOWN = 21,
+    QT_COMMAND_BINLOG_DUMP = 22,
+    QT_COMMAND_REGISTER_SLAVE = 23,
+    QT_COMMAND_BULK_EXECUTE = 24,
+    QT_COMMAND_OTHER = 25
+};
+
+enum qt_lateness {
+    QT_LATE_SESSION = 0,
+    QT_LATE_ORDER = 1,
+    QT_LATE_CONNECT = 2,
+    QT_LATE_FEEDER = 3,
+    QT_LATE_TOOL = 4
+};
+
+enum qt_order_use {
+    QT_USE_ASKS = 1,
+    QT_USE_ADDS_ROWS = 2,
+    QT_USE_TAKES_LOCK = 4,
+    QT_USE_FREES_LOCK = 8,
+    QT_USE_LOOKS_AT_LOCK = 16
+};
+
+enum qt_order_fact {
+    QT_FACT_LONG = 1,
+    QT_FACT_LOCKS = 2,
+    QT_FACT_OWN = 4,
+    QT_FACT_READS = 8,
+    QT_FACT_STATEMENT = 16,
+    QT_FACT_EXCLUSIVE = 32,
+    QT_FACT_LAST = 64
+};
+
+enum qt_order_table {
+    QT_TABLE_ALL = 0,
+    QT_TABLE_UNKNOWN = 1,
+    QT_TABLE_USER_LOCKS = 2,
+    QT_TABLE_FIRST = 3
+};
+
+/* How an event ended: executed, or why the engine did not send it. */
+enum qt_reason {
+    QT_EXECUTED = 0,
+    QT_NOT_PREPARED = 1,
+    QT_NOTHING_TO_CLOSE = 2,
+    QT_CONNECT_FAILED = 3,
+    QT_CONNECTION_LOST = 4,
+    QT_SCHEMA_FAILED = 5,
+    QT_AFTER_QUIT = 6,
+    QT_NO_CURSOR = 7,
+    QT_PARAMS_MISMATCH = 8,
+    QT_UNSUPPORTED = 9,
+    QT_TRANSACTION_LOST = 10,
+    QT_OVERLOAD = 11,
+    QT_NOT_PERMITTED = 12,
+    QT_KILL_TARGET_UNKNOWN = 13,
+    QT_STOPPED = 14,
+    QT_DRAIN_TIMEOUT = 15
+};
+/* cffi: end */
+
+#define QT_TEXTS_OF_REASONS { \
+    [QT_NOT_PREPARED] = "not_prepared", \
+    [QT_NOTHING_TO_CLOSE] = "nothing_to_close", \
+    [QT_CONNECT_FAILED] = "connect_failed", \
+    [QT_CONNECTION_LOST] = "connection_lost", \
+    [QT_SCHEMA_FAILED] = "schema_failed", \
+    [QT_AFTER_QUIT] = "after_quit", \
+    [QT_NO_CURSOR] = "no_cursor", \
+    [QT_PARAMS_MISMATCH] = "params_mismatch", \
+    [QT_UNSUPPORTED] = "unsupported", \
+    [QT_TRANSACTION_LOST] = "transaction_lost", \
+    [QT_OVERLOAD] = "overload", \
+    [QT_NOT_PERMITTED] = "not_permitted", \
+    [QT_KILL_TARGET_UNKNOWN] = "kill_target_unknown", \
+    [QT_STOPPED] = "stopped", \
+    [QT_DRAIN_TIMEOUT] = "drain_timeout" }
+#define QT_TEXTS_OF_CLASSES { \
+    [QT_CLASS_READ] = "read", \
+    [QT_CLASS_WRITE] = "write", \
+    [QT_CLASS_TRANSACTION] = "transaction", \
+    [QT_CLASS_SESSION] = "session", \
+    [QT_CLASS_DDL] = "ddl", \
+    [QT_CLASS_ADMIN] = "admin" }
+
+#endif

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write what C, SQL, Python and the docs need of names.toml: `make names`, or `python schemas/generate.py`.
+
+`--check` writes nothing, and fails where a file is not what it would be.
+"""
+
+import json
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+Names = dict[str, dict[str, dict[str, Any]]]
+
+# Sections as numbers in C: the prefix of their names, and the name of their enum (None: of 64 bits, or single numbers).
+C_SECTIONS = {
+    "classes": ("QT_CLASS_", "qt_class"),
+    "flags": ("QT_F_", "qt_flag"),
+    "plan_flags": ("QT_PLAN_", None),
+    "shifts": ("QT_SHIFT_", None),
+    "dangers": ("QT_DANGER_", "qt_danger"),
+    "actions": ("QT_ACTION_", "qt_action"),
+    "commands": ("QT_COMMAND_", "qt_command"),
+    "lateness": ("QT_LATE_", "qt_lateness"),
+    "order_uses": ("QT_USE_", "qt_order_use"),
+    "order_facts": ("QT_FACT_", "qt_order_fact"),
+    "order_tables": ("QT_TABLE_", "qt_order_table"),
+}
+# Sections whose names C writes into files: macros of their texts, by number.
+C_TEXTS = ("classes",)
+# Sections as variables of SQL: name to number, or number to name.
+SQL_MAPS = {
+    "flag_bits": ("flags", False),
+    "plan_flag_bits": ("plan_flags", False),
+    "action_bits": ("actions", False),
+    "danger_names": ("dangers", True),
+    "command_codes": ("commands", False),
+    "class_codes": ("classes", False),
+}
+PYTHON_MAPS = {
+    "FLAGS": "flags",
+    "DANGERS": "dangers",
+    "ACTIONS": "actions",
+    "COMMANDS": "commands",
+}
+# Sections whose names Python has one by one, with this prefix.
+PYTHON_NUMBERS = {"shifts": "SHIFT_", "order_uses": "USE_", "order_facts": "FACT_", "order_tables": "TABLE_"}
+MACROS = """\
+CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
+CREATE OR REPLACE TEMP MACRO has_action(actions, name) AS
+    (coalesce(actions, 0) & getvariable('action_bits')[name]) <> 0;
+CREATE OR REPLACE TEMP MACRO plan_flag(name) AS getvariable('plan_flag_bits')[name];
+-- The name of the danger; a number that is not known here is 'unknown'.
+CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
+    coalesce(getvariable('danger_names')[((flags >> {danger}) & 255)::INTEGER], 'unknown');
+-- The number of a copy of a session. Copy 0 is the session itself.
+CREATE OR REPLACE TEMP MACRO copy_of(session, clone) AS session + (clone::BIGINT << {clone});
+-- filtered: the user's choice excluded it. skipped: the plan had to leave it out.
+CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
+    CASE WHEN reason IN ({filtered}) THEN 'filtered' ELSE 'skipped' END;
+"""
+MADE_BY = "Made by `make names` from schemas/names.toml, which says what each means. Do not edit."
+
+
+def number_of(entry: dict[str, Any]) -> int:
+    """Return the number of a line of names.toml."""
+    return int(1 << entry["bit"] if "bit" in entry else entry["number"])
+
+
+def numbers(names: Names, section: str) -> dict[str, int]:
+    """Return the numbers of a section, by name."""
+    return {name: number_of(entry) for name, entry in names[section].items()}
+
+
+def c_text(names: Names) -> str:
+    """Return native/querytape_names.h."""
+    lines = [
+        "/* SPDX-License-Identifier: Apache-2.0 */",
+        f"/* {MADE_BY} */",
+        "/* clang-format off */",
+        "#ifndef QUERYTAPE_NAMES_H",
+        "#define QUERYTAPE_NAMES_H",
+        "",
+        "/* cffi: begin */",
+    ]
+    for section, (prefix, enum) in C_SECTIONS.items():
+        listed = [(f"{prefix}{name.upper()}", number) for name, number in numbers(names, section).items()]
+        lines.append("")
+        if enum is None:
+            lines += [f"#define {name} {number}" for name, number in listed]
+        else:
+            lines += [f"enum {enum} {{", *_joined(f"    {name} = {number}" for name, number in listed), "};"]
+    reasons = [name for name, entry in names["reasons"].items() if entry.get("engine")]
+    codes = [f"    QT_{name.upper()} = {number}" for number, name in enumerate(["executed", *reasons])]
+    lines += ["", "/* How an event ended: executed, or why the engine did not send it. */"]
+    lines += ["enum qt_reason {", *_joined(codes), "};", "/* cffi: end */", ""]
+    texts = {"reasons": [(f"QT_{name.upper()}", name) for name in reasons]}
+    for section in C_TEXTS:
+        texts[section] = [(f"{C_SECTIONS[section][0]}{name.upper()}", name) for name in names[section]]
+    for section, entries in texts.items():
+        lines += [f"#define QT_TEXTS_OF_{section.upper()} {{ \\"]
+        lines += [f'    [{name}] = "{text}", \\' for name, text in entries]
+        lines[-1] = lines[-1].removesuffix(", \\") + " }"
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def _joined(entries: Any) -> list[str]:
+    return ",\n".join(entries).split("\n")
+
+
+def sql_text(names: Names) -> str:
+    """Return schemas/names.sql."""
+    lines = ["-- SPDX-License-Identifier: Apache-2.0", f"-- {MADE_BY}", ""]
+    for variable, (section, by_number) in SQL_MAPS.items():
+        pairs = numbers(names, section).items()
+        shown = [f"{number}: '{name}'" if by_number else f"'{name}': {number}" for name, number in pairs]
+        lines += [f"SET VARIABLE {variable} = MAP {{", *_joined(f"    {pair}" for pair in shown), "};"]
+    filtered = [f"'{name}'" for name, entry in names["reasons"].items() if "filtered" in entry]
+    shifts = numbers(names, "shifts")
+    return "\n".join(lines) + "\n\n" + MACROS.format(**shifts, filtered=", ".join(filtered))
+
+
+def python_text(names: Names) -> str:
+    """Return schemas/names.py."""
+    lines = [
+        "# SPDX-License-Identifier: Apache-2.0",
+        '"""Names and numbers that C, SQL and Python share.',
+        "",
+        MADE_BY,
+        '"""',
+        "",
+        "from dataclasses import dataclass",
+        "",
+        "",
+        "@dataclass(frozen=True)",
+        "class Reason:",
+        '    """Why an event was not sent. `words` come after a count. `lost`: it counts as missing."""',
+        "",
+        "    words: str",
+        "    lost: bool",
+        "",
+        "",
+        f"CLASSES = ({', '.join(_quoted(name) for name in names['classes'])})",
+    ]
+    for section, prefix in PYTHON_NUMBERS.items():
+        lines += [f"{prefix}{name.upper()} = {number}" for name, number in numbers(names, section).items()]
+    for variable, section in PYTHON_MAPS.items():
+        lines += [f"{variable} = {{"]
+        lines += [f"    {_quoted(name)}: {number}," for name, number in numbers(names, section).items()]
+        lines += ["}"]
+    lines += ["REASONS = {"]
+    for name, entry in names["reasons"].items():
+        lines += [f"    {_quoted(name)}: Reason({_quoted(entry['words'])}, {entry.get('lost', False)}),"]
+    lines += ["}", "# What an event that was sent late had waited for.", "LATENESS = {"]
+    lines += [f"    {_quoted(name)}: {_quoted(entry['means'])}," for name, entry in names["lateness"].items()]
+    return "\n".join([*lines, "}", ""])
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def format_text(names: Names) -> str:
+    """Return docs/format.md with its tables. Raises ValueError where the marks are missing."""
+    text = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    rows = [
+        f"| {status} | `{name}` | {entry[status]} |"
+        for status in ("filtered", "skipped", "not_sent")
+        for name, entry in names["reasons"].items()
+        if status in entry
+    ]
+    tables = {
+        "reasons": ["| status | reason | why |", "|---|---|---|", *rows],
+        "flags": _table(names, "flags", "bit"),
+        "dangers": _table(names, "dangers", "number"),
+        "actions": _table(names, "actions", "bit"),
+    }
+    for mark, table in tables.items():
+        begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"
+        before, found, rest = text.partition(begin)
+        _, ended, after = rest.partition(end)
+        if not found or not ended:
+            raise ValueError(f"docs/format.md: expected the marks {begin} and {end}")
+        text = before + begin + "\n" + "\n".join(table) + "\n" + end + after
+    return text
+
+
+def _table(names: Names, section: str, key: str) -> list[str]:
+    rows = [f"| {entry[key]} | `{name}` | {entry['means']} |" for name, entry in names[section].items()]
+    return [f"| {key} | name | meaning |", "|--:|---|---|", *rows]
+
+
+def made() -> dict[Path, str]:
+    """Return the text of each file that is made from names.toml."""
+    names = tomllib.loads((HERE / "names.toml").read_text(encoding="utf-8"))
+    return {
+        ROOT / "native" / "querytape_names.h": c_text(names),
+        HERE / "names.sql": sql_text(names),
+        HERE / "names.py": python_text(names),
+        ROOT / "docs" / "format.md": format_text(names),
+    }
+
+
+def main() -> None:
+    """Write the files, or check them."""
+    old = [path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" in sys.argv:
+        if old:
+            sys.exit(f"{', '.join(path.name for path in old)}: not as schemas/names.toml has it; run `make names`")
+        return
+    for path, text in made().items():
+        if path in old:
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

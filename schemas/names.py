@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names and numbers that C, SQL and Python share.
+
+Made by `make names` from schemas/names.toml, which says what each means. Do not edit.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an event was not sent. `words` come after a count. `lost`: it counts as missing."""
+
+    words: str
+    lost: bool
+
+
+CLASSES = ("read", "write", "transaction", "session", "ddl", "admin")
+SHIFT_DANGER = 16
+SHIFT_CLONE = 40
+USE_ASKS = 1
+USE_ADDS_ROWS = 2
+USE_TAKES_LOCK = 4
+USE_FREES_LOCK = 8
+USE_LOOKS_AT_LOCK = 16
+FACT_LONG = 1
+FACT_LOCKS = 2
+FACT_OWN = 4
+FACT_READS = 8
+FACT_STATEMENT = 16
+FACT_EXCLUSIVE = 32
+FACT_LAST = 64
+TABLE_ALL = 0
+TABLE_UNKNOWN = 1
+TABLE_USER_LOCKS = 2
+TABLE_FIRST = 3
+FLAGS = {
+    "time_inferred": 1,
+    "duration_cut": 2,
+    "redacted": 4,
+    "truncated": 8,
+    "routine": 16,
+    "use": 32,
+    "timestamp": 64,
+    "placeholder": 128,
+    "system": 256,
+    "sql_prepare": 512,
+    "clock_guessed": 1024,
+    "killed": 2048,
+    "unbound": 4096,
+    "carried": 8192,
+}
+DANGERS = {
+    "none": 0,
+    "shutdown": 1,
+    "kill": 2,
+    "set_global": 3,
+    "accounts": 4,
+    "replication": 5,
+    "load_data": 6,
+    "into_file": 7,
+    "plugins": 8,
+    "flush": 9,
+    "table_maintenance": 10,
+    "instance": 11,
+    "set_session_unsafe": 12,
+    "lock_tables": 13,
+}
+ACTIONS = {
+    "begin": 1,
+    "commit": 2,
+    "rollback": 4,
+    "rollback_to": 8,
+    "savepoint": 16,
+    "release_savepoint": 32,
+    "implicit_commit": 64,
+    "autocommit_off": 128,
+    "autocommit_on": 256,
+    "xa": 512,
+    "snapshot": 1024,
+    "temporary_table": 2048,
+    "lock_tables": 4096,
+    "unlock_tables": 8192,
+    "locking_read": 16384,
+    "asks_time": 32768,
+    "random": 65536,
+    "session_dependent": 131072,
+    "asks_server": 262144,
+}
+COMMANDS = {
+    "query": 1,
+    "prepare": 2,
+    "execute": 3,
+    "close_stmt": 4,
+    "reset_stmt": 5,
+    "long_data": 6,
+    "fetch": 7,
+    "init_db": 8,
+    "ping": 9,
+    "reset_connection": 10,
+    "change_user": 11,
+    "quit": 12,
+    "connect": 13,
+    "statistics": 14,
+    "field_list": 15,
+    "refresh": 16,
+    "process_info": 17,
+    "process_kill": 18,
+    "set_option": 19,
+    "debug": 20,
+    "shutdown": 21,
+    "binlog_dump": 22,
+    "register_slave": 23,
+    "bulk_execute": 24,
+    "other": 25,
+}
+REASONS = {
+    "write": Reason("writes, for --allow-writes was not given", False),
+    "ddl": Reason("DDL, for --allow-writes was not given", False),
+    "admin": Reason("administration, for --allow-writes was not given", False),
+    "locking_read": Reason("locking reads, for --allow-writes was not given", False),
+    "filter:session": Reason("of sessions that were not selected", False),
+    "filter:time": Reason("before or after the selected time", False),
+    "filter:event": Reason("statements that were not selected", False),
+    "filter:resumed": Reason("done by the run that was resumed", False),
+    "filter:failed_in": Reason("had not failed in the run of --failed-in", False),
+    "filter:slower_in": Reason("had not got slower in the report of --slower-in", False),
+    "original_failed": Reason("had failed on the tape because of their moment", False),
+    "kill_alone": Reason("KILLs whose victim is not sent", False),
+    "truncated": Reason("cut on the tape", True),
+    "redacted": Reason("redacted when they were recorded", True),
+    "placeholder": Reason("the log has ? for their values", True),
+    "no_statement": Reason("the log does not show their text", True),
+    "not_prepared": Reason("their PREPARE is missing or failed", True),
+    "nothing_to_prepare": Reason("PREPAREs whose EXECUTE is sent as text", False),
+    "nothing_to_close": Reason("closing or resetting what was not prepared", False),
+    "sql_prepare": Reason("PREPARE, EXECUTE or DEALLOCATE as statements", True),
+    "routine": Reason("ran inside a routine whose CALL is sent", False),
+    "system": Reason("the server's own traffic", False),
+    "connect_by_replayer": Reason("connects: the replayer makes its own", False),
+    "unsupported_command": Reason("commands that are not replayed", True),
+    "unknown_class": Reason("written by a newer querytape", True),
+    "connect_failed": Reason("their session could not connect", False),
+    "connection_lost": Reason("their connection was lost", False),
+    "schema_failed": Reason("their schema could not be selected", False),
+    "after_quit": Reason("after their session's end", False),
+    "no_cursor": Reason("FETCH without a cursor", False),
+    "params_mismatch": Reason("their values do not fit the statement", False),
+    "unsupported": Reason("commands that the replayer does not send", False),
+    "transaction_lost": Reason("their transaction was lost with its connection", False),
+    "overload": Reason("dropped: the queue was full", False),
+    "not_permitted": Reason("their text does more than the options allow", False),
+    "kill_target_unknown": Reason("KILLs of unknown connections", False),
+    "stopped": Reason("the run was stopped", False),
+    "drain_timeout": Reason("no answer before the end of --drain", False),
+    "tape_unread": Reason("the tape could not be read that far", False),
+    "driver_lost": Reason("their driver was lost", False),
+}
+# What an event that was sent late had waited for.
+LATENESS = {
+    "session": "the previous answer of its session",
+    "order": "commits of other sessions (--order commit)",
+    "connect": "its connection",
+    "feeder": "room in the queue (--queue-memory)",
+    "tool": "the replayer itself",
+}
