@@ -79,7 +79,7 @@ def kill_some(server: Server, ended: threading.Event) -> None:
 
 @pytest.mark.sampled
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80", "mysql-9"], "mariadb", "mysql80"))
-@pytest.mark.parametrize("killed", [False, True], ids=["time-outs", "KILL"])
+@pytest.mark.parametrize("killed", mostly_long([False, True], False), ids=["time-outs", "KILL"])
 def test_the_rows_are_the_original_ones(
     killed: bool, kind: str, server_factory: ServerFactory, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
