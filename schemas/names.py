@@ -126,6 +126,7 @@ REASONS = {
     "filter:failed_in": Reason("had not failed in the run of --failed-in", False),
     "filter:slower_in": Reason("had not got slower in the report of --slower-in", False),
     "original_failed": Reason("had failed on the tape because of their moment", False),
+    "no_answer": Reason("had no answer: their session ended in a transaction", False),
     "kill_alone": Reason("KILLs whose victim is not sent", False),
     "truncated": Reason("cut on the tape", True),
     "redacted": Reason("redacted when they were recorded", True),

@@ -6,7 +6,7 @@
 --   CREATE VIEW new AS SELECT 'b' AS run, 1 AS round, * FROM 'new.run/outcomes/*.parquet';
 --   CREATE VIEW every_outcome AS FROM old UNION ALL FROM new;
 --   SET VARIABLE b = 'new.run'; SET VARIABLE skip_ns = 0; SET VARIABLE bin_ns = 1000000000;
---   .read schemas/actions.sql
+--   .read schemas/names.sql
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
 --   .read analyze/sql/report/totals.sql

@@ -54,9 +54,9 @@ def open_planner(plan: Plan) -> duckdb.DuckDBPyConnection:
     con.execute("CREATE TEMP TABLE excluded_statements (session BIGINT, stmt BIGINT, reason VARCHAR)")
     if plan.excluded_statements.exists():
         con.execute(f"INSERT INTO excluded_statements FROM read_parquet({sql_text(plan.excluded_statements)})")
-    con.execute("CREATE TEMP TABLE excluded_kills (session BIGINT, seq BIGINT, reason VARCHAR)")
-    if plan.excluded_kills.exists():
-        con.execute(f"INSERT INTO excluded_kills FROM read_parquet({sql_text(plan.excluded_kills)})")
+    con.execute("CREATE TEMP TABLE excluded_events (session BIGINT, seq BIGINT, reason VARCHAR)")
+    if plan.excluded_events.exists():
+        con.execute(f"INSERT INTO excluded_events FROM read_parquet({sql_text(plan.excluded_events)})")
     con.execute("CREATE TEMP TABLE victims (session BIGINT, seq BIGINT, statement BLOB)")
     if plan.victims.exists():
         con.execute(f"INSERT INTO victims FROM read_parquet({sql_text(plan.victims)})")

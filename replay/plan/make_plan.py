@@ -102,6 +102,8 @@ def _prepare(con: duckdb.DuckDBPyConnection, plan: Plan, max_rows: int | None) -
         find_resumed(con, plan, _interrupted(rules.selection.resume))
     if "kill" in rules.allowed:
         _exclude_kills(con, plan)
+    if con.execute("FROM excluded_events LIMIT 1").fetchall():
+        write_parquet(con, "FROM excluded_events", plan.excluded_events)
     if rules.pace.max_idle_ns is not None:
         _find_gaps(con, plan, rules.pace.max_idle_ns, max_rows)
 
@@ -167,8 +169,7 @@ def _exclude_kills(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     view_threads(con, plan)
     names = ", ".join([*NARROW, '"user"', "digest", "start_ns AS tape_ns"])
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_selected AS {select(plan, f'(SELECT {names} FROM tape_events)')}")
-    con.execute(f"INSERT INTO excluded_kills {load_sql(__package__, 'kills_alone.sql')}")
-    write_parquet(con, "FROM excluded_kills", plan.excluded_kills)
+    con.execute(f"INSERT INTO excluded_events {load_sql(__package__, 'kills_alone.sql')}")
 
 
 def _exclude_statements(con: duckdb.DuckDBPyConnection) -> None:

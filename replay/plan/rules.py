@@ -126,9 +126,9 @@ class Plan:
         return self.spill / "excluded_statements.parquet"
 
     @property
-    def excluded_kills(self) -> Path:
-        """KILLs that are not sent because their victim is not. Exists where there are any."""
-        return self.spill / "excluded_kills.parquet"
+    def excluded_events(self) -> Path:
+        """Single events that are not sent: KILLs without their victim, writes without an answer. Exists if any are."""
+        return self.spill / "excluded_events.parquet"
 
     @property
     def transactions(self) -> Path:

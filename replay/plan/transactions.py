@@ -41,6 +41,8 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         _find_xa_victims(con)
         if con.execute("FROM victims LIMIT 1").fetchall():
             write_parquet(con, "FROM victims", plan.victims)
+        if _has_durations(con):
+            con.execute(f"INSERT INTO excluded_events {load_sql(__package__, 'unanswered.sql')}")
     write_parquet(con, "FROM found_transactions", plan.transactions)
     con.execute("DROP TABLE found_transactions")
     if plan.rules.selection.by_event:
@@ -51,9 +53,8 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
     """Find which statements a deadlock rolled back where the log does not say; from then on tape_events says it."""
     if not con.execute("SELECT 1 FROM tape_events WHERE errno IS NULL AND executes(command) LIMIT 1").fetchall():
         return 0
-    durations = con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0]
     precision = int(plan.tape.info.get("precision_ns") or 0)
-    arrivals = known_times(plan.tape.info, precision, durations) == "arrivals"
+    arrivals = known_times(plan.tape.info, precision, _has_durations(con)) == "arrivals"
     con.execute(f"SET VARIABLE arrivals = {arrivals}")
     con.execute(f"SET VARIABLE precision_ns = {0 if arrivals else precision}")
     con.execute(f"INSERT INTO victims BY NAME {load_sql(__package__, 'victims.sql')}")
@@ -67,6 +68,11 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
             " LEFT JOIN victims v ON e.session = v.session AND e.seq = v.seq"
         )
     return found
+
+
+def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:
+    """Return whether the tape knows of any statement that it was answered."""
+    return bool(con.execute("SELECT count(duration_ns) > 0 FROM tape_events").fetchall()[0][0])
 
 
 def _find_xa_victims(con: duckdb.DuckDBPyConnection) -> None:

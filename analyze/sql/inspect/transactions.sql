@@ -3,7 +3,7 @@
 -- the one that ends it, in its session: statements between them, and time. Statements under autocommit are not counted.
 -- Input: tape_events, macro has_action.
 -- By hand:
---   .read schemas/actions.sql
+--   .read schemas/names.sql
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/transactions.sql
 WITH marked AS (

@@ -4,7 +4,7 @@
 -- session are left out, and so are texts whose answer changed. saved_ns: the time of all but one of each text.
 -- Input: workload_events, workload_digests, macro has_action.
 -- By hand, with what `querytape inspect` makes before it:
---   .read schemas/actions.sql
+--   .read schemas/names.sql
 --   CREATE TABLE workload_digests AS SELECT 1 AS id, 'a' AS digest, 'select a' AS normalized, 0 AS actions;
 --   CREATE TABLE workload_events AS SELECT 1 AS digest, 'read' AS class, 0 AS errno, 5 AS text, 5 AS duration_ns, 1 AS rows_sent, 0 AS checksum, true AS checksum_known FROM range(3);
 --   .read analyze/sql/workload/constant_reads.sql

@@ -7,7 +7,7 @@
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   CREATE VIEW tape_sessions AS FROM 'shop.tape/sessions.parquet';
 --   CREATE VIEW tape_digests AS FROM 'shop.tape/digests.parquet';
---   .read schemas/actions.sql
+--   .read schemas/names.sql
 --   .read schemas/event_macros.sql
 --   .read analyze/sql/workload/digests.sql
 --   CREATE TABLE found_transactions AS SELECT 1 AS session, 1 AS first_seq, 2 AS last_seq, 2 AS end_seq;

@@ -1,7 +1,7 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- Which events of one window are sent? All events of the window, with `reason`; NULL = it is sent.
 -- Inputs: view window_selected (database.py); table excluded_statements (session, stmt, reason: prepared statements whose
--- PREPARE is not sent), refused_digests (refused_digests.sql), excluded_kills (kills_alone.sql); macros of
+-- PREPARE is not sent), refused_digests (refused_digests.sql), excluded_events (kills_alone.sql, unanswered.sql); macros of
 -- macros.sql, schema_of; variable commit_order.
 -- By hand: `database.open_planner(plan)`, then `database.show_window(...)`, which makes this the view window_events.
 -- Under the order of commits what failed for reasons of its time (lock wait, killed, too slow) is excluded: it would
@@ -19,4 +19,4 @@ SELECT
 FROM window_selected t
 LEFT JOIN excluded_statements x ON t.session = x.session AND t.stmt = x.stmt
 LEFT JOIN refused_digests p ON t.digest = p.digest
-LEFT JOIN excluded_kills v ON t.session = v.session AND t.seq = v.seq
+LEFT JOIN excluded_events v ON t.session = v.session AND t.seq = v.seq

@@ -3,7 +3,7 @@
 -- moment is not sent (a KILL QUERY: or ran there last), so the KILL is not either.
 -- Inputs: views tape_events, threads, tape_selected (the tape's events with `filtered`: make_plan.py); macros of macros.sql;
 -- variable commit_order.
--- By hand: `make_plan` makes this the plan's `excluded_kills.parquet`.
+-- By hand: `make_plan` makes this the plan's `excluded_events.parquet`.
 WITH kills AS (
     SELECT session, seq, start_ns,
         TRY_CAST(CASE WHEN command = 'process_kill' THEN little_endian(params)

@@ -11,7 +11,7 @@ from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
 from querytape.replay.plan.transactions import TAKEN_FOR_VICTIMS
 
-from tests.helpers.planning import fed, planned
+from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import query
@@ -262,3 +262,36 @@ def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], vi
     plan = planned(tmp_path, events, Rules(allow_writes=True, commit_order=True), source=source)
     sent = [bytes(statement).decode() for session, statement in fed(plan, "session", "statement") if session == 1]
     assert sent[2] == ("ROLLBACK" if victim else "UPDATE t SET a = 1")
+
+
+@pytest.mark.parametrize(
+    ("change", "is_left_out"),
+    [
+        ({}, True),
+        ({"statement": "SELECT n FROM t FOR UPDATE", "class": "read"}, True),
+        ({"statement": "SELECT n FROM t", "class": "read"}, False),  # it takes no locks
+        ({"errno": 0}, False),  # it has an answer
+        ({"duration_ns": MS}, False),
+        ({"begins": "SET @a = 1"}, False),  # it committed by itself, or not: nobody knows
+        ({"begins": "LOCK TABLES t WRITE"}, False),
+        ({"source": "general"}, False),  # nothing has an answer
+        ({"next": "COMMIT"}, False),  # the session went on: its answer is lost
+        ({"ordered": False}, False),
+    ],
+)
+def test_a_write_whose_session_ended_is_left_out(change: dict[str, Any], is_left_out: bool, tmp_path: Path) -> None:
+    """Under the order of commits; its rows were rolled back. What it might have locked is free when its session ends."""
+    begins, then = change.pop("begins", "BEGIN"), change.pop("next", None)
+    source, ordered = change.pop("source", "packets"), change.pop("ordered", True)
+    answered = {} if source == "general" else {"errno": 0, "duration_ns": MS}
+    write = {"statement": "UPDATE t SET n = 1", "class": "write", "errno": None, "duration_ns": None}
+    kinds = {"BEGIN": "transaction", "COMMIT": "transaction", "LOCK TABLES t WRITE": "admin", "SET @a = 1": "session"}
+    texts = [begins, "UPDATE t SET n = 2", None, *([then] if then else [])]
+    events = [
+        {**write, **change} if text is None else {"statement": text, "class": kinds.get(text, "write"), **answered}
+        for text in texts
+    ]
+    others = [{"session": 2, "statement": "UPDATE t SET n = 3", "class": "write", **answered}]
+    rules = Rules(allow_writes=True, allowed=frozenset({"lock_tables"}), commit_order=ordered)
+    planned(tmp_path, [*events, *others], rules, source=source)
+    assert excluded(tmp_path) == ([(1, 3, "skipped", "no_answer")] if is_left_out else [])
