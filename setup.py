@@ -74,7 +74,7 @@ setup(
     packages=["querytape" + ("." + name if name else "") for name in PACKAGES],
     package_data={
         "querytape": ["py.typed"],
-        "querytape.schemas": ["*.sql"],
+        "querytape.schemas": ["*.sql", "*.toml"],
         "querytape.analyze.findings": ["*.tsv"],
         "querytape.analyze.lint": ["*.tsv"],
         "querytape.analyze.render": ["templates/*"],

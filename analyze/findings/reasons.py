@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say in words why an event was not sent; docs/format.md has the reasons in full."""
+"""Say in words why an event was not sent, or was sent late; docs/format.md has the reasons in full."""
 
-from ...schemas.names import REASONS
+from ...schemas.names import LATENESS, REASONS
+
+# Causes of lateness.sql: what an event had to wait for.
+CAUSES = {"all": "all causes together", **LATENESS}
 
 
 def reason_words(reason: str | None) -> str:

@@ -6,7 +6,6 @@ from typing import Any
 from markupsafe import Markup
 
 from ...common.version import __version__
-from ...schemas.names import LATENESS
 from ..answer.parts import CHEAPER, OF_TIME, parts_of, question, share
 from ..answer.to_do import to_do
 from ..answer.worth import answer_of
@@ -16,7 +15,7 @@ from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
 from ..findings.plan_classes import UNKNOWN
 from ..findings.query_cache import cache_sentence
-from ..findings.reasons import reason_words
+from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..findings.variables import value_texts
 from ..findings.work import work_of_writes, work_sentence, work_text
@@ -51,7 +50,7 @@ def as_html(report: Report) -> str:
         reason=reason_text,
         reason_words=reason_words,
         unknown_plan=UNKNOWN,
-        causes={"all": "all causes together", **LATENESS},
+        causes=CAUSES,
         errors=error_rows(report, 300),
         value_texts=value_texts,
         work_sentence=work_sentence,

@@ -6,11 +6,10 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count, duration
-from ...schemas.names import LATENESS
 from ..database import Row
 from ..findings.baseline import baseline
 from ..findings.measuring_points import describe
-from ..findings.reasons import reason_words
+from ..findings.reasons import CAUSES, reason_words
 from ..findings.results import KINDS
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
@@ -216,7 +215,7 @@ def _accounting(report: Report, console: Console) -> None:
             for row in rows
         ]
         late = [row for row in report.answers["lateness"] if row["run"] == letter]
-        causes = [f"{LATENESS[row['cause']]} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
+        causes = [f"{CAUSES[row['cause']]} {duration(row['p99_ns'])}" for row in late if row["p99_ns"] > 0]
         text = f"one in a hundred was sent late by at least: {', '.join(causes) or 'nothing'}" if late else NOT_DUE
         for line in wrapped(f"{letter.upper()}: {', '.join(parts)}", "  "):
             console.print(_safe(line), no_wrap=True, crop=False)
