@@ -205,14 +205,14 @@ def made() -> dict[Path, str]:
 
 def main() -> None:
     """Write the files, or check them."""
-    old = [path for path, text in made().items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    files = made()
+    old = [path for path, text in files.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     if "--check" in sys.argv:
         if old:
             sys.exit(f"{', '.join(path.name for path in old)}: not as schemas/names.toml has it; run `make names`")
         return
-    for path, text in made().items():
-        if path in old:
-            path.write_text(text, encoding="utf-8")
+    for path in old:
+        path.write_text(files[path], encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ TAKEN_FOR_VICTIMS = (
 )
 
 
+UNKNOWN_WRITES = (
+    "writes or commits have no answer on the tape: it is not known whether they were done. They are sent; if one was"
+    " not done, rows differ"
+)
 # XA commands that say that theirs was rolled back, and victims inside of one, with the statement that began it.
 XA_VICTIMS = """
     SELECT e.session, e.seq, has_action(e.actions, 'xa') AS own,
@@ -42,7 +46,7 @@ def find_transactions(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
         if con.execute("FROM victims LIMIT 1").fetchall():
             write_parquet(con, "FROM victims", plan.victims)
         if _has_durations(con):
-            con.execute(f"INSERT INTO excluded_events {load_sql(__package__, 'unanswered.sql')}")
+            _find_unanswered(con, plan)
     write_parquet(con, "FROM found_transactions", plan.transactions)
     con.execute("DROP TABLE found_transactions")
     if plan.rules.selection.by_event:
@@ -68,6 +72,16 @@ def _find_victims(con: duckdb.DuckDBPyConnection, plan: Plan) -> int:
             " LEFT JOIN victims v ON e.session = v.session AND e.seq = v.seq"
         )
     return found
+
+
+def _find_unanswered(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
+    """Leave out what was rolled back with its session while it ran; say how many others may have been done, or not."""
+    con.execute(f"CREATE OR REPLACE TEMP TABLE unanswered AS {load_sql(__package__, 'unanswered.sql')}")
+    con.execute("INSERT INTO excluded_events FROM unanswered WHERE reason IS NOT NULL")
+    unknown = int(con.execute("SELECT count(*) FROM unanswered WHERE reason IS NULL").fetchall()[0][0])
+    if unknown:
+        plan.order_notes.append(f"{unknown:,} {UNKNOWN_WRITES}")
+    con.execute("DROP TABLE unanswered")
 
 
 def _has_durations(con: duckdb.DuckDBPyConnection) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from querytape.common.errors import InputError
 from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
-from querytape.replay.plan.transactions import TAKEN_FOR_VICTIMS
+from querytape.replay.plan.transactions import TAKEN_FOR_VICTIMS, UNKNOWN_WRITES
 
 from tests.helpers.planning import excluded, fed, planned
 from tests.helpers.runs import make_run
@@ -265,33 +265,47 @@ def test_a_deadlock_takes_two(source: str, other: list[tuple[int, int, str]], vi
 
 
 @pytest.mark.parametrize(
-    ("change", "is_left_out"),
+    ("change", "left_out", "unknown"),
     [
-        ({}, True),
-        ({"statement": "SELECT n FROM t FOR UPDATE", "class": "read"}, True),
-        ({"statement": "SELECT n FROM t", "class": "read"}, False),  # it takes no locks
-        ({"errno": 0}, False),  # it has an answer
-        ({"duration_ns": MS}, False),
-        ({"begins": "SET @a = 1"}, False),  # it committed by itself, or not: nobody knows
-        ({"begins": "LOCK TABLES t WRITE"}, False),
-        ({"source": "general"}, False),  # nothing has an answer
-        ({"next": "COMMIT"}, False),  # the session went on: its answer is lost
-        ({"ordered": False}, False),
+        ({}, [3], 0),
+        ({"statement": "SELECT n FROM t FOR UPDATE", "class": "read"}, [3], 0),
+        ({"statement": "SELECT n FROM t", "class": "read"}, [], 0),  # it takes no locks
+        ({"errno": 0}, [], 0),  # it has an answer
+        ({"duration_ns": MS}, [], 0),
+        ({"begins": "SET @a = 1"}, [], 1),  # it committed by itself, or not
+        ({"begins": "LOCK TABLES t WRITE"}, [], 1),
+        ({"source": "general"}, [], 0),  # nothing has an answer
+        ({"next": ("UPDATE t SET n = 4",)}, [3, 4], 0),  # a client that does not wait
+        ({"next": ("COMMIT",)}, [], 2),
+        ({"next": ("COMMIT",), "answered": True}, [], 0),  # the session went on: its answer is lost
+        ({"ordered": False}, [], 0),
     ],
 )
-def test_a_write_whose_session_ended_is_left_out(change: dict[str, Any], is_left_out: bool, tmp_path: Path) -> None:
-    """Under the order of commits; its rows were rolled back. What it might have locked is free when its session ends."""
-    begins, then = change.pop("begins", "BEGIN"), change.pop("next", None)
-    source, ordered = change.pop("source", "packets"), change.pop("ordered", True)
-    answered = {} if source == "general" else {"errno": 0, "duration_ns": MS}
-    write = {"statement": "UPDATE t SET n = 1", "class": "write", "errno": None, "duration_ns": None}
+def test_writes_whose_session_ended_are_left_out(
+    change: dict[str, Any], left_out: list[int], unknown: int, tmp_path: Path
+) -> None:
+    """Under the order of commits, inside a transaction: their rows were rolled back. Others are sent, and said."""
+    begins, behind = change.pop("begins", "BEGIN"), change.pop("next", ())
+    source, ordered, is_answered = (
+        change.pop("source", "packets"),
+        change.pop("ordered", True),
+        change.pop("answered", False),
+    )
+    answer = {} if source == "general" else {"errno": 0, "duration_ns": MS}
+    silent = {"errno": None, "duration_ns": None}
     kinds = {"BEGIN": "transaction", "COMMIT": "transaction", "LOCK TABLES t WRITE": "admin", "SET @a = 1": "session"}
-    texts = [begins, "UPDATE t SET n = 2", None, *([then] if then else [])]
-    events = [
-        {**write, **change} if text is None else {"statement": text, "class": kinds.get(text, "write"), **answered}
-        for text in texts
+    events: list[dict[str, Any]] = [
+        *({"statement": text, "class": kinds.get(text, "write"), **answer} for text in (begins, "UPDATE t SET n = 2")),
+        {"statement": "UPDATE t SET n = 1", "class": "write", **silent, **change},
+        *(
+            {"statement": text, "class": kinds.get(text, "write"), **(answer if is_answered else silent)}
+            for text in behind
+        ),
+        {"session": 2, "statement": "UPDATE t SET n = 3", "class": "write", **answer},
     ]
-    others = [{"session": 2, "statement": "UPDATE t SET n = 3", "class": "write", **answered}]
     rules = Rules(allow_writes=True, allowed=frozenset({"lock_tables"}), commit_order=ordered)
-    planned(tmp_path, [*events, *others], rules, source=source)
-    assert excluded(tmp_path) == ([(1, 3, "skipped", "no_answer")] if is_left_out else [])
+    plan = planned(tmp_path, events, rules, source=source)
+    assert excluded(tmp_path) == [(1, seq, "skipped", "no_answer") for seq in left_out]
+    assert [note for note in plan.order_notes if UNKNOWN_WRITES in note] == [f"{unknown} {UNKNOWN_WRITES}"] * (
+        unknown > 0
+    )
