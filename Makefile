@@ -78,7 +78,7 @@ demo: $(extension) ## record a workload, replay it on two servers, compare
 pytest := -m pytest -n $(workers) --dist loadfile --no-loadscope-reorder --durations=20
 
 test-fast: setup ## the tests that need no server, no browser and no wheel (args=tests/capture)
-	@$(bin)/python $(pytest) -m "not server and not browser and not build and not slow and not long" $(args)
+	@$(bin)/python $(pytest) -m "not server and not browser and not slow and not long" $(args)
 
 test: setup servers ## all tests but the long ones: in C plain and under ASan, on real servers, a minute of broken input (args=tests/capture: a part)
 ifneq ($(args),)
@@ -111,6 +111,7 @@ endif
 
 native-tsan: setup
 	@$(MAKE) --no-print-directory -C tests/native CC=clang tsan
+	@$(MAKE) --no-print-directory -C tests/native CC=clang PART=failures STEP=1 asan
 
 pytest-long: setup
 	@$(bin)/python -m pytest -m long --durations=20

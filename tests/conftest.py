@@ -28,7 +28,7 @@ KINDS = {"mariadb": "mariadb", "mysql80": "mysql-8.0"}
 NOT_TESTED = "not tested: "
 # A program and the mark of the tests that may start it; a fixture and the mark of the tests that use it.
 STARTED = {"mariadbd": "server", "mysqld": "server", "chromium": "browser", "google-chrome": "browser"}
-GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "build"}
+GIVEN = {"_shared_servers": "server", "server_factory": "server", "built": "long"}
 OTHER_CONNECTIONS = (
     "SELECT id FROM information_schema.processlist WHERE id <> connection_id() AND command <> 'Daemon'"
     " AND user NOT IN ('system user', 'event_scheduler', 'unauthenticated user')"
@@ -40,7 +40,7 @@ ServerFactory = Callable[..., Server]
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Give each test the marks of the fixtures that it uses; all of tests/whole is about real servers.
 
-    Its files come first, and those that build a wheel: a worker that begins a long one last keeps the others waiting.
+    Its files come first: a worker that begins a long one last keeps the others waiting.
     """
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
@@ -52,12 +52,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for mark in marks:
             item.add_marker(mark)
     _sample(items)
-    building = {item.path for item in items if item.get_closest_marker("build")}
-    items.sort(key=lambda item: not (item.path in building or item.path.is_relative_to(WHOLE)))
+    items.sort(key=lambda item: not item.path.is_relative_to(WHOLE))
 
 
 def _sample(items: list[pytest.Item]) -> None:
-    """Leave to the long tier two of each three cases of the tests marked `sampled`. Where it begins, the test's name decides.
+    """Keep one of each six cases of the tests marked `sampled`; the others are long. Which one, the test's name decides.
 
     So half of the tests on two kinds of servers run on the one, half on the other.
     """
@@ -66,7 +65,7 @@ def _sample(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("sampled") and not item.get_closest_marker("long"):
             cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
     for name, of_test in cases.items():
-        step = min(3, len(of_test))
+        step = min(6, len(of_test))
         first = zlib.crc32(name.encode()) % step
         for at, item in enumerate(of_test):
             if at % step != first:

@@ -65,6 +65,7 @@ def test_the_examples_run(mariadb: Server, tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "report.html").read_text(encoding="utf-8").startswith("<!")
 
 
+@pytest.mark.long
 def test_a_script_is_typed(tmp_path: Path) -> None:
     """mypy --strict accepts the examples as one script, and sees a wrong argument."""
     (tmp_path / "good.py").write_text("".join(EXAMPLES), encoding="utf-8")

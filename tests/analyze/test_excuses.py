@@ -119,7 +119,7 @@ def cells(
     return found
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("table", "now", "partitions"),
     [(CELLS, "wall", 1), (CELLS, "wall", 3), (UNSORTED_GROUPS, "wall", 1), (TIME_KEPT, "original", 1)],

@@ -143,6 +143,7 @@ def test_what_follows_is_counted_under_its_root(name: str, cut: int | None, tmp_
         assert all(found.startswith(text) for found, text in zip(said, wanted, strict=True)), said
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_on_a_server(server_factory: ServerFactory, tmp_path: Path) -> None:
     """A session that is idle for too long, a SET that fails: each is one task, with what follows from it."""

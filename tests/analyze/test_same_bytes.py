@@ -27,6 +27,7 @@ def test_the_same_report_twice(runs: tuple[Path, Path, Path], monkeypatch: pytes
     assert as_json(build(runs[0], [runs[1]], [runs[2]])) == usual
 
 
+@pytest.mark.long
 def test_the_same_report_on_disk(runs: tuple[Path, Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables that are kept in memory, as those of few events are, give the bytes of tables in a file."""
     places = []

@@ -94,7 +94,7 @@ def rows_of(tape: Path) -> list[tuple[Any, ...]]:
         return con.execute(f"SELECT * REPLACE (md5(statement) AS statement) FROM {events_of(tape)}").fetchall()
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "general"))
 def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path: Path) -> None:
     """100 B to 8 MB in odd orders: no statement lost, cut or changed; packed ones give the same events."""
@@ -112,7 +112,7 @@ def test_large_statements_are_whole_however_they_are_packed(name: str, tmp_path:
         assert tape_of(name, packed, tmp_path / f"{packing}.tape")[1] == rows, packing
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("name", mostly_long(KINDS, "slow", "audit-json"))
 def test_the_first_statement_is_large(name: str, tmp_path: Path) -> None:
     """17 MB before anything else: the kind of the file is known by its first bytes, and nothing is lost."""

@@ -207,6 +207,7 @@ class Ring:
         return sum(1 for path in self.tape.rglob("*") if path.is_file())
 
 
+@pytest.mark.long
 def test_a_tape_without_an_end_is_bounded_by_what_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """2,000 parts, the log turned over with each, logins and problems in all of them: the last ten minutes stay."""
     monkeypatch.setattr("os.fsync", lambda handle: None)

@@ -55,6 +55,7 @@ def use() -> None:
         (Path(name) / "x").write_text("x")
 
 
+@pytest.mark.long
 def test_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the signal comes: neither folder nor what Python tries the place with is left."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))

@@ -17,6 +17,7 @@ def test_orders_are_ten_minutes_apart() -> None:
     assert order_time(0).year == 2024
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_the_same_seed_makes_the_same_shop(mariadb_factory: ServerFactory) -> None:
     """Two servers have equal tables; every order line has its order and product."""

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.server
 SETTINGS = "SELECT @@slow_query_log, @@long_query_time, @@log_output, @@slow_query_log_file"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_server_times_of_tape_and_target(any_shop: Server, tmp_path: Path) -> None:
     """A sleep of 20 ms on the tape and on the target: both logs say so, and nothing is left behind."""

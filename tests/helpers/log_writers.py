@@ -34,7 +34,7 @@ def make_statements(sizes: Sequence[int], seed: int) -> list[bytes]:
 def make_statement(size: int, number: int, chance: random.Random) -> bytes:
     """Return one INSERT of so many bytes: numbered words, some with quotes, semicolons and newlines in them."""
     head, tail = b"INSERT INTO t%d VALUES ('" % (number % 7), b"')"
-    block = b" ".join(b"%d %s" % (chance.randrange(10**6), chance.choice(WORDS)) for _ in range(500))
+    block = b" ".join(b"%d %s" % (chance.randrange(10**6), chance.choice(WORDS)) for _ in range(min(500, size)))
     room = size - len(head) - len(tail)
     text = (block * (room // len(block) + 1))[:room].rstrip(b"\\' ;\n") if room > 0 else b""
     if text.endswith(b"\xc3"):

@@ -154,6 +154,7 @@ def test_equal_servers_open_it(job: Job, servers: tuple[Server, Server]) -> None
     assert {path.name for path in job.output.iterdir()} == FILES
 
 
+@pytest.mark.long
 def test_a_server_that_is_away_is_an_error(job: Job, servers: tuple[Server, Server]) -> None:
     """Exit code 1, never 0; report.md says what happened, so that there is something to show."""
     gone = f"mysql://app@localhost/shop?socket={job.folder}/nothing"

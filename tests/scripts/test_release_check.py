@@ -118,6 +118,7 @@ def check(root: Path, *words: str) -> tuple[int, list[str]]:
     return done.returncode, [line[2:] for line in done.stdout.splitlines() if line.startswith("- ")]
 
 
+@pytest.mark.long
 def test_what_is_ready_has_no_finding_but_the_real_one(root: Path) -> None:
     """All fits but what auditwheel says: a library that is linked with this system's is no manylinux wheel."""
     code, found = check(root)
@@ -187,6 +188,7 @@ def test_another_tag_is_no_release(root: Path) -> None:
     assert check(root, "--before-building", "--tag", "v1.2.4")[0] == 1
 
 
+@pytest.mark.long
 def test_each_fault_of_the_archives_is_named(root: Path, library: bytes) -> None:
     """A file too many, a source archive and wheels that lack something, are of another version, or broken."""
     dist = root / "dist"

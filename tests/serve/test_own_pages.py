@@ -42,6 +42,7 @@ def test_another_text_has_another_address() -> None:
     assert "vegaEmbed" in static_text("vega.js")
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_pages_in_a_browser(site: Served, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Charts are drawn, nothing is wider than a phone, and a script that got into a page would not run."""

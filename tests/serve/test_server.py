@@ -111,7 +111,7 @@ def test_a_signal_ends_it(tmp_path: Path, number: signal.Signals) -> None:
         assert (code, rest.strip()) == (130, "querytape: stopped")
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_its_end_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     """A page is being made: its process and its temporary files go with the server, however that ends."""

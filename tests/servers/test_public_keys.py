@@ -122,6 +122,7 @@ def test_a_false_server_reads_nothing(plugin: bytes, switches: bool, unasked: bo
         assert all(way in text for way in ("--ssl-mode", "--server-public-key-path", "--get-server-public-key")), text
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("switches", mostly_long([False, True], True))
 @pytest.mark.parametrize("plugin", mostly_long(PLUGINS, PLUGINS[0]))
 def test_what_is_asked_for_can_be_read(plugin: bytes, switches: bool, key: Key) -> None:

@@ -63,7 +63,7 @@ def run_calls(port: int) -> None:
     con.close()
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_calls_of_a_slow_log(logging: Server, tmp_path: Path) -> None:
     """Their values are put into variables: the same rows, no error, and the summary says so."""
     run_calls(logging.port)

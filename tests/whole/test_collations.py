@@ -58,7 +58,7 @@ def noted(server: Server) -> Any:
     return server.execute("SELECT place, names FROM noted ORDER BY id", db="shop")
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_the_collation_of_another_login(server: Server, tmp_path: Path) -> None:
     """Whatever COM_CHANGE_USER asks for, ids above 255 among them: comparisons are the original's, behind a reset too."""
     fresh(server)

@@ -179,6 +179,7 @@ def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(what: str, target: 
     assert sent(target, part, tmp_path / "part.run") == want
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_merged_tapes_keep_the_state_of_both(target: Server, tmp_path: Path) -> None:
     """Two recordings, each cut, then merged: what both send."""

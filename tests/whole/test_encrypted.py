@@ -207,7 +207,7 @@ def test_wrong_keys_are_named(tls_server: Server, tmp_path: Path, version: str) 
     assert "5555" not in str(found)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
     """It asks clients without its first key exchange for another ClientHello."""
@@ -216,6 +216,7 @@ def test_mysql_9(server_factory: Any, tmp_path: Path, version: str) -> None:
     assert_same(read(recorded(server, tmp_path / "tls.pcap", context(keys, version)), keys), plain)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_old_versions_of_tls(server_factory: Any, tmp_path: Path) -> None:
     """MySQL 5.7 with TLS 1.0, whose records hang together, and 1.1."""

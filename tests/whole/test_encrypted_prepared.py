@@ -119,7 +119,7 @@ def as_told(found: Read) -> list[dict[str, Any]]:
     return told(found)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("way", mostly_long(WAYS, "1.3 AES-128", "1.2 compressed"))
 def test_one_and_the_same_tape(recorder: Recorder, plain: Read, way: str, tmp_path: Path) -> None:
     """Every type of parameter, long data, cursors, bulk execution, a local file: as in plain, however it is packed."""

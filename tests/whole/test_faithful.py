@@ -161,6 +161,7 @@ def certificates(folder: Path) -> Iterator[str]:
     yield from ("ca.pem", "other.pem")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-9"], "mysql-8.0"))
 def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Path) -> None:
     """Each mode on and off, with the right certificate and a wrong one; compression as well."""
@@ -298,6 +299,7 @@ def test_the_speed_changes_while_it_runs(shop: Server, tmp_path: Path) -> None:
         request_speed(run, "2")
 
 
+@pytest.mark.long
 def test_it_pauses_and_stops_while_it_runs(shop: Server, tmp_path: Path) -> None:
     """What is paused sends nothing and is not late by it; what is asked to stop ends as by Ctrl-C."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1", "start_ns": T0 + n * SECOND} for n in (0, 2, 300)])
@@ -343,6 +345,7 @@ def test_several_statements_in_one(any_shop: Server, tmp_path: Path) -> None:
     assert (3,) in query(f"SELECT rows_sent FROM '{summary.path}/outcomes/*.parquet'")
 
 
+@pytest.mark.long
 def test_a_sandbox_is_a_target(shop: Server, tmp_path: Path) -> None:
     """`--target sandbox` starts a server, replays, and leaves none."""
     tape = make_tape(

@@ -80,6 +80,7 @@ def numbers(tape: Path) -> list[int]:
     return [row[0] for row in rows]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql80"], "mysql80"))
 def test_a_servers_log_is_followed(
     kind: str, mariadb_factory: ServerFactory, mysql80_factory: ServerFactory, tmp_path: Path

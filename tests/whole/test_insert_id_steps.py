@@ -102,7 +102,7 @@ def ended(summary: RunSummary) -> tuple[int, int]:
     return summary.info["plan"]["ids_unknown"], exit_code(summary)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
 def test_servers_that_differ_in_their_steps(server_factory: ServerFactory, tmp_path: Path, kind: str) -> None:
     """All kinds of writes of several rows, from each to the other."""

@@ -126,7 +126,7 @@ def test_inserts_that_do_not_begin_with_the_word(server: Server, tmp_path: Path)
     assert summary.info["accounting"]["overrides_failed"] == 0
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_inserts_whose_answer_has_no_id_are_said(server: Server, tmp_path: Path) -> None:
     """What was prepared from a variable may be anything; RETURNING answers with rows: both are counted."""
     texts = ("SET @q = 'INSERT INTO a (t) VALUES (1)'", "PREPARE s FROM @q", "EXECUTE s")
@@ -175,7 +175,7 @@ def test_ids_follow_the_sessions_sql_mode(server: Server, tmp_path: Path) -> Non
     assert summary.info["plan"]["ids_unknown"] == 1  # of several rows: the tape does not know the steps between ids
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
     """A CALL answers several times: whose the id is nobody knows. It stands in the first lines, and in the exit code."""
     fresh_schema(server, 1)
@@ -186,7 +186,7 @@ def test_what_cannot_be_told_is_said(server: Server, tmp_path: Path) -> None:
     assert "does not know the ids of 1 INSERT:" in "".join(text.splitlines(keepends=True)[:3])
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_a_source_without_ids_says_so(server: Server, tmp_path: Path) -> None:
     """INSERTs of a log count where the target generates ids for them, and only then."""
     fresh_schema(server, 1)

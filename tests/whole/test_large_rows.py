@@ -22,7 +22,7 @@ def server() -> Iterator[Server]:
         yield server
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("verify", [False, True])
 @pytest.mark.parametrize("size", [2 * MIB, 17 * MIB, 40 * MIB])
 def test_a_row_that_is_too_large(

@@ -102,7 +102,7 @@ def test_a_password_that_the_server_knows(account: tuple[Server, str, Path]) -> 
             elsewhere.connect()
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize(
     "command",
     mostly_long(

@@ -91,6 +91,7 @@ def executed(tape: Path) -> dict[int, list[tuple[str, bytes, str | None]]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql-8.0"))
 def test_three_sources_one_tape(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """The same statements, byte for byte, on the same connections in the same order and schema."""

@@ -156,6 +156,7 @@ def test_a_pool_that_never_reconnects(name: str, server_factory: ServerFactory, 
     assert errors == [(0,)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_path: Path) -> None:
     """performance_schema is off, as MariaDB has it: accounts are known, executions are not, and that is said."""

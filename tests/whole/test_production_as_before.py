@@ -135,6 +135,7 @@ def alive(session: Any) -> bool:
         return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "schema"),
     mostly_long(
@@ -241,6 +242,7 @@ def test_killed_with_9_at_any_moment(server_factory: Callable[..., Server], tmp_
         assert not list((tmp_path / "state").rglob("*.json*"))
 
 
+@pytest.mark.long
 def test_said_in_its_own_words(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     """A password in the URL; a table that may not be read; --allow-cleartext-password exists."""
     server = server_factory("mariadb")

@@ -81,6 +81,7 @@ def tape_of(path: Path) -> Path:
     return make_tape(path, events)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("before", "after"), mostly_long([("mariadb", "mariadb"), ("mysql-5.7", "mysql-8.0")], ("mariadb", "mariadb"))
 )

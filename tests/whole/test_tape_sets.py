@@ -70,6 +70,7 @@ def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_pat
     assert found["m.tape"] == found["m.set"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
     """Runs of the tape and of the set fit both; the JSON says the same of both but for their paths."""
@@ -98,7 +99,7 @@ def test_reports_are_the_same(shop: Server, tmp_path: Path) -> None:
     assert "a set of 3 tapes" in " ".join(cli("inspect", tmp_path / "m.set").split())  # a long path wraps the line
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("pace", [Pace("none"), Pace.of(Fraction(20))], ids=["none", "schedule"])
 def test_captures_of_two_servers_are_replayed_together(pace: Pace, shop: Server, tmp_path: Path) -> None:

@@ -180,6 +180,7 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
     assert run_folder.info["partial"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", mostly_long(KINDS, "mysql80"))
 def test_a_tapes_own_source_is_refused(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
     """With --source the tape knows where it came from, and that server is refused as a target."""

@@ -88,7 +88,7 @@ ALONE = {
 }
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """Each names itself, with both values and with what makes B as A is."""
@@ -126,7 +126,7 @@ def test_without_a_setting(kind: str, request: pytest.FixtureRequest) -> None:
         assert word in cause_of(errno, statement).remedy
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["mariadb", "mysql80"])
 def test_the_binary_log_of_writes(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """Two servers that differ in it alone: the runs' counters speak for it, and for nothing between equal ones."""

@@ -94,6 +94,7 @@ def test_what_breaks_is_not_worth_it(tmp_path: Path) -> None:
     assert found.sentence.startswith("No: with it 209 events of 3 digests fail and 1 digest returns something else;")
 
 
+@pytest.mark.long
 def test_the_folder_knows_what_was_tried(tmp_path: Path) -> None:
     """`querytape report` of a folder of `try` asks the same question."""
     planted(tmp_path)

@@ -165,7 +165,7 @@ def test_settings_that_change_results(kind: str, server_factory: ServerFactory) 
         assert explaining(statement, "results", setting_differences(seen[0], seen[1])) == [name], statement
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("kind", SLOWER)
 def test_settings_that_make_it_slower(kind: str, server_factory: ServerFactory) -> None:
     """The server counts more of what takes long, and the setting is the one that explains it."""
@@ -188,6 +188,7 @@ def test_settings_that_make_it_slower(kind: str, server_factory: ServerFactory) 
         )
 
 
+@pytest.mark.long
 def test_tables_of_time_zones(mysql80: Server, server_factory: ServerFactory) -> None:
     """Where one server has them, what converts between zones returns something else; the servers differ in just this."""
     other = server_factory("mysql80")

@@ -116,6 +116,7 @@ def test_the_tapes_own_version_counts(tmp_path: Path) -> None:
     assert "reserved-word-rank" not in found(lint_tape(tape, parse_version("mysql-8.0"), parse_version("mysql-8.0")))
 
 
+@pytest.mark.long
 def test_words_of_mariadb_12(tmp_path: Path) -> None:
     """They are found as names, not as the functions or clauses that they are for."""
     for number, (text, expected) in enumerate(

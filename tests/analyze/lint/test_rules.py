@@ -229,6 +229,7 @@ def applies(rule: Rule, version: Version) -> bool:
     )
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
     """Used as a column's name it is refused (1064) exactly on the versions that reserve it."""

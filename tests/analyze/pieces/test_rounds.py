@@ -27,7 +27,7 @@ def usual(varied: Runs) -> dict[bool, str]:
     return {True: as_json(build(tape, a, b)), False: as_json(build(tape, a))}
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize(("partitions", "processes"), mostly_long([(2, 1), (4, 2), (7, 2)], (4, 2)))
 @pytest.mark.parametrize("two", [True, False])
 def test_same_bytes(varied: Runs, usual: dict[bool, str], partitions: int, processes: int, two: bool) -> None:

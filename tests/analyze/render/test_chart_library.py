@@ -9,6 +9,7 @@ from querytape.analyze.render.chart_library import chart_library
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_the_chart_library_is_bundled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The script is kept for the next report; where nothing can be kept it is made all the same."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

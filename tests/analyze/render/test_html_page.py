@@ -170,6 +170,7 @@ def test_a_phone(report: Report, tmp_path: Path, request: pytest.FixtureRequest)
             assert "p50 A" in found["label"]
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_on_paper(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Printed on A4, no column of a table is cut off at the side."""

@@ -5,8 +5,8 @@ import random
 
 import numpy as np
 import pytest
+import scipy
 from querytape.analyze.verdicts.discoveries import corrected, discoveries, weights_of
-from scipy import stats
 
 
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:
@@ -14,7 +14,7 @@ def test_false_discoveries_are_corrected_as_scipy_does() -> None:
     rng = random.Random(5)
     for n in (1, 2, 7, 500):
         found = [rng.choice([rng.random(), rng.random() ** 6, 1.0, 0.0, 0.25]) for _ in range(n)]
-        assert np.allclose(corrected(found), stats.false_discovery_control(found, method="bh"))
+        assert np.allclose(corrected(found), scipy.stats.false_discovery_control(found, method="bh"))
     assert corrected([]) == []
     assert discoveries([], [], [], []) == []
 
@@ -50,7 +50,8 @@ def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside
     for _ in range(2000):
         z = chance.normal(size=digests) - np.where(np.arange(digests) < inside, 4.0, 0.0)
         wrong += (
-            min(discoveries(stats.norm.sf(z).tolist(), [True] * digests, [1.0] * digests, [False] * digests)) <= 0.1
+            min(discoveries(scipy.stats.norm.sf(z).tolist(), [True] * digests, [1.0] * digests, [False] * digests))
+            <= 0.1
         )
     assert wrong / 2000 <= 0.12
 

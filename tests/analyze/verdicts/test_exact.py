@@ -3,9 +3,9 @@
 
 import numpy as np
 import pytest
+import scipy
 from querytape.analyze.verdicts.exact import exact_test, few_pairs, rounds_needed, signed_rank_p
 from querytape.analyze.verdicts.interference import NONE, Disturbance
-from scipy import stats
 
 MARGIN = 0.0953
 
@@ -15,7 +15,7 @@ def test_ranks_are_as_scipy_has_them() -> None:
     chance = np.random.default_rng(3)
     for n in (1, 5, 6, 12, 29):
         values = chance.normal(0.2, 1, n)
-        wanted = stats.wilcoxon(values, alternative="greater", mode="exact").pvalue
+        wanted = scipy.stats.wilcoxon(values, alternative="greater", mode="exact").pvalue
         assert signed_rank_p(values) == pytest.approx(wanted)
     assert signed_rank_p(np.array([1.0, 1.0, 1.0])) == pytest.approx(1 / 8)
 

@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from querytape.analyze.verdicts.shifts import bootstrap_quantile, measure, trimmed
-from scipy import stats
 
 
 def test_the_trimmed_test_against_scipy() -> None:
@@ -14,9 +14,9 @@ def test_the_trimmed_test_against_scipy() -> None:
     chance = np.random.default_rng(3)
     values = chance.normal(0.1, 0.2, 40)
     test = trimmed(values, (0.05, 0.05), 0.0)
-    wanted = stats.ttest_1samp(values, 0.05, alternative="greater")
+    wanted = scipy.stats.ttest_1samp(values, 0.05, alternative="greater")
     assert test.p_above == pytest.approx(wanted.pvalue)
-    low, high = stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
+    low, high = scipy.stats.ttest_1samp(values, 0.0).confidence_interval(0.9)
     assert (test.low, test.high) == pytest.approx((low, high))
     ordered = sorted(values)
     kept, cut = ordered[8:32], 8
@@ -24,7 +24,7 @@ def test_the_trimmed_test_against_scipy() -> None:
     error = np.std(winsorised, ddof=1) / (0.6 * math.sqrt(40))
     yuen = trimmed(values, (0.05, 0.05), 0.2)
     assert yuen.shift == pytest.approx(np.mean(kept))
-    assert yuen.p_above == pytest.approx(stats.t.sf((np.mean(kept) - 0.05) / error, 23))
+    assert yuen.p_above == pytest.approx(scipy.stats.t.sf((np.mean(kept) - 0.05) / error, 23))
 
 
 def blocks(shift: float, digests: int = 6, stall: bool = False) -> dict[str, np.ndarray]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy
 from querytape.analyze.verdicts import shifts
 from querytape.analyze.verdicts.shifts import MIN_BLOCKS, MIN_ROUNDS, MIN_TAILS, Shift, bootstrap_quantile, measure
-from scipy import stats
 
 MARGIN = math.log1p(0.1)
 NO_TAILS = {name: np.array([]) for name in ("digest", "round", "block", "n", "tail_a_ns", "tail_b_ns")}
@@ -42,8 +42,8 @@ def spread(digests: int, blocks: int, shift: float, rounds: int = 1, noise: floa
 
 def margins_of(test: shifts.Test) -> tuple[float, float]:
     """Return the margins that a test was made against, from its p-values."""
-    up = test.shift + test.error * float(stats.t.ppf(test.p_above, test.freedom))
-    down = -test.shift + test.error * float(stats.t.ppf(test.p_below, test.freedom))
+    up = test.shift + test.error * float(scipy.stats.t.ppf(test.p_above, test.freedom))
+    down = -test.shift + test.error * float(scipy.stats.t.ppf(test.p_below, test.freedom))
     return down, up
 
 
@@ -116,7 +116,7 @@ def test_rounds_are_weighted_by_events() -> None:
     means = [0.05 * r + 0.1 * 100 / 120 for r in (1, 2, 3, 4)]
     assert found.rounds is not None
     assert found.rounds.shift == pytest.approx(np.mean(means))
-    wanted = stats.ttest_1samp(means, MARGIN, alternative="greater")
+    wanted = scipy.stats.ttest_1samp(means, MARGIN, alternative="greater")
     assert found.rounds.p_above == pytest.approx(wanted.pvalue)
     assert found.rounds.freedom == 3
     assert found.noise == pytest.approx(np.std([13.0, 13.1, 13.4, 13.2], ddof=1))
@@ -181,7 +181,7 @@ def test_what_could_have_been_found() -> None:
         found = one(spread(1, 12, 0.1, rounds))
         test = found.rounds or found.middle
         assert test is not None
-        reach = stats.t.ppf(0.995, test.freedom) + stats.t.ppf(0.8, test.freedom)
+        reach = scipy.stats.t.ppf(0.995, test.freedom) + scipy.stats.t.ppf(0.8, test.freedom)
         assert found.detectable == pytest.approx(math.exp(reach * test.error))
     assert one(spread(1, 2, 0.1)).detectable is None
 
@@ -191,9 +191,9 @@ def test_the_interval_is_of_ninety_percent() -> None:
     found = one(spread(1, 20, 0.1)).middle
     assert found is not None
     assert found.freedom == 20 - 2 * 2 - 1  # the tenth at both ends is trimmed
-    reach = float(stats.t.ppf(0.95, found.freedom)) * found.error
+    reach = float(scipy.stats.t.ppf(0.95, found.freedom)) * found.error
     assert (found.low, found.high) == pytest.approx((found.shift - reach, found.shift + reach))
-    assert found.p_below == pytest.approx(stats.t.cdf((found.shift + MARGIN) / found.error, found.freedom))
+    assert found.p_below == pytest.approx(scipy.stats.t.cdf((found.shift + MARGIN) / found.error, found.freedom))
 
 
 def test_the_interval_of_p95_is_of_its_blocks() -> None:

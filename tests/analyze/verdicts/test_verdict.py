@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import scipy
 from querytape.analyze import build
 from querytape.analyze.verdicts import shifts
 from querytape.analyze.verdicts.exact import Exact
@@ -26,7 +27,6 @@ from querytape.analyze.verdicts.verdict import (
     Verdict,
     judge_all,
 )
-from scipy import stats
 
 from tests.helpers.simulated import Machine, Workload, digest_name, simulate_run, simulate_tape
 
@@ -81,7 +81,7 @@ def judged(middle: shifts.Test, rounds: shifts.Test | None, median_ns: int = 1_0
 def shifted(shift: float, error: float = 0.01) -> shifts.Test:
     """Return a test with this estimate, against a margin of 10 %."""
     margin = math.log1p(0.1)
-    above, below = (float(stats.t.sf((sign * shift - margin) / error, 20)) for sign in (1, -1))
+    above, below = (float(scipy.stats.t.sf((sign * shift - margin) / error, 20)) for sign in (1, -1))
     return shifts.Test(shift, shift - 2 * error, shift + 2 * error, above, below, error, 20)
 
 

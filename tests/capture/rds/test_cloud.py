@@ -10,6 +10,7 @@ from tests.helpers.rds import Aws
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is not there, what is not allowed, no credentials, and nobody who answers."""
     with pytest.raises(GoneError, match=r"rds:DownloadDBLogFilePortion: .*DBLogFileNotFoundFault"):

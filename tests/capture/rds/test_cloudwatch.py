@@ -45,6 +45,7 @@ def test_not_exported(aws: Aws) -> None:
         cloudwatch_log(Cloud(), look_at(Cloud(), "shop-1"), 0, audit=True)
 
 
+@pytest.mark.long
 def test_the_streams_of_an_audit_log(aws: Aws) -> None:
     """Rows of Aurora's streams come once, in the order of time; those of an instance with a longer name do not."""
     place = "/aws/rds/cluster/au/audit"

@@ -11,6 +11,7 @@ from tests.helpers.rds import Aws
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
     """Engine, group and status; the other instance that uses the same group is named."""
     aws.instance()

@@ -10,6 +10,7 @@ from tests.helpers.rds import NAME, Aws, write
 pytestmark = pytest.mark.slow
 
 
+@pytest.mark.long
 def test_what_was_there_before_is_passed_over(aws: Aws) -> None:
     """Bytes that are not wanted are counted across portions, in letters of several bytes, too."""
     write(aws, "zwölf\n" * 40)

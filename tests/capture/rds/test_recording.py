@@ -75,6 +75,7 @@ def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
     assert "testing" not in info
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", mostly_long([signal.SIGINT, signal.SIGTERM], signal.SIGTERM))
 def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None:
     """A signal ends it in order: what was pulled is a tape, and the group is as before."""

@@ -45,6 +45,7 @@ def rows(tape: Path) -> list[tuple[object, ...]]:
         return con.execute(f"SELECT {COLUMNS} FROM '{tape}/events/*.parquet' ORDER BY start_ns, statement").fetchall()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stopped", mostly_long([False, True], True))
 def test_the_tape_is_that_of_the_files(aws: Aws, tmp_path: Path, stopped: bool) -> None:
     """Four files that grow and turn side by side: the events of `capture audit` with all files, at Ctrl-C as well."""

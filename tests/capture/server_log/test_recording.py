@@ -118,6 +118,7 @@ def test_killed_with_9_then_restored(server_factory: Callable[..., Server], tmp_
     assert "nothing to restore" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_stopped_early_it_keeps_what_it_has(
     server_factory: Callable[..., Server], tmp_path: Path, number: signal.Signals
@@ -135,6 +136,7 @@ def test_stopped_early_it_keeps_what_it_has(
     assert variables(server) == before
 
 
+@pytest.mark.long
 def test_dry_run_and_limits(server_factory: Callable[..., Server], tmp_path: Path) -> None:
     """--dry-run changes nothing; a log that grows past --max-disk ends the capture."""
     server = server_factory("mariadb")

@@ -98,6 +98,7 @@ def command(server: Server, tmp_path: Path, *options: str) -> "subprocess.Comple
     return subprocess.run(words, env=environ, capture_output=True, text=True, timeout=120)
 
 
+@pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("name", mostly_long(["mysql80", "mariadb"], "mysql80"))
 def test_on_a_real_server(name: str, server_factory: ServerFactory, tmp_path: Path) -> None:

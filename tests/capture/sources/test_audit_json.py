@@ -143,7 +143,7 @@ def test_layouts(layout: str, of_lines: list[Any], tmp_path: Path) -> None:
     assert info["problems"] == {}
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("layout", ["lines", "one line", "percona", "a value a line"])
 def test_logs_that_are_cut(layout: str, tmp_path: Path) -> None:
     """Cut anywhere, at both ends: the objects that are whole are read, a part of one is a problem."""

@@ -134,6 +134,7 @@ def test_every_line_altered(path: Path, tmp_path: Path) -> None:
             assert lost.total() <= IN_SILENCE or is_said(found, whole), (turn, at, lost)
 
 
+@pytest.mark.long
 def test_every_byte_of_a_binary_log(tmp_path: Path) -> None:
     """ProxySQL's binary log: of each record one byte after the other is another one, gone, or there twice."""
     at = 1_718_000_000_000_000

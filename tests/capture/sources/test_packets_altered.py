@@ -55,7 +55,7 @@ def short_talk() -> Dialogue:
     return talk.ask(b"SELECT a", rows([b"1"], MYSQL_CAPS)).ask(b"INSERT b", ok(1, 1)).close()
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("name", CAPS)
 def test_every_byte_said(name: str, tmp_path: Path) -> None:
     """Each segment has another byte in many places, one after the other, or one more or less: the rest still fits."""
@@ -70,7 +70,7 @@ def test_every_byte_said(name: str, tmp_path: Path) -> None:
             assert told(write_pcap(tmp_path / "a.pcap", pairs)) is not None, (at, place)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize(("link", "version"), LINKS)
 def test_every_byte_of_a_frame(link: str, version: int, tmp_path: Path) -> None:
     """Headers of the link, of IP and of TCP: each of their bytes is another one in each of some packets."""
@@ -151,6 +151,7 @@ def segments_of(chance: random.Random) -> list[tuple[Dialogue, Segment]]:
     return pairs
 
 
+@pytest.mark.long
 def test_streams_that_are_pulled_apart(tmp_path: Path) -> None:
     """Conversations between each other, with segments moved, lost, twice, overlapping, renumbered, other flags, long gaps."""
     for seed in range(600):

@@ -359,6 +359,7 @@ def test_compressed_frames_split_and_join_packets(tmp_path: Path, size: int) -> 
     assert problems == []
 
 
+@pytest.mark.long
 def test_statements_and_rows_of_more_than_16_mib(tmp_path: Path) -> None:
     """They come in packets of 16 MiB - 1: one statement, one row."""
     text = b"SELECT '" + b"a" * (17 << 20) + b"'"

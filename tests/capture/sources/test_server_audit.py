@@ -95,6 +95,7 @@ def read_rows(tmp_path: Path, rows: list[bytes], limit: int = 1024) -> Read:
     return log
 
 
+@pytest.mark.long
 def test_every_field_of_a_time(tmp_path: Path) -> None:
     """Each field at every value: what a clock shows is read, what it never shows is not understood."""
     first, last = (1970, 1, 1, 0, 0, 0), (2199, 12, 31, 23, 59, 60)

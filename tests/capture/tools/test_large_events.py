@@ -64,12 +64,14 @@ def test_a_tape_of_them_has_the_same(tape: Path, tool: Callable[[Path, Path], An
     assert info["largest_event"] == max(size for _, size in texts(tape))
 
 
+@pytest.mark.long
 def test_two_of_them_can_be_merged(tape: Path, tmp_path: Path) -> None:
     """The merged tape has each statement twice."""
     derive([tape, tape], tmp_path / "b.tape", EventFilter())
     assert sorted(texts(tmp_path / "b.tape")) == sorted(2 * texts(tape))
 
 
+@pytest.mark.long
 def test_pseudonyms_of_them(tape: Path, tmp_path: Path) -> None:
     """Each statement is there, with another text."""
     pseudonymize(tape, tmp_path / "b.tape", new_key())

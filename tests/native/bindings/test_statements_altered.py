@@ -109,6 +109,7 @@ def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[ra
     return chance, sql
 
 
+@pytest.mark.long
 def test_every_statement_altered() -> None:
     """What came before in the same normaliser changes nothing; codes are known, placeholders are there."""
     used, statements = Normalizer(), [*SPECIAL.strip().splitlines(), *TABLES]

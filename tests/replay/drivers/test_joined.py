@@ -129,6 +129,7 @@ def stack() -> Iterator[ExitStack]:
         yield stack
 
 
+@pytest.mark.long
 def test_three_join_and_nothing_is_readable_on_the_way(shop: Server, tmp_path: Path, stack: ExitStack) -> None:
     """They give the numbers of one; on the wire are neither passwords nor statements nor the key, in no argument either."""
     bench = Bench(shop, tmp_path, stack)

@@ -178,6 +178,7 @@ def test_a_run_that_lost_a_driver_is_resumed(shop: Server, tmp_path: Path) -> No
     assert all(written(shop)[session] >= n for session, n in WRITTEN.items())
 
 
+@pytest.mark.long
 def test_one_is_killed_before_anything_is_sent(shop: Server, tmp_path: Path) -> None:
     """There is no run, nothing was sent, and no driver is left."""
     tapes = prime_set(tmp_path, 3)
@@ -247,7 +248,7 @@ def wait_for(ready: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("ignored", [(), (signal.SIGTERM,)])
 def test_ctrl_c_stops_all(ignored: tuple[signal.Signals, ...], shop: Server, tmp_path: Path) -> None:
     """Ctrl-C on the lead lets all drivers stop, whatever its shell ignores; the run is partial, and balances."""
@@ -285,6 +286,7 @@ def test_ctrl_c_twice_ends_all_now(shop: Server, tmp_path: Path) -> None:
     assert counts["tape_events"] == 3
 
 
+@pytest.mark.long
 def test_first_statements_come_at_one_moment(
     mariadb_factory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

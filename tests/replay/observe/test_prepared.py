@@ -110,6 +110,7 @@ def test_a_tape_that_ends_all_of_them(any_shop: Server, tmp_path: Path) -> None:
     assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
 
 
+@pytest.mark.long
 def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None:
     """They keep a replay of writes from starting, and one of reads is told of them; no replay ends them."""
     create(any_shop)
@@ -129,7 +130,7 @@ def test_transactions_of_somebody_else(any_shop: Server, tmp_path: Path) -> None
             assert end_prepared(con, [Xid(b"g2", b"b")]) == []
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_an_account_that_may_not_see_them(any_shop: Server, tmp_path: Path) -> None:
     """MySQL 8 shows it none: check and summary name the privilege, and what the replay did not end goes all the same."""
     create(any_shop)

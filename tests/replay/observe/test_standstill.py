@@ -168,7 +168,7 @@ def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, t
     assert ("a circle of waits: " in warnings[0]) == (server.kind == "mariadb")  # the other has no performance schema
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_a_slow_statement_is_no_standstill(server: Server, tmp_path: Path) -> None:
     """The target works on it for longer than 20 bounds. The waits for it are broken, and the replay comes to its end."""
     server.execute("CREATE DATABASE IF NOT EXISTS shop")
