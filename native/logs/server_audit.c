@@ -94,13 +94,16 @@ static int split(struct qt_span text, int cut, struct line *out)
     return 1;
 }
 
+/* An object that is cut may end inside an escape: its backslash is no part of the statement. */
 static int unescape(struct qt_server_audit *a, struct qt_span from)
 {
     a->text.len = 0;
     for (size_t i = 0; i < from.len; i++) {
         char c = from.p[i];
-        if (c == '\\' && i + 1 < from.len) {
-            c = from.p[++i];
+        if (c == '\\') {
+            if (++i == from.len)
+                break;
+            c = from.p[i];
             c = c == 'n'   ? '\n'
                 : c == 'r' ? '\r'
                 : c == 't' ? '\t'

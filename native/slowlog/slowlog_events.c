@@ -364,8 +364,9 @@ int qt_slow_read_events(struct qt_slowlog *s, struct qt_error *error)
         } else {
             server_header(s, r.banner);
         }
-        /* what was cut off was told; a file of something else is told once */
-        s->skipping = what == QT_SLOW_GARBAGE || r.cut || (s->skipping && s->log.file_events == 0);
+        /* what was cut off was told; a file of something else is told once; blank lines are a part of what is around */
+        int is_blank = what == QT_SLOW_SKIP && r.banner.p == NULL;
+        s->skipping = what == QT_SLOW_GARBAGE || r.cut || (s->skipping && (is_blank || s->log.file_events == 0));
         s->header_known = what == QT_SLOW_EVENT && r.event.header_follows;
         qt_log_consume(&s->log, r.used);
     }

@@ -179,7 +179,14 @@ def test_standard_input_is_detected(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NATIVE)
 def test_what_is_larger_than_the_bound_is_cut_and_said(name: str, piece: int, tmp_path: Path) -> None:
     """It is kept as far as it goes, with its flag and a problem; what comes before and behind it is whole."""
-    statements = make_statements([200, 30_000, 300, 9_000, 250], 2)
+    for seed in range(20):
+        is_cut_and_said(name, piece, seed, tmp_path)
+
+
+def is_cut_and_said(name: str, piece: int, seed: int, tmp_path: Path) -> None:
+    """Two statements are cut, each in a place of its own: in an escape, in a character, at a quote."""
+    large = random.Random(seed)
+    statements = make_statements([200, large.randint(9_000, 30_000), 300, large.randint(9_000, 9_500), 250], seed)
     data = KINDS[name][1](statements)
     (tmp_path / "log").write_bytes(data)
     with fifo_with(tmp_path / "fifo", data, piece) if piece else nullcontext(tmp_path / "log") as path:
