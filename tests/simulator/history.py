@@ -35,6 +35,7 @@ class Event:
     victim: bool = False
     ended: int = 0  # the transaction that was open before it, and ended by it
     failed: bool = False  # it waited too long, or was killed
+    silent: bool = False  # it was killed with its session: its client never had an answer
 
 
 @dataclass
@@ -73,6 +74,7 @@ class _Source:
     waits: dict[int, set[int]] = field(default_factory=dict)  # transaction: those that it waits for
     impatient: float = 0.0
     killed: float = 0.0
+    killed_running: float = 0.0
     ties: int = 0
     transactions: int = 0
 
@@ -159,7 +161,8 @@ class _Source:
                 self.end(now, event)
             elif client.inside or event.statement.kind in ("lock_tables", "share_tables"):
                 client.locked |= not client.inside
-                self.later(now, "execute", lambda at: self.answer(at, event))
+                is_killed = self.killed_running and client.inside and self.rng.random() < self.killed_running
+                self.later(now, "execute", lambda at: self.kill(at, event) if is_killed else self.answer(at, event))
             else:
                 self.later(now, "execute", lambda at: self.end(at, event))
             return
@@ -183,13 +186,22 @@ class _Source:
         self.waits.pop(event.transaction, None)
         self.server.give_up(event.transaction)
         event.failed, event.granted, event.answer = True, now, ("failed",)
-        is_killed = self.rng.random() < self.killed
-        if is_killed or not client.inside:
+        if self.rng.random() < self.killed:
+            self.kill(now, event)
+            return
+        if not client.inside:
             self.server.rollback(event.transaction)
             event.released = now
-        if is_killed:
-            client.left, client.script = [], iter(())
-            self.server.unlock_tables(event.transaction)
+        self.later(now, "flush", lambda at: self.answer(at, event))
+        self.let_go(now)
+
+    def kill(self, now: int, event: Event) -> None:
+        """End a session while its statement waits or runs: the server undoes its transaction, the client has no answer."""
+        client = self.clients[event.session]
+        event.failed, event.silent, event.answer, event.released = True, True, ("failed",), now
+        client.left, client.script = [], iter(())
+        self.server.rollback(event.transaction)
+        self.server.unlock_tables(event.transaction)
         self.later(now, "flush", lambda at: self.answer(at, event))
         self.let_go(now)
 
@@ -265,6 +277,7 @@ class Mix:
     xa: float = 0.0  # how often a transaction is an XA transaction
     impatient: float = 0.0  # how often a wait ends by a time-out or KILL
     killed: float = 0.0  # how often it ends the session as well
+    killed_running: float = 0.0  # how often KILL ends a session whose statement has its locks
 
 
 def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -> History:
@@ -282,7 +295,7 @@ def make_history(seed: int, mix: Mix, sessions: int = 4, statements: int = 12) -
             usual *= 20
         return rng.randint(0, 2 * usual) * mix.unit_ns
 
-    source = _Source(rng, server, clients, delay, impatient=mix.impatient, killed=mix.killed)
+    source = _Source(rng, server, clients, delay, [], [], {}, mix.impatient, mix.killed, mix.killed_running)
     source.run()
     return History(source.events, before, server.committed, server.beyond, mix.isolated, mix.moments_ns)
 

@@ -16,11 +16,13 @@ class Planned:
     """What one event waits for (place: how many), and which numbers it has on which places.
 
     `commit`: the same of the COMMIT that is sent in front of it, where it ends a transaction and does more.
+    `sent`: the plan has it; what failed because of its moment and what a KILL ended are not in it.
     """
 
     waits: Counts
     marks: tuple[tuple[int, int], ...]
     commit: "Planned | None" = None
+    sent: bool = True
 
 
 @dataclass
@@ -105,7 +107,7 @@ class _Run:
             self._wake()
             self._settle(planned.commit)
         elif session.state == "idle":
-            session.state = "executed" if event.failed else "sent"  # what failed because of its moment is not sent
+            session.state = "sent" if planned.sent else "executed"
         elif session.state == "sent":
             self._execute(session, event)
         else:

@@ -27,7 +27,10 @@ MIXES = {
     "XA": Mix(transactions=1.0, kinds=UPDATES, xa=0.6),
     "shared locks": Mix(transactions=1.0, kinds=(("update", 4), ("share", 3), ("read", 1)), xa=0.2),
     "KILL": Mix(transactions=1.0, kinds=UPDATES, impatient=0.5, killed=1.0),
+    "KILL of what runs": Mix(transactions=1.0, kinds=UPDATES, impatient=0.2, killed=1.0, killed_running=0.1),
 }
+# Of a thousand replays: how many may be stuck. No source tells when a killed session's locks went.
+STUCK = {"KILL": 3, "KILL of what runs": 8}
 # The times of DDL and LOCK TABLES tell less (docs/order.md: What is a guess). Of a thousand replays: how many may be
 # stuck, in how many may a row differ.
 GUESSED = {
@@ -51,9 +54,13 @@ def outcomes(mix: Mix, source: str, histories: int, folder: Path) -> Iterator[tu
 @pytest.mark.parametrize("source", TRIED)
 @pytest.mark.parametrize("mix", MIXES)
 def test_nobody_is_stuck_and_the_rows_are_equal(mix: str, source: str, histories: int, tmp_path: Path) -> None:
-    """Whatever the target's speed."""
+    """Whatever the target's speed. After a KILL somebody is stuck now and then; no row differs."""
+    stuck = []
     for outcome, text in outcomes(MIXES[mix], source, histories, tmp_path / "plan"):
-        assert (outcome.stuck, outcome.deadlocks, outcome.rows) == ([], [], []), text
+        assert outcome.rows == [], text
+        if outcome.stuck or outcome.deadlocks:
+            stuck.append(text)
+    assert len(stuck) * 1000 <= STUCK.get(mix, 0) * histories * REPLAYS, stuck[0]
 
 
 @pytest.mark.long
@@ -83,7 +90,7 @@ def test_the_histories_have_what_they_are_for(mix: str, kind: str) -> None:
     assert sum(any(event.statement.kind == kind for event in history.events) for history in made) > len(made) / 2
 
 
-@pytest.mark.parametrize("mix", ["time-outs", "KILL"])
+@pytest.mark.parametrize("mix", ["time-outs", "KILL", "KILL of what runs"])
 def test_some_waits_end_early(mix: str) -> None:
     """Statements fail; a killed session does nothing after it."""
     failed = 0

@@ -3,6 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,11 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
     folder.mkdir()
     name, precision_ns = SOURCES[source]
     plan = planned(folder, events, Rules(allow_writes=True, commit_order=True), precision_ns=precision_ns, source=name)
+    left_out: set[tuple[int, int]] = set()
     with database() as con:
         rows = con.execute(f"SELECT session, seq, waits FROM {sql_text(str(plan.order))}").fetchall()
+        if plan.excluded_events.exists():
+            left_out |= set(con.execute(f"SELECT session, seq FROM {sql_text(plan.excluded_events)}").fetchall())
     texts = {(session, seq): text for session, seq, text in rows}
     found = []
     for number, history in enumerate(histories):
@@ -72,7 +76,9 @@ def plan_histories(folder: Path, histories: Sequence[History], source: str) -> l
         plans = []
         for event in history.events:
             places[event.session] += 1
-            plans.append(read_planned(texts.get((number * APART + event.session, places[event.session]))))
+            place = (number * APART + event.session, places[event.session])
+            is_sent = place not in left_out if is_silent(event, source) else not event.failed
+            plans.append(replace(read_planned(texts.get(place)), sent=is_sent))
         found.append(plans)
     return found
 
@@ -90,22 +96,28 @@ def _pairs(text: str) -> list[tuple[int, int]]:
 
 def tape_events(history: History, source: str, number: int = 0) -> list[dict[str, Any]]:
     """Return the rows of a tape, in the order in which statements were sent. Sessions and tables are the history's own."""
-    return [_tape_event(event, times(event, source, history.moments_ns), number) for event in history.events]
+    return [_tape_event(event, source, times(event, source, history.moments_ns), number) for event in history.events]
 
 
-def _tape_event(event: Event, known: tuple[int, int | None], number: int) -> dict[str, Any]:
+def is_silent(event: Event, source: str) -> bool:
+    """Whether the tape has no answer of a killed session's last statement: a log has it as an error."""
+    return event.silent and source == "packets"
+
+
+def _tape_event(event: Event, source: str, known: tuple[int, int | None], number: int) -> dict[str, Any]:
     statement = event.statement
     kind, text = TEXTS[statement.kind]
     table = f"h{number}_t{statement.table}"
     start, end = known
+    silent = is_silent(event, source)
     return {
         "session": number * APART + event.session,
         "start_ns": T0 + start,
-        "duration_ns": None if end is None else end - start,
+        "duration_ns": None if end is None or silent else end - start,
         "statement": text.format(table, statement.low, statement.high),
         "class": kind,
         "digest": f"{abs(hash((statement.kind, table))) % 2**64:016x}",
-        "errno": 1213 if event.victim else 1205 if event.failed else 0,
+        "errno": None if silent else 1213 if event.victim else 1205 if event.failed else 0,
     }
 
 
