@@ -6,6 +6,8 @@ Label values are few and known: classes, causes, error numbers, sides. None is a
 
 from dataclasses import dataclass
 
+from ..schemas.names import COUNTERS
+
 COUNTER, GAUGE, HISTOGRAM, INFO = "counter", "gauge", "histogram", "info"
 
 
@@ -28,21 +30,18 @@ BUILD = (Name("querytape_build", INFO, "The version of querytape.", ("version",)
 REPLAY = (
     Name("querytape_replay_running", GAUGE, "1 from the run's zero to its last answer, 0 before and after."),
     Name("querytape_replay_planned_events", GAUGE, "Events that are to be sent."),
-    Name("querytape_replay_fed_events", COUNTER, "Events that were given to their sessions, which wait until due."),
     Name(
         "querytape_replay_statements",
         COUNTER,
         "Events that were sent and have their answer or error, by class: read, write or other.",
         ("class",),
     ),
-    Name("querytape_replay_not_sent_events", COUNTER, "Events that were given to their sessions and not sent."),
     Name(
         "querytape_replay_errors",
         COUNTER,
         "Events that failed, by the error's number; other: further numbers behind 256 different ones.",
         ("number",),
     ),
-    Name("querytape_replay_injected_commands", COUNTER, "Commands that were sent besides the tape's own."),
     Name("querytape_replay_waiting_events", GAUGE, "Events in queues: due later, overdue, or being answered."),
     Name("querytape_replay_queue_bytes", GAUGE, "Memory of waiting events (--queue-memory bounds it)."),
     Name("querytape_replay_schedule_position_seconds", GAUGE, "Time since the run's zero; absent before it."),
@@ -70,19 +69,12 @@ REPLAY = (
         ("cause",),
     ),
     Name("querytape_replay_open_sessions", GAUGE, "Sessions that are connected now."),
-    Name("querytape_replay_sessions_opened", COUNTER, "Sessions that were connected; each counts once."),
-    Name("querytape_replay_sessions_failed", COUNTER, "Sessions that could not be connected."),
-    Name("querytape_replay_sessions_lost", COUNTER, "Connections that were lost."),
-    Name("querytape_replay_sessions_reopened", COUNTER, "Connections that were opened again (--on-lost reopen)."),
-    Name("querytape_replay_sessions_rested", COUNTER, "Connections closed because of silence (--follow)."),
-    Name("querytape_replay_statement_timeouts", COUNTER, "Statements killed after --statement-timeout."),
-    Name("querytape_replay_overload_waits", COUNTER, "How often the queue was full while events were overdue."),
-    Name("querytape_replay_overload_dropped_events", COUNTER, "Events dropped for that (--overload drop)."),
-    Name("querytape_replay_drain_cut_events", COUNTER, "Events cut off without an answer at the end of --drain."),
-    Name("querytape_replay_not_permitted_events", COUNTER, "Events whose text does more than may be sent."),
-    Name("querytape_replay_order_waits", COUNTER, "Events that waited for other sessions' commits."),
-    Name("querytape_replay_order_broken", COUNTER, "Such waits that --order-bound ended."),
-    Name("querytape_replay_order_wait_seconds", COUNTER, "All such waits together."),
+    *(
+        Name(f"querytape_replay_{counter.metric}", COUNTER, counter.help)
+        for counter in COUNTERS.values()
+        if counter.metric is not None
+    ),
+    Name("querytape_replay_order_wait_seconds", COUNTER, "Time of all waits for other sessions' commits."),
     Name("querytape_replay_engine_cpu_seconds", COUNTER, "CPU time of the replay engine's own threads."),
 )
 TARGET = (

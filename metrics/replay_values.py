@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from ..native.bindings.engine import EngineStats, State
 from ..replay.observe.live import LiveRun, Moment
+from ..schemas.names import COUNTERS
 from .collector import Value
 
 # Of SHOW GLOBAL STATUS: what grows, and what goes up and down. What a server does not have is left out.
@@ -21,26 +22,8 @@ TARGET_GAUGES = (
     "Innodb_buffer_pool_pages_dirty", "Innodb_buffer_pool_pages_free", "Innodb_row_lock_current_waits", "Open_tables",
     "Prepared_stmt_count", "Threads_connected", "Threads_running",
 )  # fmt: skip
-# Metrics that are a counter of the engine's by another name.
-PLAIN = {
-    "fed_events": "fed",
-    "not_sent_events": "not_sent",
-    "injected_commands": "injected",
-    "queue_bytes": "queued_bytes",
-    "open_sessions": "sessions_open",
-    "sessions_opened": "sessions_opened",
-    "sessions_failed": "sessions_failed",
-    "sessions_lost": "sessions_lost",
-    "sessions_reopened": "sessions_reopened",
-    "sessions_rested": "sessions_rested",
-    "statement_timeouts": "timeouts",
-    "overload_waits": "overload_waits",
-    "overload_dropped_events": "overload_drops",
-    "drain_cut_events": "drain_timeout",
-    "not_permitted_events": "not_permitted",
-    "order_waits": "order_waits",
-    "order_broken": "order_broken",
-}
+# Metrics that are not a counter of the engine, by another name.
+GAUGES = {"queue_bytes": "queued_bytes", "open_sessions": "sessions_open"}
 
 
 def run_values(live: LiveRun) -> Iterator[Value]:
@@ -57,8 +40,11 @@ def _of(name: str, value: float, *labels: str) -> Value:
 
 
 def _of_stats(stats: EngineStats) -> Iterator[Value]:
-    for name, counter in PLAIN.items():
-        yield _of(name, getattr(stats, counter))
+    for name, counter in COUNTERS.items():
+        if counter.metric is not None:
+            yield _of(counter.metric, getattr(stats, name))
+    for metric, name in GAUGES.items():
+        yield _of(metric, getattr(stats, name))
     kinds = {"read": stats.reads, "write": stats.writes, "other": stats.others}
     yield from (_of("statements", n, kind) for kind, n in kinds.items())
     begun = stats.zero_real_ns != 0

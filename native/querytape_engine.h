@@ -87,30 +87,10 @@ struct qt_engine_options {
     const struct qt_address *read_target;
 };
 
-/* Counters since the start, unless said otherwise. Read from any thread. */
+/* Counters since the start, and what is now. Read from any thread. */
 struct qt_engine_stats {
-    uint64_t fed; /* events taken from the plan */
-    uint64_t executed, not_sent;
-    uint64_t reads, writes, others, errors; /* executed ones by class; errors are executed ones with errno */
-    uint64_t injected;
-    uint64_t query_attributes_dropped; /* of ended sessions; they are not sent */
-    uint64_t bulk_rows_expanded;       /* of ended sessions: executions sent in place of bulk ones */
-    uint64_t called_with_variables;    /* CALLs of a log whose values were put into variables (error 1414) */
-    uint64_t several_statements; /* texts of several, of a client of which it is not known that it could send such */
-    uint64_t executed_as_query;  /* of ended sessions: executions of what the target cannot prepare */
-    uint64_t rows_too_large;     /* of ended sessions: answers whose row was larger than max_row_bytes */
-    uint64_t sessions_open, sessions_opened, sessions_failed, sessions_lost, sessions_reopened;
-    uint64_t sessions_rested;           /* following: disconnected after rest_ns; reopened for their next event */
-    uint64_t timeouts;                  /* statements killed after statement_timeout_ns */
-    uint64_t overload_waits;            /* how often the feeder waited for room while events were overdue */
-    uint64_t overload_drops;            /* events dropped for it */
-    uint64_t not_permitted;             /* events whose text does more than may be sent */
-    uint64_t order_waits, order_broken; /* events that waited for other sessions' commits; waits that were broken */
-    int64_t order_wait_ns;              /* all such waits together */
-    uint64_t order_stalls;              /* stalls in a row: see commit_order.c */
-    uint64_t read_target_errors;        /* commands that change a session, which failed on the read target alone */
-    uint64_t overrides_failed;          /* statements whose clock or insert id the target did not let be set */
-    uint64_t queued_bytes;
+    struct qt_engine_counts counts; /* schemas/names.toml says what each counts */
+    uint64_t sessions_open, queued_bytes;
     int64_t now_ns;        /* since the run's zero; negative before it */
     int64_t engine_cpu_ns; /* CPU time of the engine's own threads, ended ones included */
     /* Quantiles of what happened since the previous call of qt_engine_stats; -1 where nothing did. */
@@ -119,7 +99,6 @@ struct qt_engine_stats {
     /* Whole run, from histograms with buckets of at most 2 %. */
     int64_t tool_p50_ns, tool_p99_ns, tool_p999_ns;    /* sent less the latest of due, queued, free */
     int64_t probe_p50_ns, probe_p99_ns, probe_p999_ns; /* -1 without timer probes */
-    uint64_t drain_timeout;                            /* events cut off by the end of drain_ns */
     int64_t zero_real_ns;                              /* wall clock at the run's zero; 0 before it */
     int32_t state;                                     /* enum qt_engine_state */
     int32_t ended_by;                                  /* enum qt_ended_by */
@@ -204,10 +183,10 @@ int qt_engine_go(struct qt_engine *, int64_t zero_ns, struct qt_error *);
  *   session BIGINT, seq BIGINT
  *   due_ns BIGINT      from the run's zero
  *   span_ns BIGINT     how long it took on the tape, at this speed
- *   command INTEGER    COMMANDS in schemas/codes.py; those the engine does not send are not_sent 'unsupported'
- *   class INTEGER      CLASSES in schemas/codes.py, or -1
+ *   command INTEGER    commands in schemas/names.toml; those the engine does not send are not_sent 'unsupported'
+ *   class INTEGER      classes in schemas/names.toml, or -1
  *   actions BIGINT     QT_ACTION_*; 0 where the command executes nothing
- *   flags BIGINT       FLAGS in schemas/codes.py, QT_PLAN_FOR_READ_TARGET, QT_PLAN_FOR_BOTH, QT_PLAN_FAILED
+ *   flags BIGINT       flags in schemas/names.toml, QT_PLAN_FOR_READ_TARGET, QT_PLAN_FOR_BOTH, QT_PLAN_FAILED
  *   account INTEGER    change_user: to which; NULL = options.user
  *   db VARCHAR         NULL = unknown
  *   stmt BIGINT        the prepared statement's number in its session, or NULL; process_kill: the session that is meant

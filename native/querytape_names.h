@@ -139,6 +139,73 @@ enum qt_order_table {
     QT_TABLE_FIRST = 3
 };
 
+/* What the engine counts, and all of it together. */
+enum qt_counter {
+    QT_COUNT_FED = 0,
+    QT_COUNT_EXECUTED = 1,
+    QT_COUNT_NOT_SENT = 2,
+    QT_COUNT_READS = 3,
+    QT_COUNT_WRITES = 4,
+    QT_COUNT_OTHERS = 5,
+    QT_COUNT_ERRORS = 6,
+    QT_COUNT_INJECTED = 7,
+    QT_COUNT_QUERY_ATTRIBUTES_DROPPED = 8,
+    QT_COUNT_BULK_ROWS_EXPANDED = 9,
+    QT_COUNT_EXECUTED_AS_QUERY = 10,
+    QT_COUNT_ROWS_TOO_LARGE = 11,
+    QT_COUNT_CALLED_WITH_VARIABLES = 12,
+    QT_COUNT_SEVERAL_STATEMENTS = 13,
+    QT_COUNT_SESSIONS_OPENED = 14,
+    QT_COUNT_SESSIONS_FAILED = 15,
+    QT_COUNT_SESSIONS_LOST = 16,
+    QT_COUNT_SESSIONS_REOPENED = 17,
+    QT_COUNT_SESSIONS_RESTED = 18,
+    QT_COUNT_TIMEOUTS = 19,
+    QT_COUNT_OVERLOAD_WAITS = 20,
+    QT_COUNT_OVERLOAD_DROPS = 21,
+    QT_COUNT_NOT_PERMITTED = 22,
+    QT_COUNT_ORDER_WAITS = 23,
+    QT_COUNT_ORDER_BROKEN = 24,
+    QT_COUNT_ORDER_WAIT_NS = 25,
+    QT_COUNT_ORDER_STALLS = 26,
+    QT_COUNT_OVERRIDES_FAILED = 27,
+    QT_COUNT_READ_TARGET_ERRORS = 28,
+    QT_COUNT_DRAIN_TIMEOUT = 29,
+    QT_COUNTERS = 30
+};
+struct qt_engine_counts {
+    uint64_t fed;
+    uint64_t executed;
+    uint64_t not_sent;
+    uint64_t reads;
+    uint64_t writes;
+    uint64_t others;
+    uint64_t errors;
+    uint64_t injected;
+    uint64_t query_attributes_dropped;
+    uint64_t bulk_rows_expanded;
+    uint64_t executed_as_query;
+    uint64_t rows_too_large;
+    uint64_t called_with_variables;
+    uint64_t several_statements;
+    uint64_t sessions_opened;
+    uint64_t sessions_failed;
+    uint64_t sessions_lost;
+    uint64_t sessions_reopened;
+    uint64_t sessions_rested;
+    uint64_t timeouts;
+    uint64_t overload_waits;
+    uint64_t overload_drops;
+    uint64_t not_permitted;
+    uint64_t order_waits;
+    uint64_t order_broken;
+    uint64_t order_wait_ns;
+    uint64_t order_stalls;
+    uint64_t overrides_failed;
+    uint64_t read_target_errors;
+    uint64_t drain_timeout;
+};
+
 /* How an event ended: executed, or why the engine did not send it. */
 enum qt_reason {
     QT_EXECUTED = 0,

@@ -16,6 +16,7 @@ from ..common.text import printable
 from ..common.units import plural
 from ..native.bindings.engine import LATENESS, EndedBy
 from ..schemas import TABLES, Folder, check_parquet
+from ..schemas.names import COUNTERS
 from ..servers.queries import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
@@ -37,27 +38,7 @@ from .run import EndedRun
 from .run_folder import tape_info
 from .storage import open_storage
 
-# Counters of the engine that run.json's `accounting` has besides the events.
-ENGINE_COUNTS = (
-    "injected",
-    "query_attributes_dropped",
-    "bulk_rows_expanded",
-    "executed_as_query",
-    "rows_too_large",
-    "called_with_variables",
-    "several_statements",
-    "sessions_reopened",
-    "sessions_rested",
-    "timeouts",
-    "overload_waits",
-    "overload_drops",
-    "not_permitted",
-    "order_waits",
-    "order_broken",
-    "order_wait_ns",
-    "overrides_failed",
-    "read_target_errors",
-)
+IN_ACCOUNTING = tuple(name for name, counter in COUNTERS.items() if counter.in_accounting)
 # Variables of a server that change by themselves.
 VOLATILE_VARIABLES = frozenset(
     {"timestamp", "gtid_executed", "gtid_binlog_pos", "gtid_current_pos", "gtid_binlog_state", "rand_seed1"}
@@ -110,7 +91,7 @@ def _finish(run: EndedRun, con: duckdb.DuckDBPyConnection) -> RunSummary:
     if run.rows_written < run.plan.planned:
         reason = "stopped" if run.stops or run.timed_out or run.standstill else "tape_unread"
         write_missing(run.plan, folder.source("outcomes"), run.folder.outcomes / "part-end", reason)
-    counts = {name: getattr(stats, name) for name in ENGINE_COUNTS}
+    counts = {name: getattr(stats, name) for name in IN_ACCOUNTING}
     accounting = account(con, run.plan.tape, folder, counts, run.plan.rules.amplification.total)
     totals = summarise(con, folder)
     sessions = session_totals(con, folder)

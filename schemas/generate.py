@@ -92,6 +92,10 @@ def c_text(names: Names) -> str:
             lines += [f"#define {name} {number}" for name, number in listed]
         else:
             lines += [f"enum {enum} {{", *_joined(f"    {name} = {number}" for name, number in listed), "};"]
+    counters = [f"    QT_COUNT_{name.upper()} = {number}" for number, name in enumerate(names["counters"])]
+    lines += ["", "/* What the engine counts, and all of it together. */"]
+    lines += ["enum qt_counter {", *_joined([*counters, f"    QT_COUNTERS = {len(counters)}"]), "};"]
+    lines += ["struct qt_engine_counts {", *(f"    uint64_t {name};" for name in names["counters"]), "};"]
     reasons = [name for name, entry in names["reasons"].items() if entry.get("engine")]
     codes = [f"    QT_{name.upper()} = {number}" for number, name in enumerate(["executed", *reasons])]
     lines += ["", "/* How an event ended: executed, or why the engine did not send it. */"]
@@ -142,6 +146,22 @@ def python_text(names: Names) -> str:
         "    lost: bool",
         "",
         "",
+        "@dataclass(frozen=True)",
+        "class Counter:",
+        '    """A counter of the engine. `in_accounting`: run.json has it. `metric`: its name for Prometheus."""',
+        "",
+        "    in_accounting: bool",
+        "    metric: str | None",
+        "    help: str",
+        "",
+        "",
+        "@dataclass(frozen=True)",
+        "class EngineCounts:",
+        '    """What the engine counts, as `struct qt_engine_counts` has it. Each name is in schemas/names.toml."""',
+        "",
+        *(f"    {name}: int" for name in names["counters"]),
+        "",
+        "",
         f"CLASSES = ({', '.join(_quoted(name) for name in names['classes'])})",
     ]
     for section, prefix in PYTHON_NUMBERS.items():
@@ -150,7 +170,12 @@ def python_text(names: Names) -> str:
         lines += [f"{variable} = {{"]
         lines += [f"    {_quoted(name)}: {number}," for name, number in numbers(names, section).items()]
         lines += ["}"]
-    lines += ["REASONS = {"]
+    lines += ["COUNTERS = {"]
+    for name, entry in names["counters"].items():
+        metric = _quoted(entry["metric"]) if "metric" in entry else None
+        shown = f"Counter({'accounting' in entry}, {metric}, {_quoted(entry.get('help', ''))})"
+        lines += [f"    {_quoted(name)}: {shown},"]
+    lines += ["}", "REASONS = {"]
     for name, entry in names["reasons"].items():
         lines += [f"    {_quoted(name)}: Reason({_quoted(entry['words'])}, {entry.get('lost', False)}),"]
     lines += ["}", "# What an event that was sent late had waited for.", "LATENESS = {"]
@@ -171,7 +196,11 @@ def format_text(names: Names) -> str:
         for name, entry in names["reasons"].items()
         if status in entry
     ]
+    counted = [
+        f"| {name} | {entry['accounting']} |" for name, entry in names["counters"].items() if "accounting" in entry
+    ]
     tables = {
+        "counters": ["| key of accounting | counts |", "|---|---|", *counted],
         "reasons": ["| status | reason | why |", "|---|---|---|", *rows],
         "flags": _table(names, "flags", "bit"),
         "dangers": _table(names, "dangers", "number"),

@@ -15,6 +15,51 @@ class Reason:
     lost: bool
 
 
+@dataclass(frozen=True)
+class Counter:
+    """A counter of the engine. `in_accounting`: run.json has it. `metric`: its name for Prometheus."""
+
+    in_accounting: bool
+    metric: str | None
+    help: str
+
+
+@dataclass(frozen=True)
+class EngineCounts:
+    """What the engine counts, as `struct qt_engine_counts` has it. Each name is in schemas/names.toml."""
+
+    fed: int
+    executed: int
+    not_sent: int
+    reads: int
+    writes: int
+    others: int
+    errors: int
+    injected: int
+    query_attributes_dropped: int
+    bulk_rows_expanded: int
+    executed_as_query: int
+    rows_too_large: int
+    called_with_variables: int
+    several_statements: int
+    sessions_opened: int
+    sessions_failed: int
+    sessions_lost: int
+    sessions_reopened: int
+    sessions_rested: int
+    timeouts: int
+    overload_waits: int
+    overload_drops: int
+    not_permitted: int
+    order_waits: int
+    order_broken: int
+    order_wait_ns: int
+    order_stalls: int
+    overrides_failed: int
+    read_target_errors: int
+    drain_timeout: int
+
+
 CLASSES = ("read", "write", "transaction", "session", "ddl", "admin")
 SHIFT_DANGER = 16
 SHIFT_CLONE = 40
@@ -113,6 +158,38 @@ COMMANDS = {
     "register_slave": 23,
     "bulk_execute": 24,
     "other": 25,
+}
+COUNTERS = {
+    "fed": Counter(False, "fed_events", "Events that were given to their sessions, which wait until due."),
+    "executed": Counter(False, None, ""),
+    "not_sent": Counter(False, "not_sent_events", "Events that were given to their sessions and not sent."),
+    "reads": Counter(False, None, ""),
+    "writes": Counter(False, None, ""),
+    "others": Counter(False, None, ""),
+    "errors": Counter(False, None, ""),
+    "injected": Counter(True, "injected_commands", "Commands that were sent besides the tape's own."),
+    "query_attributes_dropped": Counter(True, None, ""),
+    "bulk_rows_expanded": Counter(True, None, ""),
+    "executed_as_query": Counter(True, None, ""),
+    "rows_too_large": Counter(True, None, ""),
+    "called_with_variables": Counter(True, None, ""),
+    "several_statements": Counter(True, None, ""),
+    "sessions_opened": Counter(False, "sessions_opened", "Sessions that were connected; each counts once."),
+    "sessions_failed": Counter(False, "sessions_failed", "Sessions that could not be connected."),
+    "sessions_lost": Counter(False, "sessions_lost", "Connections that were lost."),
+    "sessions_reopened": Counter(True, "sessions_reopened", "Connections that were opened again (--on-lost reopen)."),
+    "sessions_rested": Counter(True, "sessions_rested", "Connections closed because of silence (--follow)."),
+    "timeouts": Counter(True, "statement_timeouts", "Statements killed after --statement-timeout."),
+    "overload_waits": Counter(True, "overload_waits", "How often the queue was full while events were overdue."),
+    "overload_drops": Counter(True, "overload_dropped_events", "Events dropped for that (--overload drop)."),
+    "not_permitted": Counter(True, "not_permitted_events", "Events whose text does more than may be sent."),
+    "order_waits": Counter(True, "order_waits", "Events that waited for other sessions' commits."),
+    "order_broken": Counter(True, "order_broken", "Such waits that --order-bound ended."),
+    "order_wait_ns": Counter(True, None, ""),
+    "order_stalls": Counter(False, None, ""),
+    "overrides_failed": Counter(True, None, ""),
+    "read_target_errors": Counter(True, None, ""),
+    "drain_timeout": Counter(False, "drain_cut_events", "Events cut off without an answer at the end of --drain."),
 }
 REASONS = {
     "write": Reason("writes, for --allow-writes was not given", False),

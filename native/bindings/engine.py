@@ -7,6 +7,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import Any, Self
 
+from ...schemas.names import EngineCounts
 from .._querytape import ffi, lib
 from .errors import check
 from .meters import DigestTime, Doing, Meters, read_doing, read_meters, read_slowest
@@ -47,7 +48,7 @@ class Address:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape.h.
+    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape_engine.h.
 
     `accounts` are pairs (user, password); sessions name them by their place. `_ns` are nanoseconds.
     """
@@ -101,39 +102,10 @@ class EngineOptions:
 
 
 @dataclass(frozen=True)
-class EngineStats:
+class EngineStats(EngineCounts):
     """Counters and quantiles as `struct qt_engine_stats` gives them; quantiles are None where nothing was measured."""
 
-    fed: int
-    executed: int
-    not_sent: int
-    reads: int
-    writes: int
-    others: int
-    errors: int
-    injected: int
-    query_attributes_dropped: int
-    bulk_rows_expanded: int
-    called_with_variables: int
-    several_statements: int
-    executed_as_query: int
-    rows_too_large: int
     sessions_open: int
-    sessions_opened: int
-    sessions_failed: int
-    sessions_lost: int
-    sessions_reopened: int
-    sessions_rested: int
-    timeouts: int
-    overload_waits: int
-    overload_drops: int
-    not_permitted: int
-    order_waits: int
-    order_broken: int
-    order_wait_ns: int
-    order_stalls: int
-    overrides_failed: int
-    read_target_errors: int
     queued_bytes: int
     now_ns: int
     engine_cpu_ns: int
@@ -145,7 +117,6 @@ class EngineStats:
     probe_p50_ns: int | None
     probe_p99_ns: int | None
     probe_p999_ns: int | None
-    drain_timeout: int
     zero_real_ns: int
     state: State
     ended_by: EndedBy
@@ -288,7 +259,10 @@ class Engine:
         s = ffi.new("struct qt_engine_stats *")
         read(self._open, s)
         optional = ("p95_ns", "late_p99_ns", *LATENESS)
-        values: dict[str, Any] = {name: int(getattr(s, name)) for name in EngineStats.__dataclass_fields__}
+        counted = EngineCounts.__dataclass_fields__
+        values: dict[str, Any] = {
+            name: int(getattr(s.counts if name in counted else s, name)) for name in EngineStats.__dataclass_fields__
+        }
         values["state"] = State(s.state)
         values["ended_by"] = EndedBy(s.ended_by)
         values.update({name: None for name in optional if values[name] < 0})

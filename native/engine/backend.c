@@ -43,7 +43,7 @@ int qt_session_mark_lost(struct qt_session *s, const struct qt_answer *a, const 
         *text = qt_stopping(e) ? "cut off: the run was stopped" : "cut off: no answer before the end of the drain";
     } else {
         s->broken = QT_CONNECTION_LOST;
-        atomic_fetch_add(&e->lost, 1);
+        qt_count(e, QT_COUNT_SESSIONS_LOST, 1);
     }
     s->error_code = a->error;
     if (s->error == NULL && *text != NULL)

@@ -153,12 +153,12 @@ static void stop_waiting(struct qt_session *s, struct table *t)
 /* A wait is about to be broken. */
 static void count_stall(struct qt_engine *e, int64_t now)
 {
-    int64_t waits = atomic_load(&e->order_waits), broken = atomic_load(&e->order_broken), moving;
+    int64_t waits = qt_counted(e, QT_COUNT_ORDER_WAITS), broken = qt_counted(e, QT_COUNT_ORDER_BROKEN), moving;
 
     if (now - atomic_load(&e->stall_ns) < e->options.order_bound_ns)
         return;
     moving = waits - atomic_load(&e->stall_waits) > MOVING_WAITS * (broken - atomic_load(&e->stall_broken));
-    atomic_store(&e->stalls, moving ? 1 : atomic_load(&e->stalls) + 1);
+    atomic_store(&e->counts[QT_COUNT_ORDER_STALLS], moving ? 1 : qt_counted(e, QT_COUNT_ORDER_STALLS) + 1);
     atomic_store(&e->stall_ns, now);
     atomic_store(&e->stall_waits, waits);
     atomic_store(&e->stall_broken, broken);
@@ -289,13 +289,13 @@ void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, cons
         in_turn |= guess;
     }
     if (!in_turn)
-        atomic_fetch_add(&e->order_broken, 1);
+        qt_count(e, QT_COUNT_ORDER_BROKEN, 1);
     if (begun == 0)
         return;
     s->free_ns = qt_now();
     s->order_ns += s->free_ns - begun;
-    atomic_fetch_add(&e->order_waits, 1);
-    atomic_fetch_add(&e->order_wait_ns, s->free_ns - begun);
+    qt_count(e, QT_COUNT_ORDER_WAITS, 1);
+    qt_count(e, QT_COUNT_ORDER_WAIT_NS, (uint64_t)(s->free_ns - begun));
 }
 
 static void settle_commit(struct table *t, uint64_t number)

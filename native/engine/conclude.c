@@ -76,7 +76,7 @@ void qt_conclude_event(struct qt_session *s, struct qt_planned_event *ev, struct
                            : qt_connection_error(&s->backend->connection);
 
     if (a->lost && qt_session_mark_lost(s, a, &text))
-        atomic_fetch_add(&e->drain_timeout, 1);
+        qt_count(e, QT_COUNT_DRAIN_TIMEOUT, 1);
     r = qt_record_new(s, ev, now_ns);
     if (r == NULL)
         r = memset(&spare, 0, sizeof spare);

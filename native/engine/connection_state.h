@@ -9,6 +9,8 @@
 #include "base/span.h"
 #include "querytape_engine.h"
 
+#include <stdatomic.h>
+
 /* Writable bytes before the parameters of an event: the statement's id is put there. */
 enum { QT_PARAMS_ROOM = 4 };
 
@@ -55,16 +57,14 @@ struct qt_connection {
     size_t file_len;
     const char *more_files; /* for those behind it: of each the lenenc length and the bytes; NULL = none */
     size_t more_files_len;
-    int file_missing;                  /* the command was asked for a file that the tape does not hold */
-    int named;                         /* query attributes are agreed on: parameters have names (query_attributes.h) */
-    struct qt_bytes framed;            /* a statement behind its attributes; owned */
-    uint64_t query_attributes_dropped; /* which were not agreed on */
-    uint64_t bulk_rows_expanded;       /* executions that took the place of bulk ones */
-    uint64_t executed_as_query;        /* executions that the target takes as queries alone */
-    uint64_t rows_too_large;           /* answers whose row was larger than max_row */
-    unsigned long max_row;             /* bytes */
-    int row_is_too_large;              /* the library met one, and has not told yet that the connection is lost */
-    int names_set;                     /* SET NAMES was sent: the library cannot log in with the collation */
+    int file_missing;         /* the command was asked for a file that the tape does not hold */
+    int named;                /* query attributes are agreed on: parameters have names (query_attributes.h) */
+    struct qt_bytes framed;   /* a statement behind its attributes; owned */
+    uint64_t bulk_rows;       /* executions that took the place of bulk ones, so far */
+    _Atomic uint64_t *counts; /* the engine's, by enum qt_counter; or NULL */
+    unsigned long max_row;    /* bytes */
+    int row_is_too_large;     /* the library met one, and has not told yet that the connection is lost */
+    int names_set;            /* SET NAMES was sent: the library cannot log in with the collation */
     /* What the session logged in with, or changed to. */
     int32_t collation; /* 0 = unknown */
     unsigned sent;     /* the collation that the packet named: the library has one for each character set */
@@ -73,6 +73,12 @@ struct qt_connection {
     void (*opened)(void *self, int fd);
     void *self;
 };
+
+static inline void qt_connection_count(struct qt_connection *c, enum qt_counter which, uint64_t by)
+{
+    if (c->counts != NULL)
+        atomic_fetch_add_explicit(&c->counts[which], by, memory_order_relaxed);
+}
 
 struct qt_answer {
     int64_t first_ns, done_ns; /* CLOCK_MONOTONIC; 0 = never came */

@@ -44,7 +44,7 @@ static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
     if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_is_paused(e) || qt_plan_to_clock(e, due_ns) > qt_now())
         return 0;
     if (e->options.overload == QT_OVERLOAD_WAIT)
-        atomic_fetch_add(&e->overload_waits, 1);
+        qt_count(e, QT_COUNT_OVERLOAD_WAITS, 1);
     if (e->options.overload == QT_OVERLOAD_STOP)
         qt_end_by(e, QT_BY_OVERLOAD);
     return e->options.overload == QT_OVERLOAD_DROP;
@@ -125,7 +125,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
 
     if (dropped) {
         len = room = params_len = ids_len = 0;
-        atomic_fetch_add(&e->overload_drops, 1);
+        qt_count(e, QT_COUNT_OVERLOAD_DROPS, 1);
     }
     /* One byte more: the library looks for a NUL where a statement is empty. */
     ev = malloc(sizeof *ev + room + 1 + QT_PARAMS_ROOM + params_len + waits_len + 1);
@@ -165,7 +165,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
     }
     if (!dropped && !qt_is_permitted(e->permit, ev)) {
         ev->refused = QT_NOT_PERMITTED;
-        atomic_fetch_add(&e->not_permitted, 1);
+        qt_count(e, QT_COUNT_NOT_PERMITTED, 1);
     }
     atomic_fetch_add(&e->queued, qt_planned_event_size(ev));
     *out = ev;
@@ -196,7 +196,7 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     qt_due_note(e->due_counts, due);
     s->fed++;
     s->quit_fed = e->options.follows && ev->command == QT_COMMAND_QUIT;
-    atomic_fetch_add_explicit(&e->fed, 1, memory_order_relaxed);
+    qt_count(e, QT_COUNT_FED, 1);
     if (s->fed == s->planned)
         e->virtual_open--;
     push(s, ev);

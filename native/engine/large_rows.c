@@ -38,7 +38,7 @@ int qt_large_rows_explain(struct qt_connection *c, char *text, size_t room)
     if (!c->row_is_too_large)
         return 0;
     c->row_is_too_large = 0;
-    c->rows_too_large++;
+    qt_connection_count(c, QT_COUNT_ROWS_TOO_LARGE, 1);
     snprintf(text, room,
              "a row of the answer is larger than %.1f MiB, which is what a session of this replay may hold: its"
              " connection was ended here, not by the server",

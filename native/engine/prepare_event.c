@@ -64,7 +64,7 @@ static enum qt_reason set_overrides(struct qt_session *s, const struct qt_planne
     if (a.lost)
         return mark_lost(s, &a);
     if (a.error != 0)
-        atomic_fetch_add(&s->engine->overrides_failed, 1);
+        qt_count(s->engine, QT_COUNT_OVERRIDES_FAILED, 1);
     else if (set_clock)
         s->backend->clock_us = ev->clock_us;
     return QT_EXECUTED;
@@ -87,7 +87,7 @@ static enum qt_reason allow_several(struct qt_session *s, const struct qt_planne
     if (s->client_flags != 0 || ev->command != QT_COMMAND_QUERY || ev->len == SIZE_MAX ||
         (ev->flags & QT_PLAN_FAILED) || !qt_holds_several(ev->statement, ev->len))
         return QT_EXECUTED;
-    atomic_fetch_add(&s->engine->several_statements, 1);
+    qt_count(s->engine, QT_COUNT_SEVERAL_STATEMENTS, 1);
     if (s->backend->several)
         return QT_EXECUTED;
     qt_connection_set_option(&s->backend->connection, 0, &a);

@@ -56,7 +56,7 @@ void qt_mirror_event(struct qt_session *s, const struct qt_planned_event *ev)
     if (qt_command_why_not_sendable(s, ev) == QT_EXECUTED && qt_command_send(s, ev, &a) == QT_EXECUTED)
         qt_bump(&s->injected);
     if (a.error != 0)
-        atomic_fetch_add(&s->engine->read_target_errors, 1);
+        qt_count(s->engine, QT_COUNT_READ_TARGET_ERRORS, 1);
     if (a.lost) {
         text = qt_connection_error(&s->backend->connection);
         qt_session_mark_lost(s, &a, &text);

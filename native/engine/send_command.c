@@ -38,7 +38,7 @@ static void kill_statement(struct qt_session *s)
     char sql[64];
     int len = snprintf(sql, sizeof sql, "KILL QUERY %" PRId64, s->backend->thread_id);
 
-    atomic_fetch_add(&e->timeouts, 1);
+    qt_count(e, QT_COUNT_TIMEOUTS, 1);
     if (qt_connection_open(&own, qt_options_for(s), &(struct qt_login){.account = s->backend->account}) == 0 &&
         qt_connection_send(&own, sql, (size_t)len, &a) == 0 && qt_connection_wait(&own, KILL_WAIT_MS))
         qt_connection_receive(&own, &a);
@@ -94,7 +94,7 @@ static void call_with_variables(struct qt_session *s, const struct qt_planned_ev
     struct qt_connection *c = &s->backend->connection;
     struct qt_bytes set = {.len = 0}, call = {.len = 0};
     if (qt_call_with_variables(&set, &call, ev->statement, ev->len) == 0) {
-        atomic_fetch_add(&s->engine->called_with_variables, 1);
+        qt_count(s->engine, QT_COUNT_CALLED_WITH_VARIABLES, 1);
         qt_bump(&s->injected);
         if (qt_connection_send(c, set.p, set.len, a) == 0)
             receive_answer(s, a);
@@ -115,7 +115,8 @@ static enum qt_reason send_query(struct qt_session *s, const struct qt_planned_e
     }
     int has_attributes = own.len > 1 && own.p[0] == 'A';
     struct qt_span attributes = {has_attributes ? own.p + 1 : NULL, has_attributes ? own.len - 1 : 0};
-    c->query_attributes_dropped += has_attributes && !c->named;
+    if (has_attributes && !c->named)
+        qt_connection_count(c, QT_COUNT_QUERY_ATTRIBUTES_DROPPED, 1);
     if (qt_connection_send_with(c, attributes, ev->statement, ev->len, a) == 0)
         receive_answer(s, a);
     qt_local_files_forget(c);

@@ -216,7 +216,8 @@ static int send_rows(struct qt_connection *c, MYSQL_STMT *stmt, struct qt_readin
     while (!unfit && qt_left(&look) > 0)
         unfit = make_row_request(&look, types, n, &request);
     while (!unfit && !failed && make_row_request(&r, types, n, &request) == 0) {
-        c->bulk_rows_expanded++;
+        c->bulk_rows++;
+        qt_connection_count(c, QT_COUNT_BULK_ROWS_EXPANDED, 1);
         failed = send_row(c, stmt, &request) != 0;
         if (failed || qt_left(&r) == 0)
             break;
@@ -243,7 +244,7 @@ static int send_as_query(struct qt_connection *c, const struct qt_prepared *p, c
     if (letter != 'E' || count != 0)
         return 1;
     c->receiving = NULL;
-    c->executed_as_query++;
+    qt_connection_count(c, QT_COUNT_EXECUTED_AS_QUERY, 1);
     return qt_connection_send(c, p->text, p->len, a);
 }
 
@@ -278,7 +279,7 @@ int qt_connection_send_execute(struct qt_connection *c, int64_t number, char *pa
         code = cut_attributes(p->stmt->param_count, r, count, absent, &made);
         request = made.p;
         size = made.len;
-        c->query_attributes_dropped += count - p->stmt->param_count;
+        qt_connection_count(c, QT_COUNT_QUERY_ATTRIBUTES_DROPPED, count - p->stmt->param_count);
     }
     if (code == 0 && send_request(c, p->stmt, bulk ? COM_BULK : COM_STMT_EXECUTE, request, size) != 0) {
         finish_answer(c, p->stmt, a);

@@ -72,10 +72,7 @@ static int open_backend(struct qt_session *s, const char *db)
         .self = s,
         .fd = -1,
         .verify = e->options.verify,
-        .query_attributes_dropped = c->query_attributes_dropped,
-        .bulk_rows_expanded = c->bulk_rows_expanded,
-        .executed_as_query = c->executed_as_query,
-        .rows_too_large = c->rows_too_large,
+        .counts = e->counts,
     };
     code = qt_connection_open(c, qt_options_for(s), &login);
     if (code == 0) {
@@ -130,10 +127,10 @@ static void connect_first(struct qt_session *s)
     s->connect_ns = qt_now();
     if (open_backends(s, s->db) == 0) {
         s->connected_ns = s->free_ns;
-        atomic_fetch_add(&s->engine->opened, 1);
+        qt_count(s->engine, QT_COUNT_SESSIONS_OPENED, 1);
     } else {
         s->broken = QT_CONNECT_FAILED;
-        atomic_fetch_add(&s->engine->failed, 1);
+        qt_count(s->engine, QT_COUNT_SESSIONS_FAILED, 1);
     }
 }
 
@@ -185,7 +182,7 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
     close_backends(s);
     if (open_backends(s, s->backend->current_db) == 0) {
         s->broken = QT_EXECUTED;
-        atomic_fetch_add(&e->reopened, 1);
+        qt_count(e, QT_COUNT_SESSIONS_REOPENED, 1);
     } else {
         s->reopen_ns = qt_now() + REOPEN_EVERY_NS;
     }
@@ -218,7 +215,7 @@ static void rest(struct qt_session *s)
     }
     close_backends(s);
     s->rests = 1;
-    atomic_fetch_add(&e->rested, 1);
+    qt_count(e, QT_COUNT_SESSIONS_RESTED, 1);
 }
 
 /* Its next event has come. */
@@ -228,11 +225,11 @@ static void wake_up(struct qt_session *s)
     if (qt_stopping(s->engine)) /* it is refused */
         return;
     if (open_backends(s, s->backend->current_db) == 0) {
-        atomic_fetch_add(&s->engine->reopened, 1);
+        qt_count(s->engine, QT_COUNT_SESSIONS_REOPENED, 1);
         return;
     }
     s->broken = QT_CONNECTION_LOST;
-    atomic_fetch_add(&s->engine->lost, 1);
+    qt_count(s->engine, QT_COUNT_SESSIONS_LOST, 1);
 }
 
 /* Gives the event to the connection and waits for its answer. QT_EXECUTED, or why nothing could be sent. */
@@ -240,10 +237,10 @@ static enum qt_reason send_event(struct qt_session *s, const struct qt_planned_e
 {
     if (ev->command != QT_COMMAND_QUIT) {
         struct qt_connection *c = &s->backend->connection;
-        uint64_t rows = c->bulk_rows_expanded;
+        uint64_t rows = c->bulk_rows;
         enum qt_reason why = qt_command_send(s, ev, a);
-        if (ev->insert_id != QT_NONE && c->bulk_rows_expanded > rows + 1) /* only the first row has its id */
-            atomic_fetch_add(&s->engine->overrides_failed, 1);
+        if (ev->insert_id != QT_NONE && c->bulk_rows > rows + 1) /* only the first row has its id */
+            qt_count(s->engine, QT_COUNT_OVERRIDES_FAILED, 1);
         return why;
     }
     memset(a, 0, sizeof *a);

@@ -127,7 +127,7 @@ struct qt_session {
     struct qt_backend *backend;    /* in use just now */
     int32_t broken;                /* enum qt_reason of every further event; 0 = none */
     int32_t quit_taken;            /* its last event was a quit */
-    int32_t rests;                 /* its connection was closed, for nothing came for idle_ns */
+    int32_t rests;                 /* its connection was closed, for nothing came for rest_ns */
     /* Results; the thread's until it ended. */
     int64_t connect_ns, connected_ns, closed_ns;
     int32_t error_code, in_transaction;
@@ -216,19 +216,15 @@ struct qt_engine {
     _Atomic int64_t last_due_ns;
     _Atomic int64_t announced; /* max pace: sessions whose time on the tape the feeder has reached */
     int64_t virtual_open;      /* feeder's */
-    _Atomic uint64_t fed;
     _Atomic int64_t queued;
     _Atomic int64_t room_at; /* -1, or the feeder sleeps until `queued` is at most this */
     _Atomic uint32_t room_wakeups;
 
-    _Atomic int64_t settled; /* sessions connected or failed */
-    _Atomic int64_t spawned, open, opened, failed, lost, drain_timeout;
-    _Atomic int64_t rested, reopened, timeouts, overload_waits, overload_drops, not_permitted;
-    _Atomic int64_t called_with_variables, several_statements;
-    _Atomic int64_t order_waits, order_broken, order_wait_ns;
-    _Atomic int64_t failures, overrides_failed, read_target_errors;
-    _Atomic int64_t last_broken_ns;                              /* when a stuck wait for the order was last let go */
-    _Atomic int64_t stalls, stall_ns, stall_waits, stall_broken; /* commit_order.c */
+    _Atomic int64_t settled;              /* sessions connected or failed */
+    _Atomic uint64_t counts[QT_COUNTERS]; /* by enum qt_counter; what each session counts itself is in qt_session */
+    _Atomic int64_t spawned, open, failures;
+    _Atomic int64_t last_broken_ns;                      /* when a stuck wait for the order was last let go */
+    _Atomic int64_t stall_ns, stall_waits, stall_broken; /* commit_order.c */
     _Atomic int32_t ended_by;
     struct qt_order *order;   /* NULL = sessions are not ordered */
     struct qt_permit *permit; /* the feeder's; NULL = everything may be sent */
@@ -263,6 +259,16 @@ static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop
 static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
 {
     return ns == 0 ? QT_NONE : ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
+}
+
+static inline void qt_count(struct qt_engine *e, enum qt_counter which, uint64_t by)
+{
+    atomic_fetch_add_explicit(&e->counts[which], by, memory_order_relaxed);
+}
+
+static inline int64_t qt_counted(struct qt_engine *e, enum qt_counter which)
+{
+    return (int64_t)atomic_load(&e->counts[which]);
 }
 
 /* Counters with one writer need no locked instruction. */

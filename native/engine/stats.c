@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters of a run, read while it runs:
  *
- *   engine    atomics of its own: feed, queue, connections, order, overload
- *   sessions  one set each, written by one thread alone: added up here
+ *   engine    one array, by enum qt_counter: what is counted seldom
+ *   sessions  what is counted with each event: one set each, written by one thread alone, added up here
  *   threads   CPU time of those that run, from their clocks; that of the ended ones was added up when they ended
  *   quantiles from the histograms: of the whole run, or of what came since the previous call
  */
@@ -19,28 +19,22 @@ static int64_t read_cpu_clock(clockid_t clock)
 
 static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
 {
+    struct qt_engine_counts *c = &out->counts;
     int64_t n = qt_counting_sessions(e);
 
     for (int64_t i = 0; i < n; i++) {
         struct qt_session *s = qt_session_at(e, i);
-        out->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
-        out->reads += atomic_load_explicit(&s->reads, memory_order_relaxed);
-        out->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
-        out->others += atomic_load_explicit(&s->others, memory_order_relaxed);
-        out->errors += atomic_load_explicit(&s->errors, memory_order_relaxed);
-        out->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
-        int32_t life = atomic_load(&s->life);
-        for (int b = 0; b < 2 && life == QT_ENDED; b++) { /* nothing writes to its connections any more */
-            out->query_attributes_dropped += s->backends[b].connection.query_attributes_dropped;
-            out->bulk_rows_expanded += s->backends[b].connection.bulk_rows_expanded;
-            out->executed_as_query += s->backends[b].connection.executed_as_query;
-            out->rows_too_large += s->backends[b].connection.rows_too_large;
-        }
-        if (life == QT_LIVE)
+        c->not_sent += atomic_load_explicit(&s->not_sent, memory_order_relaxed);
+        c->reads += atomic_load_explicit(&s->reads, memory_order_relaxed);
+        c->writes += atomic_load_explicit(&s->writes, memory_order_relaxed);
+        c->others += atomic_load_explicit(&s->others, memory_order_relaxed);
+        c->errors += atomic_load_explicit(&s->errors, memory_order_relaxed);
+        c->injected += atomic_load_explicit(&s->injected, memory_order_relaxed);
+        if (atomic_load(&s->life) == QT_LIVE)
             out->engine_cpu_ns += read_cpu_clock(s->cpu_clock);
     }
     /* Made of its classes: read one after the other while sessions count, a difference could fall below 0. */
-    out->executed = out->reads + out->writes + out->others;
+    c->executed = c->reads + c->writes + c->others;
 }
 
 static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)
@@ -65,31 +59,17 @@ void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
 void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
 {
     int64_t zero = atomic_load(&e->zero_ns);
+    uint64_t counts[QT_COUNTERS];
+    _Static_assert(sizeof counts == sizeof out->counts, "a counter is a number of the struct");
 
     memset(out, 0, sizeof *out);
     out->p95_ns = out->late_p99_ns = -1;
-    out->fed = atomic_load(&e->fed);
+    for (int which = 0; which < QT_COUNTERS; which++)
+        counts[which] = (uint64_t)qt_counted(e, which);
+    memcpy(&out->counts, counts, sizeof counts);
     out->sessions_open = (uint64_t)atomic_load(&e->open);
-    out->sessions_opened = (uint64_t)atomic_load(&e->opened);
-    out->sessions_failed = (uint64_t)atomic_load(&e->failed);
-    out->sessions_lost = (uint64_t)atomic_load(&e->lost);
-    out->sessions_reopened = (uint64_t)atomic_load(&e->reopened);
-    out->sessions_rested = (uint64_t)atomic_load(&e->rested);
-    out->timeouts = (uint64_t)atomic_load(&e->timeouts);
-    out->overload_waits = (uint64_t)atomic_load(&e->overload_waits);
-    out->overload_drops = (uint64_t)atomic_load(&e->overload_drops);
-    out->not_permitted = (uint64_t)atomic_load(&e->not_permitted);
-    out->order_waits = (uint64_t)atomic_load(&e->order_waits);
-    out->order_broken = (uint64_t)atomic_load(&e->order_broken);
-    out->order_wait_ns = atomic_load(&e->order_wait_ns);
-    out->order_stalls = (uint64_t)atomic_load(&e->stalls);
-    out->read_target_errors = (uint64_t)atomic_load(&e->read_target_errors);
-    out->called_with_variables = (uint64_t)atomic_load(&e->called_with_variables);
-    out->several_statements = (uint64_t)atomic_load(&e->several_statements);
-    out->overrides_failed = (uint64_t)atomic_load(&e->overrides_failed);
     out->ended_by = atomic_load(&e->ended_by);
     out->queued_bytes = (uint64_t)atomic_load(&e->queued);
-    out->drain_timeout = (uint64_t)atomic_load(&e->drain_timeout);
     out->now_ns = zero == 0 ? -1 : qt_now() - zero;
     out->zero_real_ns = atomic_load(&e->zero_real_ns);
     out->state = atomic_load(&e->state);

@@ -51,7 +51,7 @@ static void keep_without_thread(struct supervisor *v, struct qt_session *s, int 
     s->error_code = error;
     s->error = strdup("the system refused another thread");
     v->no_threads++;
-    atomic_fetch_add(&v->e->failed, 1);
+    qt_count(v->e, QT_COUNT_SESSIONS_FAILED, 1);
     atomic_fetch_add(&v->e->settled, 1);
 }
 

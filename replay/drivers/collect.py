@@ -19,7 +19,7 @@ from ...schemas import Folder, open_folder
 from ...schemas.json_shapes import check_shape, read_json
 from ..observe.accounting import account, session_totals, summarise
 from ..storage import open_storage
-from ..summary import ENGINE_COUNTS, RunSummary, file_entries
+from ..summary import IN_ACCOUNTING, RunSummary, file_entries
 from .merge import PARTS
 from .totals import lateness_of, whole_ticks
 
@@ -146,7 +146,7 @@ def _account(
 ) -> None:
     """Close the accounting again, over all files that are there now."""
     before = info.get("accounting") or {}
-    counts = {name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in told) for name in ENGINE_COUNTS}
+    counts = {name: before.get(name, 0) + sum(one["accounting"].get(name, 0) for one in told) for name in IN_ACCOUNTING}
     given = info["parameters"]
     folder = Folder("run", run, {**info, "finished": False})
     info["accounting"] = account(con, tape, folder, counts, given["amplify"] * given["loop"])

@@ -16,7 +16,7 @@ from querytape.native.bindings.engine import LATENESS, EndedBy
 from querytape.replay import ReplayOptions, Target, summary
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.run_folder import RunFolder, first_info
-from querytape.replay.summary import ENGINE_COUNTS
+from querytape.replay.summary import IN_ACCOUNTING
 from querytape.schemas import select_list
 from querytape.servers.facts import Facts
 
@@ -113,7 +113,7 @@ class Made:
         )
         info = first_info(plan, given, Facts("8.0.36", variables=BEFORE))
         folder.write(info)
-        counts = {name: number for number, name in enumerate(ENGINE_COUNTS, 1)}
+        counts = {name: number for number, name in enumerate(IN_ACCOUNTING, 1)}
         late = {name: number for number, name in enumerate(LATENESS, 101)}
         engine = {"zero_real_ns": 77, "now_ns": 2_500_000_000, "ended_by": EndedBy.NOTHING, "drain_timeout": 0}
         values = {**counts, **late, **engine, "engine_cpu_ns": 55, "order_broken": 0, **(stats or {})}

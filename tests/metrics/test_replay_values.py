@@ -8,7 +8,7 @@ import pytest
 from querytape.metrics.collector import Sources
 from querytape.metrics.names import REPLAY, TARGET
 from querytape.metrics.page import Page
-from querytape.metrics.replay_values import PLAIN, TARGET_COUNTERS, TARGET_GAUGES, run_values
+from querytape.metrics.replay_values import GAUGES, TARGET_COUNTERS, TARGET_GAUGES, run_values
 from querytape.native.bindings.engine import EngineStats
 from querytape.replay import LiveRun, RunSummary, Watcher, replay
 from querytape.servers.sandbox import Server
@@ -123,5 +123,5 @@ def times_are_the_same(last: Scrape, run: RunSummary) -> None:
 
 def test_every_counter_is_one_of_the_engine() -> None:
     """What is only handed on is a field of the engine's counters; no variable of a server is of both kinds."""
-    assert set(PLAIN.values()) <= set(EngineStats.__dataclass_fields__)
+    assert set(GAUGES.values()) <= set(EngineStats.__dataclass_fields__)
     assert not set(TARGET_COUNTERS) & set(TARGET_GAUGES)

@@ -350,9 +350,9 @@ void replay_run(struct replay *r)
     pthread_join(feeder, NULL);
     fake_settle(&r->server);
     qt_engine_stats(r->engine, &r->stats);
-    CHECK_INT(r->stats.fed, r->n);
-    CHECK_INT(r->stats.executed + r->stats.not_sent, r->n);
-    CHECK_INT(r->stats.executed, replay_count(r, "executed", NULL));
+    CHECK_INT(r->stats.counts.fed, r->n);
+    CHECK_INT(r->stats.counts.executed + r->stats.counts.not_sent, r->n);
+    CHECK_INT(r->stats.counts.executed, replay_count(r, "executed", NULL));
     CHECK_INT(r->stats.queued_bytes, 0);
     CHECK_INT(r->stats.sessions_open, 0);
     if (r->n > 0)

@@ -31,8 +31,8 @@ static void answers_are_counted_in_order(void)
         CHECK(o[i].free_ns <= o[i].sent_ns && o[i].sent_ns <= o[i].first_ns && o[i].first_ns <= o[i].done_ns);
     for (int i = 1; i < 4; i++)
         CHECK_INT(o[i].free_ns, o[i - 1].done_ns);
-    CHECK_INT(r.stats.errors, 1);
-    CHECK_INT(r.stats.reads, 1);
+    CHECK_INT(r.stats.counts.errors, 1);
+    CHECK_INT(r.stats.counts.reads, 1);
     CHECK_INT(r.stats.late_p99_ns, -1);
     CHECK_INT(fake_count(&r.server, 1, NULL), 1);
     replay_free(&r);
@@ -73,7 +73,7 @@ static void empty_sessions_and_runs_end(void)
     replay_session(&r, 1, 0, 0, NULL);
     replay_session(&r, 2, 10 * MS, 0, NULL);
     replay_run(&r);
-    CHECK_INT(r.stats.sessions_opened, 2);
+    CHECK_INT(r.stats.counts.sessions_opened, 2);
     CHECK_INT(fake_count(&r.server, 1, NULL), 2);
     replay_free(&r);
     replay_init(&r);
@@ -118,7 +118,7 @@ static void schemas_follow_the_tape(void)
     replay_run(&r);
     for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
         CHECK_TEXT(r.server.entry[i].bytes, SEEN[i]);
-    CHECK_INT(r.stats.injected, 2);
+    CHECK_INT(r.stats.counts.injected, 2);
     CHECK_TEXT(replay_find(&r, 1, 6)->reason, "schema_failed");
     CHECK_INT(replay_find(&r, 1, 6)->error, 1049);
     CHECK_TEXT(replay_find(&r, 1, 7)->status, "executed");
@@ -144,7 +144,7 @@ static void commands_are_sent_or_refused(void)
     CHECK_INT(fake_count(&r.server, 31, NULL), 1);
     CHECK_INT(fake_count(&r.server, 3, r.options.init), 2);
     CHECK_INT(fake_count(&r.server, 3, "SET NAMES utf8mb4"), 0);
-    CHECK_INT(r.stats.injected, 2);
+    CHECK_INT(r.stats.counts.injected, 2);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "unsupported");
     CHECK_TEXT(replay_find(&r, 1, 4)->status, "executed");
     CHECK_TEXT(replay_find(&r, 1, 5)->reason, "after_quit");
@@ -206,7 +206,7 @@ static void accounting_balances_with_many_sessions(void)
     CHECK_INT(r.n, 2000);
     CHECK_INT(replay_count(&r, "not_sent", "connection_lost"), 5);
     CHECK_INT(replay_count(&r, "executed", NULL), 1995);
-    CHECK_INT(r.stats.sessions_lost, 1);
+    CHECK_INT(r.stats.counts.sessions_lost, 1);
     replay_free(&r);
 }
 
@@ -218,9 +218,9 @@ static void ask_often(struct replay *r)
     qt_engine_stats(r->engine, &before);
     for (int i = 0; i < 20000; i++, before = now) {
         qt_engine_stats(r->engine, &now);
-        CHECK_INT(now.reads + now.writes + now.others, now.executed);
-        CHECK(now.others >= before.others && now.others <= now.executed);
-        CHECK(now.executed >= before.executed);
+        CHECK_INT(now.counts.reads + now.counts.writes + now.counts.others, now.counts.executed);
+        CHECK(now.counts.others >= before.counts.others && now.counts.others <= now.counts.executed);
+        CHECK(now.counts.executed >= before.counts.executed);
     }
 }
 
@@ -237,9 +237,9 @@ static void counters_add_up_at_any_moment(void)
     for (int i = 0; i < 60000; i++)
         replay_event(&r, i % 4 + 1, i / 4 + 1, 0, "SELECT 1");
     replay_run(&r);
-    CHECK_INT(r.stats.executed, 60000);
-    CHECK_INT(r.stats.reads, 60000);
-    CHECK_INT(r.stats.others, 0);
+    CHECK_INT(r.stats.counts.executed, 60000);
+    CHECK_INT(r.stats.counts.reads, 60000);
+    CHECK_INT(r.stats.counts.others, 0);
     replay_free(&r);
 }
 

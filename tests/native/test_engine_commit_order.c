@@ -45,9 +45,9 @@ static void commits_come_first(void)
     CHECK(replay_find(&r, 3, 1)->order_ns > 100 * MS);
     CHECK(replay_find(&r, 4, 1)->sent_ns < replay_find(&r, 1, 1)->done_ns);
     CHECK(replay_find(&r, 1, 1)->order_ns == NO_VALUE);
-    CHECK_INT(r.stats.order_waits, 2);
-    CHECK(r.stats.order_wait_ns > 100 * MS);
-    CHECK_INT(r.stats.order_broken, 0);
+    CHECK_INT(r.stats.counts.order_waits, 2);
+    CHECK(r.stats.counts.order_wait_ns > 100 * MS);
+    CHECK_INT(r.stats.counts.order_broken, 0);
     replay_free(&r);
 }
 
@@ -67,7 +67,7 @@ static void ddl_sends_its_commit_first(void)
     replay_run(&r);
     CHECK_INT(fake_count(&r.server, 3, "COMMIT"), 1);
     CHECK(replay_find(&r, 1, 2)->sent_ns >= replay_find(&r, 2, 1)->done_ns);
-    CHECK_INT(r.stats.order_broken, 0);
+    CHECK_INT(r.stats.counts.order_broken, 0);
     replay_free(&r);
 }
 
@@ -83,9 +83,9 @@ static void a_failed_commit_is_the_answer(void)
         event(&r, 2, 1, "a", "1:1");
         event(&r, 2, 2, "b", "1:2");
         replay_run(&r);
-        CHECK_INT(r.stats.executed, lost ? 3 : 4);
+        CHECK_INT(r.stats.counts.executed, lost ? 3 : 4);
         CHECK_INT(replay_find(&r, 1, 2)->error, lost ? NO_VALUE : 1064);
-        CHECK_INT(fake_count(&r.server, 3, "ALTER") + r.stats.order_broken, 0);
+        CHECK_INT(fake_count(&r.server, 3, "ALTER") + r.stats.counts.order_broken, 0);
         replay_free(&r);
     }
 }
@@ -103,7 +103,7 @@ static void refused_commits_count_as_done(void)
     replay_run(&r);
     CHECK_INT(replay_count(&r, "executed", NULL), 3);
     CHECK_INT(replay_count(&r, "not_sent", "connection_lost"), 1);
-    CHECK_INT(r.stats.order_broken, 0);
+    CHECK_INT(r.stats.counts.order_broken, 0);
     replay_free(&r);
 }
 
@@ -120,7 +120,7 @@ static void a_circle_is_broken(void)
     event(&r, 2, 1, "SLEEP 1500", ";1:1");
     event(&r, 2, 2, "b", NULL);
     replay_run(&r);
-    CHECK_INT(r.stats.order_broken, 1);
+    CHECK_INT(r.stats.counts.order_broken, 1);
     CHECK(replay_find(&r, 1, 2)->sent_ns < replay_find(&r, 2, 1)->done_ns);
     CHECK(replay_find(&r, 1, 2)->sent_ns >= 100 * MS);
     replay_free(&r);
@@ -154,7 +154,7 @@ static void a_guess_is_let_go_first(void)
     CHECK(replay_find(&r, 2, 4)->sent_ns - replay_find(&r, 2, 3)->done_ns >= 200 * MS);
     CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
     CHECK(replay_find(&r, 2, 6)->order_ns != NO_VALUE);
-    CHECK_INT(r.stats.order_broken, 2);
+    CHECK_INT(r.stats.counts.order_broken, 2);
     replay_free(&r);
 }
 
@@ -188,7 +188,7 @@ static void the_earliest_is_let_go(void)
     CHECK_INT(replay_find(&r, 2, 4)->order_ns, NO_VALUE);
     CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 3, 1)->done_ns);
     CHECK(replay_find(&r, 2, 7)->order_ns != NO_VALUE);
-    CHECK_INT(r.stats.order_broken, 4);
+    CHECK_INT(r.stats.counts.order_broken, 4);
     replay_free(&r);
 }
 
@@ -215,8 +215,8 @@ static void stalls_are_in_a_row(void)
         seq = stuck_transaction(&r, 1, seq, NULL);
     event(&r, 2, 1, "SLEEP 3000", ";1:1");
     replay_run(&r);
-    CHECK_INT(r.stats.order_stalls, r.stats.order_broken);
-    CHECK_INT(r.stats.order_broken, TURNS);
+    CHECK_INT(r.stats.counts.order_stalls, r.stats.counts.order_broken);
+    CHECK_INT(r.stats.counts.order_broken, TURNS);
     replay_free(&r);
 }
 
@@ -245,8 +245,8 @@ static void what_moves_ends_a_row(void)
         event(&r, 4, i, "SLEEP 5", of_4);
     }
     replay_run(&r);
-    CHECK_INT(r.stats.order_broken, 2);
-    CHECK_INT(r.stats.order_stalls, 1);
+    CHECK_INT(r.stats.counts.order_broken, 2);
+    CHECK_INT(r.stats.counts.order_stalls, 1);
     replay_free(&r);
 }
 
@@ -323,14 +323,14 @@ static void many_sessions_take_turns(void)
             event(&r, s + 1, k + 1, sql[n], waits[n]);
         }
     replay_run(&r);
-    CHECK_INT(r.stats.executed, MANY * EACH);
+    CHECK_INT(r.stats.counts.executed, MANY * EACH);
     for (size_t i = 0; i < r.server.n; i++)
         if (r.server.entry[i].command == 3 && r.server.entry[i].bytes[0] != 'S') {
             CHECK_TEXT(r.server.entry[i].bytes, sql[at]);
             at++;
         }
     CHECK_INT(at, MANY * EACH);
-    CHECK_INT(r.stats.order_broken, 0);
+    CHECK_INT(r.stats.counts.order_broken, 0);
     replay_free(&r);
 }
 
@@ -396,8 +396,8 @@ static void random_orders_are_kept(void)
         for (int i = 0; i < ALL; i++)
             event(&r, step[i].session + 1, step[i].seq, step[i].sql, step[i].waits[0] ? step[i].waits : NULL);
         replay_run(&r);
-        CHECK_INT(r.stats.executed, ALL);
-        CHECK_INT(r.stats.order_broken, 0);
+        CHECK_INT(r.stats.counts.executed, ALL);
+        CHECK_INT(r.stats.counts.order_broken, 0);
         for (int i = 0; i < ALL; i++)
             if (step[i].table >= 0)
                 done[step[i].table][step[i].number] = replay_find(&r, step[i].session + 1, step[i].seq)->done_ns;
@@ -410,8 +410,8 @@ static void random_orders_are_kept(void)
             waited_ns += o->order_ns != NO_VALUE ? o->order_ns : 0;
         }
         CHECK(waits > 0);
-        CHECK_INT(r.stats.order_waits, waits);
-        CHECK_INT(r.stats.order_wait_ns, waited_ns);
+        CHECK_INT(r.stats.counts.order_waits, waits);
+        CHECK_INT(r.stats.counts.order_wait_ns, waited_ns);
         replay_free(&r);
     }
 }

@@ -53,8 +53,8 @@ static void thinking_is_not_cut(void)
     event(&r, 2, 600 * MS, 0, "a");
     event(&r, 3, 1200 * MS, 0, "b");
     replay_run(&r);
-    CHECK_INT(r.stats.executed, 3);
-    CHECK_INT(r.stats.drain_timeout, 0);
+    CHECK_INT(r.stats.counts.executed, 3);
+    CHECK_INT(r.stats.counts.drain_timeout, 0);
     CHECK(replay_find(&r, 1, 3)->sent_ns >= 1350 * MS);
     replay_free(&r);
 }
@@ -111,11 +111,11 @@ static void stand_for_a_while(struct replay *r)
         paused_at = qt_now();
         r->stopped = 1;
     } else if (r->stopped == 1 && qt_now() > paused_at + 300 * MS) { /* what was being sent has been sent */
-        sent_before = (uint64_t)now.executed;
+        sent_before = (uint64_t)now.counts.executed;
         r->stopped = 2;
     } else if (r->stopped == 2 && qt_now() > paused_at + 2500 * MS) {
-        CHECK_INT(now.executed, sent_before);
-        CHECK_INT(now.sessions_opened, 1);
+        CHECK_INT(now.counts.executed, sent_before);
+        CHECK_INT(now.counts.sessions_opened, 1);
         CHECK_INT(qt_engine_set_speed(r->engine, 1, NULL), QT_OK);
         r->stopped = 3;
     }
@@ -136,8 +136,8 @@ static void a_run_is_paused(void)
     replay_event(&r, 2, 1, 1600 * MS, "c");
     replay_run(&r);
     CHECK_INT(r.stopped, 3);
-    CHECK_INT(r.stats.executed, 3);
-    CHECK_INT(r.stats.drain_timeout, 0);
+    CHECK_INT(r.stats.counts.executed, 3);
+    CHECK_INT(r.stats.counts.drain_timeout, 0);
     CHECK(replay_find(&r, 1, 2)->due_ns >= 3000 * MS);
     CHECK(replay_find(&r, 1, 2)->sent_ns >= replay_find(&r, 1, 2)->due_ns);
     CHECK(replay_find(&r, 2, 1)->due_ns >= replay_find(&r, 1, 2)->due_ns + 600 * MS - 1000);
@@ -250,8 +250,8 @@ static void clock_and_ids_are_set(void)
     replay_run(&r);
     for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
         CHECK_TEXT(r.server.entry[i].bytes, SEEN[i]);
-    CHECK_INT(r.stats.injected, 2);
-    CHECK_INT(r.stats.overrides_failed, 0);
+    CHECK_INT(r.stats.counts.injected, 2);
+    CHECK_INT(r.stats.counts.overrides_failed, 0);
     replay_free(&r);
 }
 
@@ -314,8 +314,8 @@ static void several_statements_are_allowed(void)
     replay_run(&r);
     for (size_t i = 0; i < sizeof SEEN / sizeof *SEEN; i++)
         CHECK_INT(r.server.entry[i].command, SEEN[i]);
-    CHECK_INT(r.stats.several_statements, 3);
-    CHECK_INT(r.stats.injected, 2);
+    CHECK_INT(r.stats.counts.several_statements, 3);
+    CHECK_INT(r.stats.counts.injected, 2);
     replay_free(&r);
 }
 

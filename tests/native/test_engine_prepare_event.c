@@ -59,8 +59,8 @@ static void clock_and_ids(void)
     put(&r, (struct planned){.command = QUERY, .sql = "c"});
     CHECK_TEXT(got(&r), "e|2 d|16 INSERT|3 SET timestamp=5.000001|17|3 SET insert_id=8|3 a|"
                         "3 SET timestamp=1.999999,insert_id=9|3 b|3 c|1");
-    CHECK_INT(r.stats.injected, 3);
-    CHECK_INT(r.stats.overrides_failed, 0);
+    CHECK_INT(r.stats.counts.injected, 3);
+    CHECK_INT(r.stats.counts.overrides_failed, 0);
     replay_free(&r);
 
     begin(&r, 0, 4);
@@ -70,10 +70,10 @@ static void clock_and_ids(void)
     put(&r, (struct planned){.command = QUERY, .sql = "c", .insert_id = 5});
     put(&r, (struct planned){.command = QUERY, .sql = "d"});
     CHECK_TEXT(got(&r), "3 SET timestamp=5.000001|3 a|3 SET timestamp=5.000001|3 b|3 SET insert_id=5|3 c|3 d|1");
-    CHECK_INT(r.stats.injected, 3);
-    CHECK_INT(r.stats.overrides_failed, 3);
-    CHECK_INT(r.stats.executed, 4);
-    CHECK_INT(r.stats.errors, 4);
+    CHECK_INT(r.stats.counts.injected, 3);
+    CHECK_INT(r.stats.counts.overrides_failed, 3);
+    CHECK_INT(r.stats.counts.executed, 4);
+    CHECK_INT(r.stats.counts.errors, 4);
     replay_free(&r);
 }
 
@@ -88,14 +88,14 @@ static void several_statements(void)
     put(&r, (struct planned){.command = EXECUTE, .stmt = NO_VALUE, .sql = "INSERT c; INSERT d"});
     put(&r, (struct planned){.command = QUERY, .sql = "INSERT e"});
     CHECK_TEXT(got(&r), "16 INSERT a; INSERT b|3 INSERT c; INSERT d|3 INSERT e|1");
-    CHECK_INT(r.stats.several_statements, 0);
-    CHECK_INT(r.stats.injected, 0);
+    CHECK_INT(r.stats.counts.several_statements, 0);
+    CHECK_INT(r.stats.counts.injected, 0);
     replay_free(&r);
 
     begin(&r, 1 << 9, 1);
     put(&r, (struct planned){.command = QUERY, .sql = "INSERT a; INSERT b"});
     CHECK_TEXT(got(&r), "3 INSERT a; INSERT b|1");
-    CHECK_INT(r.stats.several_statements, 0);
+    CHECK_INT(r.stats.counts.several_statements, 0);
     replay_free(&r);
 
     begin(&r, 0, 3);
@@ -104,8 +104,8 @@ static void several_statements(void)
     put(&r, (struct planned){.command = QUERY, .sql = "INSERT c; INSERT d"});
     put(&r, (struct planned){.command = QUERY, .sql = "INSERT e; INSERT f"});
     CHECK_TEXT(got(&r), "3 INSERT a; INSERT b|1b|3 INSERT c; INSERT d|1b|3 INSERT e; INSERT f|1");
-    CHECK_INT(r.stats.several_statements, 2);
-    CHECK_INT(r.stats.injected, 2);
+    CHECK_INT(r.stats.counts.several_statements, 2);
+    CHECK_INT(r.stats.counts.injected, 2);
     replay_free(&r);
 }
 
@@ -125,7 +125,7 @@ static void schemas(void)
     put(&r, (struct planned){.command = QUERY, .db = "e", .sql = "h"});
     CHECK_TEXT(got(&r), "e|2 d|3 a|16 b|2 missing|2 e|3 f|3 g|3 h|1");
     CHECK_TEXT(replay_find(&r, 1, 4)->reason, "schema_failed");
-    CHECK_INT(r.stats.injected, 3);
+    CHECK_INT(r.stats.counts.injected, 3);
     replay_free(&r);
 }
 

@@ -140,12 +140,12 @@ static void each_goes_where_it_belongs(void)
     for (size_t i = 0; i < N; i++)
         ask(&p, EVENT[i].sql, EVENT[i].flags);
     run(&p);
-    CHECK_INT(p.r.stats.executed, N);
+    CHECK_INT(p.r.stats.counts.executed, N);
     for (size_t i = 0; i < N; i++) {
         CHECK_INT(fake_count(&p.r.server, 3, EVENT[i].sql), (EVENT[i].where & TARGET) != 0);
         CHECK_INT(fake_count(&p.reader, 3, EVENT[i].sql), (EVENT[i].where & READER) != 0);
     }
-    CHECK_INT(p.r.stats.read_target_errors, 0);
+    CHECK_INT(p.r.stats.counts.read_target_errors, 0);
     end(&p);
 }
 
@@ -171,7 +171,7 @@ static void prepared_where_it_is_executed(void)
     put(&p, (struct planned){
                 .command = QT_COMMAND_EXECUTE, .stmt = NO_VALUE, .sql = "SELECT 3", .flags = QT_PLAN_FOR_READ_TARGET});
     run(&p);
-    CHECK_INT(p.r.stats.executed, 5);
+    CHECK_INT(p.r.stats.counts.executed, 5);
     CHECK_INT(fake_count(&p.r.server, 0x16, NULL), 2);
     CHECK_INT(fake_count(&p.reader, 0x16, NULL), 1);
     CHECK_INT(fake_count(&p.r.server, 0x17, NULL), 1);
@@ -191,8 +191,8 @@ static void the_reader_fails_alone(void)
     ask(&p, "ERROR", QT_PLAN_FOR_BOTH); /* failed on the target: nothing to mirror */
     ask(&p, "SELECT 1", QT_PLAN_FOR_READ_TARGET);
     run(&p);
-    CHECK_INT(p.r.stats.read_target_errors, 1);
-    CHECK_INT(p.r.stats.executed, 3);
+    CHECK_INT(p.r.stats.counts.read_target_errors, 1);
+    CHECK_INT(p.r.stats.counts.executed, 3);
     CHECK_INT(fake_count(&p.reader, 3, "ERROR"), 0);
     CHECK_INT(fake_count(&p.reader, 3, "SELECT 1"), 1);
     end(&p);
@@ -264,12 +264,12 @@ static void what_the_reader_does_not_have(void)
     put(&p, (struct planned){.command = QT_COMMAND_PREPARE, .stmt = 2, .sql = "SELECT 2", .flags = QT_PLAN_FOR_BOTH});
     put(&p, (struct planned){.command = QT_COMMAND_CLOSE_STMT, .stmt = 2, .flags = QT_PLAN_FOR_BOTH});
     run(&p);
-    CHECK_INT(p.r.stats.executed, 4);
+    CHECK_INT(p.r.stats.counts.executed, 4);
     CHECK_INT(fake_count(&p.r.server, 0x19, NULL), 2);
     CHECK_INT(fake_count(&p.reader, 0x16, NULL), 1);
     CHECK_INT(fake_count(&p.reader, 0x19, NULL), 1);
-    CHECK_INT(p.r.stats.injected, 2);
-    CHECK_INT(p.r.stats.read_target_errors, 0);
+    CHECK_INT(p.r.stats.counts.injected, 2);
+    CHECK_INT(p.r.stats.counts.read_target_errors, 0);
     end(&p);
 }
 

@@ -63,7 +63,7 @@ static void attributes_are_cut_off(void)
     CHECK_SEEN(&r, 1, 0x17, ID "\0\1\0\0\0\4\1\xfd\0\2hi");
     CHECK_SEEN(&r, 2, 0x17, ID "\0\1\0\0\0\1\1\3\0");
     CHECK_SEEN(&r, 4, 0x17, ID "\0\1\0\0\0");
-    CHECK_INT(r.stats.query_attributes_dropped, 4);
+    CHECK_INT(r.stats.counts.query_attributes_dropped, 4);
     replay_free(&r);
 }
 
@@ -82,7 +82,7 @@ static void bulk_becomes_executions(void)
     CHECK_SEEN(&r, 2, 0x17, ID "\0\1\0\0\0\2\1\1\0\xfd\0\6");
     CHECK_SEEN(&r, 3, 0x17, ID "\0\1\0\0\0\1\1\1\0\xfd\0\3you");
     CHECK_INT(r.server.n, 5); /* and the quit */
-    CHECK_INT(r.stats.bulk_rows_expanded, 3);
+    CHECK_INT(r.stats.counts.bulk_rows_expanded, 3);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "params_mismatch");
     CHECK_TEXT(replay_find(&r, 1, 4)->reason, "params_mismatch");
     replay_free(&r);
@@ -103,8 +103,8 @@ static void bulk_rows_without_their_ids(void)
     e.seq = 3, e.params = three, e.params_len = sizeof three - 1;
     replay_put(&r, &e);
     replay_run(&r);
-    CHECK_INT(r.stats.bulk_rows_expanded, 4);
-    CHECK_INT(r.stats.overrides_failed, 1);
+    CHECK_INT(r.stats.counts.bulk_rows_expanded, 4);
+    CHECK_INT(r.stats.counts.overrides_failed, 1);
     replay_free(&r);
 }
 
@@ -138,7 +138,7 @@ static void what_cannot_be_sent_is_told(void)
     CHECK_TEXT(replay_find(&r, 1, 8)->reason, "no_cursor");
     CHECK_TEXT(replay_find(&r, 1, 9)->reason, "nothing_to_close");
     CHECK_INT(replay_find(&r, 1, 10)->rows, 2);
-    CHECK_INT(r.stats.sessions_lost, 0);
+    CHECK_INT(r.stats.counts.sessions_lost, 0);
     replay_free(&r);
 }
 
@@ -194,7 +194,7 @@ static void files_are_the_tapes(void)
     CHECK_SEEN(&r, 9, 0xfb, "third");
     CHECK_INT(fake_count(&r.server, 0xfb, "only one"), 1);
     CHECK_INT(fake_count(&r.server, 0xfb, "rows"), 1);
-    CHECK_INT(r.stats.sessions_lost, 0);
+    CHECK_INT(r.stats.counts.sessions_lost, 0);
     replay_free(&r);
 }
 
@@ -229,7 +229,7 @@ static void what_the_target_cannot_prepare_is_sent_as_a_query(void)
     CHECK_INT(replay_find(&r, 1, 7)->error, 1295);
     CHECK_TEXT(replay_find(&r, 1, 8)->reason, "nothing_to_close");
     CHECK_INT(fake_count(&r.server, 3, "BEGIN"), 1);
-    CHECK_INT(r.stats.executed_as_query, 1);
+    CHECK_INT(r.stats.counts.executed_as_query, 1);
     replay_free(&r);
 }
 

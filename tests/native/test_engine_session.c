@@ -22,8 +22,8 @@ static void sessions_are_reopened(void)
     for (int i = 0; i < 9; i++)
         event(&r, 1, i + 1, SQL[i]);
     replay_run(&r);
-    CHECK_INT(r.stats.sessions_reopened, 2);
-    CHECK_INT(r.stats.sessions_lost, 2);
+    CHECK_INT(r.stats.counts.sessions_reopened, 2);
+    CHECK_INT(r.stats.counts.sessions_lost, 2);
     CHECK_INT(replay_count(&r, "not_sent", "transaction_lost"), 2);
     CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
     CHECK_TEXT(replay_find(&r, 1, 7)->reason, "transaction_lost");
@@ -58,7 +58,7 @@ static void a_target_may_come_back(void)
     CHECK_TEXT(replay_find(&r, 1, 2)->reason, "connection_lost");
     CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
     CHECK_TEXT(replay_find(&r, 1, 4)->status, "executed");
-    CHECK_INT(r.stats.sessions_reopened, 1);
+    CHECK_INT(r.stats.counts.sessions_reopened, 1);
     replay_free(&r);
 }
 
@@ -93,9 +93,9 @@ static void slow_statements_are_killed(void)
         event(&r, 1, 2, "SLEEP 1000");
         event(&r, 1, 3, "b");
         replay_run(&r);
-        CHECK_INT(r.stats.timeouts, 1);
+        CHECK_INT(r.stats.counts.timeouts, 1);
         CHECK_INT(fake_count(&r.server, 3, "KILL QUERY 1"), 1);
-        CHECK_INT(r.stats.executed, 3);
+        CHECK_INT(r.stats.counts.executed, 3);
         replay_free(&r);
     }
 }
@@ -112,7 +112,7 @@ static void too_many_errors_end_it(void)
     for (int i = 1; i <= 6; i++)
         event(&r, 1, i, "ERROR");
     replay_run(&r);
-    CHECK_INT(r.stats.errors, 3);
+    CHECK_INT(r.stats.counts.errors, 3);
     CHECK_INT(r.stats.ended_by, QT_BY_ERRORS);
     CHECK_INT(replay_count(&r, "not_sent", "stopped"), 3);
     replay_free(&r);
@@ -138,17 +138,17 @@ static void overload_has_a_policy(void)
     struct replay r;
 
     overload(&r, QT_OVERLOAD_WAIT);
-    CHECK_INT(r.stats.executed, 21);
-    CHECK(r.stats.overload_waits > 0);
+    CHECK_INT(r.stats.counts.executed, 21);
+    CHECK(r.stats.counts.overload_waits > 0);
     replay_free(&r);
     overload(&r, QT_OVERLOAD_DROP);
-    CHECK(r.stats.overload_drops > 0);
-    CHECK_INT(replay_count(&r, "not_sent", "overload"), (int)r.stats.overload_drops);
-    CHECK_INT(r.stats.executed, 21 - (int)r.stats.overload_drops);
+    CHECK(r.stats.counts.overload_drops > 0);
+    CHECK_INT(replay_count(&r, "not_sent", "overload"), (int)r.stats.counts.overload_drops);
+    CHECK_INT(r.stats.counts.executed, 21 - (int)r.stats.counts.overload_drops);
     replay_free(&r);
     overload(&r, QT_OVERLOAD_STOP);
     CHECK_INT(r.stats.ended_by, QT_BY_OVERLOAD);
-    CHECK(r.stats.executed < 21);
+    CHECK(r.stats.counts.executed < 21);
     replay_free(&r);
 }
 
@@ -185,7 +185,7 @@ static void logins_change_inside(void)
     replay_put(&r, &(struct planned){.session = 1, .seq = 2, .command = 19, .params = "C\0\0", .params_len = 3});
     replay_put(&r, &(struct planned){.session = 1, .seq = 3, .command = 1, .db = "shop", .sql = "a", .len = 1});
     replay_run(&r);
-    CHECK_INT(r.stats.executed, 3);
+    CHECK_INT(r.stats.counts.executed, 3);
     CHECK_INT(fake_count(&r.server, 17, NULL), 1);
     CHECK_INT(fake_count(&r.server, 27, NULL), 1);
     CHECK_INT(fake_count(&r.server, 2, NULL), 0);
@@ -218,8 +218,8 @@ static void what_is_injected_may_lose_it(void)
         replay_run(&r);
         CHECK_TEXT(replay_find(&r, 1, 1)->reason, "connection_lost");
         CHECK_INT(replay_count(&r, "not_sent", "connection_lost"), 2);
-        CHECK_INT(r.stats.sessions_lost, 1);
-        CHECK_INT(r.stats.injected, 1);
+        CHECK_INT(r.stats.counts.sessions_lost, 1);
+        CHECK_INT(r.stats.counts.injected, 1);
         CHECK_INT(fake_count(&r.server, 3, e.sql), 0);
         replay_free(&r);
     }

@@ -54,7 +54,7 @@ static void a_stop_lets_answers_come(void)
     CHECK_TEXT(replay_find(&r, 1, 1)->status, "executed");
     CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: the run was stopped");
     CHECK_INT(replay_count(&r, "not_sent", "stopped"), 4);
-    CHECK_INT(r.stats.drain_timeout, 1);
+    CHECK_INT(r.stats.counts.drain_timeout, 1);
     replay_free(&r);
 }
 
@@ -71,7 +71,7 @@ static void a_hard_stop_cuts_at_once(void)
     CHECK_INT(replay_find(&r, 1, 1)->error, 2013);
     CHECK_INT(replay_find(&r, 2, 1)->error, 2013);
     CHECK_INT(replay_count(&r, "not_sent", "stopped"), 4);
-    CHECK_INT(r.stats.drain_timeout, 2);
+    CHECK_INT(r.stats.counts.drain_timeout, 2);
     replay_free(&r);
 }
 
@@ -125,7 +125,7 @@ static void the_drain_begins_when_all_is_fed(void)
         replay_event(&r, 1, i, i * MS, "x");
     replay_run(&r);
     CHECK_INT(replay_count(&r, "executed", NULL), 21);
-    CHECK_INT(r.stats.drain_timeout, 0);
+    CHECK_INT(r.stats.counts.drain_timeout, 0);
     replay_free(&r);
 }
 
@@ -146,7 +146,7 @@ static void the_drain_cuts_what_hangs(void)
     CHECK_TEXT(replay_find(&r, 1, 1)->text, "cut off: no answer before the end of the drain");
     CHECK_TEXT(replay_find(&r, 1, 2)->reason, "drain_timeout");
     CHECK_INT(replay_find(&r, 2, 1)->error, 0);
-    CHECK_INT(r.stats.drain_timeout, 1);
+    CHECK_INT(r.stats.counts.drain_timeout, 1);
     replay_free(&r);
 }
 
@@ -164,7 +164,7 @@ static void the_drain_works_in_max_pace(void)
     replay_event(&r, 1, 8, 8, "HANG");
     replay_run(&r);
     CHECK_INT(replay_count(&r, "executed", NULL), 8);
-    CHECK_INT(r.stats.drain_timeout, 1);
+    CHECK_INT(r.stats.counts.drain_timeout, 1);
     replay_free(&r);
 }
 
@@ -187,7 +187,7 @@ static void a_lost_connection_ends_its_session_alone(void)
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "connection_lost");
     CHECK(replay_find(&r, 1, 3)->sent_ns == NO_VALUE && replay_find(&r, 1, 3)->error == NO_VALUE);
     CHECK_INT(replay_find(&r, 2, 1)->error, 0);
-    CHECK_INT(r.stats.sessions_lost, 1);
+    CHECK_INT(r.stats.counts.sessions_lost, 1);
     replay_free(&r);
 }
 
@@ -202,7 +202,7 @@ static void check_none_connected(struct replay *r, int errno_wanted)
     replay_event(r, 2, 1, 10 * MS, "x");
     replay_run(r);
     CHECK_INT(replay_count(r, "not_sent", "connect_failed"), 2);
-    CHECK_INT(r->stats.sessions_failed, 2);
+    CHECK_INT(r->stats.counts.sessions_failed, 2);
     CHECK_INT(qt_engine_session_results(r->engine, &stream, NULL), QT_OK);
     CHECK_INT(stream.get_next(&stream, &batch), 0);
     CHECK_INT(batch.length, 2);

@@ -87,8 +87,8 @@ static void run_against_it(int64_t delay_ns, const char *socket_path)
                                          .params_len = 12});
     }
     replay_run(&r);
-    CHECK_INT(r.stats.executed, 140);
-    CHECK_INT(r.stats.errors, 0);
+    CHECK_INT(r.stats.counts.executed, 140);
+    CHECK_INT(r.stats.counts.errors, 0);
     for (size_t i = 0; i < r.n; i++)
         if (r.outcome[i].seq < 6)
             CHECK(r.outcome[i].done_ns - r.outcome[i].sent_ns >= delay_ns);

@@ -14,7 +14,7 @@ from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
-from querytape.replay.summary import ENDED_BY, ENGINE_COUNTS, VOLATILE_VARIABLES, file_entries, finish
+from querytape.replay.summary import ENDED_BY, IN_ACCOUNTING, VOLATILE_VARIABLES, file_entries, finish
 from querytape.schemas import open_folder
 
 from tests.helpers.ended_runs import BEFORE, EVENTS, SENT, SESSION, Answer, Made, S
@@ -45,11 +45,11 @@ def test_all_that_run_json_says(made: Made) -> None:
     said = {name: done.info[name] for name in done.info.keys() - before.keys()} | {"finished": done.info["finished"]}
     generator = said.pop("generator")
     assert [generator[name] for name in ("cpu_ns", "engine_cpu_ns", "threads_peak", "warnings")] == [66, 55, 6, [
-        f"{ENGINE_COUNTS.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
+        f"{IN_ACCOUNTING.index('rows_too_large') + 1} answers had rows larger than what a session of this replay may hold"
         " (max_allowed_packet of the target, and a part of 1 GiB for all sessions): those connections were ended with"
         " error 2013, and not by the target. Replay fewer sessions (--max-sessions), or raise"
         " the target's max_allowed_packet",
-        f"the queue was full while events were overdue: {ENGINE_COUNTS.index('overload_drops') + 1} events were dropped."
+        f"the queue was full while events were overdue: {IN_ACCOUNTING.index('overload_drops') + 1} events were dropped."
         " Raise --queue-memory, or lower the speed"
     ]]  # fmt: skip
     files = said.pop("files")
@@ -65,7 +65,7 @@ def test_all_that_run_json_says(made: Made) -> None:
         "accounting": {
             "tape_events": 4, "executed": 3, "filtered": 1, "skipped": 0, "not_sent": 0,
             "reasons": {"filtered": {"write": 1}}, "balanced": True,
-            **{name: number for number, name in enumerate(ENGINE_COUNTS, 1)}, "order_broken": 0,
+            **{name: number for number, name in enumerate(IN_ACCOUNTING, 1)}, "order_broken": 0,
         },
         "lateness": {name: number for number, name in enumerate(LATENESS, 101)},
         "clock_pairs": [[1, 2]],
