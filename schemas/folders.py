@@ -14,7 +14,7 @@ import duckdb
 from ..common.duck import sql_files, sql_text
 from ..common.errors import FolderError
 from .parquet_check import check_tables
-from .tables import columns, declared
+from .tables import columns
 
 TABLES = {
     "tape": ("events", "sessions", "digests", "problems"),
@@ -51,9 +51,7 @@ class Folder:
         files = self.files(table)
         if not files:
             return f"({nothing})"
-        if any(column.may_lack for column in declared(self.kind, table)):
-            return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
-        return f"read_parquet({sql_files(files)})"
+        return f"(FROM read_parquet({sql_files(files)}, union_by_name = true) UNION ALL BY NAME {nothing})"
 
     def events_of(self, files: Sequence[str]) -> str:
         """Return an SQL table expression of some files of events, as `duck_path` has them; numbered as in `source`."""

@@ -117,8 +117,6 @@ def _check_columns(kind: str, table: str, file: Path, types: dict[str, str]) -> 
     for column in declared(kind, table):
         have = types.get(column.name)
         if have is None:
-            if column.may_lack:
-                continue
             raise FolderError(f"{file}: column {column.name} is missing")
         if have == '"NULL"' and not column.not_null:
             continue  # holds nothing but NULL

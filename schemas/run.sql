@@ -21,8 +21,8 @@ CREATE TABLE outcomes (           -- outcomes/part-*.parquet: one row for each e
     errno INTEGER,                -- 0 = no error
     error VARCHAR,
     checksum VARCHAR,             -- of the result rows, with --verify; as on the tape
-    order_ns BIGINT,              -- (older files lack it) how long it waited for other sessions' commits; NULL = it did not
-    on_read_target BOOLEAN        -- (older files lack it) the read target (--reads-to) answered it; NULL where nothing was sent
+    order_ns BIGINT,              -- how long it waited for other sessions' commits; NULL = it did not
+    on_read_target BOOLEAN        -- the read target (--reads-to) answered it; NULL where nothing was sent
 );
 
 CREATE TABLE query_plans (        -- query_plans.parquet: EXPLAIN of a sample of each of the costliest digests, made after the run
@@ -69,8 +69,8 @@ CREATE TABLE ticks (              -- ticks.parquet: the run as its live line saw
     late_p99_ns BIGINT,           -- sent later than due, all causes
     queued_bytes BIGINT NOT NULL, -- memory of waiting events
     cpu_ns BIGINT NOT NULL,       -- CPU time of the whole process
-    order_waits BIGINT,           -- (older files lack it) events that waited for other sessions' commits
-    order_broken BIGINT           -- (older files lack it) those of them that were sent before their turn
+    order_waits BIGINT,           -- events that waited for other sessions' commits
+    order_broken BIGINT           -- those of them that were sent before their turn
 );
 
 CREATE TABLE samples (            -- samples/part-*.parquet: the target's and this machine's counters; a value is kept when it changed

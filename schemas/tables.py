@@ -8,7 +8,7 @@ from importlib.resources import files
 
 FORMAT_VERSION = 1
 _TABLE = re.compile(r"^CREATE TABLE (\w+) \(.*?^\);", re.MULTILINE | re.DOTALL)
-_COLUMN = re.compile(r'^    "?(\w+)"? ([A-Z]+(?:\[\])?)( NOT NULL)?(.*)', re.MULTILINE)
+_COLUMN = re.compile(r'^    "?(\w+)"? ([A-Z]+(?:\[\])?)( NOT NULL)?', re.MULTILINE)
 # Times lie within this of the epoch (or of the run's start): a time and a duration can be added in 64 bits.
 MAX_TIME_NS = 1 << 62
 MAX_NUMBER = (1 << 31) - 1
@@ -18,12 +18,11 @@ _POSITIVE = {"start_ns": MAX_TIME_NS, "flags": (1 << 63) - 1, "actions": (1 << 6
 
 @dataclass(frozen=True)
 class Column:
-    """A column as the SQL declares it. `may_lack`: files that an earlier release wrote do not have it."""
+    """A column as the SQL declares it."""
 
     name: str
     type: str
     not_null: bool
-    may_lack: bool
 
     @property
     def limits(self) -> tuple[int, int] | None:
@@ -50,10 +49,7 @@ def declared(kind: str, table: str) -> tuple[Column, ...]:
     """
     for match in _TABLE.finditer(ddl(kind)):
         if match[1] == table:
-            return tuple(
-                Column(line[1], line[2], bool(line[3]), "(older files lack it)" in line[4])
-                for line in _COLUMN.finditer(match[0])
-            )
+            return tuple(Column(line[1], line[2], bool(line[3])) for line in _COLUMN.finditer(match[0]))
     raise KeyError(f"{kind}.sql defines no table {table!r}")
 
 
@@ -61,15 +57,6 @@ def declared(kind: str, table: str) -> tuple[Column, ...]:
 def columns(kind: str, table: str) -> tuple[tuple[str, str], ...]:
     """Return (name, DuckDB type) of each column of a table, in order. Raises KeyError for no table."""
     return tuple((column.name, column.type) for column in declared(kind, table))
-
-
-def complete_sql(kind: str, table: str, source: str) -> str:
-    """Return a table expression of `source` with the columns that files of earlier releases lack, as NULL."""
-    lacking = [column for column in declared(kind, table) if column.may_lack]
-    if not lacking:
-        return source
-    listed = ", ".join(f'CAST(NULL AS {column.type}) AS "{column.name}"' for column in lacking)
-    return f"(FROM {source} UNION ALL BY NAME SELECT {listed} WHERE false)"
 
 
 def select_list(kind: str, table: str, have: set[str]) -> str:

@@ -20,7 +20,7 @@ CREATE TABLE events (             -- events/part-*.parquet: one row for each cli
     stmt BIGINT,                  -- prepared statement, numbered in its session
     params BLOB,                  -- what the command carries besides its text: bound values, long data, a file, ...: params.md
     insert_id BIGINT,             -- the first id that an INSERT or REPLACE generated: SET insert_id of the source, or its answer; NULL with several statements
-    insert_ids VARCHAR,           -- (older files lack it) of a text of several statements: "offset:id,..." for each INSERT or REPLACE in it that generated ids, at this byte of the statement; '' = ids were generated, but not known by which
+    insert_ids VARCHAR,           -- of a text of several statements: "offset:id,..." for each INSERT or REPLACE in it that generated ids, at this byte of the statement; '' = ids were generated, but not known by which
     last_insert_id BIGINT,        -- SET last_insert_id the source gives
     file INTEGER NOT NULL,        -- which source file (tape.json: files), from 0
     "offset" BIGINT NOT NULL,     -- byte offset of the event in that file, uncompressed
@@ -63,9 +63,9 @@ CREATE TABLE sessions (           -- sessions.parquet: one row for each original
 CREATE TABLE digests (            -- digests.parquet: one row for each digest; follows from events
     digest VARCHAR NOT NULL,
     class VARCHAR NOT NULL,
-    actions BIGINT,               -- (older files lack it) of the sample; SET autocommit = ? is one digest, whichever it sets
-    tables VARCHAR[],             -- (older files lack it) that the sample names, in lower case, as it writes them: orders, shop.orders; not what views hide
-    calls VARCHAR[],              -- (older files lack it) functions and routines that it calls, in the same way
+    actions BIGINT,               -- of the sample; SET autocommit = ? is one digest, whichever it sets
+    tables VARCHAR[],             -- that the sample names, in lower case, as it writes them: orders, shop.orders; not what views hide
+    calls VARCHAR[],              -- functions and routines that it calls, in the same way
     normalized VARCHAR NOT NULL,  -- the normalised statement: no literal of the sample is in it
     sample BLOB,                  -- one statement of this digest, as captured; reports show it only when asked
     sample_bytes BIGINT NOT NULL, -- length of the sample before it was cut for this table

@@ -17,7 +17,6 @@ from ...common.duck import duck_path, insert_rows, load_sql, write_parquet
 from ...common.errors import InputError
 from ...common.files import file_entry, make_private, new_folder, remove_folder, write_json
 from ...schemas import Folder, columns, tape_id
-from ...schemas.tables import complete_sql
 from ...schemas.tape_set import OF_SETS
 from ..finish import problem_kinds
 from ..parts import PACKED, part_entry
@@ -119,10 +118,10 @@ def _write_events(con: duckdb.DuckDBPyConnection, folder: Folder, paths: Sequenc
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
     entries: list[list[dict[str, Any]]] = [[] for _ in paths]
     for number, file in enumerate(folder.files("events")):
-        source = complete_sql("tape", "events", folder.events_of([duck_path(file)]))
+        source = folder.events_of([duck_path(file)])
         con.execute(
-            f"CREATE OR REPLACE TEMP TABLE dealt_events AS SELECT {names}, share"
-            f" FROM {source} JOIN dealt USING (session) ORDER BY share, start_ns, session, seq"
+            f"CREATE OR REPLACE TEMP TABLE dealt_events AS SELECT {names}, share FROM {source}"
+            " JOIN dealt USING (session) ORDER BY share, start_ns, session, seq"
         )
         for share, path in enumerate(paths):
             part = path / "events" / f"part-{number:05d}.parquet"

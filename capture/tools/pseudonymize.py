@@ -15,7 +15,6 @@ from ...common.errors import InputError
 from ...common.files import publish, write_json
 from ...native.bindings.pseudonyms import KEY_BYTES, Pseudonyms
 from ...schemas import Folder, columns
-from ...schemas.tables import complete_sql
 from ..finish import finish
 from ..parts import part_entry
 from ..storage import open_storage
@@ -96,16 +95,15 @@ class _Replacer:
 
     def write_part(self, events: str, final: Path) -> None:
         """Write one part of events, an SQL table expression, with its values replaced."""
-        source = complete_sql("tape", "events", events)
         more = ', "user", host' if self.accounts else ""
         swaps = "r.c2 AS statement, r.c3 AS params, r.c4 AS error"
         swaps += ', r.c5 AS "user", r.c6 AS host' if self.accounts else ""
         names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
-        query = f"SELECT session, seq, statement, params, error{more} FROM {source}"
+        query = f"SELECT session, seq, statement, params, error{more} FROM {events}"
         with self._replaced(query, "llspm" + ("tt" if self.accounts else "")):
             write_parquet(
                 self.con,
-                f"SELECT {names} FROM (SELECT e.* REPLACE ({swaps}) FROM {source} e"
+                f"SELECT {names} FROM (SELECT e.* REPLACE ({swaps}) FROM {events} e"
                 " JOIN replaced r ON e.session = r.c0 AND e.seq = r.c1) ORDER BY start_ns, session, seq",
                 final,
             )

@@ -15,7 +15,6 @@ from ...common.files import open_regular, write_json
 from ...common.version import __version__
 from ...schemas import FORMAT_VERSION, check_parquet, columns, select_list
 from ...schemas.json_shapes import MAX_BYTES, fitting_keys
-from ...schemas.tables import complete_sql
 from ..finish import finish
 from ..storage import open_storage
 from ..tape_writer import new_tape
@@ -62,12 +61,11 @@ def _json(tape: Path) -> dict[str, Any]:
 
 def _largest_event(con: duckdb.DuckDBPyConnection, part: Path) -> int | None:
     """Read all of a part; return its largest event's bytes, None where it can't be read or lacks columns of events."""
-    source = complete_sql("tape", "events", f"read_parquet({sql_text(part)})")
     names = ", ".join(f'count("{name}")' for name, _ in columns("tape", "events"))
     size = " + ".join(f"coalesce(octet_length({name}), 0)" for name in ("statement", "params"))
     try:
         check_parquet("tape", "events", [part])
-        found = con.execute(f"SELECT coalesce(max({size}), 0), {names} FROM {source}").fetchall()
+        found = con.execute(f"SELECT coalesce(max({size}), 0), {names} FROM read_parquet({sql_text(part)})").fetchall()
     except (duckdb.Error, FolderError):
         return None
     return int(found[0][0])
@@ -77,10 +75,9 @@ def _make_views(con: duckdb.DuckDBPyConnection, tape: Path, parts: list[Path]) -
     """Make view everything of the parts, each event once; view sessions0, empty where they are lost; table shifts."""
     names = ", ".join(f'"{name}"' for name, _ in columns("tape", "events"))
     read = f"read_parquet({sql_files(parts)}, file_row_number = true, filename = true, union_by_name = true)"
-    source = complete_sql("tape", "events", read)
     con.execute(
         f"CREATE VIEW everything AS SELECT {names}"
-        f" FROM {source}"
+        f" FROM {read}"
         " QUALIFY row_number() OVER (PARTITION BY session, seq ORDER BY filename, file_row_number) = 1"
     )
     con.execute("CREATE TABLE shifts AS SELECT 0 AS tape, 0 AS sessions, 0 AS files")

@@ -14,7 +14,6 @@ from ...common.files import is_held, sha256_of
 from ...common.text import printable
 from ...common.units import plural
 from ...schemas import FORMAT_VERSION, check_parquet, check_shape, columns, open_folder, read_json
-from ...schemas.tables import complete_sql
 from ...schemas.tape_set import SET, TapeSet
 from ..storage import open_storage
 
@@ -140,9 +139,7 @@ def _part(con: duckdb.DuckDBPyConnection, file: Path, name: str, entry: dict[str
     yield from changed
     try:
         (rows,) = check_parquet("tape", "events", [file]).values()
-        con.execute(
-            f"SELECT {_ALL} FROM {complete_sql('tape', 'events', f'read_parquet({sql_text(file)})')}"
-        ).fetchall()
+        con.execute(f"SELECT {_ALL} FROM read_parquet({sql_text(file)})").fetchall()
     except FolderError as error:
         yield Damage(f"{name} cannot be read: {error}", OTHER_PARTS, lost=True)
         return

@@ -19,7 +19,6 @@ import duckdb
 from ...common.duck import duck_path, insert_rows, load_sql, sql_text, write_parquet
 from ...schemas import ACTIONS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
-from ...schemas.tables import complete_sql
 from ..storage import open_storage
 from .rules import NARROW, Plan
 from .unknown_overrides import columns_asked, define_digests
@@ -133,11 +132,9 @@ def show_window(con: duckdb.DuckDBPyConnection, plan: Plan, window: Window, whol
     if parts:
         copied = f"(SELECT session FROM read_parquet({sql_text(plan.repaired)}))"
         skip = f" AND session NOT IN {copied}" if plan.disordered else ""
-        source = complete_sql("tape", "events", plan.tape.events_of(parts))
-        selects.append(f"SELECT {names} FROM {source} WHERE {inside}{skip}")
+        selects.append(f"SELECT {names} FROM {plan.tape.events_of(parts)} WHERE {inside}{skip}")
     if repaired in window.files:
-        source = complete_sql("tape", "events", f"read_parquet({sql_text(plan.repaired)})")
-        selects.append(f"SELECT {names} FROM {source} WHERE {inside}")
+        selects.append(f"SELECT {names} FROM read_parquet({sql_text(plan.repaired)}) WHERE {inside}")
     events = " UNION ALL BY NAME ".join(selects)
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_tape AS {_without_gaps(plan, events)}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW window_selected AS {select(plan, 'window_tape')}")

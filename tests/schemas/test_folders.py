@@ -134,7 +134,7 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
     for table in ("query_plans", "texts"):
         with database() as con:
             names = ", ".join(
-                f"CAST({'NULL' if column.may_lack or not column.not_null else '1'} AS {column.type}) AS {column.name}"
+                f"CAST({'NULL' if not column.not_null else '1'} AS {column.type}) AS {column.name}"
                 for column in declared("run", table)
             )
             con.execute(f"COPY (SELECT {names}) TO '{run / table}.parquet' (FORMAT parquet)")
@@ -143,19 +143,6 @@ def test_query_plans_may_come_late(tmp_path: Path) -> None:
         else:
             with pytest.raises(FolderError, match=r"texts\.parquet: run\.json does not name it"):
                 open_folder("run", run)
-
-
-def test_a_run_of_an_older_release_has_all_columns(tmp_path: Path) -> None:
-    """Columns that its files lack are NULL; files with and without them are read together."""
-    run = make_run(tmp_path / "a.run", make_tape(tmp_path / "t.tape", [{"statement": "SELECT 1"}]), [{}])
-    old = run / "outcomes" / "part-00001.parquet"
-    with database() as con:
-        new = run / "outcomes" / "part-00000.parquet"
-        con.execute(f"COPY (SELECT * EXCLUDE (order_ns, on_read_target) FROM '{new}') TO '{old}' (FORMAT parquet)")
-        folder = open_folder("run", run)
-        names = [row[0] for row in con.execute(f"DESCRIBE FROM {folder.source('outcomes')}").fetchall()]
-        assert names == [name for name, _ in columns("run", "outcomes")]
-        assert con.execute(f"SELECT count(*), count(order_ns) FROM {folder.source('outcomes')}").fetchall() == [(2, 0)]
 
 
 def test_the_id_of_a_tape_stays() -> None:

@@ -3,7 +3,7 @@
 
 import pytest
 from querytape.schemas import TABLES, columns, ddl, select_list
-from querytape.schemas.tables import complete_sql, declared
+from querytape.schemas.tables import declared
 
 from tests.helpers.duck import database
 
@@ -58,23 +58,3 @@ def test_limits(kind: str, table: str, column: str, limits: tuple[int, int] | No
     """Numbers that others are computed from have limits: sums of two times fit 64 bits, sessions leave room for copies."""
     (found,) = [one for one in declared(kind, table) if one.name == column]
     assert found.limits == limits
-
-
-def test_what_columns_may_lack() -> None:
-    """NULL and older files, as the SQL says it."""
-    found = {column.name: column for column in declared("run", "outcomes")}
-    assert {"order_ns", "on_read_target"} <= {name for name, column in found.items() if column.may_lack}
-    assert {name for name, column in found.items() if column.not_null} == {"session", "seq", "clone", "status"}
-    assert not any(found[name].may_lack for name in ("session", "errno", "checksum"))
-
-
-def test_what_older_files_lack_is_null() -> None:
-    """Columns that files of earlier releases lack are added as NULL of their type; tables that lack none stay as they are."""
-    assert complete_sql("tape", "problems", "somewhere") == "somewhere"
-    lacking = [column for column in declared("run", "outcomes") if column.may_lack]
-    with database() as con:
-        con.execute("CREATE TABLE old AS SELECT 7::BIGINT AS session")
-        described = con.execute(f"DESCRIBE FROM {complete_sql('run', 'outcomes', 'old')}").fetchall()
-        assert [row[:2] for row in described] == [("session", "BIGINT"), *((c.name, c.type) for c in lacking)]
-        rows = con.execute(f"FROM {complete_sql('run', 'outcomes', 'old')}").fetchall()
-        assert rows == [(7, *(None for _ in lacking))]
