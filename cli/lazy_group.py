@@ -14,11 +14,12 @@ from click.shell_completion import CompletionItem
 class LazyCommand:
     """Where a command is, `module:attribute` from the package cli/, and its short help: the first sentence of its own.
 
-    A test holds the short help equal to the command's.
+    A test holds the short help equal to the command's. `section`: the title over it in the group's help.
     """
 
     place: str
     short_help: str
+    section: str = "Commands"
 
 
 class LazyGroup(click.Group):
@@ -47,10 +48,14 @@ class LazyGroup(click.Group):
         return command.get_short_help_str(limit=200) if command is not None else ""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands with their short helps."""
-        rows = [(name, self.short_help_of(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(rows)
+        """Write the commands with their short helps, by section; in each in the order in which they were given."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for name in dict.fromkeys((*self.lazy, *self.list_commands(ctx))):
+            section = self.lazy[name].section if name in self.lazy else LazyCommand.section
+            sections.setdefault(section, []).append((name, self.short_help_of(ctx, name)))
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows if len(sections) > 1 else sorted(rows))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin with what was typed."""

@@ -13,41 +13,55 @@ from ..common.version import __version__
 from .lazy_group import LazyCommand, LazyGroup
 
 COMMANDS = {
-    "capture": LazyCommand(".commands.capture:capture_group", "Record production's queries into a tape."),
-    "inspect": LazyCommand(".commands.inspect_tape:inspect_command", "Show what is on a tape, and what it lacks."),
-    "lint": LazyCommand(".commands.lint:lint_command", "Find what another version refuses or does differently."),
-    "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server."),
-    "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency."),
-    "serve": LazyCommand(
-        ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as pages."
+    "capture": LazyCommand(".commands.capture:capture_group", "Record production's queries into a tape.", "Record"),
+    "tape": LazyCommand(
+        ".commands.tape:tape_group", "Merge, cut, filter, deal, pseudonymize and check tapes.", "Record"
     ),
-    "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay."),
-    "calibrate": LazyCommand(".commands.calibrate:calibrate_command", "Measure what this machine can replay at most."),
-    "null-server": LazyCommand(
-        ".commands.null_server:null_server_command", "Run a server that answers every command at once with OK."
+    "export": LazyCommand(
+        ".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL.", "Record"
     ),
-    "report": LazyCommand(".commands.report:report_command", "Compare two runs of a tape, or show one run."),
-    "compare": LazyCommand(
-        ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them."
-    ),
-    "try": LazyCommand(".commands.try_ddl:try_command", "Try an index, or other DDL, on copies of a server's data."),
-    "plans": LazyCommand(
-        ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape."
-    ),
-    "collect": LazyCommand(".commands.collect:collect_command", "Put parts of drivers into their run."),
+    "replay": LazyCommand(".commands.replay:replay_command", "Replay a tape against a server.", "Replay"),
+    "speed": LazyCommand(".commands.speed:speed_command", "Change the speed of a running replay.", "Replay"),
     "driver": LazyCommand(
-        ".commands.driver:driver_command", "Replay a part of a set of tapes for a lead on another host."
+        ".commands.driver:driver_command", "Replay a part of a set of tapes for a lead on another host.", "Replay"
     ),
-    "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB)."),
-    "tape": LazyCommand(".commands.tape:tape_group", "Merge, cut, filter, deal, pseudonymize and check tapes."),
-    "export": LazyCommand(".commands.export:export_command", "Write a tape as a slow log, CSV, JSON lines or SQL."),
+    "collect": LazyCommand(".commands.collect:collect_command", "Put parts of drivers into their run.", "Replay"),
+    "report": LazyCommand(".commands.report:report_command", "Compare two runs of a tape, or show one run.", "Report"),
+    "compare": LazyCommand(
+        ".commands.compare:compare_command", "Replay a tape against two servers in turn, and compare them.", "Report"
+    ),
+    "sql": LazyCommand(".commands.sql:sql_command", "Query a tape or a run with SQL (DuckDB).", "Report"),
+    "serve": LazyCommand(
+        ".commands.serve:serve_command", "Serve the tapes, runs and comparisons of a folder as pages.", "Report"
+    ),
+    "inspect": LazyCommand(
+        ".commands.inspect_tape:inspect_command", "Show what is on a tape, and what it lacks.", "Workload"
+    ),
+    "lint": LazyCommand(
+        ".commands.lint:lint_command", "Find what another version refuses or does differently.", "Workload"
+    ),
+    "plans": LazyCommand(
+        ".commands.plans:plans_command", "Compare how two servers would run the statements of a tape.", "Workload"
+    ),
     "fingerprint": LazyCommand(
-        ".commands.fingerprint:fingerprint_command", "Show the digest and the normalised text of statements."
+        ".commands.fingerprint:fingerprint_command",
+        "Show the digest and the normalised text of statements.",
+        "Workload",
+    ),
+    "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers.", "Lab"),
+    "try": LazyCommand(
+        ".commands.try_ddl:try_command", "Try an index, or other DDL, on copies of a server's data.", "Lab"
+    ),
+    "sweep": LazyCommand(".commands.sweep:sweep_command", "Replay a tape's sessions at growing concurrency.", "Lab"),
+    "calibrate": LazyCommand(
+        ".commands.calibrate:calibrate_command", "Measure what this machine can replay at most.", "Lab"
+    ),
+    "null-server": LazyCommand(
+        ".commands.null_server:null_server_command", "Run a server that answers every command at once with OK.", "Lab"
     ),
     "completion": LazyCommand(
-        ".commands.completion:completion_command", "Print what makes a shell complete commands and options."
+        ".commands.completion:completion_command", "Print what makes a shell complete commands and options.", "Lab"
     ),
-    "demo": LazyCommand(".commands.demo:demo_command", "Show capture, replay and report on private servers."),
 }
 
 EXIT_USAGE, EXIT_STOPPED = 2, 130

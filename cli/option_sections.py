@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands with many options, whose help shows them in sections."""
+"""Commands with many options: help shows those that most people need, or all of them in sections."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import click
+
+ALL = "querytape.help_all"  # of a context's meta: help shows every option
 
 
 class Sectioned(click.Option):
@@ -15,18 +17,64 @@ class Sectioned(click.Option):
 
 
 class SectionedCommand(click.Command):
-    """A command whose help has a title over each section of its options."""
+    """A command whose help has a title over each section of its options.
+
+    `common` are the names of the options that most people need, in this order. With them `--help` shows these alone,
+    and the first part of the epilog; `--help-all` shows everything.
+    """
+
+    def __init__(self, *arguments: Any, common: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.common = tuple(common)
+        if common:
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_show_all,
+                    help="Show all options and exit.",
+                )
+            )
+
+    def _is_short(self, ctx: click.Context) -> bool:
+        return bool(self.common) and ALL not in ctx.meta
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the sections in the order in which their options were given."""
+        """Write the common options, or the sections in the order in which their options were given."""
         sections: dict[str, list[tuple[str, str]]] = {}
-        for param in self.get_params(ctx):
+        for param in self._shown(ctx):
             record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
-                sections.setdefault(getattr(param, "section", "") or "Options", []).append(record)
+                title = "" if self._is_short(ctx) else getattr(param, "section", "")
+                sections.setdefault(title or "Options", []).append(record)
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+    def _shown(self, ctx: click.Context) -> list[click.Parameter]:
+        params = self.get_params(ctx)
+        if not self._is_short(ctx):
+            return params
+        named = {param.name: param for param in params}
+        return [*(named[name] for name in (*self.common, "help_all")), params[-1]]  # the last one is --help
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the epilog, or its first part."""
+        whole = self.epilog
+        if whole and self._is_short(ctx):
+            self.epilog = whole.split("\n\n")[0]
+        super().format_epilog(ctx, formatter)
+        self.epilog = whole
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, given: bool) -> None:
+    if not given or ctx.resilient_parsing:
+        return
+    ctx.meta[ALL] = True
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
 
 
 OptionSpec = tuple[tuple[str, ...], dict[str, Any]]  # names and settings, as click.option takes them

@@ -12,8 +12,6 @@ from ..common.zones import Zone, read_zone
 if TYPE_CHECKING:
     from fractions import Fraction
 
-ANY_SPEED = "max"
-
 
 class Duration(click.ParamType[int]):
     """`500ms`, `60s`, `2m` or `1h`, as nanoseconds; a bare number is seconds."""
@@ -122,13 +120,13 @@ class Moment(click.ParamType[Any]):
         return (False, ns) if self._relative else ns
 
 
-class Speed(click.ParamType[Any]):
-    """A factor of the tape's speed as an exact fraction, `2` or `3/2`, or `max`."""
+class Speed(click.ParamType["Fraction"]):
+    """A factor of the tape's speed as an exact fraction, `2` or `3/2`."""
 
     name = "factor"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Fraction | str":
-        """Return a fraction, or `max`."""
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> "Fraction":
+        """Return a fraction."""
         from fractions import Fraction
 
         from ..common.errors import InputError
@@ -137,7 +135,7 @@ class Speed(click.ParamType[Any]):
         if isinstance(value, Fraction):
             return value
         try:
-            return parse_speed(str(value)) or ANY_SPEED
+            return parse_speed(str(value))
         except InputError as error:
             self.fail(str(error).removeprefix("--speed: "), param, ctx)
 

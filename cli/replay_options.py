@@ -33,7 +33,7 @@ PACE = Section(
             type=Speed(),
             default="1",
             show_default=True,
-            help="Factor of the tape's speed: 0.5, 1, 2, 3/2, ...; max is the same as --pace none.",
+            help="Factor of the tape's speed: 0.5, 1, 2, 3/2, ...",
         ),
         option("--connect-speed", type=Speed(), help="Factor for the times when sessions begin. Default: --speed."),
         option("--think-speed", type=Speed(), help="Factor for the pauses inside sessions. Default: --speed."),

@@ -18,7 +18,6 @@ from ..replay.plan.selection import Selection
 from ..schemas import open_folder
 from ..servers.accounts import Account, read_accounts
 from .option_sections import SectionedCommand
-from .param_types import ANY_SPEED
 from .replay_options import all_sections
 from .server_options import server_of
 
@@ -107,17 +106,14 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
 
 def pace_of(options: dict[str, Any]) -> Pace:
     """Return the pace that was asked for."""
-    speed = options["speed"]
     scaled = {name: options[name] for name in ("connect_speed", "think_speed")}
-    if speed == ANY_SPEED or options["pace"] == "none":
+    if options["pace"] == "none":
         if any(scaled.values()) or options["ramp"] or options["max_idle"] is not None:
             raise click.UsageError(
                 "--pace none: nothing is due, so there is nothing to scale; leave out the other times"
             )
         return Pace("none")
-    if ANY_SPEED in scaled.values():
-        raise click.UsageError("--connect-speed, --think-speed: expected a factor; max is for --speed alone")
-    return Pace(options["pace"], speed, **scaled, max_idle_ns=options["max_idle"], ramp_ns=options["ramp"])
+    return Pace(options["pace"], options["speed"], **scaled, max_idle_ns=options["max_idle"], ramp_ns=options["ramp"])
 
 
 def selection_of(options: dict[str, Any], first_ns: int) -> Selection:

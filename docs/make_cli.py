@@ -8,10 +8,11 @@ from typing import Any
 
 import click
 from querytape.cli.main import group
+from querytape.cli.option_sections import ALL
 
 HEAD = """# The command line
 
-Made by `make docs` from `querytape COMMAND --help`: edit the commands, not this page.
+Made by `make docs` from the help of each command (`--help-all` where there is one): edit the commands, not this page.
 """
 
 
@@ -33,6 +34,7 @@ def page() -> str:
         # As below `querytape`, whose settings all commands inherit.
         given: dict[str, Any] = {"max_content_width": 80, "terminal_width": 80, "help_option_names": ["-h", "--help"]}
         context = click.Context(command, info_name=name, **given)
+        context.meta[ALL] = True
         help_text = "\n".join(line.rstrip() for line in command.get_help(context).splitlines())
         parts.append(f"\n## {name}\n\n```\n{help_text}\n```\n")
     return "".join(parts)

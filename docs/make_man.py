@@ -2,7 +2,7 @@
 """Writes docs/man/*.1 from the commands' own help: `make docs`. A test holds them equal; the wheel installs them.
 
 One page for `querytape` and one for each of its commands, with what is below it (`capture slowlog`).
-Click writes its help through a formatter; this one writes man's macros: sections, order and words are those of --help.
+Click writes its help through a formatter; this one writes man's macros. Words and order are those of --help-all.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 from querytape.cli.main import group
+from querytape.cli.option_sections import ALL
 from querytape.docs.make_cli import commands
 
 PAGES = Path(__file__).resolve().parent / "man"
@@ -75,7 +76,9 @@ class ManFormatter(click.HelpFormatter):
 def part(name: str, command: click.Command, heading: str) -> str:
     """Return what a command's help says, as a part of a man page."""
     formatter = ManFormatter(heading)
-    command.format_help(click.Context(command, info_name=name, **GIVEN), formatter)
+    context = click.Context(command, info_name=name, **GIVEN)
+    context.meta[ALL] = True
+    command.format_help(context, formatter)
     return formatter.getvalue()
 
 

@@ -20,6 +20,7 @@ from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
 from ..metrics_page import METRICS, MetricsPage
+from ..option_sections import SectionedCommand
 from ..output import EXIT_LOST, complete_tape, console
 from ..param_types import Duration
 from ..report_options import give, output_options, settings_of
@@ -32,6 +33,11 @@ NOT_QUICK = ("rounds", "warmup", "pause", "reset", "plan_file", "add", "metrics"
 
 @click.command(
     "compare",
+    cls=SectionedCommand,
+    common=(
+        *("targets", "output", "rounds", "reset", "quick", "plan_file", "nightly"),
+        *("html", "fail_on", "samples"),
+    ),
     context_settings={"ignore_unknown_options": False},
     epilog="""\b
 Examples:

@@ -35,6 +35,10 @@ EXIT_UNKNOWN = 5
 @click.command(
     "replay",
     cls=SectionedCommand,
+    common=(
+        *("target", "output", "defaults_file", "ssl_mode", "allow_writes", "target_is_disposable"),
+        *("pace", "order", "from_at", "to_at"),
+    ),
     epilog="""\b
 Examples:
   querytape replay shop.tape --target mysql://app@10.0.0.7:3306/shop -o a.run

@@ -42,6 +42,10 @@ def line(level: SweepLevel) -> str:
 @click.command(
     "sweep",
     cls=SectionedCommand,
+    common=(
+        *("target", "output", "max_concurrent_sessions", "each", "defaults_file", "ssl_mode"),
+        *("allow_writes", "target_is_disposable", "order", "users"),
+    ),
     epilog="""\b
 Example:
   querytape sweep shop.tape --target mysql://app@10.0.0.7/shop \\

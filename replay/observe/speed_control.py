@@ -16,8 +16,8 @@ PAUSE = "pause"
 STANDING = Fraction(0)
 
 
-def parse_request(text: str) -> Fraction | None:
-    """Return a factor, 0 for a pause, None for `max`. Raises InputError."""
+def parse_request(text: str) -> Fraction:
+    """Return a factor, 0 for a pause. Raises OptionError."""
     return STANDING if text.strip().lower() == PAUSE else parse_speed(text)
 
 
@@ -32,8 +32,6 @@ def request_speed(run: Path, text: str) -> None:
     Raises InputError where it is over, or nothing is due.
     """
     speed = parse_request(text)
-    if speed is None:
-        raise InputError("speed: expected a factor; a replay that runs can't give up its schedule (max)")
     try:
         info = read_json("run", run / "run.json")
     except FolderError as error:

@@ -81,23 +81,19 @@ class Pace:
         }
 
 
-def parse_speed(text: str) -> Fraction | None:
-    """Return a speed as an exact fraction (`1`, `0.5`, `3/2`), or None for `max`. Raises InputError."""
-    if text.strip().lower() == "max":
-        return None
+def parse_speed(text: str) -> Fraction:
+    """Return a speed as an exact fraction (`1`, `0.5`, `3/2`). Raises OptionError."""
     try:
         speed = Fraction(text.strip())
     except (ValueError, ZeroDivisionError):
-        raise OptionError(f"--speed: expected a number such as 1, 0.5 or 3/2, or max; found {text!r}") from None
+        raise OptionError(f"--speed: expected a number such as 1, 0.5 or 3/2, found {text!r}") from None
     if speed <= 0 or max(speed.numerator, speed.denominator) > MAX_TERM:
         raise OptionError(f"--speed: expected more than 0 and at most nine digits, found {text!r}")
     return speed
 
 
-def speed_text(speed: Fraction | None) -> str:
-    """Return a speed as people write it: `1`, `0.5`, `1/3`, `max`."""
-    if speed is None:
-        return "max"
+def speed_text(speed: Fraction) -> str:
+    """Return a speed as people write it: `1`, `0.5`, `1/3`."""
     decimal = f"{float(speed):g}"
     return decimal if Fraction(decimal) == speed else str(speed)
 

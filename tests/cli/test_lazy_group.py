@@ -27,6 +27,21 @@ def test_help_imports_nothing() -> None:
     assert "  now    Do it now.\n" in output
 
 
+def test_sections_have_the_order_of_their_commands() -> None:
+    """A command has its section's title over it; commands without one come last."""
+    lazy = {
+        "z": LazyCommand("", "Z.", "Second"),
+        "b": LazyCommand("", "B.", "First"),
+        "a": LazyCommand("", "A.", "Second"),
+    }
+    group = LazyGroup("g", lazy=lazy)
+    group.add_command(now_command)
+    output = CliRunner().invoke(group, ["--help"]).output
+    words = ("Second:", "  z", "  a", "First:", "  b", "Commands:", "  now")
+    order = [output.index(f"\n{word}") for word in words]
+    assert order == sorted(order)
+
+
 def test_completion_imports_nothing() -> None:
     """Names and short helps are offered by what was typed; options as well."""
     group = make_group()

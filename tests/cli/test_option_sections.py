@@ -2,7 +2,9 @@
 """Sections of options: each has its title in the help."""
 
 import click
+import pytest
 from click.testing import CliRunner
+from querytape.cli.main import group
 from querytape.cli.option_sections import Section, SectionedCommand, option
 
 FIRST = Section("First", (option("--one", help="Option one."),))
@@ -30,3 +32,40 @@ def test_titles_are_in_the_order_of_the_decorators() -> None:
 def test_values_arrive() -> None:
     """Options of a section are ordinary options."""
     assert CliRunner().invoke(command, ["--one", "1", "--three", "3"]).output == "1 None 3\n"
+
+
+@click.command("l", cls=SectionedCommand, common=("three", "one"), epilog="\b\nExamples:\n  l --one 1\n\n\b\nMore.")
+@FIRST.add
+@SECOND.add
+def long_command(one: str | None, two: str | None, three: str | None) -> None:
+    """Do it."""
+    click.echo(f"{one} {two} {three}")
+
+
+def test_help_shows_what_most_people_need() -> None:
+    """The named options in their order, without titles, and the first part of the epilog."""
+    output = CliRunner().invoke(long_command, ["--help"]).output
+    order = [output.index(word) for word in ("Options:", "--three", "--one", "--help-all", "--help ", "Examples:")]
+    assert order == sorted(order)
+    assert not [word for word in ("--two", "First:", "More.") if word in output]
+
+
+def test_all_options_are_shown_when_they_are_asked_for() -> None:
+    """Every section, and the whole epilog; other options do not matter."""
+    found = CliRunner().invoke(long_command, ["--one", "1", "--help-all"])
+    assert found.exit_code == 0
+    words = ("First:", "--one", "Second things:", "--two", "--three", "Options:", "--help-all", "Examples:", "More.")
+    order = [found.output.index(word) for word in words]
+    assert order == sorted(order)
+    assert CliRunner().invoke(long_command, ["--two", "2"]).output == "None 2 None\n"
+
+
+@pytest.mark.parametrize("name", ["replay", "compare", "sweep"])
+def test_long_commands_show_ten_options(name: str) -> None:
+    """Each of them exists, and fits a page."""
+    command = group.get_command(click.Context(group), name)
+    assert isinstance(command, SectionedCommand)
+    assert len(command.common) == 10
+    assert set(command.common) <= {param.name for param in command.params}
+    found = CliRunner().invoke(command, ["--help"], terminal_width=80)
+    assert found.exit_code == 0, found.output

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 import pytest
-from querytape.cli.param_types import ANY_SPEED, Address, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
+from querytape.cli.param_types import Address, Duration, Levels, Moment, Pair, Share, Size, Speed, TimeZone
 
 DAY = 1_763_596_800_000_000_000  # 2025-11-20
 
@@ -27,7 +27,6 @@ DAY = 1_763_596_800_000_000_000  # 2025-11-20
         (Moment(relative=True), "2025-11-20", (False, DAY)),
         (Moment(relative=True), "+10m", (True, 600_000_000_000)),
         (Speed(), "3/2", Fraction(3, 2)),
-        (Speed(), "max", ANY_SPEED),
         (Pair(), "a=b", ("a", "b")),
         (Levels(), "1,2,4,...,16", (1, 2, 4, 8, 16)),
         (Levels(growing=False), "64,1", (64, 1)),

@@ -55,7 +55,7 @@ def test_a_stop_is_asked_for_twice_at_most(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("act", "factor", "more", "held", "sentence"),
     [
-        ("speed", "max", {}, True, "expected a factor"),
+        ("speed", "max", {}, True, "expected a number"),
         ("speed", "", {}, True, "expected a number"),
         ("speed", "0", {}, True, "expected more than 0"),
         ("speed", "-1", {}, True, "expected more than 0"),

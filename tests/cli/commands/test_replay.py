@@ -19,7 +19,7 @@ from tests.helpers.tapes import MS, T0, make_tape
 
 def test_help_has_an_example() -> None:
     """Help fits 80 columns and shows what to type."""
-    found = CliRunner().invoke(replay_command, ["--help"], terminal_width=80)
+    found = CliRunner().invoke(replay_command, ["--help-all"], terminal_width=80)
     assert "querytape replay shop.tape --target" in found.output
     assert max(len(line) for line in found.output.splitlines()) <= 80
     assert all(name in found.output for name in DANGERS if name != "none")

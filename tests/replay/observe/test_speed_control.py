@@ -61,7 +61,7 @@ def test_a_pause_ends_with_another_factor(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("info", "text", "message"),
     [
-        ({}, "max", "expected a factor"),
+        ({}, "max", "expected a number"),
         ({}, "fast", "expected a number"),
         ({"finished": True}, "2", "the replay has ended"),
         ({"driver_run": "ab"}, "2", "by several drivers: its speed can.t be changed"),

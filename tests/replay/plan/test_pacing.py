@@ -52,14 +52,14 @@ def test_negative_offset_is_a_bug() -> None:
         due_ns(-1, Fraction(1))
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "", "fast", "1/0", "nan", "inf", "0.00000000001", "10000000000"])
+@pytest.mark.parametrize("text", ["0", "-1", "", "fast", "1/0", "nan", "inf", "max", "0.00000000001", "10000000000"])
 def test_bad_speed(text: str) -> None:
     """A speed that makes no sense is refused with what was expected."""
     with pytest.raises(InputError, match="--speed: expected"):
         parse_speed(text)
 
 
-@pytest.mark.parametrize("text", ["1", "0.5", "2", "1.5", "1/3", "max"])
+@pytest.mark.parametrize("text", ["1", "0.5", "2", "1.5", "1/3"])
 def test_speed_text_is_what_was_given(text: str) -> None:
     """A speed is written into the run as it was given."""
     assert speed_text(parse_speed(text)) == text
