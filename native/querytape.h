@@ -127,7 +127,7 @@ struct qt_sweep_options {
 int qt_sweep_stream(struct ArrowArrayStream *events, const struct qt_sweep_options *, struct ArrowArrayStream *out,
                     struct qt_error *);
 
-/* ---- pseudonyms (sql/pseudonyms.h) ------------------------------------------------------------------------------ */
+/* ---- pseudonyms (pseudonyms/) ------------------------------------------------------------------------------ */
 
 struct qt_pseudonyms;
 struct qt_pseudonyms *qt_pseudonyms_new(const uint8_t *key); /* 16 bytes; NULL when out of memory */

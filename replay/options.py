@@ -22,7 +22,7 @@ OVERLOAD: dict[Overload, int] = {"wait": 0, "drop": 1, "stop": 2}  # enum qt_ove
 
 @dataclass(frozen=True)
 class Failures:
-    """What the engine does about failures; the engine's options of the same names (native/querytape.h).
+    """What the engine does about failures; the engine's options of the same names (native/querytape_engine.h).
 
     `on_lost`: a session whose connection is lost ends, is reopened at its next transaction, or ends the run.
     `statement_timeout_ns`: a statement that takes longer is killed on the target; 0 = never. `max_errors`: one error

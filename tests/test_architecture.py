@@ -21,7 +21,7 @@ MAY_IMPORT = {
     "capture": {"common", "schemas", "native", "servers"},
     "replay": {"common", "schemas", "native", "servers"},
     "analyze": {"common", "schemas", "native"},
-    "metrics": {"common", "native", "replay", "capture"},
+    "metrics": {"common", "schemas", "native", "replay", "capture"},
     "experiments": {"common", "schemas", "native", "servers", "capture", "replay", "analyze"},
     "serve": {"common", "schemas", "analyze", "replay", "experiments"},
     "demo": {"common", "servers"},
@@ -215,6 +215,22 @@ def test_every_c_file_has_its_header(checkout: Path) -> None:
         declared = set(re.findall(r"\b(qt_\w+)\(", header.read_text(encoding="utf-8"))) if header.exists() else set()
         found += [f"{path.relative_to(checkout)}: {name}" for name in sorted(offered - declared - public)]
     assert found == []
+
+
+def test_files_that_the_code_names_exist(checkout: Path) -> None:
+    """A comment or docstring that names a file of ours by its folder: `schemas/names.toml`."""
+    files = [path.relative_to(checkout).as_posix() for path in ours(checkout, "*")]
+    folders = {part for file in files for part in file.split("/")[:-1]}
+    ends = {file[at:] for file in files for at in (0, *(place.end() for place in re.finditer("/", file)))}
+    named = re.compile(r"(?<![\w./*<-])(?:[a-z_]+/)+[a-z_]+\.(?:c|h|py|sql|toml|tsv|j2)\b(?![\w(])")
+    missing = [
+        f"{file}: {name}"
+        for file in files
+        if file.endswith((".c", ".h", ".py", ".sql", ".toml")) and not file.startswith(("tests/", "docs/", "bench/"))
+        for name in named.findall((checkout / file).read_text(encoding="utf-8"))
+        if name.split("/")[0] in folders and name not in ends
+    ]
+    assert missing == []
 
 
 def test_every_source_file_names_its_licence(checkout: Path) -> None:

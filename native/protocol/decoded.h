@@ -14,7 +14,7 @@ enum qt_way { QT_WAY_CLIENT = 0, QT_WAY_SERVER = 1 }; /* who sent it */
 
 /* One command and its answer. Spans hold until the sink returns. Numbers: -1 = unknown. Times: ns since the epoch. */
 struct qt_decoded_event {
-    const char *command;      /* of COMMANDS in schemas/codes.py */
+    const char *command;      /* of commands in schemas/names.toml */
     int64_t request_first_ns; /* first and last byte of the command, as captured */
     int64_t request_last_ns;
     int64_t reply_first_ns; /* first and last byte of the answer; -1 = none was seen, or none is due */

@@ -11,7 +11,7 @@
 /* One row of the tape's `events` (schemas/tape.sql). Numbers: -1 = unknown; spans: p NULL = unknown. */
 struct qt_event_row {
     int64_t session, seq, thread_id;
-    const char *command; /* a name of COMMANDS in schemas/codes.py */
+    const char *command; /* a name of commands in schemas/names.toml */
     int64_t start_ns, duration_ns, precision_ns;
     struct qt_span user, host, db;
     struct qt_span statement;        /* already redacted where `what` says so */

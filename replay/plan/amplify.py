@@ -6,7 +6,6 @@ from typing import Any
 
 from ...common.errors import OptionError
 
-CLONE_SHIFT = 40  # native/engine/state.h: a session's number is clone * 2^40 + session
 MAX_CLONES = 10_000
 
 

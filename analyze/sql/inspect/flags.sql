@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- How many events have each flag? A row for each bit that is set (schemas/codes.py has their names).
+-- How many events have each flag? A row for each bit that is set (schemas/names.toml has their names).
 -- Input: tape_events. By hand:
 --   CREATE VIEW tape_events AS FROM 'shop.tape/events/part-*.parquet';
 --   .read analyze/sql/inspect/flags.sql
