@@ -176,6 +176,7 @@ def varied(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return build(tape, runs[0], runs[1])
 
 
+@pytest.mark.long
 def test_golden(varied: Report) -> None:
     """Each analysis gives what it gave."""
     database = open_analysis()

@@ -75,7 +75,7 @@ def night(server: Server, tape: Path, folder: Path, *more: str) -> Result:
     return CliRunner().invoke(compare_command, command, standalone_mode=False)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.server
 @pytest.mark.parametrize("quick", [False, True])
 def test_a_killed_night_is_set_back_by_the_next(mariadb_factory: ServerFactory, tmp_path: Path, quick: bool) -> None:

@@ -152,7 +152,7 @@ def sent(server: Server, tape: Path, run: Path, **selection: Any) -> list[list[t
     return sorted(logs.values())
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("server", mostly_long(["mariadb", "mysql80"], "mysql80"), indirect=True)
 @pytest.mark.parametrize("what", ["behind 0", "1 to 3", "behind 3", "a schema", "reads", "a digest of a session"])
 def test_a_cut_tape_sends_what_a_replay_of_the_stretch_sends(what: str, target: Server, tmp_path: Path) -> None:

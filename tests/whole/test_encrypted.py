@@ -73,7 +73,7 @@ def assert_same(found: Read, plain: Read) -> None:
     assert (found.description["decrypted"], found.description["encrypted"]) == (1, 0)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 def test_the_same_as_in_plain(tls_server: Server, plain: Read, tmp_path: Path, version: str) -> None:
     """Texts, prepared statements, errors, checksums: whatever the version, the events are those of plain text."""

@@ -142,6 +142,7 @@ def test_not_with_quick(mariadb: Server, tmp_path: Path) -> None:
     assert "--metrics: not with --quick" in ended.err
 
 
+@pytest.mark.long
 def test_the_run_ends_though_somebody_asks(mariadb: Server, tmp_path: Path) -> None:
     """With connections that hang, half a request on each, the run is whole and its process ends."""
     events = [{"statement": f"SELECT {n}", "start_ns": T0 + n * 50 * MS} for n in range(40)]

@@ -172,6 +172,7 @@ def test_a_server_that_shows_no_statements(server_factory: ServerFactory, tmp_pa
     assert users == [("pool",)]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("may_capture")
 def test_types_that_were_sent_before(server_factory: ServerFactory, tmp_path: Path) -> None:
     """Some drivers send them once: values without types are counted; types of others, and new ones, are used."""

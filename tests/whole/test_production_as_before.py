@@ -64,6 +64,7 @@ def growth(server: Server, sessions: list[Any]) -> int:
     return (server.slow_log.stat().st_size if server.slow_log.exists() else 0) - before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", mostly_long(["file", "table"], "table"))
 @pytest.mark.parametrize("kind", mostly_long(["mariadb", "mysql-8.0", "mysql-5.7"], "mysql-8.0"))
 def test_sessions_that_stay_write_nothing_into_the_own_log(

@@ -68,7 +68,7 @@ def test_reads_go_elsewhere(any_shop: Server, tmp_path: Path) -> None:
     assert any_shop.execute("SELECT b FROM shop.t WHERE a = 2") == ((5,),)
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_prepared_statements_are_split(any_shop: Server, tmp_path: Path) -> None:
     """A prepared read is prepared on both: executed in a transaction by the target, outside by the read_target."""
     for statement in SETUP:

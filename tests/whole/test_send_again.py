@@ -67,7 +67,7 @@ def logged(server: Server, run: Path) -> list[list[str]]:
     return sorted(found.values())
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 def test_only_what_failed_or_got_slower_is_sent_again(target: Server, tmp_path: Path) -> None:
     """The failed transaction whole and its session's state, a statement that failed alone, and a slow digest; all is counted."""
     for statement in SCHEMA:

@@ -54,7 +54,7 @@ def sent(run: Path) -> list[Any]:
     return query(f"SELECT session, seq, status, reason, errno FROM '{run}/outcomes/*.parquet' ORDER BY session, seq")
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("order", mostly_long([False, True], False), ids=["schedule", "order of commits"])
 def test_a_dealt_tape_is_replayed_as_the_tape(order: bool, shop: Server, tmp_path: Path) -> None:
     """Every event has the same outcome, and the data are the same at the end."""

@@ -161,7 +161,7 @@ VIEWS = (
 )
 
 
-@pytest.mark.sampled
+@pytest.mark.long
 @pytest.mark.parametrize("other", ["mysql-5.7", "mariadb-11.8"])
 def test_a_version_alone_differs_in_nothing(
     other: str, mysql80: Server, database: AnalysisDatabase, tmp_path: Path, server_factory: ServerFactory

@@ -247,6 +247,7 @@ def test_each_reserved_word_on_the_servers(servers: dict[str, Server]) -> None:
     assert wrong == []
 
 
+@pytest.mark.long
 @pytest.mark.server
 def test_no_reserved_word_of_a_newer_server_is_missing(servers: dict[str, Server]) -> None:
     """What MySQL 9 reserves and 8.0 does not is on the list, as both say themselves."""

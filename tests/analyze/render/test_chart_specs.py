@@ -24,6 +24,7 @@ def test_every_chart_is_written(report: Report, tmp_path: Path) -> None:
         write_charts(report, tmp_path / "charts")
 
 
+@pytest.mark.long
 def test_a_files_title_is_not_cut(report: Report, tmp_path: Path) -> None:
     """A bold letter takes at most 10 points in any font: no line of a title is wider than its picture."""
     write_charts(report, tmp_path / "charts")

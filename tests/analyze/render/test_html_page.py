@@ -120,6 +120,7 @@ FIRST = """
 """
 
 
+@pytest.mark.long
 @pytest.mark.browser
 def test_the_first_screen(report: Report, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """Under the answer, on 1280 by 900, are the charts: a dot for each digest; it says what it is and leads to its row."""

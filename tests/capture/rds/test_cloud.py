@@ -32,6 +32,7 @@ def test_errors_are_sentences(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None
         Cloud()
 
 
+@pytest.mark.long
 def test_nobody_answers(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     """An address without a server, and an answer that is no XML."""
     monkeypatch.setattr(Aws, "answer", lambda self, action, asked: 1 / 0)

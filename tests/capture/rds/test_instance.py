@@ -29,6 +29,7 @@ def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
     assert [(group.name, group.others, group.is_default) for group in found.groups] == [("shop", ("shop-2",), False)]
 
 
+@pytest.mark.long
 def test_a_cluster(aws: Aws) -> None:
     """An instance of Aurora has two groups, its own first; the name of a cluster is answered with its instances'."""
     aws.cluster()
@@ -41,6 +42,7 @@ def test_a_cluster(aws: Aws) -> None:
         look_at(Cloud(), "au")
 
 
+@pytest.mark.long
 def test_what_is_none(aws: Aws) -> None:
     """No instance of this name; one of another engine."""
     with pytest.raises(InputError, match="nothing: no such DB instance"):

@@ -39,6 +39,7 @@ def test_nothing_to_change(aws: Aws) -> None:
     assert "WRITE EVERY STATEMENT" in "\n".join(plan_rds(Cloud(), "shop-1", RdsOptions()).lines())
 
 
+@pytest.mark.long
 def test_the_audit_log_of_aurora(aws: Aws) -> None:
     """The cluster's group is changed; events that its owner logs stay logged; accounts that are left out are told."""
     aws.cluster()

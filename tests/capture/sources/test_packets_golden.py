@@ -229,6 +229,7 @@ KEYS = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hurt", HURTS, ids=[each.__name__ for each in HURTS])
 @pytest.mark.parametrize("name", CAPS)
 def test_each_segment_hurt(name: str, hurt: Callable[[list[Segment], int], list[Segment]], tmp_path: Path) -> None:

@@ -56,6 +56,7 @@ def chosen(sizes: list[tuple[int, int]], count: int) -> tuple[Dealt, dict[int, i
         return dealt, dict(con.execute("SELECT session, share FROM dealt").fetchall())
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize(
     "sizes",
     [

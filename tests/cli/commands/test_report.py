@@ -37,6 +37,7 @@ def test_exit_codes(runs: tuple[Path, Path, Path], tmp_path: Path) -> None:
     assert missing.exit_code == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [("--partitions", "2", "--processes", "2")])
 def test_partitions(runs: tuple[Path, Path, Path], options: tuple[str, ...]) -> None:
     """The JSON of a report in partitions is that of one in none."""
