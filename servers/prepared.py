@@ -91,12 +91,6 @@ def _xid(row: Sequence[Any]) -> Xid | None:
     return Xid(data[:gtrid], data[gtrid : gtrid + bqual], format_id)
 
 
-def xid_of(statement: str) -> Xid | None:
-    """Return the name that an XA PREPARE has, None for any other text."""
-    verb, xid = verb_and_xid(statement)
-    return xid if verb == "prepare" else None
-
-
 def verb_and_xid(statement: str) -> tuple[str, Xid | None]:
     """Return start, begin, end, prepare, commit or rollback and the name of an XA statement, else ("", None)."""
     plain = LITERAL_OR_COMMENT.sub(lambda found: found[1] or " ", statement)

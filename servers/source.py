@@ -3,30 +3,16 @@
 
 from contextlib import closing
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from .facts import gather
 from .open_sessions import OpenSessions, ask_open_sessions
 from .queries import Rows, query_or_none
-from .target import Target, parse_target
+from .target import Target
 
 # New and old names of the same query; the first that the server knows is taken.
 POSITION_QUERIES = ("SHOW BINARY LOG STATUS", "SHOW MASTER STATUS")
 GTID_QUERIES = ("SELECT @@GLOBAL.gtid_executed", "SELECT @@GLOBAL.gtid_binlog_pos")
-
-
-def describe_server(
-    url: str,
-    defaults_file: Path | None = None,
-    defaults_group: str | None = None,
-    ask_password: bool = False,
-) -> dict[str, Any]:
-    """Return `tape.json`'s `server` of a URL.
-
-    Raises InputError for a bad URL, TargetError where it cannot be reached.
-    """
-    return describe_target(parse_target(url, defaults_file, defaults_group, ask_password, what="--source"))
 
 
 def describe_target(target: Target) -> dict[str, Any]:

@@ -7,8 +7,15 @@ from contextlib import closing
 
 import pymysql
 import pytest
-from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid, xa_statements, xid_of
+from querytape.servers.prepared import Xid, end_prepared, prepared_transactions, verb_and_xid, xa_statements
 from querytape.servers.sandbox import Server
+
+
+def xid_of(statement: str) -> Xid | None:
+    """Return the name that an XA PREPARE has, None for any other text."""
+    verb, xid = verb_and_xid(statement)
+    return xid if verb == "prepare" else None
+
 
 NAMES = [
     Xid(b"g"),

@@ -8,13 +8,14 @@ import pytest
 from querytape.common.errors import InputError, TargetError
 from querytape.servers.facts import gather
 from querytape.servers.sandbox import Server
-from querytape.servers.source import describe_server, server_time
+from querytape.servers.source import describe_target, server_time
+from querytape.servers.target import parse_target
 
 
 @pytest.mark.server
 def test_description(server: Server) -> None:
     """Identity, version, variables, time zone and the time of asking; nothing needs the binary log to be on."""
-    described = describe_server(server.url())
+    described = describe_target(parse_target(server.url()))
     with server.connect() as con:
         assert described["identity"] == gather(con).identity
     assert described["identity"]
@@ -35,6 +36,6 @@ def test_times_of_servers() -> None:
 def test_no_server() -> None:
     """A bad address and a server that is not there are errors of different kinds."""
     with pytest.raises(InputError):
-        describe_server("prod")
+        describe_target(parse_target("prod"))
     with pytest.raises(TargetError):
-        describe_server("mysql://app@127.0.0.1:1/")
+        describe_target(parse_target("mysql://app@127.0.0.1:1/"))
