@@ -19,7 +19,7 @@ from ..replay import ReplayOptions, Watcher, replay
 from ..schemas import open_folder
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
-from .query_cache import KEPT, query_cache, set_back
+from .query_cache import without_query_cache
 
 PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
 
@@ -62,7 +62,6 @@ def run_comparison(
     if not folder.exists():
         make_private(folder)
     plan.write(folder / PLAN_FILE)
-    set_back_caches(plan, folder, make_options, say)
     if not plan.reset:  # which may start them
         check_servers(plan, folder, make_options)
     for side, name in plan.steps():
@@ -73,11 +72,9 @@ def run_comparison(
         say(f"{name}: {plan.targets[side]}")
         reset_targets(plan, side, path.stem)
         time.sleep(plan.pause_ns / 1e9)
-        with make_options(side, path) as options, ExitStack() as stack:
-            for number, target in enumerate(filter(None, (options.target, options.reads_to))):
-                kept = folder / f"{side}{number or ''}.{KEPT}"
-                stack.enter_context(query_cache(target, plan.query_cache, kept, say))
-            summary = replay(plan.tape, options, make_watcher())
+        with make_options(side, path) as options:
+            given = options if plan.query_cache else without_query_cache(options)
+            summary = replay(plan.tape, given, make_watcher())
         if not summary.complete:
             raise QuerytapeError(
                 f"{path}: {summary.info['partial'] or 'the accounting does not balance'}; the comparison ends here"
@@ -90,26 +87,6 @@ def check_servers(plan: ComparePlan, folder: Path, make_options: MakeOptions) ->
         if not plan.targets[side].startswith("sandbox"):
             with make_options(side, folder / "check.run") as options, closing(options.target.connect()):
                 pass
-
-
-def set_back_caches(
-    plan: ComparePlan, folder: Path, make_options: MakeOptions, say: Callable[[str], None], prefix: str = ""
-) -> None:
-    """Set query caches back that a comparison which was killed left off. Raises TargetError where that fails.
-
-    `prefix`: of the names of its files, where they are not in a folder of its own (--quick).
-    """
-    for kept in sorted(path for path in folder.glob("*") if path.name.startswith(prefix)):
-        side = kept.name.removeprefix(prefix)
-        if side[:1] not in SIDES or not side.endswith(f".{KEPT}"):
-            continue
-        if plan.targets[side[0]].startswith("sandbox"):
-            kept.unlink()  # that server is gone
-            continue
-        with make_options(side[0], folder / "again.run") as options:
-            target = options.target if side[1] == "." else options.reads_to
-            if target is not None:
-                set_back(target, kept, say)
 
 
 def reset_targets(plan: ComparePlan, side: str, name: str) -> None:

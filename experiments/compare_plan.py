@@ -12,7 +12,6 @@ import tomli_w
 from ..common.errors import InputError
 from ..common.files import publish
 from ..common.units import parse_duration
-from .query_cache import KEEP, MODES
 
 SIDES = ("a", "b")
 KINDS = ("compare", "quick", "try")
@@ -26,8 +25,8 @@ class ComparePlan:
 
     `warmup`: rounds that are run first and not compared. `pause_ns`: before each run. `reset`: a shell command that is
     run before each run. `replay`: options of `querytape replay`, as words, the same for both sides. `kind`: what made
-    it: compare, quick (compare --quick), or try, whose side b has had the statements of `ddl`. `query_cache`: keep,
-    off or flush, of servers that have one.
+    it: compare, quick (compare --quick), or try, whose side b has had the statements of `ddl`. `query_cache`:
+    False: sessions leave it alone.
     """
 
     tape: Path
@@ -39,7 +38,7 @@ class ComparePlan:
     replay: tuple[str, ...] = ()
     kind: str = "compare"
     ddl: tuple[str, ...] = ()
-    query_cache: str = KEEP
+    query_cache: bool = True
 
     @classmethod
     def read(cls, path: Path) -> "ComparePlan":
@@ -60,7 +59,7 @@ class ComparePlan:
                     tuple(str(word) for word in values.get("replay", ())),
                     str(values.get("kind", "compare")),
                     tuple(str(text) for text in values.get("ddl", ())),
-                    query_cache=str(values.get("query_cache", KEEP)),
+                    query_cache=values.get("query_cache", True),
                 )
             )
         except (OSError, KeyError, TypeError, AttributeError, ValueError) as error:
@@ -75,8 +74,8 @@ class ComparePlan:
             raise InputError(f"kind: expected one of {', '.join(KINDS)}, found {plan.kind!r}")
         if plan.rounds < 1 or plan.warmup < 0:
             raise InputError("expected at least one round")
-        if plan.query_cache not in MODES:
-            raise InputError(f"query_cache: expected {', '.join(MODES)}, found {plan.query_cache!r}")
+        if not isinstance(plan.query_cache, bool):
+            raise InputError(f"query_cache: expected true or false, found {plan.query_cache!r}")
         return plan
 
     def write(self, path: Path) -> None:
@@ -93,8 +92,8 @@ class ComparePlan:
             values["reset"] = self.reset
         if self.kind != "compare":
             values |= {"kind": self.kind, "ddl": list(self.ddl)}
-        if self.query_cache != KEEP:
-            values["query_cache"] = self.query_cache
+        if not self.query_cache:
+            values["query_cache"] = False
         with publish(path) as temporary:
             temporary.write_text(tomli_w.dumps(values), encoding="utf-8")
 

@@ -12,7 +12,6 @@ from ..analyze.model import Settings
 from ..replay import ReplayOptions, Watcher
 from .compare import complete_rounds, run_comparison
 from .compare_plan import ComparePlan
-from .query_cache import KEEP
 
 AnyPath = str | PathLike[str]
 
@@ -21,15 +20,15 @@ AnyPath = str | PathLike[str]
 class CompareOptions:
     """How often both sides are run. `warmup`: rounds before that are not compared. `pause_ns`: before each run.
 
-    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: of servers that
-    have one: keep, off (during each run) or flush (before it).
+    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: False: sessions
+    leave the query caches alone of servers that have one.
     """
 
     rounds: int = 5
     warmup: int = 0
     pause_ns: int = 5_000_000_000
     reset: str | None = None
-    query_cache: str = KEEP
+    query_cache: bool = True
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,6 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.files import make_private, write_json
 from .compare_plan import PLAN_FILE
-from .query_cache import KEPT
 
 NAME = re.compile(r"\d{4}-\d{2}-\d{2}T\d{4}(-\d+)?")
 NIGHT_FILE, LOCK_FILE = "night.json", ".lock"
@@ -59,17 +58,6 @@ def nights(folder: Path) -> list[Path]:
     """Return the nights of a folder, oldest first: folders of comparisons; links and all else are left alone."""
     found = [path for path in folder.iterdir() if NAME.fullmatch(path.name) and not path.is_symlink()]
     return sorted((path for path in found if (path / PLAN_FILE).is_file()), key=_order)
-
-
-def left_off(folder: Path) -> Iterator[tuple[Path, Path, str]]:
-    """Yield where nights that were killed left a query cache off: the night, the folder and the prefix of the file."""
-    for kept in sorted(folder.glob(f"*/[ab]*.{KEPT}")):
-        if NAME.fullmatch(kept.parent.name) and not kept.parent.is_symlink():
-            yield kept.parent, kept.parent, ""
-    for kept in sorted(folder.glob(f"*-[ab].{KEPT}")):  # of --quick
-        name = kept.name[: -len(f"-a.{KEPT}")]
-        if NAME.fullmatch(name):
-            yield folder / name, folder, f"{name}-"
 
 
 def _order(path: Path) -> tuple[str, int]:

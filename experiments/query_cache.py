@@ -1,104 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Switches a server's query cache off for one run of a comparison, or empties it before; sets it back afterwards.
+"""Compares without the query caches of servers that have one (MySQL before 8.0, MariaDB)."""
 
-What is to be set back is kept in a file before anything is changed, so that a comparison that was killed can be
-continued: it sets the server back then.
-"""
-
-import json
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-from typing import Any
-
-import pymysql
-from pymysql.connections import Connection
+from contextlib import closing
+from dataclasses import replace
 
 from ..common.errors import TargetError
-from ..common.files import publish
-from ..common.text import printable
+from ..replay import ReplayOptions
+from ..replay.observe.counting import WITHOUT_CACHE
 from ..servers.queries import query_or_none
-from ..servers.target import Target, fault_text
-
-KEEP, OFF, FLUSH = "keep", "off", "flush"
-MODES = (KEEP, OFF, FLUSH)
-KEPT = "query_cache.json"  # behind the side's letter, in a comparison's folder: what is to be set back
-TYPES = ("OFF", "ON", "DEMAND")
-RIGHTS = {OFF: "SUPER (or SYSTEM_VARIABLES_ADMIN)", FLUSH: "RELOAD"}
+from ..servers.target import Target
 
 
-@contextmanager
-def query_cache(target: Target, mode: str, kept: Path, say: Callable[[str], None]) -> Iterator[None]:
-    """Have the query cache as `mode` says during the block. A server that has none is left alone.
+def without_query_cache(options: ReplayOptions) -> ReplayOptions:
+    """Return options whose sessions leave the query cache alone; the same ones where no server has one in use.
 
-    `kept`: the file with what is to be set back. Raises TargetError where the server does not let it be changed.
+    Each session says so for itself, which needs no right: nothing of the server is changed. Raises TargetError where
+    only one of target and read target has a cache, because both get the same first statements.
     """
-    changed = False
-    if mode != KEEP:
-        with closing(target.connect()) as con:
-            now = _type(con)
-            if mode == FLUSH and now is not None:
-                _change(con, "RESET QUERY CACHE", target, mode)
-            if mode == OFF and now not in (None, "OFF"):
-                changed = True
-                with publish(kept) as temporary:
-                    temporary.write_text(json.dumps({"target": target.name, "query_cache_type": now}), encoding="utf-8")
-                _change(con, "SET GLOBAL query_cache_type = OFF", target, mode)
-                say(f"{target.name}: query_cache_type {now} is OFF for this run")
-    try:
-        yield
-    finally:
-        if changed:
-            set_back(target, kept, say)
+    targets = [target for target in (options.target, options.reads_to) if target is not None]
+    uses = [_uses_cache(target) for target in targets]
+    if True not in uses:
+        return options
+    if None in uses:
+        other = targets[uses.index(None)]
+        raise TargetError(f"--no-query-cache: {other.name} has no query cache, but the other server has one")
+    return replace(options, init=(*options.init, WITHOUT_CACHE))
 
 
-def set_back(target: Target, kept: Path, say: Callable[[str], None]) -> None:
-    """Set the query cache back to what the file says, and remove it; nothing where there is no file.
-
-    Raises TargetError where that fails: the file stays, and the error has the statement.
-    """
-    if not kept.exists():
-        return
-    try:
-        said = json.loads(kept.read_text(encoding="utf-8"))
-        before, name = said["query_cache_type"], said["target"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TargetError(f"{kept}: not what --query-cache off keeps: {error}") from error
-    if before not in TYPES:
-        raise TargetError(f"{kept}: not what --query-cache off keeps")
-    statement = f"SET GLOBAL query_cache_type = {before}"
-    if name != target.name:
-        by_hand = f"do it by hand: {statement}; then remove {kept}"
-        raise TargetError(
-            f"{printable(str(name), 100)}: its query cache is still off; {target.name} is another server; {by_hand}"
+def _uses_cache(target: Target) -> bool | None:
+    """Whether the server's query cache is on and has room; None of a server that knows no query cache."""
+    with closing(target.connect()) as con:
+        rows = query_or_none(
+            con, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_type', 'query_cache_size')", 2
         )
-    try:
-        with closing(target.connect()) as con:
-            _change(con, statement, target, OFF)
-            if _type(con) != before:
-                raise TargetError("it did not take it")
-    except TargetError as error:
-        raise TargetError(
-            f"{target.name}: its query cache is still off: {error}; do it by hand: {statement}; then remove {kept}"
-        ) from error
-    kept.unlink()
-    say(f"{target.name}: query_cache_type is {before} again")
-
-
-def _type(con: "Connection[Any]") -> str | None:
-    """Return query_cache_type; None of a server without a query cache, or whose cache has no room."""
-    rows = query_or_none(
-        con, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_type', 'query_cache_size')", 2
-    )
     found = {str(row[0]).lower(): str(row[1]).upper() for row in rows or ()}
     kind = found.get("query_cache_type")
-    return kind if kind in TYPES and found.get("query_cache_size") != "0" else None
-
-
-def _change(con: "Connection[Any]", statement: str, target: Target, mode: str) -> None:
-    try:
-        with con.cursor() as cursor:
-            cursor.execute(statement)
-    except (pymysql.Error, OSError) as error:
-        reason = printable(fault_text(error), 300)
-        raise TargetError(f"--query-cache {mode}: {target.name}: {reason}; it needs {RIGHTS[mode]}") from error
+    return None if kind is None else kind != "OFF" and found.get("query_cache_size") != "0"

@@ -55,7 +55,7 @@ def cache_sentence(report: Report) -> str | None:
     ]
     if not said:
         return None
-    remedy = "querytape compare --query-cache off compares without it"
+    remedy = "querytape compare --no-query-cache compares without it"
     return f"{'; '.join(said)}: those times are the cache's, not the queries'. {remedy}."
 
 

@@ -12,10 +12,10 @@ import click
 from ...analyze import Settings, build
 from ...common.errors import InputError
 from ...common.files import refuse_existing
-from ...experiments.compare import complete_rounds, is_comparison, run_comparison, set_back_caches
+from ...experiments.compare import complete_rounds, is_comparison, run_comparison
 from ...experiments.compare_plan import PLAN_FILE, SIDES, ComparePlan
-from ...experiments.nightly import finish_night, left_off, one_night, prune
-from ...experiments.query_cache import KEPT, MODES, query_cache
+from ...experiments.nightly import finish_night, one_night, prune
+from ...experiments.query_cache import without_query_cache
 from ...experiments.quick_compare import QuickOptions, compare_quickly
 from ...experiments.quick_selection import WITHOUT_TIME, sentences
 from ..comparison import explain_changes, options_maker, say
@@ -102,10 +102,11 @@ had no time for all reads.
     "--reset", metavar="CMD", help="Shell command to run before each run, to restore the data of both servers."
 )
 @click.option(
-    "--query-cache",
-    type=click.Choice(MODES),
-    help="Query caches of the servers (MySQL before 8.0, MariaDB): off during each run and set back after it, flush"
-    " before each run, or keep.  [default: keep]",
+    "--no-query-cache",
+    "query_cache",
+    flag_value=False,
+    default=None,
+    help="Replay without the servers' query caches (MySQL before 8.0, MariaDB).",
 )
 @click.option(
     "--plan",
@@ -170,25 +171,12 @@ def run_night(
 ) -> int:
     """Compare into a new folder of today; remove the oldest ones once that is complete. Return the exit code."""
     with one_night(folder) as night:
-        set_back_nights(folder, tape, replay_options, options)
         options["json_file"] = options["json_file"] or night / "report.json"
         code = compare(tape, replay_options, night, options)
         finish_night(night, code)
         for path in prune(folder, keep):
             click.echo(f"removed {path}: {keep} newer nights are complete", err=True)
     return code
-
-
-def set_back_nights(folder: Path, tape: Path | None, replay_options: tuple[str, ...], options: dict[str, Any]) -> None:
-    """Set query caches back that earlier nights left off when they were killed, and say so.
-
-    A night's own plan says how to reach its servers; --quick has none before its end, then this night's does.
-    """
-    for night, place, prefix in left_off(folder):
-        say(f"{night.name} was killed while a query cache was off ({place})")
-        kept = is_comparison(night)
-        plan = ComparePlan.read(night / PLAN_FILE) if kept else plan_of(tape, replay_options, night / "again", options)
-        set_back_caches(plan, place, options_maker(plan), say, prefix)
 
 
 def compare(tape: Path | None, replay_options: tuple[str, ...], output: Path, options: dict[str, Any]) -> int:
@@ -227,7 +215,6 @@ def compare_samples(
     """Run `--quick`, show the report, and return the exit code."""
     plan = plan_of(tape, replay_options, output, options)
     make_options = options_maker(plan)
-    set_back_caches(plan, output.absolute().parent, make_options, say, f"{output.name}-")
     refuse_existing(output)
     complete_tape(plan.tape)
     options["html"] = options["html"] or output / "report.html"
@@ -235,9 +222,8 @@ def compare_samples(
         sides = {side: stack.enter_context(make_options(side, output)) for side in SIDES}
         if any(each.allow_writes or each.reads_to for each in sides.values()):
             raise click.UsageError("--allow-writes, --reads-to: not with --quick, which only reads")
-        for side, each in sides.items():
-            kept = output.with_name(f"{output.name}-{side}.{KEPT}")
-            stack.enter_context(query_cache(each.target, plan.query_cache, kept, say))
+        if not plan.query_cache:
+            sides = {side: without_query_cache(each) for side, each in sides.items()}
         within_ns, each_ns = options["within"] or WITHIN_NS, options["each"] or EACH_NS
         quick = QuickOptions(within_ns / 1e9, each_ns, settings)
         watcher = partial(run_watcher, options["live"], heading=quick_heading, one_of_many=True)

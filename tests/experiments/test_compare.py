@@ -100,28 +100,6 @@ def test_a_server_that_is_away_ends_it_before_the_first_run(
     assert log == []
 
 
-@pytest.mark.parametrize("url", ["mysql://a@old", "sandbox:mariadb"])
-def test_query_caches_of_a_killed_comparison_are_set_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str
-) -> None:
-    """Before anything is run, each on its own server; a sandbox is gone with its settings."""
-    told: list[tuple[str, str]] = []
-
-    @contextmanager
-    def make_options(side: str, path: Path) -> Iterator[ReplayOptions]:
-        yield ReplayOptions(Target(side, socket="/s"), path, reads_to=Target("reads", socket="/s"))
-
-    monkeypatch.setattr(compare, "set_back", lambda target, kept, say: told.append((target.user, kept.name)))
-    for name in ("a.query_cache.json", "a1.query_cache.json", "b.query_cache.json", "other.query_cache.json"):
-        (tmp_path / name).write_text("{}")
-    plan = ComparePlan(Path("t"), {"a": url, "b": "mysql://b@new"})
-    compare.set_back_caches(plan, tmp_path, make_options, lambda text: None)
-    assert told == [
-        *([("a", "a.query_cache.json"), ("reads", "a1.query_cache.json")] if url.startswith("mysql") else []),
-        ("b", "b.query_cache.json"),
-    ]
-
-
 def test_a_reset_knows_the_run(tmp_path: Path) -> None:
     """The command gets side, target and run; one that fails ends the comparison with its exit code."""
     plan: Any = ComparePlan(Path("t"), TARGETS, reset=f'echo "$QUERYTAPE_SIDE $QUERYTAPE_RUN" > {tmp_path}/said')

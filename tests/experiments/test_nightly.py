@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The folder of nights: names by date, what is removed and when, and never because a night failed."""
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,15 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 from querytape.cli.commands.compare import compare_command
 from querytape.common.errors import InputError, QuerytapeError
-from querytape.experiments.compare_plan import PLAN_FILE, ComparePlan
+from querytape.experiments.compare_plan import PLAN_FILE
 from querytape.experiments.nightly import NIGHT_FILE, finish_night, is_good, nights, one_night, prune
-from querytape.experiments.query_cache import KEPT
-from querytape.replay import parse_target
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import make_tape
-
-from ..conftest import ServerFactory
 
 NOW = datetime(2026, 11, 22, 2, 0, tzinfo=UTC)
 
@@ -73,35 +68,6 @@ def night(server: Server, tape: Path, folder: Path, *more: str) -> Result:
     command = [str(tape), *targets, "--nightly", str(folder), "--keep", "2", "--rounds", "1", "--pause", "0s", *more]
     command += ["--", "--pace", "none", "--sample", "0s", "--no-query-plans", "--no-schema-facts"]
     return CliRunner().invoke(compare_command, command, standalone_mode=False)
-
-
-@pytest.mark.long
-@pytest.mark.server
-@pytest.mark.parametrize("quick", [False, True])
-def test_a_killed_night_is_set_back_by_the_next(mariadb_factory: ServerFactory, tmp_path: Path, quick: bool) -> None:
-    """The query cache that it left off is on again before anything is sent, and that is said; --quick has no plan yet."""
-    server = mariadb_factory({"query-cache-type": "1", "query-cache-size": "1M"})
-    server.execute("CREATE DATABASE shop")
-    tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT {n}", "db": "shop"} for n in range(5)])
-    folder = tmp_path / "nights"
-    killed = folder / "2026-11-21T0200"
-    killed.mkdir(parents=True)
-    (folder / "notes-a.query_cache.json").write_text("{}")  # of nobody's night
-    if not quick:
-        ComparePlan(tape, dict.fromkeys("ab", server.url("shop"))).write(killed / PLAN_FILE)
-    kept = folder / f"{killed.name}-a.{KEPT}" if quick else killed / f"a.{KEPT}"
-    name = parse_target(server.url("shop"), environ={}).name
-    kept.write_text(json.dumps({"query_cache_type": "ON", "target": name}))
-    server.execute("SET GLOBAL query_cache_type = OFF")
-    done = night(server, tape, folder)
-    assert done.return_value == 0, done.exception
-    assert server.execute("SELECT @@GLOBAL.query_cache_type") == (("ON",),)
-    assert not kept.exists()
-    said = done.stderr
-    assert said.index("2026-11-21T0200 was killed while a query cache was off") < said.index(
-        "query_cache_type is ON again"
-    )
-    assert said.index("query_cache_type is ON again") < said.index("a1.run")
 
 
 @pytest.mark.server

@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A query cache is switched off for a run and set back, whatever happens in between."""
+"""Sessions of a comparison leave the query cache alone."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-import pymysql
 import pytest
 from querytape.common.errors import TargetError
-from querytape.experiments.query_cache import FLUSH, KEEP, OFF, query_cache, set_back
+from querytape.experiments.query_cache import without_query_cache
+from querytape.replay import ReplayOptions
 
 from ..helpers.cursors import MadeTarget
 
 
 class Server(MadeTarget):
-    """A target that has a cache of this type, and keeps what changes it."""
+    """A target that has a cache of this type; None: no cache."""
 
-    def __init__(self, kind: str | None, refuses: str = "", size: str = "1048576") -> None:
+    def __init__(self, kind: str | None, size: str = "1048576") -> None:
         super().__init__()
         self.kind = kind
-        self.refuses = refuses
         self.size = size
 
     def execute(self, query: str) -> None:
-        """Answer the question, or change the type; what it does not allow is an error."""
-        if query.startswith("SHOW"):
-            self.rows = () if self.kind is None else (("query_cache_type", self.kind), ("query_cache_size", self.size))
-            return
-        if self.refuses and self.refuses in query:
-            raise pymysql.err.OperationalError(1227, "Access denied; you need SUPER")
-        super().execute(query)
-        if "=" in query:
-            self.kind = query.rpartition(" ")[2]
+        """Answer the question; nothing else is asked."""
+        assert query.startswith("SHOW GLOBAL VARIABLES"), query
+        self.rows = () if self.kind is None else (("query_cache_type", self.kind), ("query_cache_size", self.size))
 
     def fetchall(self) -> Any:
         """Return the rows."""
@@ -41,82 +33,41 @@ class Server(MadeTarget):
         """End."""
 
 
-ON_AGAIN = ["SET GLOBAL query_cache_type = OFF", "SET GLOBAL query_cache_type = ON"]
+def given(target: Server, reads_to: Server | None = None) -> ReplayOptions:
+    """Return options of a replay on made servers."""
+    options: Any = {"target": target, "output": Path("x"), "reads_to": reads_to, "init": ("SET @a = 1",)}
+    return ReplayOptions(**options)
+
+
+OFF = "SET SESSION query_cache_type = OFF"
 
 
 @pytest.mark.parametrize(
-    ("kind", "size", "mode", "said"),
+    ("kind", "size", "init"),
     [
-        ("ON", "1", OFF, ON_AGAIN),
-        ("DEMAND", "1", OFF, [ON_AGAIN[0], "SET GLOBAL query_cache_type = DEMAND"]),
-        ("ON", "0", OFF, []),
-        ("OFF", "1", OFF, []),
-        (None, "1", OFF, []),
-        ("ON", "1", FLUSH, ["RESET QUERY CACHE"]),
-        (None, "1", FLUSH, []),
-        ("ON", "1", KEEP, []),
+        ("ON", "1", ("SET @a = 1", OFF)),
+        ("DEMAND", "1", ("SET @a = 1", OFF)),
+        ("ON", "0", ("SET @a = 1",)),
+        ("OFF", "1", ("SET @a = 1",)),
+        (None, "1", ("SET @a = 1",)),
     ],
 )
-def test_what_is_changed(tmp_path: Path, kind: str | None, size: str, mode: str, said: list[str]) -> None:
-    """Only what has to be; what is to be set back is in the file meanwhile, and each change is said."""
-    server: Any = Server(kind, size=size)
-    lines: list[str] = []
-    kept = tmp_path / "a.query_cache.json"
-    with query_cache(server, mode, kept, lines.append):
-        assert kept.exists() == (len(said) == 2)
-        if kept.exists():
-            assert json.loads(kept.read_text()) == {"target": "db:3306", "query_cache_type": kind}
-            assert server.kind == "OFF"
-    assert server.asked == said
-    assert server.kind == kind
-    assert not kept.exists()
-    assert len(lines) == (2 if len(said) == 2 else 0)
+def test_sessions_begin_without_the_cache(kind: str | None, size: str, init: tuple[str, ...]) -> None:
+    """Where it is in use; the statement is the last of those that begin a session."""
+    assert without_query_cache(given(Server(kind, size))).init == init
 
 
-def test_an_error_in_between_sets_it_back(tmp_path: Path) -> None:
-    """Whatever ends the run."""
-    server: Any = Server("ON")
-    with pytest.raises(KeyboardInterrupt), query_cache(server, OFF, tmp_path / "k", lambda text: None):
-        raise KeyboardInterrupt
-    assert server.asked == ON_AGAIN
+@pytest.mark.parametrize(
+    ("first", "second", "is_off"),
+    [("ON", "OFF", True), ("OFF", "ON", True), ("OFF", "OFF", False), (None, None, False)],
+)
+def test_two_servers(first: str | None, second: str | None, is_off: bool) -> None:
+    """Target and read target begin their sessions in the same way."""
+    assert (OFF in without_query_cache(given(Server(first), Server(second))).init) == is_off
 
 
-def test_what_was_killed_is_set_back_later(tmp_path: Path) -> None:
-    """The file of a killed comparison is enough; where it can't be set back, the file stays and the error has the words."""
-    kept = tmp_path / "a.query_cache.json"
-    set_back(Server("OFF"), kept, lambda text: None)  # type: ignore[arg-type]
-    kept.write_text('{"query_cache_type": "DEMAND", "target": "db:3306"}')
-    refusing: Any = Server("OFF", refuses="SET GLOBAL")
-    with pytest.raises(TargetError, match=r"still off: .*1227.*do it by hand: SET GLOBAL query_cache_type = DEMAND"):
-        set_back(refusing, kept, lambda text: None)
-    assert kept.exists()
-    server: Any = Server("OFF")
-    set_back(server, kept, lambda text: None)
-    assert server.kind == "DEMAND"
-    assert not kept.exists()
-    kept.write_text('{"query_cache_type": "DEMAND", "target": "other:3306"}')
-    with pytest.raises(
-        TargetError, match=r"other:3306: its query cache is still off; db:3306 is another server; do it by"
-    ):
-        set_back(server, kept, lambda text: None)
-    for wrong in (
-        "",
-        "{}",
-        "[]",
-        '{"query_cache_type": "ON"}',
-        '{"query_cache_type": "1; DROP TABLE t", "target": "db:3306"}',
-    ):
-        kept.write_text(wrong)
-        with pytest.raises(TargetError, match="not what --query-cache off keeps"):
-            set_back(server, kept, lambda text: None)
-
-
-@pytest.mark.parametrize(("mode", "right"), [(OFF, "SUPER"), (FLUSH, "RELOAD")])
-def test_a_missing_right_is_named(tmp_path: Path, mode: str, right: str) -> None:
-    """Before anything is run."""
-    server: Any = Server("ON", refuses="QUERY CACHE" if mode == FLUSH else "OFF")
-    with (
-        pytest.raises(TargetError, match=f"--query-cache {mode}: db:3306: 1227 .*it needs {right}"),
-        query_cache(server, mode, tmp_path / "k", lambda text: None),
-    ):
-        raise AssertionError("it must not begin")
+@pytest.mark.parametrize("kinds", [("ON", None), (None, "ON")])
+def test_a_server_without_a_cache_would_refuse_it(kinds: tuple[str | None, str | None]) -> None:
+    """It is said before anything is sent."""
+    with pytest.raises(TargetError, match=r"--no-query-cache: .* has no query cache, but the other server"):
+        without_query_cache(given(Server(kinds[0]), Server(kinds[1])))

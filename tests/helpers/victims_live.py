@@ -15,7 +15,6 @@ from typing import Any
 from unittest import mock
 
 import pymysql
-from querytape.experiments.query_cache import KEPT
 from querytape.schemas import open_folder, read_json
 from querytape.servers.sandbox import Server, private_folder, start_server
 
@@ -217,7 +216,7 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
     sides = ("--target", f"a={url}", "--target", f"b={url}")
     log = server.folder / "any.log"
     log.write_text("".join(ENTRY.format(thread=n % 9, second=1_718_000_000, number=n) for n in range(3000)))
-    rounds = ("--rounds", "1", "--pause", "0s", "--query-cache", "off")
+    rounds = ("--rounds", "1", "--pause", "0s", "--no-query-cache")
     compare = ("compare", str(tape), *sides, *rounds, "-o", "{out}", "--", "--speed", "2")
 
     def idle() -> list[str]:
@@ -228,18 +227,6 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
         except AssertionError:
             return [f"still runs: {server.execute(running)}"]
         return []
-
-    def judge_cache(path: Path, victim: Victim) -> list[str]:
-        """The query cache is as before, or the comparison keeps what it was, and sets it back when it is continued."""
-        if any(path.glob(f"*.{KEPT}") if path.exists() else ()):
-            again = [word.format(out=path) for word in compare]
-            return sentence(*again, may=(0,))[1] + judge_runs(path, victim)
-        return judge_runs(path, victim)
-
-    def cache() -> list[str]:
-        found = server.execute("SELECT @@global.query_cache_type")[0][0]
-        server.execute("SET GLOBAL query_cache_type = ON")
-        return idle() + ([] if found == "ON" else [f"query_cache_type = {found}"])
 
     return {
         "inspect-source": Victim(("inspect", str(tape), "--source", url), judge_nothing, after=idle),
@@ -253,7 +240,7 @@ def _asking(tape: Path, server: Server) -> dict[str, Victim]:
             tape=tape,
             after=idle,
         ),
-        "compare-cache": Victim(compare, judge_cache, 400, tape, after=cache),
+        "compare-cache": Victim(compare, judge_runs, 400, tape, after=idle),
     }
 
 

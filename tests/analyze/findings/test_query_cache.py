@@ -53,7 +53,7 @@ def test_what_is_said() -> None:
     both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
     assert cache_sentence(both) == (
         "A answered 61 % of its SELECTs from its query cache (61 of 100); B answered less than 1 % of its SELECTs from its"
-        " query cache (1 of 900): those times are the cache's, not the queries'. querytape compare --query-cache off"
+        " query cache (1 of 900): those times are the cache's, not the queries'. querytape compare --no-query-cache"
         " compares without it."
     )
     assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
