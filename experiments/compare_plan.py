@@ -26,7 +26,7 @@ class ComparePlan:
     `warmup`: rounds that are run first and not compared. `pause_ns`: before each run. `reset`: a shell command that is
     run before each run. `replay`: options of `querytape replay`, as words, the same for both sides. `kind`: what made
     it: compare, quick (compare --quick), or try, whose side b has had the statements of `ddl`. `query_cache`:
-    False: sessions leave it alone.
+    False = replay without the servers' query caches.
     """
 
     tape: Path

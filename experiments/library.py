@@ -20,8 +20,8 @@ AnyPath = str | PathLike[str]
 class CompareOptions:
     """How often both sides are run. `warmup`: rounds before that are not compared. `pause_ns`: before each run.
 
-    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: False: sessions
-    leave the query caches alone of servers that have one.
+    `reset`: a shell command that is run before each run, to restore the targets' data. `query_cache`: False = replay
+    without the servers' query caches.
     """
 
     rounds: int = 5

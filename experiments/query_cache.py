@@ -12,10 +12,11 @@ from ..servers.target import Target
 
 
 def without_query_cache(options: ReplayOptions) -> ReplayOptions:
-    """Return options whose sessions leave the query cache alone; the same ones where no server has one in use.
+    """Return options with a first statement that switches the query cache off for each session.
 
-    Each session says so for itself, which needs no right: nothing of the server is changed. Raises TargetError where
-    only one of target and read target has a cache, because both get the same first statements.
+    The options are returned unchanged if no server uses a query cache. The statement needs no right, and changes
+    nothing on the server. Raises TargetError if only one of target and read target has a query cache: both get the
+    same first statements.
     """
     targets = [target for target in (options.target, options.reads_to) if target is not None]
     uses = [_uses_cache(target) for target in targets]
@@ -28,7 +29,7 @@ def without_query_cache(options: ReplayOptions) -> ReplayOptions:
 
 
 def _uses_cache(target: Target) -> bool | None:
-    """Whether the server's query cache is on and has room; None of a server that knows no query cache."""
+    """Return whether the server's query cache is on and has memory; None if the server has no query cache."""
     with closing(target.connect()) as con:
         rows = query_or_none(
             con, "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('query_cache_type', 'query_cache_size')", 2

@@ -25,6 +25,7 @@ IGNORED = shutil.ignore_patterns(
     ".venv",
     ".servers",
     "build",
+    "build-*",
     "dist",
     "*.so",
     "*.o",
