@@ -118,10 +118,12 @@ static void too_many_errors_end_it(void)
     replay_free(&r);
 }
 
+/* Two statements fill the queue, and each takes 50 ms: what feeds it finds it full, however late it runs. */
 static void overload(struct replay *r, int32_t policy)
 {
     static char big[40000];
-    memset(big, 'x', sizeof big - 1);
+    int n = snprintf(big, sizeof big, "SLEEP 50 ");
+    memset(big + n, 'x', sizeof big - (size_t)n - 1);
     replay_init(r);
     r->options.queue_bytes = 100000;
     r->options.overload = policy;
