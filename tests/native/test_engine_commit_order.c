@@ -252,11 +252,13 @@ static void what_moves_ends_a_row(void)
     replay_free(&r);
 }
 
-/* Stops once session 2 waits for session 1. */
+static int hangs(struct replay *r) { return fake_count(&r->server, 3, "HANG") == 1; }
+
+/* Stops once session 2 waits for session 1, which waits for the server. */
 static void stop_when_one_waits(struct replay *r)
 {
     struct qt_doing doing[2];
-    int32_t n = qt_engine_doing(r->engine, doing, 2);
+    int32_t n = hangs(r) ? qt_engine_doing(r->engine, doing, 2) : 0;
 
     CHECK(n <= 2);
     CHECK_INT(qt_engine_doing(r->engine, NULL, 0) <= 2, 1);
@@ -288,7 +290,7 @@ static void it_tells_who_waits(void)
 
 static void stop_soon(struct replay *r)
 {
-    if (fake_now() - r->begun_ns > 100 * MS)
+    if (hangs(r) && fake_now() - r->begun_ns > 100 * MS)
         qt_engine_stop(r->engine, 2);
 }
 
