@@ -83,7 +83,7 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> i
         f" FROM ({load_sql(__package__, 'digests.sql')})"
     )
     con.execute(
-        "CREATE TABLE digest_texts (digest VARCHAR, normalized VARCHAR, actions BIGINT,"
+        "CREATE TABLE digest_texts (digest VARCHAR, normalized VARCHAR, actions BIGINT, properties BIGINT,"
         " tables VARCHAR[], calls VARCHAR[], pt_id VARCHAR)"
     )
     normalizer = Normalizer()
@@ -95,14 +95,18 @@ def write_digests(con: duckdb.DuckDBPyConnection, path: Path, largest: int) -> i
             statements = [normalizer.normalize(bytes(s), mode) for (_, s), mode in zip(rows, modes, strict=True)]
             found = (normalizer.names(bytes(s), mode) for (_, s), mode in zip(rows, modes, strict=True))
             tables, calls = zip(*found, strict=True)
+            properties = [normalizer.properties(bytes(s), mode) for (_, s), mode in zip(rows, modes, strict=True)]
             ids = [pt_id(pt_fingerprint(sample)) if len(sample) <= MAX_PT_BYTES else None for _, sample in rows]
             con.execute(
                 "INSERT INTO digest_texts SELECT unnest(?::VARCHAR[]), unnest(?::VARCHAR[]), unnest(?::BIGINT[]),"
-                " unnest(?::VARCHAR[][]), unnest(?::VARCHAR[][]), unnest(?::VARCHAR[])",
-                [names, [s.text for s in statements], [s.actions for s in statements], list(tables), list(calls), ids],
+                " unnest(?::BIGINT[]), unnest(?::VARCHAR[][]), unnest(?::VARCHAR[][]), unnest(?::VARCHAR[])",
+                [
+                    *(names, [s.text for s in statements], [s.actions for s in statements], properties),
+                    *(list(tables), list(calls), ids),
+                ],
             )
     con.execute(
-        "CREATE VIEW all_digests AS SELECT s.*, t.normalized, t.actions, t.tables, t.calls, t.pt_id"
+        "CREATE VIEW all_digests AS SELECT s.*, t.normalized, t.actions, t.properties, t.tables, t.calls, t.pt_id"
         " FROM digest_samples s"
         " JOIN digest_texts t USING (digest)"
     )

@@ -89,6 +89,9 @@ struct qt_statement_names {
 };
 int qt_statement_names(struct qt_normalizer *, const struct qt_session_mode *, const char *sql, size_t len,
                        struct qt_statement_names *out, struct qt_error *);
+/* How a statement is written: bits of enum qt_property. */
+uint64_t qt_statement_properties(const struct qt_normalizer *, const struct qt_session_mode *, const char *sql,
+                                 size_t len);
 
 /* Writes where the placeholders of a statement are: the offsets of its first `most`, and returns how many there are.
  * `reading`: how the session reads quotes; 1 = NO_BACKSLASH_ESCAPES, 2 = ANSI_QUOTES, 3 = both, 0 = by default. */

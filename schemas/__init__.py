@@ -4,7 +4,7 @@
 from typing import TYPE_CHECKING
 
 from ..common.lazy import lazy_attributes
-from .names import ACTIONS, CLASSES, COMMANDS, DANGERS, FLAGS
+from .names import ACTIONS, CLASSES, COMMANDS, DANGERS, FLAGS, PROPERTIES
 
 if TYPE_CHECKING:
     from .event_filter import EventFilter
@@ -41,6 +41,7 @@ __all__ = [
     "DANGERS",
     "FLAGS",
     "FORMAT_VERSION",
+    "PROPERTIES",
     "TABLES",
     "EventFilter",
     "Folder",

@@ -12,8 +12,6 @@ import duckdb
 from .event_filter import EventFilter
 from .tables import ddl
 
-# A PREPARE as a statement makes state; the EXECUTE that has the same flag does not.
-PREPARING = r"^\s*(prepare|deallocate|drop\s+prepare)\b"
 WITHOUT_TRANSACTIONS = ("NULL::BIGINT AS tx_seq", "NULL::BIGINT AS tx_start_ns", "false AS tx_selected")
 
 
@@ -40,8 +38,11 @@ def define_macros(con: duckdb.DuckDBPyConnection) -> None:
 
 
 def preparing_sql(digests: str) -> str:
-    """Return a query of the digests of PREPARE and DEALLOCATE as statements. `digests`: a tape's."""
-    return f"SELECT DISTINCT digest FROM {digests} WHERE regexp_matches(normalized, '{PREPARING}', 'i')"
+    """Return a query of the digests of PREPARE and DEALLOCATE as statements. `digests`: a tape's.
+
+    They make state; the EXECUTE that has the same flag does not.
+    """
+    return f"SELECT DISTINCT digest FROM {digests} WHERE has_property(properties, 'prepares_text')"
 
 
 def find_transactions(con: duckdb.DuckDBPyConnection, kept: EventFilter, table: str) -> None:

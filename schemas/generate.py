@@ -22,6 +22,7 @@ C_SECTIONS = {
     "shifts": ("QT_SHIFT_", None),
     "dangers": ("QT_DANGER_", "qt_danger"),
     "actions": ("QT_ACTION_", "qt_action"),
+    "properties": ("QT_PROPERTY_", "qt_property"),
     "commands": ("QT_COMMAND_", "qt_command"),
     "lateness": ("QT_LATE_", "qt_lateness"),
     "order_uses": ("QT_USE_", "qt_order_use"),
@@ -35,6 +36,7 @@ SQL_MAPS = {
     "flag_bits": ("flags", False),
     "plan_flag_bits": ("plan_flags", False),
     "action_bits": ("actions", False),
+    "property_bits": ("properties", False),
     "danger_names": ("dangers", True),
     "command_codes": ("commands", False),
     "class_codes": ("classes", False),
@@ -43,6 +45,7 @@ PYTHON_MAPS = {
     "FLAGS": "flags",
     "DANGERS": "dangers",
     "ACTIONS": "actions",
+    "PROPERTIES": "properties",
     "COMMANDS": "commands",
 }
 # Sections whose names Python has one by one, with this prefix.
@@ -51,6 +54,8 @@ MACROS = """\
 CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
 CREATE OR REPLACE TEMP MACRO has_action(actions, name) AS
     (coalesce(actions, 0) & getvariable('action_bits')[name]) <> 0;
+CREATE OR REPLACE TEMP MACRO has_property(properties, name) AS
+    (coalesce(properties, 0) & getvariable('property_bits')[name]) <> 0;
 CREATE OR REPLACE TEMP MACRO plan_flag(name) AS getvariable('plan_flag_bits')[name];
 -- The name of the danger; a number that is not known here is 'unknown'.
 CREATE OR REPLACE TEMP MACRO danger_of(flags) AS
@@ -205,6 +210,7 @@ def format_text(names: Names) -> str:
         "flags": _table(names, "flags", "bit"),
         "dangers": _table(names, "dangers", "number"),
         "actions": _table(names, "actions", "bit"),
+        "properties": _table(names, "properties", "bit"),
     }
     for mark, table in tables.items():
         begin, end = f"<!-- {mark}: begin -->", f"<!-- {mark}: end -->"

@@ -43,6 +43,35 @@ SET VARIABLE action_bits = MAP {
     'session_dependent': 131072,
     'asks_server': 262144
 };
+SET VARIABLE property_bits = MAP {
+    'adds_rows': 1,
+    'asks_rows': 2,
+    'copies_rows': 4,
+    'hides_ids': 8,
+    'calls_procedure': 16,
+    'shows': 32,
+    'explains_write': 64,
+    'explainable': 128,
+    'prepares_text': 256,
+    'prepares_xa': 512,
+    'ends_xa': 1024,
+    'takes_user_lock': 2048,
+    'frees_user_lock': 4096,
+    'looks_at_user_lock': 8192,
+    'sets_id_steps_global': 16384,
+    'sets_id_steps_back': 32768,
+    'order_by': 65536,
+    'order_by_random': 131072,
+    'group_by': 262144,
+    'limit': 524288,
+    'limit_inside': 1048576,
+    'concat_unsorted': 2097152,
+    'chance': 4194304,
+    'sysdate': 8388608,
+    'time_in_condition': 16777216,
+    'chance_in_condition': 33554432,
+    'session_in_condition': 67108864
+};
 SET VARIABLE danger_names = MAP {
     0: 'none',
     1: 'shutdown',
@@ -98,6 +127,8 @@ SET VARIABLE class_codes = MAP {
 CREATE OR REPLACE TEMP MACRO has_flag(flags, name) AS (flags & getvariable('flag_bits')[name]) <> 0;
 CREATE OR REPLACE TEMP MACRO has_action(actions, name) AS
     (coalesce(actions, 0) & getvariable('action_bits')[name]) <> 0;
+CREATE OR REPLACE TEMP MACRO has_property(properties, name) AS
+    (coalesce(properties, 0) & getvariable('property_bits')[name]) <> 0;
 CREATE OR REPLACE TEMP MACRO plan_flag(name) AS getvariable('plan_flag_bits')[name];
 -- The name of the danger; a number that is not known here is 'unknown'.
 CREATE OR REPLACE TEMP MACRO danger_of(flags) AS

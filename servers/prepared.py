@@ -29,7 +29,6 @@ STATEMENT = re.compile(
 LITERAL_OR_COMMENT = re.compile(rf"({LITERAL})|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*", re.IGNORECASE | re.DOTALL)
 # What a semicolon may be inside of, and one outside that ends a statement.
 END_OF_STATEMENT = re.compile(rf"{LITERAL}|`[^`]*`|/\*(?!!).*?\*/|(?:--\s|#)[^\n]*|(;)", re.IGNORECASE | re.DOTALL)
-HOLDS_PREPARE = "(^|; )xa prepare "  # in a normalized text, which may be of several statements
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "0": "\0", "Z": "\x1a"}
 PATIENCE_S, PAUSE_S = 2.0, 0.05  # a server may not have noticed yet that a session has ended
 

@@ -40,7 +40,7 @@ SELECT session, seq, class::short_name AS class, digest::digest_name AS digest, 
 FROM tape_event;
 
 CREATE OR REPLACE TEMP TABLE digest_texts AS
-SELECT TRY_CAST(digest AS digest_name) AS digest, class, normalized, tables, actions
+SELECT TRY_CAST(digest AS digest_name) AS digest, class, normalized, tables, actions, properties
 FROM tape_digest
 WHERE TRY_CAST(digest AS digest_name) IS NOT NULL;
 

@@ -93,7 +93,7 @@ def select(con: duckdb.DuckDBPyConnection, folders: Sequence[Folder], kept: Even
     )
     con.execute(f"CREATE TABLE chosen_sessions AS FROM ({sessions}) WHERE {kept.session_sql()}")
     digests = " UNION ALL BY NAME ".join(
-        f"SELECT digest, normalized FROM {folder.source('digests')}" for folder in folders
+        f"SELECT digest, properties FROM {folder.source('digests')}" for folder in folders
     )
     con.execute(f"CREATE TABLE preparing AS {preparing_sql(f'({digests})')}")
     tables = SelectionTables("chosen_sessions", None, None, "preparing")

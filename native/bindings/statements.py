@@ -68,6 +68,11 @@ class Normalizer:
         check(lib.qt_statement_names(self._normalizer, known, source, len(sql), out, self._error), self._error)
         return _texts(out.tables, out.tables_len), _texts(out.calls, out.calls_len)
 
+    def properties(self, sql: bytes, mode: Mode | None = None) -> int:
+        """Return how `sql` is written: bits of PROPERTIES."""
+        source, known = ffi.from_buffer(sql), _native(mode or Mode())
+        return int(lib.qt_statement_properties(self._normalizer, known, source, len(sql)))
+
     def follow(self, mode: Mode, sql: bytes, outcome: int = 1) -> Mode:
         """Return the mode of a session that executed `sql`. `outcome`: 1 = it succeeded, 0 = unknown, -1 = failed."""
         own = _native(mode)

@@ -17,6 +17,26 @@ static void defined(struct qt_classifier *c, int k)
     c->defines = k == QT_K_table || k == QT_K_view ? QT_DEFINES_OBJECT : QT_DEFINES_ROUTINE;
 }
 
+uint32_t qt_action_of_word(int keyword)
+{
+    switch (keyword) {
+    case QT_K_current_timestamp:
+    case QT_K_current_date:
+    case QT_K_current_time:
+    case QT_K_localtime:
+    case QT_K_localtimestamp:
+    case QT_K_utc_date:
+    case QT_K_utc_time:
+    case QT_K_utc_timestamp:
+        return QT_ACTION_ASKS_TIME;
+    case QT_K_current_user:
+    case QT_K_current_role:
+        return QT_ACTION_ASKS_SERVER;
+    default:
+        return 0;
+    }
+}
+
 void qt_actions_word(struct qt_classifier *c, int k)
 {
     switch (k) {
@@ -38,20 +58,6 @@ void qt_actions_word(struct qt_classifier *c, int k)
     case QT_K_sql_calc_found_rows: /* it leaves a number for FOUND_ROWS() */
         c->does |= QT_ACTION_SESSION_DEPENDENT;
         break;
-    case QT_K_current_timestamp:
-    case QT_K_current_date:
-    case QT_K_current_time:
-    case QT_K_localtime:
-    case QT_K_localtimestamp:
-    case QT_K_utc_date:
-    case QT_K_utc_time:
-    case QT_K_utc_timestamp:
-        c->does |= QT_ACTION_ASKS_TIME;
-        break;
-    case QT_K_current_user:
-    case QT_K_current_role:
-        c->does |= QT_ACTION_ASKS_SERVER;
-        break;
     case QT_K_table:
     case QT_K_view:
     case QT_K_procedure:
@@ -62,19 +68,19 @@ void qt_actions_word(struct qt_classifier *c, int k)
         defined(c, k);
         break;
     default:
+        c->does |= qt_action_of_word(k);
         break;
     }
 }
 
-void qt_actions_call(struct qt_classifier *c)
+uint32_t qt_action_of_call(int keyword)
 {
-    switch (c->previous) {
+    switch (keyword) {
     case QT_K_now:
     case QT_K_sysdate:
     case QT_K_curdate:
     case QT_K_curtime:
-        c->does |= QT_ACTION_ASKS_TIME;
-        break;
+        return QT_ACTION_ASKS_TIME;
     case QT_K_rand:
     case QT_K_uuid:
     case QT_K_uuid_short:
@@ -82,8 +88,7 @@ void qt_actions_call(struct qt_classifier *c)
     case QT_K_uuid_v7:
     case QT_K_random_bytes:
     case QT_K_sys_guid:
-        c->does |= QT_ACTION_RANDOM;
-        break;
+        return QT_ACTION_RANDOM;
     case QT_K_last_insert_id:
     case QT_K_row_count:
     case QT_K_found_rows:
@@ -96,16 +101,14 @@ void qt_actions_call(struct qt_classifier *c)
     case QT_K_lastval:
     case QT_K_nextval:
     case QT_K_setval:
-        c->does |= QT_ACTION_SESSION_DEPENDENT;
-        break;
+        return QT_ACTION_SESSION_DEPENDENT;
     case QT_K_user:
     case QT_K_session_user:
     case QT_K_system_user:
     case QT_K_version:
-        c->does |= QT_ACTION_ASKS_SERVER;
-        break;
+        return QT_ACTION_ASKS_SERVER;
     default:
-        break;
+        return 0;
     }
 }
 

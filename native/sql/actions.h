@@ -7,8 +7,10 @@
 
 #include "sql/state.h"
 
+/* What an answer depends on: of a call of the function that a keyword names, and of a keyword that is no call. */
+uint32_t qt_action_of_call(int keyword);
+uint32_t qt_action_of_word(int keyword);
 void qt_actions_word(struct qt_classifier *, int keyword);               /* a word with QT_KW_WATCH */
-void qt_actions_call(struct qt_classifier *);                            /* ( behind the keyword c->previous */
 void qt_actions_system(struct qt_classifier *, const struct qt_token *); /* the name behind @@ */
 void qt_actions_show(struct qt_classifier *, const struct qt_token *);   /* one of the first words of SHOW */
 void qt_actions_autocommit(struct qt_classifier *,

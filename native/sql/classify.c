@@ -254,7 +254,7 @@ static void call(struct qt_classifier *c)
         qt_secret_call(c);
         break;
     }
-    qt_actions_call(c);
+    c->does |= qt_action_of_call(c->previous);
 }
 
 static void operator(struct qt_classifier *c, const struct qt_token *t, size_t name_len)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import duckdb
 
 from ...common.duck import load_sql
-from ...schemas import FLAGS, Folder
+from ...schemas import FLAGS, Folder, ddl
 from .explain import Sample
 
 MAX_BYTES = 1 << 20
@@ -50,6 +50,7 @@ def _chosen(
     con: duckdb.DuckDBPyConnection, tape: Folder, per_digest: int, digests: Collection[str] | None, *, prepared: bool
 ) -> list[tuple[Any, ...]]:
     """Return the rows of plan_samples.sql."""
+    con.execute(ddl("names"))
     for table in ("events", "digests"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
     con.execute("SET VARIABLE wanted = CAST($1 AS VARCHAR[])", [None if digests is None else sorted(digests)])

@@ -11,8 +11,8 @@ from typing import Any
 
 from ...common.duck import small_database
 from ...common.units import plural
-from ...schemas import Folder
-from ...servers.prepared import HOLDS_PREPARE, Xid, end_prepared, prepared_transactions, xa_statements
+from ...schemas import PROPERTIES, Folder
+from ...servers.prepared import Xid, end_prepared, prepared_transactions, xa_statements
 from ...servers.target import Target
 from ..storage import open_storage
 
@@ -21,7 +21,7 @@ STATEMENTS = (
     "SELECT statement, coalesce(errno, 0) IN (0, 1402, 1613, 1614) AS done"
     " FROM (SELECT session, seq, digest, statement FROM {events})"
     " JOIN (SELECT digest, normalized FROM {digests}"
-    " WHERE regexp_matches(normalized, '(^|; )xa (prepare|commit|rollback) ')) USING (digest)"
+    f" WHERE properties & {PROPERTIES['prepares_xa'] | PROPERTIES['ends_xa']} <> 0) USING (digest)"
     " JOIN (SELECT session, seq, errno, done_ns FROM {outcomes} WHERE status = 'executed') USING (session, seq)"
     " WHERE statement IS NOT NULL AND (done OR contains(normalized, '; ')) ORDER BY done_ns, session, seq"
 )
@@ -59,7 +59,7 @@ def _own_xids(tape: Folder, outcomes: str, spill: Path) -> tuple[set[Xid], set[X
     """
     prepared, not_ended = set[Xid](), set[Xid]()
     with small_database() as con:
-        holds = f"regexp_matches(normalized, '{HOLDS_PREPARE}')"
+        holds = f"properties & {PROPERTIES['prepares_xa']} <> 0"
         if not con.execute(f"FROM {tape.source('digests')} WHERE {holds} LIMIT 1").fetchall():
             return prepared, not_ended
     with open_storage(spill) as con:

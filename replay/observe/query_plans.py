@@ -14,7 +14,7 @@ import pymysql
 
 from ...common.duck import load_sql, write_rows
 from ...common.errors import TargetError
-from ...schemas import Folder, columns
+from ...schemas import Folder, columns, ddl
 from ...servers.target import Target
 from .explain import Explainer, Sample
 
@@ -40,6 +40,7 @@ def keep_query_plans(
 
 def costliest(con: duckdb.DuckDBPyConnection, tape: Folder, run: Folder) -> Iterator[Sample]:
     """Yield a sample of each of the digests that took the most time in the run."""
+    con.execute(ddl("names"))
     for table, source in (("run_outcomes", run.source("outcomes")), ("tape_events", tape.source("events"))):
         con.execute(f"CREATE OR REPLACE TEMP VIEW {table} AS FROM {source}")
     con.execute(f"CREATE OR REPLACE TEMP VIEW tape_digests AS FROM {tape.source('digests')}")

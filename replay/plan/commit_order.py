@@ -7,7 +7,6 @@ Table 0 is every table: for statements of which it is not known what they touch.
 statements: everything waits for those. Table 2 is the user-level locks.
 """
 
-import re
 from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
@@ -24,6 +23,7 @@ from ...schemas.names import (
     FACT_OWN,
     FACT_READS,
     FACT_STATEMENT,
+    PROPERTIES,
     TABLE_FIRST,
     TABLE_UNKNOWN,
     TABLE_USER_LOCKS,
@@ -38,13 +38,14 @@ from .database import WHOLE_TAPE_MEMORY, plan_windows, show_window
 from .rules import Plan
 from .windows import raise_memory
 
-EXECUTABLE = re.compile(r"/\*!|\*/")  # of comments that a server executes: their words are words
-ADDS = re.compile(r"(insert|replace|load)\b", re.IGNORECASE)
-ASKS_TOO = re.compile(r"^(replace|load)\b|\bselect\b|\bon duplicate key\b", re.IGNORECASE)
-USER_LOCK_WORDS = {
-    re.compile(r"\bget_lock\s*\(", re.IGNORECASE): USE_TAKES_LOCK,
-    re.compile(r"\brelease_(lock|all_locks)\s*\(", re.IGNORECASE): USE_FREES_LOCK,
-    re.compile(r"\bis_(free|used)_lock\s*\(", re.IGNORECASE): USE_LOOKS_AT_LOCK,
+USES = {  # how a statement uses its tables, and user-level locks
+    PROPERTIES["asks_rows"]: USE_ASKS,
+    PROPERTIES["adds_rows"]: USE_ADDS_ROWS,
+}
+USER_LOCKS = {
+    PROPERTIES["takes_user_lock"]: USE_TAKES_LOCK,
+    PROPERTIES["frees_user_lock"]: USE_FREES_LOCK,
+    PROPERTIES["looks_at_user_lock"]: USE_LOOKS_AT_LOCK,
 }
 OVERLAP_NS = 1_000_000_000  # a statement that took longer is not taken to have waited for locks all the time
 WHOLE_SECONDS_NS = 1_000_000_000
@@ -62,7 +63,6 @@ FACTS = " + ".join(
         (FACT_EXCLUSIVE, "class = 'ddl' OR has_action(actions, 'lock_tables')"),
     )
 )
-CALLS = re.compile(r"call\b", re.IGNORECASE)
 CALLS_AT_ONCE = (
     "CALLs outside of transactions overlapped: what a procedure commits by itself is on no tape. They keep the order in"
     " which they ended; where the server answered in another order than it committed, rows differ"
@@ -188,24 +188,21 @@ def _number_tables(
     whether the statement asks for rows and adds rows.
     """
     digests = con.execute(
-        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), normalized"
+        "SELECT digest, tables, coalesce(calls, []), class, has_action(actions, 'snapshot'), coalesce(properties, 0)"
         f" FROM {plan.tape.source('digests')} ORDER BY digest"
     ).fetchall()
     numbers: dict[str, int] = {}
     uses: list[tuple[int, int, int]] = []
     called: list[tuple[int]] = []
-    for digest_no, (_, named, calls, statement_class, snapshot, normalized) in enumerate(digests):
-        text = EXECUTABLE.sub("", normalized).lstrip()
-        adds = bool(ADDS.match(text))
-        asks = not adds or bool(ASKS_TOO.search(text))
-        called += [(digest_no,)] if CALLS.match(text) else []
-        if user_lock := sum(what for words, what in USER_LOCK_WORDS.items() if words.search(text)):
+    for digest_no, (_, named, calls, statement_class, snapshot, properties) in enumerate(digests):
+        called += [(digest_no,)] if properties & PROPERTIES["calls_procedure"] else []
+        if user_lock := sum(what for bit, what in USER_LOCKS.items() if properties & bit):
             uses.append((digest_no, TABLE_USER_LOCKS, user_lock))
         tables = tables_of(named, calls, statement_class, snapshot, catalog)
         if tables is None:
             uses.append((digest_no, TABLE_UNKNOWN, USE_ASKS | USE_ADDS_ROWS))
         else:
-            what = USE_ASKS * asks | USE_ADDS_ROWS * adds
+            what = sum(use for bit, use in USES.items() if properties & bit)
             uses += [(digest_no, numbers.setdefault(name, TABLE_FIRST + len(numbers)), what) for name in sorted(tables)]
     con.execute("CREATE OR REPLACE TEMP TABLE known_digests (digest VARCHAR, digest_no INTEGER)")
     con.execute("CREATE OR REPLACE TEMP TABLE call_digests (digest_no INTEGER)")

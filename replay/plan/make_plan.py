@@ -15,7 +15,6 @@ import duckdb
 from ...common.duck import insert_rows, load_sql, sql_files, sql_text, write_parquet
 from ...common.errors import FolderError, InputError
 from ...schemas import Folder, open_folder, select_list
-from ...servers.prepared import HOLDS_PREPARE
 from .catalog import Catalog
 from .commit_order import order_commits
 from .database import all_cores, define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
@@ -57,8 +56,7 @@ def make_plan(
     name = "plan" if after is None else _go_on(plan, after)
     with ExitStack() as stack:
         con = stack.enter_context(open_planner(plan))
-        holds = f"regexp_matches(normalized, '{HOLDS_PREPARE}')"
-        xa = con.execute(f"FROM tape_digests WHERE {holds} LIMIT 1").fetchall()
+        xa = con.execute("FROM tape_digests WHERE has_property(properties, 'prepares_xa') LIMIT 1").fetchall()
         plan.prepares_xa = bool(xa)
         with all_cores(con, plan):
             _prepare(con, plan, max_rows)

@@ -22,9 +22,6 @@ MANY_ROWS = (
     r"regexp_matches(words_of(statement), '(?i)\b(insert|replace)\b') AND NOT regexp_matches(words_of(statement),"
     r" '(?i)\)\s*,\s*(row\s*)?\(|\b(select|table|load)\b'), false)"
 )
-# Sessions that begin after SET GLOBAL have other steps; SET ... = DEFAULT gives those of the target.
-SETS_GLOBAL = r"\bset\b.*\b(global|persist)\b.*\bauto_increment_(increment|offset)\b"
-SETS_DEFAULT = r"\bauto_increment_(increment|offset)\W+(default\b|@@global)"
 
 
 def columns_asked(plan: Plan) -> list[str]:
@@ -91,10 +88,9 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
     """
     con.execute(
         "CREATE TEMP TABLE inserting_digests AS SELECT digest, any_value(tables) AS tables,"
-        " bool_or(regexp_matches(normalized, '^load |\\breturning\\b', 'i')) AS answers_without_id,"
-        " bool_or(regexp_matches(normalized, '\\b(select|table)\\b', 'i')) AS copies_rows"
-        " FROM tape_digests WHERE regexp_matches(normalized,"
-        " '^(/\\*! ?)?(set statement .* for )?(insert|replace)\\b|^load (data|xml)\\b', 'i') GROUP BY digest"
+        " bool_or(has_property(properties, 'hides_ids')) AS answers_without_id,"
+        " bool_or(has_property(properties, 'copies_rows')) AS copies_rows"
+        " FROM tape_digests WHERE has_property(properties, 'adds_rows') GROUP BY digest"
     )
     con.execute("CREATE TEMP TABLE hiding_digests (digest VARCHAR)")
     con.execute("CREATE TEMP TABLE bulk_inserts (session BIGINT, digest VARCHAR, start_ns BIGINT, end_ns BIGINT)")
@@ -111,11 +107,10 @@ def define_digests(con: duckdb.DuckDBPyConnection, plan: Plan) -> None:
             ],
         )
     source = source_steps(plan.tape.info)
-    resets = [SETS_GLOBAL] if source == plan.catalog.steps else [SETS_GLOBAL, SETS_DEFAULT]
-    found = con.execute(
-        "FROM tape_digests WHERE normalized LIKE '%auto_increment_%' AND regexp_matches(normalized, ?) LIMIT 1",
-        ["|".join(resets)],
-    ).fetchall()
+    # Sessions that begin after SET GLOBAL have other steps; SET ... = DEFAULT gives those of the target.
+    back = "" if source == plan.catalog.steps else " OR has_property(properties, 'sets_id_steps_back')"
+    resets = f"has_property(properties, 'sets_id_steps_global'){back}"
+    found = con.execute(f"FROM tape_digests WHERE {resets} LIMIT 1").fetchall()
     plan.steps_known = source is not None and not found
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What excuses a difference: every property of a statement, with every kind of difference."""
 
-import re
 import struct
 from collections.abc import Sequence
 from pathlib import Path
@@ -137,15 +136,6 @@ def test_the_table_has_no_property_that_is_not_tested(checkout: Path) -> None:
     said = {cell.lstrip("?!") for table in (CELLS, UNSORTED_GROUPS) for row in table.values() for cell in row}
     assert len(named) == 15
     assert named <= said
-
-
-def test_the_lexer_and_the_table_know_the_same_functions(checkout: Path) -> None:
-    """What native code counts as asking the time, chance or the session is found in a condition."""
-    text = (checkout / "analyze" / "sql" / "report" / "results.sql").read_text()
-    native = (checkout / "native" / "sql" / "actions.c").read_text()
-    names = re.findall(r"case QT_K_(\w+):", native.partition("void qt_actions_call")[2].partition("\n}\n")[0])
-    assert len(names) > 20
-    assert [name for name in names if not re.search(rf"[(|]{name}[|)]", text)] == []
 
 
 Statement = tuple[str, bytes | None, tuple[int, int]]  # its text and bound values, and the rows it has on each side

@@ -93,6 +93,7 @@ def write_digests(tape: Path, normalized: dict[str, str], samples: dict[str, byt
             digest,
             text,
             normalizer.normalize(text.encode()).actions,
+            normalizer.properties(text.encode()),
             *normalizer.names(text.encode()),
             (samples or {}).get(digest),
         )
@@ -100,14 +101,14 @@ def write_digests(tape: Path, normalized: dict[str, str], samples: dict[str, byt
     ]
     with database() as con:
         con.execute(
-            "CREATE TABLE texts (digest VARCHAR, normalized VARCHAR, actions BIGINT, tables VARCHAR[], calls VARCHAR[], sample BLOB)"
+            "CREATE TABLE texts (digest VARCHAR, normalized VARCHAR, actions BIGINT, properties BIGINT, tables VARCHAR[], calls VARCHAR[], sample BLOB)"
         )
         if rows:
-            con.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?)", rows)
+            con.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
         events = sql_text(str(tape / "events" / "part-*.parquet"))
         con.execute(
             f"""COPY (
-                SELECT digest, any_value(e.class) AS class, any_value(texts.actions) AS actions, any_value(tables) AS tables, any_value(calls) AS calls, any_value(normalized) AS normalized, any_value(sample) AS sample,
+                SELECT digest, any_value(e.class) AS class, any_value(texts.actions) AS actions, any_value(properties) AS properties, any_value(tables) AS tables, any_value(calls) AS calls, any_value(normalized) AS normalized, any_value(sample) AS sample,
                     coalesce(octet_length(any_value(sample)), 0)::BIGINT AS sample_bytes, NULL::VARCHAR AS pt_id,
                     count(*) AS events, sum(duration_ns)::BIGINT AS duration_ns, min(start_ns) AS first_ns, max(start_ns) AS last_ns
                 FROM {f"read_parquet({events})"} AS e JOIN texts USING (digest) GROUP BY digest

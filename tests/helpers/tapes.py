@@ -24,7 +24,7 @@ SECOND = 1_000_000_000
 TIMES = "min(start_ns), max(start_ns + coalesce(duration_ns, 0))"
 DIGESTS = """
     SELECT digest, any_value(class) AS class, any_value(actions) AS actions,
-        any_value(tables) AS tables, any_value(calls) AS calls, lower(any_value(statement)::VARCHAR) AS normalized,
+        any_value(properties) AS properties, any_value(tables) AS tables, any_value(calls) AS calls, lower(any_value(statement)::VARCHAR) AS normalized,
         any_value(statement) AS sample, max(octet_length(statement)) AS sample_bytes, NULL AS pt_id, count(*) AS events,
         sum(duration_ns)::BIGINT AS duration_ns, min(start_ns) AS first_ns, max(start_ns) AS last_ns
     FROM events LEFT JOIN names USING (statement) WHERE digest IS NOT NULL GROUP BY digest ORDER BY digest
@@ -91,11 +91,12 @@ def _fill(con: duckdb.DuckDBPyConnection, events: Sequence[dict[str, Any]] | str
 
 
 def _fill_names(con: duckdb.DuckDBPyConnection) -> None:
-    """Create the table `names`: what each statement names and calls."""
-    con.execute("CREATE TEMP TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[])")
+    """Create the table `names`: what each statement names and calls, and how it is written."""
+    con.execute("CREATE TEMP TABLE names (statement BLOB, tables VARCHAR[], calls VARCHAR[], properties BIGINT)")
     statements = con.execute("SELECT DISTINCT statement FROM events WHERE statement IS NOT NULL").fetchall()
     normalizer = Normalizer()
-    rows = [(bytes(statement), *normalizer.names(bytes(statement))) for (statement,) in statements]
+    texts = [bytes(statement) for (statement,) in statements]
+    rows = [(text, *normalizer.names(text), normalizer.properties(text)) for text in texts]
     insert_rows(con, "names", rows)
 
 

@@ -14,7 +14,7 @@ from querytape.schemas.event_selection import (
     preparing_sql,
     selection_sql,
 )
-from querytape.schemas.names import ACTIONS
+from querytape.schemas.names import ACTIONS, PROPERTIES
 
 D = "d" * 16
 P = "e" * 16
@@ -67,8 +67,8 @@ def test_selected(kept: dict[str, Any], seqs: list[int]) -> None:
         events(con)
         con.execute("CREATE TABLE chosen AS SELECT 1::BIGINT AS session, 160 AS last_ns, 15 AS events")
         con.execute(
-            "CREATE TABLE digests AS SELECT * FROM (VALUES (?, 'prepare s from ?'), (?, 'insert')) t(digest, normalized)",
-            [P, D],
+            "CREATE TABLE digests AS SELECT * FROM (VALUES (?, ?::BIGINT), (?, 0)) t(digest, properties)",
+            [P, PROPERTIES["prepares_text"], D],
         )
         con.execute(f"CREATE TABLE preparing AS {preparing_sql('digests')}")
         find_transactions(con, choice, "transactions")

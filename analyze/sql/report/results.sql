@@ -41,63 +41,34 @@ SELECT * FROM (VALUES
     ('GROUP_CONCAT without ORDER BY',                       NULL,      NULL,      'reason',           NULL,               NULL)
 ) AS t(property, "rows", affected, data, "order", warnings);
 
--- A statement without what is in brackets.
-CREATE OR REPLACE TEMP MACRO outside_of(text) AS
-list_reduce([text, '', '', '', '', '', '', ''], lambda x, y: regexp_replace(x, '\([^()]*\)', '', 'g'));
-
--- What decides which rows a statement returns or changes, or more than that.
-CREATE OR REPLACE TEMP MACRO condition_of(text) AS CASE
-    WHEN regexp_matches(text, '^insert\b') AND NOT regexp_matches(text, '\b(select|table|with|ignore|on duplicate key)\b') THEN ''
-    WHEN NOT regexp_matches(text, '^select\b') THEN text
-    WHEN NOT regexp_matches(outside_of(text), '\b(from|where|having|union|intersect|except)\b') THEN ''
-    ELSE regexp_replace(regexp_extract(text, '\b(from|where|having|union|intersect|except)\b.*$', 0, 's'), 'order by rand\([^()]*\)', '')
-END;
-
-CREATE OR REPLACE TEMP MACRO asks_time(text) AS regexp_matches(text,
-    '\b(current_timestamp|current_date|current_time|localtime|localtimestamp|utc_date|utc_time|utc_timestamp)\b'
-    || '|\b(now|sysdate|curdate|curtime|unix_timestamp)\(|@@(session\.)?timestamp\b');
-
-CREATE OR REPLACE TEMP MACRO asks_chance(text) AS
-regexp_matches(text, '\b(rand|uuid|uuid_short|uuid_v4|uuid_v7|random_bytes|sys_guid)\(');
-
-CREATE OR REPLACE TEMP MACRO asks_session(text) AS regexp_matches(text,
-    '@|\b(current_user|current_role|(previous|next) value for)\b'
-    || '|\b(last_insert_id|row_count|found_rows|connection_id|get_lock|release_lock|release_all_locks|is_used_lock|is_free_lock)\('
-    || '|\b(lastval|nextval|setval|user|session_user|system_user|version)\(');
-
 -- SHOW, EXPLAIN, and what reads the server's own tables only.
-CREATE OR REPLACE TEMP MACRO only_server(text, actions, tables) AS
-(has_action(actions, 'asks_server') AND regexp_matches(text, '^(show|explain|desc|describe|help)\b'))
-    OR (contains(text, 'information_schema') AND len(tables) > 0
-        AND len(list_filter(tables, lambda t: NOT starts_with(replace(t, '`', ''), 'information_schema.'))) = 0);
-
-CREATE OR REPLACE TEMP VIEW results_texts AS
-SELECT *, condition_of(text) AS condition, outside_of(text) AS outside,
-    regexp_matches(outside, '\border by rand\b') AS sorts_at_random,
-    regexp_matches(outside, '\border by\b') AND NOT sorts_at_random AS sorts,
-    regexp_matches(outside, '\blimit (\?|\d)|\bfetch (first|next)\b') AS limited
-FROM (SELECT digest, class, normalized AS text, actions, tables, only_server(normalized, actions, tables) AS only_server FROM digest_texts);
+CREATE OR REPLACE TEMP MACRO only_server(actions, written, tables) AS
+(has_action(actions, 'asks_server') AND has_property(written, 'shows'))
+    OR (len(tables) > 0 AND len(list_filter(tables, lambda t: NOT starts_with(replace(t, '`', ''), 'information_schema.'))) = 0);
 
 CREATE OR REPLACE TEMP TABLE results_properties AS
 SELECT digest, limited, [
-    CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT contains(text, 'sysdate('))
-        THEN CASE WHEN asks_time(condition) THEN 'perhaps the time, in a condition' ELSE 'asks the time' END END,
-    CASE WHEN has_action(actions, 'random') AND NOT (sorts_at_random AND len(regexp_extract_all(text, '\brand\(')) = 1)
-        THEN CASE WHEN asks_chance(condition) THEN 'perhaps chance, in a condition' ELSE 'random' END END,
+    CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT has_property(written, 'sysdate'))
+        THEN if(has_property(written, 'time_in_condition'), 'perhaps the time, in a condition', 'asks the time') END,
+    CASE WHEN has_property(written, 'chance')
+        THEN if(has_property(written, 'chance_in_condition'), 'perhaps chance, in a condition', 'random') END,
     CASE WHEN sorts_at_random THEN 'sorts at random' END,
-    CASE WHEN only_server THEN 'asks about the server'
+    CASE WHEN only_server(actions, written, tables) THEN 'asks about the server'
         WHEN has_action(actions, 'session_dependent') OR has_action(actions, 'asks_server')
-        THEN CASE WHEN asks_session(condition) THEN 'perhaps its session or server, in a condition'
-            ELSE 'asks about its session or server' END END,
-    CASE WHEN getvariable('sort_lost') AND regexp_matches(text, '\bgroup by\b') AND NOT sorts THEN 'GROUP BY no longer sorts'
+        THEN if(has_property(written, 'session_in_condition'), 'perhaps its session or server, in a condition',
+            'asks about its session or server') END,
+    CASE WHEN getvariable('sort_lost') AND has_property(written, 'group_by') AND NOT sorts THEN 'GROUP BY no longer sorts'
         WHEN limited AND NOT sorts AND NOT sorts_at_random THEN 'LIMIT without ORDER BY' END,
-    CASE WHEN len(regexp_extract_all(text, '\blimit (\?|\d)')) > limited::INTEGER AND NOT regexp_matches(text, '\(.*\border by\b')
-        THEN 'perhaps LIMIT without ORDER BY in a subquery' END,
+    CASE WHEN has_property(written, 'limit_inside') THEN 'perhaps LIMIT without ORDER BY in a subquery' END,
     CASE WHEN sorts THEN 'ties in ORDER BY, or another collation' ELSE 'rows without ORDER BY' END,
     CASE WHEN sorts AND limited THEN 'perhaps ties in ORDER BY under LIMIT' END,
-    CASE WHEN contains(text, 'group_concat') AND NOT regexp_matches(text, '\bgroup_concat\([^()]*\border by\b') THEN 'GROUP_CONCAT without ORDER BY' END
+    CASE WHEN has_property(written, 'concat_unsorted') THEN 'GROUP_CONCAT without ORDER BY' END
 ] AS properties
-FROM results_texts;
+FROM (
+    SELECT digest, actions, tables, properties AS written, has_property(written, 'order_by') AS sorts,
+        has_property(written, 'order_by_random') AS sorts_at_random, has_property(written, 'limit') AS limited
+    FROM digest_texts
+);
 
 -- A number among the bound values of an execution (schemas/params.md), the last (back = 0) or the one before it; NULL where it is none.
 CREATE OR REPLACE TEMP MACRO bound_type(h, back) AS CASE

@@ -2,7 +2,7 @@
 -- Which statements took the most time in the run? The costliest digests, each with a sample and its schema; only what
 -- EXPLAIN takes, and only samples that are whole and have at most a MiB.
 -- Inputs: views run_outcomes, tape_events, tape_digests; parameter $1 = how many.
--- By hand: create the views FROM the Parquet files of run and tape, put a number for $1, then .read costliest.sql
+-- By hand: .read schemas/names.sql, create the views FROM the Parquet files of run and tape, put a number for $1, then .read costliest.sql
 WITH by_schema AS (
     SELECT e.digest, e.db, sum(coalesce(o.done_ns - o.sent_ns, 0)) AS took_ns
     FROM run_outcomes AS o
@@ -19,6 +19,6 @@ FROM sums AS s
 JOIN tape_digests AS d USING (digest)
 WHERE d.sample IS NOT NULL AND octet_length(d.sample) = d.sample_bytes
     AND d.sample_bytes <= 1 << 20
-    AND regexp_matches(d.normalized, '^(\(|select|insert|update|delete|replace|with)')
+    AND has_property(d.properties, 'explainable')
 ORDER BY s.took_ns DESC, s.digest
 LIMIT $1

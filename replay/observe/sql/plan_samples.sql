@@ -3,12 +3,12 @@
 -- smallest and the largest values; of about a thousand events of each digest. The digests with most time on the tape come first.
 -- Inputs: views tape_events, tape_digests; variables wanted (digests, NULL = all), per_digest, max_bytes, unwanted_flags, prepared (also
 -- executions of prepared statements, with their values in `params`: those that read through a cursor or with long data are left out).
--- By hand: set the variables, create the views FROM the Parquet files of a tape, then .read plan_samples.sql
+-- By hand: .read schemas/names.sql, set the variables, create the views FROM the Parquet files of a tape, then .read plan_samples.sql
 WITH digests AS (
     SELECT digest, events, coalesce(duration_ns, 0) AS tape_ns
     FROM tape_digests
     WHERE class IN ('read', 'write')
-        AND regexp_matches(normalized, '^(\(|select|insert|update|delete|replace|with|table|values)')
+        AND has_property(properties, 'explainable')
         AND (getvariable('wanted') IS NULL OR list_contains(getvariable('wanted'), digest))
 ),
 texts AS (

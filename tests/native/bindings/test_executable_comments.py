@@ -3,8 +3,7 @@
 
 import pytest
 from querytape.native.bindings.statements import Normalizer, Statement
-from querytape.replay.plan.commit_order import ADDS, EXECUTABLE
-from querytape.schemas import ACTIONS, CLASSES, DANGERS
+from querytape.schemas import ACTIONS, CLASSES, DANGERS, PROPERTIES
 
 STATEMENTS = """START TRANSACTION
 START TRANSACTION READ ONLY
@@ -97,8 +96,26 @@ def test_a_transactions_begin(sql: str, comment: str) -> None:
     assert found.actions & (ACTIONS["begin"] | ACTIONS["implicit_commit"]) == ACTIONS["begin"]
 
 
-def test_what_adds_rows() -> None:
-    """The order of commits knows an INSERT by its first word, in a comment, too."""
-    for comment in BY_ALL:
-        for text in wrapped("INSERT INTO t VALUES ( 1 )", comment):
-            assert ADDS.match(EXECUTABLE.sub("", read(text).text).lstrip()), text
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("INSERT INTO t VALUES ( 1 )", "adds_rows"),
+        ("EXPLAIN FORMAT = JSON DELETE FROM t", "explains_write"),
+        ("SELECT a FROM t ORDER BY b LIMIT 1", "order_by"),
+        ("XA PREPARE 'x'", "prepares_xa"),
+    ],
+)
+def test_properties(sql: str, name: str) -> None:
+    """A statement is written so whichever of its words are in a comment that servers execute."""
+    for comment in (*BY_ALL, *BY_SOME):
+        for text in wrapped(sql, comment):
+            assert Normalizer().properties(text.encode()) & PROPERTIES[name], text
+
+
+@pytest.mark.parametrize("comment", BY_SOME)
+def test_what_some_servers_explain(comment: str) -> None:
+    """EXPLAIN of what is a write for one server only counts as one of a write, and is not asked for its plan."""
+    text = f"EXPLAIN {comment.format('SELECT a FROM t WHERE b IN (')} DELETE FROM t {comment.format(')')}"
+    assert Normalizer().properties(text.encode()) & PROPERTIES["explains_write"]
+    text = f"{comment.format('SELECT')} DROP TABLE t"
+    assert not Normalizer().properties(text.encode()) & PROPERTIES["explainable"]

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads a text once, token by token, and says how its statements are written.
+ *
+ *   SELECT now(), a FROM t WHERE b IN (SELECT c FROM u WHERE d < now() ORDER BY e LIMIT 3) ORDER BY f
+ *          │               └ from here on words are in a condition ──────────────────────────────────
+ *          └ not here                  └ a level of its own: its LIMIT is sorted ─────────┘
+ *
+ * Each pair of brackets is a level. A condition begins with FROM, WHERE and the like in a level that has a SELECT, and
+ * holds in the levels inside. Of what is no SELECT, everything is a condition, but nothing of an INSERT of values. */
+#include "sql/properties.h"
+
+#include "querytape_names.h"
+#include "sql/actions.h"
+#include "sql/names.h"
+
+enum { LEVELS = 64 };
+
+#define ASKS_SESSION (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_SERVER)
+
+struct level {
+    uint8_t query;     /* SELECT was read */
+    uint8_t condition; /* what follows decides which rows are returned or changed */
+    uint8_t ordered, limited;
+    uint8_t at_random; /* ORDER BY RAND() */
+    uint8_t concat;    /* of GROUP_CONCAT */
+};
+
+struct reader {
+    struct qt_lexer lexer;
+    struct qt_token t, last;               /* at hand, and the one before */
+    uint64_t found;                        /* of the whole text */
+    size_t statements, tokens, ordered_at; /* the last: where ORDER BY was read */
+
+    /* of the statement being read */
+    struct level levels[LEVELS];
+    size_t depth, words;
+    int first, verb;      /* its first word; of WITH and EXPLAIN the first that says what is done */
+    int previous, before; /* the keywords before, QT_K_NONE for others */
+    uint8_t first_in_brackets;
+    uint8_t prefixed;   /* SET STATEMENT ... FOR stands before it */
+    uint8_t selects;    /* SELECT or TABLE was read */
+    uint8_t not_plain;  /* IGNORE, WITH, ON DUPLICATE KEY: whether an INSERT adds a row is a condition */
+    uint8_t duplicates; /* ON DUPLICATE KEY */
+    uint8_t returns;    /* RETURNING */
+    uint8_t system;     /* @@ or @@session. was read */
+    uint8_t global;     /* SET GLOBAL, SET PERSIST */
+    uint8_t id_step;    /* behind auto_increment_increment or _offset */
+    uint32_t asked, asked_in_condition; /* QT_ACTION_* */
+};
+
+static struct level *at(struct reader *r) { return &r->levels[r->depth < LEVELS ? r->depth : LEVELS - 1]; }
+
+static void ask(struct reader *r, uint32_t what)
+{
+    r->asked |= what;
+    if (at(r)->condition)
+        r->asked_in_condition |= what;
+}
+
+static void begin_statement(struct reader *r)
+{
+    r->levels[0] = (struct level){0};
+    r->depth = r->words = 0;
+    r->first = r->verb = r->previous = r->before = QT_K_NONE;
+    r->first_in_brackets = r->prefixed = r->selects = r->not_plain = r->duplicates = r->returns = 0;
+    r->system = r->global = r->id_step = r->asked = r->asked_in_condition = 0;
+}
+
+static uint64_t in_condition(const struct reader *r)
+{
+    uint32_t asked = r->asked;
+    if (r->first == QT_K_insert && !r->selects && !r->not_plain)
+        asked = 0;
+    else if (r->first == QT_K_select && !r->first_in_brackets)
+        asked = r->asked_in_condition;
+    return (asked & QT_ACTION_ASKS_TIME ? QT_PROPERTY_TIME_IN_CONDITION : 0) |
+           (asked & QT_ACTION_RANDOM ? QT_PROPERTY_CHANCE_IN_CONDITION : 0) |
+           (asked & ASKS_SESSION ? QT_PROPERTY_SESSION_IN_CONDITION : 0);
+}
+
+static uint64_t rows_added(const struct reader *r)
+{
+    int loads = r->first == QT_K_load && r->verb == QT_K_load, adds = loads;
+    uint64_t found = 0;
+
+    adds |= r->first == QT_K_insert || r->first == QT_K_replace;
+    if (r->first != QT_K_insert || r->selects || r->duplicates)
+        found |= QT_PROPERTY_ASKS_ROWS;
+    if (!adds)
+        return found;
+    return found | QT_PROPERTY_ADDS_ROWS | (loads || r->selects ? QT_PROPERTY_COPIES_ROWS : 0) |
+           (loads || r->returns ? QT_PROPERTY_HIDES_IDS : 0);
+}
+
+static int is_verb(int k) { return (qt_keyword_flags[k] & QT_KW_VERB) != 0; }
+
+static void end_level(struct reader *r, const struct level *l)
+{
+    if (l->limited && !l->ordered)
+        r->found |= QT_PROPERTY_LIMIT_INSIDE;
+    if (l->concat && !l->ordered)
+        r->found |= QT_PROPERTY_CONCAT_UNSORTED;
+}
+
+static void end_statement(struct reader *r)
+{
+    const struct level *outside = &r->levels[0];
+    int explains = r->first == QT_K_explain || r->first == QT_K_describe || r->first == QT_K_desc;
+
+    while (r->depth > 0) { /* brackets that never end */
+        if (r->depth < LEVELS)
+            end_level(r, at(r));
+        r->depth--;
+    }
+    if (r->words == 0)
+        return;
+    r->statements++;
+    r->found |= rows_added(r) | in_condition(r);
+    if (r->asked & QT_ACTION_RANDOM)
+        r->found |= QT_PROPERTY_CHANCE;
+    if (outside->ordered)
+        r->found |= outside->at_random ? QT_PROPERTY_ORDER_BY_RANDOM : QT_PROPERTY_ORDER_BY;
+    if (outside->limited)
+        r->found |= QT_PROPERTY_LIMIT;
+    if (explains || r->first == QT_K_show || r->first == QT_K_help)
+        r->found |= QT_PROPERTY_SHOWS;
+    if (explains &&
+        (r->verb == QT_K_insert || r->verb == QT_K_update || r->verb == QT_K_delete || r->verb == QT_K_replace))
+        r->found |= QT_PROPERTY_EXPLAINS_WRITE;
+    if (r->first == QT_K_call)
+        r->found |= QT_PROPERTY_CALLS_PROCEDURE;
+    if (r->statements > 1 || r->prefixed || !(is_verb(r->first) || r->first == QT_K_with))
+        r->found &= ~(uint64_t)QT_PROPERTY_EXPLAINABLE;
+    else
+        r->found |= QT_PROPERTY_EXPLAINABLE;
+}
+
+/* A function is called: its name is the last token. */
+static void call(struct reader *r)
+{
+    int k = r->last.kind == QT_T_WORD || r->last.kind == QT_T_QUOTED ? r->last.keyword : QT_K_NONE;
+
+    if (k == QT_K_sysdate)
+        r->found |= QT_PROPERTY_SYSDATE;
+    else if (k == QT_K_get_lock)
+        r->found |= QT_PROPERTY_TAKES_USER_LOCK;
+    else if (k == QT_K_release_lock || k == QT_K_release_all_locks)
+        r->found |= QT_PROPERTY_FREES_USER_LOCK;
+    else if (k == QT_K_is_used_lock || k == QT_K_is_free_lock)
+        r->found |= QT_PROPERTY_LOOKS_AT_USER_LOCK;
+    if (k == QT_K_rand && r->tokens == r->ordered_at + 2 && r->depth == 0 && r->first == QT_K_select)
+        at(r)->at_random = 1;
+    else
+        ask(r, k == QT_K_unix_timestamp ? QT_ACTION_ASKS_TIME : qt_action_of_call(k));
+}
+
+/* The second word of XA, DROP, LOAD, SET. */
+static void second_word(struct reader *r, int k)
+{
+    if (r->first == QT_K_xa && k == QT_K_prepare)
+        r->found |= QT_PROPERTY_PREPARES_XA;
+    else if (r->first == QT_K_xa && (k == QT_K_commit || k == QT_K_rollback))
+        r->found |= QT_PROPERTY_ENDS_XA;
+    else if (r->first == QT_K_drop && k == QT_K_prepare)
+        r->found |= QT_PROPERTY_PREPARES_TEXT;
+    else if (r->first == QT_K_load && (qt_name_is(&r->t, "data") || qt_name_is(&r->t, "xml")))
+        r->verb = QT_K_load;
+    else if (r->first == QT_K_set && k == QT_K_statement)
+        r->prefixed = 1;
+}
+
+static void first_word(struct reader *r, int k)
+{
+    r->first = k;
+    r->first_in_brackets = r->depth > 0;
+    if (k == QT_K_prepare || k == QT_K_deallocate)
+        r->found |= QT_PROPERTY_PREPARES_TEXT;
+}
+
+/* ORDER BY, GROUP BY: `order` and `group` are no keywords. */
+static void by(struct reader *r)
+{
+    if (r->last.kind != QT_T_WORD)
+        return;
+    if (qt_name_is(&r->last, "order")) {
+        at(r)->ordered = 1;
+        r->ordered_at = r->tokens;
+    } else if (qt_name_is(&r->last, "group")) {
+        r->found |= QT_PROPERTY_GROUP_BY;
+    }
+}
+
+static void keyword(struct reader *r, int k)
+{
+    switch (k) {
+    case QT_K_select:
+        at(r)->query = r->selects = 1;
+        break;
+    case QT_K_table:
+        r->selects = 1;
+        break;
+    case QT_K_from:
+    case QT_K_where:
+    case QT_K_having:
+    case QT_K_union:
+    case QT_K_intersect:
+    case QT_K_except:
+        at(r)->condition |= at(r)->query;
+        break;
+    case QT_K_with:
+        r->not_plain = 1;
+        break;
+    case QT_K_returning:
+        r->returns = 1;
+        break;
+    case QT_K_by:
+        by(r);
+        break;
+    case QT_K_next:
+        at(r)->limited |= r->previous == QT_K_fetch;
+        break;
+    case QT_K_for:
+        if (r->previous == QT_K_value && (r->before == QT_K_next || r->before == QT_K_previous))
+            ask(r, QT_ACTION_SESSION_DEPENDENT);
+        break;
+    default:
+        ask(r, qt_action_of_word(k));
+        break;
+    }
+}
+
+/* Of SET: the steps of ids that a server generates, and for whom they are set. */
+static void id_steps(struct reader *r, int k)
+{
+    if (k == QT_K_global && r->id_step && r->system)
+        r->found |= QT_PROPERTY_SETS_ID_STEPS_BACK;
+    else if (k == QT_K_global || k == QT_K_persist || k == QT_K_persist_only)
+        r->global = 1;
+    else if (k == QT_K_session || k == QT_K_local)
+        r->global = 0;
+    else if (k == QT_K_default && r->id_step)
+        r->found |= QT_PROPERTY_SETS_ID_STEPS_BACK;
+    r->id_step = (uint8_t)(qt_name_is(&r->t, "auto_increment_increment") || qt_name_is(&r->t, "auto_increment_offset"));
+    if (r->id_step && r->global)
+        r->found |= QT_PROPERTY_SETS_ID_STEPS_GLOBAL;
+}
+
+static void word(struct reader *r)
+{
+    int k = r->t.kind == QT_T_WORD ? r->t.keyword : QT_K_NONE;
+
+    if (r->words == 0)
+        first_word(r, k);
+    else if (r->words == 1)
+        second_word(r, k);
+    if (r->verb == QT_K_NONE && r->depth == 0 && is_verb(k))
+        r->verb = k;
+    if (r->system && qt_name_is(&r->t, "timestamp"))
+        ask(r, QT_ACTION_ASKS_TIME);
+    if (r->first == QT_K_set)
+        id_steps(r, k);
+    if (k == QT_K_NONE && r->t.kind == QT_T_WORD) {
+        at(r)->limited |= r->previous == QT_K_fetch && qt_name_is(&r->t, "first");
+        r->duplicates |= r->previous == QT_K_on && qt_name_is(&r->t, "duplicate");
+        r->not_plain |= r->duplicates || qt_name_is(&r->t, "ignore");
+    }
+    keyword(r, k);
+    r->system = r->system && qt_name_is(&r->t, "session"); /* no keyword behind @@ */
+    r->words++;
+    if (k == QT_K_for && r->depth == 0 && r->first == QT_K_set && r->prefixed)
+        r->words = 0;
+    r->before = r->previous;
+    r->previous = k;
+}
+
+static void open(struct reader *r)
+{
+    struct level inside = {.condition = at(r)->condition};
+    inside.concat = r->last.kind == QT_T_WORD && qt_name_is(&r->last, "group_concat");
+    call(r);
+    r->depth++;
+    *at(r) = inside;
+    r->previous = QT_K_NONE;
+}
+
+static void close(struct reader *r)
+{
+    if (r->depth == 0)
+        return;
+    if (r->depth < LEVELS)
+        end_level(r, at(r));
+    r->depth--;
+    r->previous = QT_K_NONE;
+}
+
+static void token(struct reader *r)
+{
+    switch (r->t.kind) {
+    case QT_T_WORD:
+    case QT_T_QUOTED:
+        word(r);
+        break;
+    case QT_T_OPEN:
+        open(r);
+        break;
+    case QT_T_CLOSE:
+        close(r);
+        break;
+    case QT_T_SEMICOLON: /* those of a routine's body end no statement of the text */
+        if (r->first == QT_K_create || r->first == QT_K_alter)
+            break;
+        end_statement(r);
+        begin_statement(r);
+        break;
+    case QT_T_SYSTEM:
+        r->system = 1;
+        ask(r, QT_ACTION_SESSION_DEPENDENT);
+        break;
+    case QT_T_VARIABLE:
+        ask(r, QT_ACTION_SESSION_DEPENDENT);
+        break;
+    case QT_T_NUMBER:
+    case QT_T_PARAM:
+        at(r)->limited |= r->previous == QT_K_limit;
+        r->previous = QT_K_NONE;
+        break;
+    default:
+        r->previous = r->t.kind == QT_T_DOT ? r->previous : QT_K_NONE;
+        break;
+    }
+}
+
+/* Returns the properties in one reading of the text's comments, and which others differ: QT_READ_COMMENTS. */
+static uint64_t read_once(const struct qt_lexer *lexer, unsigned comments, unsigned *saw)
+{
+    struct reader r = {.lexer = *lexer};
+    int in_hint = 0;
+
+    r.lexer.comments = (uint8_t)comments;
+    begin_statement(&r);
+    for (qt_lex(&r.lexer, &r.t); r.t.kind != QT_T_END; qt_lex(&r.lexer, &r.t)) {
+        int comment = r.t.kind == QT_T_EXECUTABLE || r.t.kind == QT_T_COMMENT_END;
+        in_hint = r.t.kind == QT_T_HINT || (in_hint && r.t.kind != QT_T_COMMENT_END);
+        if (comment || in_hint)
+            continue;
+        r.tokens++;
+        token(&r);
+        r.last = r.t;
+    }
+    end_statement(&r);
+    *saw |= r.lexer.saw_comments;
+    return r.found;
+}
+
+/* Where only some servers execute a comment, the reading that executes it counts; of what is explained, any. */
+uint64_t qt_properties_read(const struct qt_lexer *lexer)
+{
+    unsigned saw = 0;
+    uint64_t found = read_once(lexer, 0, &saw);
+
+    for (unsigned comments = 1; comments <= QT_READ_COMMENTS; comments++) {
+        uint64_t other = (comments & ~saw) == 0 ? read_once(lexer, comments, &saw) : found;
+        found |= other & QT_PROPERTY_EXPLAINS_WRITE;
+        found &= other | ~(uint64_t)QT_PROPERTY_EXPLAINABLE;
+    }
+    return found;
+}

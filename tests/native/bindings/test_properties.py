@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How statements are written: the properties of names.toml."""
+
+import pytest
+from querytape.native.bindings.statements import Mode, Normalizer
+from querytape.schemas import PROPERTIES
+
+ALL = "asks_rows"
+WRITTEN = {
+    "": "",
+    "SELECT a FROM t": f"{ALL} explainable",
+    "(SELECT a FROM t)": f"{ALL} explainable",
+    "TABLE t ORDER BY a": f"{ALL} explainable order_by",
+    "SELECT 1; SELECT 2": ALL,
+    "SELECT 1;": f"{ALL} explainable",
+    "COMMIT": ALL,
+    # what adds rows
+    "INSERT INTO t VALUES (1, 2), (3, 4)": "adds_rows explainable",
+    "INSERT IGNORE INTO t VALUES (1)": "adds_rows explainable",
+    "INSERT INTO t VALUES (1) ON DUPLICATE KEY UPDATE a = 1": f"{ALL} adds_rows explainable",
+    "INSERT INTO t VALUES (1) RETURNING id": "adds_rows explainable hides_ids",
+    "INSERT INTO t SELECT a FROM u": f"{ALL} adds_rows copies_rows explainable",
+    "INSERT INTO t TABLE u": f"{ALL} adds_rows copies_rows explainable",
+    "INSERT INTO t VALUES ((SELECT max(a) FROM u))": f"{ALL} adds_rows copies_rows explainable",
+    "REPLACE INTO t VALUES (1)": f"{ALL} adds_rows explainable",
+    "LOAD DATA INFILE 'x' INTO TABLE t": f"{ALL} adds_rows copies_rows hides_ids",
+    "LOAD INDEX INTO CACHE t": ALL,
+    "SET STATEMENT max_statement_time = 1 FOR INSERT INTO t VALUES (1)": "adds_rows",
+    "SELECT 1; INSERT INTO t VALUES (1)": f"{ALL} adds_rows",
+    "SELECT replace(a, 'b', 'c'), insert(a, 1, 2, 'x') FROM t": f"{ALL} explainable",
+    "CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW BEGIN INSERT INTO u VALUES (1); INSERT INTO v VALUES (1); END": ALL,
+    # what it is
+    "CALL p()": f"{ALL} calls_procedure",
+    "SHOW TABLES": f"{ALL} shows",
+    "DESC t": f"{ALL} shows",
+    "EXPLAIN SELECT a FROM t FOR UPDATE": f"{ALL} shows",
+    "EXPLAIN FORMAT=JSON INTO @x UPDATE t SET a = 1": f"{ALL} explains_write shows session_in_condition",
+    "EXPLAIN WITH c AS (SELECT 1) DELETE FROM t": f"{ALL} explains_write shows",
+    "PREPARE s FROM 'SELECT 1'": f"{ALL} prepares_text",
+    "DROP PREPARE s": f"{ALL} prepares_text",
+    "DROP TABLE `prepare`": ALL,
+    "XA PREPARE 'x'": f"{ALL} prepares_xa",
+    "XA ROLLBACK 'x'": f"{ALL} ends_xa",
+    "SELECT GET_LOCK('a', 1), `release_lock`('b'), get_lock": f"{ALL} explainable frees_user_lock takes_user_lock",
+    "DO IS_FREE_LOCK('a')": f"{ALL} looks_at_user_lock session_in_condition",
+    "SET GLOBAL auto_increment_offset = 2": f"{ALL} sets_id_steps_global",
+    "SET GLOBAL a = 1, SESSION auto_increment_offset = 2": ALL,
+    "SET @@global.auto_increment_increment = 2": f"{ALL} session_in_condition sets_id_steps_global",
+    "SET auto_increment_increment = DEFAULT": f"{ALL} sets_id_steps_back",
+    "SET auto_increment_increment = @@GLOBAL.auto_increment_increment": f"{ALL} session_in_condition sets_id_steps_back",
+    "SELECT @@global.auto_increment_increment": f"{ALL} explainable",
+    # order and limits
+    "SELECT a FROM t ORDER BY a LIMIT 3, 4": f"{ALL} explainable limit order_by",
+    "SELECT a FROM t ORDER BY RAND() LIMIT ?": f"{ALL} explainable limit order_by_random",
+    "SELECT a FROM t ORDER BY RAND(), uuid()": f"{ALL} chance chance_in_condition explainable order_by_random",
+    "UPDATE t SET a = 1 ORDER BY RAND() LIMIT 1": f"{ALL} chance chance_in_condition explainable limit order_by",
+    "SELECT a FROM t GROUP BY a FETCH FIRST 3 ROWS ONLY": f"{ALL} explainable group_by limit",
+    "SELECT a FROM t LIMIT ROWS EXAMINED 9": f"{ALL} explainable",
+    "SELECT a FROM t WHERE b IN (SELECT c FROM u LIMIT 1) ORDER BY a": f"{ALL} explainable limit_inside order_by",
+    "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY c LIMIT 1)": f"{ALL} explainable",
+    "SELECT group_concat(a), group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} concat_unsorted explainable",
+    "SELECT group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} explainable",
+    "SELECT row_number() OVER (ORDER BY a) FROM t": f"{ALL} explainable",
+    "SELECT `limit`, t.limit FROM t": f"{ALL} explainable",
+    "SELECT a FROM t /* LIMIT 1 */ WHERE b = 'LIMIT 1' -- ORDER BY c": f"{ALL} explainable",
+    # conditions
+    "SELECT NOW(), SYSDATE(), uuid(), @a": f"{ALL} chance explainable sysdate",
+    "SELECT a FROM t WHERE b < NOW()": f"{ALL} explainable time_in_condition",
+    "SELECT EXTRACT(YEAR FROM NOW()), a FROM t": f"{ALL} explainable",
+    "SELECT (SELECT max(a) FROM t WHERE b < CURRENT_DATE) FROM u": f"{ALL} explainable time_in_condition",
+    "INSERT INTO t VALUES (NOW(), UUID(), LAST_INSERT_ID())": "adds_rows chance explainable",
+    "INSERT IGNORE INTO t VALUES (NOW())": "adds_rows explainable time_in_condition",
+    "UPDATE t SET a = NOW()": f"{ALL} explainable time_in_condition",
+    "SELECT a FROM t WHERE b = @@session.timestamp": f"{ALL} explainable session_in_condition time_in_condition",
+    "SELECT NEXT VALUE FOR s FROM t": f"{ALL} explainable",
+    "SELECT a FROM t HAVING a = NEXT VALUE FOR s": f"{ALL} explainable session_in_condition",
+    "SELECT a FROM t WHERE b = CURRENT_USER()": f"{ALL} explainable session_in_condition",
+}
+
+
+def names(sql: str, mode: Mode | None = None) -> str:
+    """Return the names of a statement's properties, sorted."""
+    bits = Normalizer().properties(sql.encode(), mode)
+    return " ".join(sorted(name for name, bit in PROPERTIES.items() if bits & bit))
+
+
+@pytest.mark.parametrize("sql", WRITTEN)
+def test_each_property(sql: str) -> None:
+    """What a statement is found to be, in whatever case its words are."""
+    assert names(sql) == names(sql.lower()) == " ".join(sorted(WRITTEN[sql].split()))
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_every_property_has_an_example(name: str) -> None:
+    """Each has a statement here that has it, and one that lacks it."""
+    assert {name in found.split() for found in WRITTEN.values()} == {True, False}
+
+
+def test_any_cut_and_any_depth_is_read() -> None:
+    """Texts that end anywhere, and parentheses deeper than are remembered."""
+    for sql in WRITTEN:
+        for end in range(len(sql)):
+            names(sql[:end])
+    deep = "SELECT a FROM t WHERE " + "(" * 200 + "b < NOW()" + ")" * 200 + " ORDER BY a"
+    assert names(deep) == "asks_rows explainable order_by time_in_condition"
+    assert names("SELECT a" + ")" * 200 + " FROM t LIMIT 1") == "asks_rows explainable limit"
+
+
+def test_quotes_are_read_as_the_session_reads_them() -> None:
+    """What is code for one session is a literal for another."""
+    sql = r"SELECT '\' ORDER BY a -- '"
+    assert names(sql) == "asks_rows explainable"
+    assert names(sql, Mode(reading=1)) == "asks_rows explainable order_by"
