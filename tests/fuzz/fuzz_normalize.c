@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* libFuzzer: any bytes as a statement. Holds: in bounds; the same again; what is redacted has no literal left.
+/* libFuzzer: any bytes as a statement. Holds: in bounds; the same again; what is redacted has no literal left; its
+ * properties are known ones, whichever way its session reads it.
  * scripts/fuzz builds and runs it.
  */
 #include <stdlib.h>
@@ -16,6 +17,16 @@ static struct qt_statement normalize(struct qt_normalizer *n, const char *sql, s
     return out;
 }
 
+static void properties(const struct qt_normalizer *n, const char *sql, size_t len)
+{
+    for (uint8_t reading = 0; reading <= 3; reading++) {
+        struct qt_session_mode mode = {.reading = reading, .known = 3};
+        uint64_t found = qt_statement_properties(n, &mode, sql, len);
+        if (found >> 1 >= QT_PROPERTY_SESSION_IN_CONDITION || found != qt_statement_properties(n, &mode, sql, len))
+            abort();
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct qt_normalizer *n = qt_normalizer_new();
@@ -24,6 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct qt_statement again = normalize(n, sql, size);
     if (first.digest != again.digest || first.flags != again.flags)
         abort();
+    properties(n, sql, size);
     if (again.redacted != NULL) {
         size_t len = again.redacted_len;
         char *redacted = malloc(len ? len : 1);

@@ -96,7 +96,8 @@ def known_so(normalizer: Normalizer, sql: bytes, mode: Mode) -> list[Any]:
     redacted = None if found.redacted is None else found.redacted.decode("latin1")
     behind = [str(normalizer.follow(mode, sql, outcome)) for outcome in (-1, 0, 1)]
     of = [found.digest, found.text, found.class_, found.danger, found.actions, found.flags, redacted, found.open_quote]
-    return [of, normalizer.names(sql, mode), behind, str(normalizer.mode_of(found.digest, sql))]
+    how = normalizer.properties(sql, mode)
+    return [of, normalizer.names(sql, mode), how, behind, str(normalizer.mode_of(found.digest, sql))]
 
 
 def altered(place: int, turn: int, text: str, statements: list[str]) -> tuple[random.Random, bytes]:
