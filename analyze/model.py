@@ -136,6 +136,7 @@ class Report:
     servers: Servers = field(default_factory=Servers)  # in what the two servers differ: schemas and settings
     tables: dict[str, frozenset[str]] = field(default_factory=dict)  # names of each digest's tables, where compared
     routines: dict[str, frozenset[str]] = field(default_factory=dict)  # names of the routines that each digest calls
+    written: dict[str, int] = field(default_factory=dict)  # how each digest is written: bits of PROPERTIES
     variables: list[Row] = field(default_factory=list)  # server variables that differ: name, a, b
 
     disturbance: Disturbance = UNKNOWN  # where other programs disturbed one side more than the other

@@ -60,6 +60,9 @@ def build(
         if report.compares:
             report.servers = compare_servers(database, *map(side_of, report.runs))
             report.tables, report.routines = seen_through(database, tables_of_digests(database))
+            report.written = dict(
+                database.con.execute("SELECT digest, coalesce(properties, 0) FROM tape_digest").fetchall()
+            )
             report.write_counters = write_counters(database.con, report.sides)
     finally:
         database.close()

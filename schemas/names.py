@@ -160,6 +160,9 @@ PROPERTIES = {
     "time_in_condition": 16777216,
     "chance_in_condition": 33554432,
     "session_in_condition": 67108864,
+    "sorts": 134217728,
+    "joins": 268435456,
+    "selects_all": 536870912,
 }
 COMMANDS = {
     "query": 1,

@@ -70,7 +70,10 @@ SET VARIABLE property_bits = MAP {
     'sysdate': 8388608,
     'time_in_condition': 16777216,
     'chance_in_condition': 33554432,
-    'session_in_condition': 67108864
+    'session_in_condition': 67108864,
+    'sorts': 134217728,
+    'joins': 268435456,
+    'selects_all': 536870912
 };
 SET VARIABLE danger_names = MAP {
     0: 'none',

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from ...schemas import PROPERTIES
 from ..database import AnalysisDatabase, Row
 from ..model import Report, ServerDifference, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
@@ -22,10 +23,6 @@ NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that it decides about|fail with errors that it decides about"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
-_ALL_COLUMNS = re.compile(r"\bselect\s+(distinct\s+)?\*|\.\s*\*", re.I)
-_INSERTS = re.compile(r"\s*(insert|replace)\b", re.I)
-_JOINS = re.compile(r"\bjoin\b|\bfrom [^()]*,", re.I)
-_SORTS = re.compile(r"\b(order|group) by\b", re.I)
 
 
 def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
@@ -124,7 +121,7 @@ def _suspects(report: Report) -> _Suspects:
             number = str(row["after"])
             by_symptom[number] = by_symptom.get(number, frozenset()) | {row["digest"]}
     certain = frozenset().union(*by_symptom.values()) - (untold - changed - different)
-    inserting = (entry["digest"] for entry in report.digests if _INSERTS.match(entry.get("text") or ""))
+    inserting = (entry["digest"] for entry in report.digests if is_written(report, entry["digest"], "adds_rows"))
     inserted = frozenset(name for digest in inserting for name in report.tables.get(digest, ()))
     counted = {row["name"]: float(row["weight"]) for row in report.answers.get("counters", ())}
     return _Suspects(report, by_symptom, certain, {e["digest"]: e for e in report.digests}, inserted, counted)
@@ -222,7 +219,8 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
     if how == "compared":
         return compares(text, name)
     if how == "named":
-        return bool(_ALL_COLUMNS.search(text)) or re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
+        named = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) is not None
+        return named or is_written(report, digest, "selects_all")
     return True
 
 
@@ -230,6 +228,11 @@ def plans_known(report: Report, digest: str) -> list[str]:
     """Return a statement's query plans as JSON, of both sides, as far as there are any."""
     kept = report.query_plans.get(digest, {})
     return [side["json"] for letter in ("a", "b") if (side := kept.get(letter)) and "json" in side]
+
+
+def is_written(report: Report, digest: str, name: str) -> bool:
+    """Whether a statement has a property."""
+    return report.written.get(digest, 0) & PROPERTIES[name] != 0
 
 
 def text_of(report: Report, digest: str) -> str:
@@ -245,11 +248,11 @@ def does(report: Report, digest: str, step: str) -> bool:
         return (
             any(len(plan) > 1 and any(one.is_scan for one in plan) for plan in read)
             if known
-            else (_JOINS.search(text_of(report, digest)) is not None)
+            else is_written(report, digest, "joins")
         )
     if known:
         return any(step in steps(plan) for plan in known)
-    return _SORTS.search(text_of(report, digest)) is not None
+    return is_written(report, digest, "sorts")
 
 
 def reason_text(difference: ServerDifference) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from ..database import AnalysisDatabase
+from .causes import bare
 
 FACTS = (
     "SELECT kind, lower(if(kind = 'routine', name, tbl)),"
@@ -18,7 +19,6 @@ _WRITTEN = re.compile(
     r"|update\b(?:\s+(?:low_priority|ignore))*|delete\b(?:\s+(?:low_priority|quick|ignore))*\s+from"
     r"|truncate\b(?:\s+table)?)\s+(?:[\w$]+\s*\.\s*)?([\w$]+)"
 )
-_CALLED = re.compile(r"([\w$]+)\s*\(|\bcall\s+(?:[\w$]+\s*\.\s*)?([\w$]+)")
 
 
 @dataclass(frozen=True)
@@ -83,18 +83,12 @@ def seen_through(
     objects, reached, routines = Objects.of(database), dict(tables), dict[str, frozenset[str]]()
     if not objects.views and not objects.routines and not objects.triggers:
         return reached, routines
-    rows = database.con.execute("SELECT digest, normalized, class FROM tape_digest").fetchall()
-    for digest, text, statement_class in rows:
+    rows = database.con.execute("SELECT digest, coalesce(calls, []), class FROM tape_digest").fetchall()
+    for digest, calls, statement_class in rows:
         named = tables.get(digest, frozenset())
         fired = [objects.triggers.get(table, frozenset()) for table in named if statement_class == "write"]
-        words = objects.behind((called(text) & objects.routines.keys()).union(named, *fired))
+        words = objects.behind(({bare(name) for name in calls} & objects.routines.keys()).union(named, *fired))
         if more := (words & objects.tables) | named:
             reached[digest] = more
         routines[digest] = words & objects.routines.keys()
     return reached, routines
-
-
-def called(text: str | None) -> frozenset[str]:
-    """Return what a normalised statement may call: names before a bracket, and behind CALL."""
-    found = _CALLED.findall((text or "").replace("`", "").lower())
-    return frozenset(name for names in found for name in names if name)

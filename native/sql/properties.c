@@ -23,6 +23,7 @@ struct level {
     uint8_t ordered, limited;
     uint8_t at_random; /* ORDER BY RAND() */
     uint8_t concat;    /* of GROUP_CONCAT */
+    uint8_t tables;    /* a list of tables: a comma joins another one */
 };
 
 struct reader {
@@ -180,13 +181,15 @@ static void first_word(struct reader *r, int k)
 /* ORDER BY, GROUP BY: `order` and `group` are no keywords. */
 static void by(struct reader *r)
 {
+    at(r)->tables = 0;
     if (r->last.kind != QT_T_WORD)
         return;
     if (qt_name_is(&r->last, "order")) {
         at(r)->ordered = 1;
         r->ordered_at = r->tokens;
+        r->found |= QT_PROPERTY_SORTS;
     } else if (qt_name_is(&r->last, "group")) {
-        r->found |= QT_PROPERTY_GROUP_BY;
+        r->found |= QT_PROPERTY_GROUP_BY | QT_PROPERTY_SORTS;
     }
 }
 
@@ -195,6 +198,13 @@ static void keyword(struct reader *r, int k)
     switch (k) {
     case QT_K_select:
         at(r)->query = r->selects = 1;
+        at(r)->tables = 0;
+        break;
+    case QT_K_update:
+        at(r)->tables = r->words == 0;
+        break;
+    case QT_K_join: /* not USE INDEX FOR JOIN (i) */
+        r->found |= r->previous != QT_K_for ? QT_PROPERTY_JOINS : 0;
         break;
     case QT_K_table:
         r->selects = 1;
@@ -206,6 +216,11 @@ static void keyword(struct reader *r, int k)
     case QT_K_intersect:
     case QT_K_except:
         at(r)->condition |= at(r)->query;
+        at(r)->tables = k == QT_K_from && at(r)->query;
+        break;
+    case QT_K_set:
+    case QT_K_limit:
+        at(r)->tables = 0;
         break;
     case QT_K_with:
         r->not_plain = 1;
@@ -263,6 +278,7 @@ static void word(struct reader *r)
         at(r)->limited |= r->previous == QT_K_fetch && qt_name_is(&r->t, "first");
         r->duplicates |= r->previous == QT_K_on && qt_name_is(&r->t, "duplicate");
         r->not_plain |= r->duplicates || qt_name_is(&r->t, "ignore");
+        r->found |= at(r)->tables && qt_name_is(&r->t, "straight_join") ? QT_PROPERTY_JOINS : 0;
     }
     keyword(r, k);
     r->system = r->system && qt_name_is(&r->t, "session"); /* no keyword behind @@ */
@@ -273,9 +289,17 @@ static void word(struct reader *r)
     r->previous = k;
 }
 
+/* FROM (a, b), FROM t1 JOIN (a, b): does a bracket hold tables as well? */
+static int holds_tables(struct reader *r)
+{
+    int k = r->last.kind == QT_T_WORD ? r->last.keyword : QT_K_NONE;
+    return at(r)->tables && (r->last.kind == QT_T_COMMA || r->last.kind == QT_T_OPEN || k == QT_K_from ||
+                             (k == QT_K_join && r->before != QT_K_for));
+}
+
 static void open(struct reader *r)
 {
-    struct level inside = {.condition = at(r)->condition};
+    struct level inside = {.condition = at(r)->condition, .tables = (uint8_t)holds_tables(r)};
     inside.concat = r->last.kind == QT_T_WORD && qt_name_is(&r->last, "group_concat");
     call(r);
     r->depth++;
@@ -291,6 +315,25 @@ static void close(struct reader *r)
         end_level(r, at(r));
     r->depth--;
     r->previous = QT_K_NONE;
+}
+
+/* Is a star behind the last token all columns, not a product? */
+static int is_before_all(const struct reader *r)
+{
+    static const char *const words[] = {"select",
+                                        "all",
+                                        "distinct",
+                                        "distinctrow",
+                                        "high_priority",
+                                        "straight_join",
+                                        "sql_small_result",
+                                        "sql_big_result",
+                                        "sql_buffer_result",
+                                        "sql_cache",
+                                        "sql_calc_found_rows",
+                                        "sql_no_cache",
+                                        NULL};
+    return r->last.kind == QT_T_DOT || (r->last.kind == QT_T_WORD && qt_name_is_any(&r->last, words));
 }
 
 static void token(struct reader *r)
@@ -322,6 +365,15 @@ static void token(struct reader *r)
     case QT_T_NUMBER:
     case QT_T_PARAM:
         at(r)->limited |= r->previous == QT_K_limit;
+        r->previous = QT_K_NONE;
+        break;
+    case QT_T_COMMA:
+        r->found |= at(r)->tables ? QT_PROPERTY_JOINS : 0;
+        r->previous = QT_K_NONE;
+        break;
+    case QT_T_OPERATOR:
+        if (*r->t.p == '*' && is_before_all(r))
+            r->found |= QT_PROPERTY_SELECTS_ALL;
         r->previous = QT_K_NONE;
         break;
     default:

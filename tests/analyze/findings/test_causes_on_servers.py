@@ -140,8 +140,9 @@ def explaining(statement: str, kind: str, differences: list[ServerDifference], *
     told = {"results": [{"digest": "d", "known": None, "reason": None, "kind": "data"}] if kind == "results" else []}
     tables = {"d": frozenset({"n"} if "shop.n" in statement else ())}
     inserting = {"digest": "i", "verdict": "same", "text": "insert into n values ()", "class": "write"}
+    written = {row["digest"]: Normalizer().properties(str(row["text"]).encode()) for row in (entry, inserting)}
     report = Report(
-        Folder("tape", Path("t"), {}), [], [], digests=[entry, inserting], tables={**tables, "i": frozenset({"n"})},
+        Folder("tape", Path("t"), {}), [], [], digests=[entry, inserting], written=written, tables={**tables, "i": frozenset({"n"})},
         answers={**told, **more}, servers=Servers((), quiet=tuple(differences)),
     )  # fmt: skip
     return [each.name for each in with_causes(report).differences if "d" in each.changed]

@@ -4,6 +4,7 @@
 import pytest
 from querytape.analyze.database import AnalysisDatabase, open_analysis
 from querytape.analyze.findings.seen_through import Objects, seen_through, written_by
+from querytape.native.bindings.statements import Normalizer
 
 FACTS = (
     ("table", "orders", "", "{}"),
@@ -54,8 +55,8 @@ def test_what_a_statement_reaches(
     database = with_facts()
     write = text is not None and text.startswith("update")
     database.con.execute(
-        "CREATE TEMP TABLE tape_digest AS SELECT 'd' AS digest, $1::VARCHAR AS normalized, $2 AS class",
-        [text, "write" if write else "read"],
+        "CREATE TEMP TABLE tape_digest AS SELECT 'd' AS digest, $1::VARCHAR[] AS calls, $2 AS class",
+        [text and Normalizer().names(text.encode())[1], "write" if write else "read"],
     )
     reached, called = seen_through(database, {"d": frozenset(named)} if named else {})
     database.close()

@@ -10,7 +10,7 @@ WRITTEN = {
     "": "",
     "SELECT a FROM t": f"{ALL} explainable",
     "(SELECT a FROM t)": f"{ALL} explainable",
-    "TABLE t ORDER BY a": f"{ALL} explainable order_by",
+    "TABLE t ORDER BY a": f"{ALL} explainable order_by sorts",
     "SELECT 1; SELECT 2": ALL,
     "SELECT 1;": f"{ALL} explainable",
     "COMMIT": ALL,
@@ -50,19 +50,33 @@ WRITTEN = {
     "SET auto_increment_increment = @@GLOBAL.auto_increment_increment": f"{ALL} session_in_condition sets_id_steps_back",
     "SELECT @@global.auto_increment_increment": f"{ALL} explainable",
     # order and limits
-    "SELECT a FROM t ORDER BY a LIMIT 3, 4": f"{ALL} explainable limit order_by",
-    "SELECT a FROM t ORDER BY RAND() LIMIT ?": f"{ALL} explainable limit order_by_random",
-    "SELECT a FROM t ORDER BY RAND(), uuid()": f"{ALL} chance chance_in_condition explainable order_by_random",
-    "UPDATE t SET a = 1 ORDER BY RAND() LIMIT 1": f"{ALL} chance chance_in_condition explainable limit order_by",
-    "SELECT a FROM t GROUP BY a FETCH FIRST 3 ROWS ONLY": f"{ALL} explainable group_by limit",
+    "SELECT a FROM t ORDER BY a LIMIT 3, 4": f"{ALL} explainable limit order_by sorts",
+    "SELECT a FROM t ORDER BY RAND() LIMIT ?": f"{ALL} explainable limit order_by_random sorts",
+    "SELECT a FROM t ORDER BY RAND(), uuid()": f"{ALL} chance chance_in_condition explainable order_by_random sorts",
+    "UPDATE t SET a = 1 ORDER BY RAND() LIMIT 1": f"{ALL} chance chance_in_condition explainable limit order_by sorts",
+    "SELECT a FROM t GROUP BY a FETCH FIRST 3 ROWS ONLY": f"{ALL} explainable group_by limit sorts",
     "SELECT a FROM t LIMIT ROWS EXAMINED 9": f"{ALL} explainable",
-    "SELECT a FROM t WHERE b IN (SELECT c FROM u LIMIT 1) ORDER BY a": f"{ALL} explainable limit_inside order_by",
-    "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY c LIMIT 1)": f"{ALL} explainable",
-    "SELECT group_concat(a), group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} concat_unsorted explainable",
-    "SELECT group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} explainable",
-    "SELECT row_number() OVER (ORDER BY a) FROM t": f"{ALL} explainable",
+    "SELECT a FROM t WHERE b IN (SELECT c FROM u LIMIT 1) ORDER BY a": f"{ALL} explainable limit_inside order_by sorts",
+    "SELECT a FROM t WHERE b IN (SELECT c FROM u ORDER BY c LIMIT 1)": f"{ALL} explainable sorts",
+    "SELECT group_concat(a), group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} concat_unsorted explainable sorts",
+    "SELECT group_concat(concat(a, b) ORDER BY a) FROM t": f"{ALL} explainable sorts",
+    "SELECT row_number() OVER (ORDER BY a) FROM t": f"{ALL} explainable sorts",
     "SELECT `limit`, t.limit FROM t": f"{ALL} explainable",
     "SELECT a FROM t /* LIMIT 1 */ WHERE b = 'LIMIT 1' -- ORDER BY c": f"{ALL} explainable",
+    "SELECT a FROM t WHERE b IN (SELECT c FROM u GROUP BY c)": f"{ALL} explainable group_by sorts",
+    "SELECT a FROM (SELECT b, c FROM t) d": f"{ALL} explainable",
+    "SELECT a, b FROM t USE INDEX FOR JOIN (i, j) WHERE c IN (1, 2)": f"{ALL} explainable",
+    "SELECT a FROM t, u": f"{ALL} explainable joins",
+    "SELECT a FROM t x, (SELECT b FROM u) y": f"{ALL} explainable joins",
+    "SELECT a FROM ((t, u))": f"{ALL} explainable joins",
+    "SELECT a FROM t NATURAL LEFT JOIN u": f"{ALL} explainable joins",
+    "SELECT a FROM t STRAIGHT_JOIN u": f"{ALL} explainable joins",
+    "SELECT STRAIGHT_JOIN * FROM t": f"{ALL} explainable selects_all",
+    "UPDATE t, u SET a = 1, b = 2": f"{ALL} explainable joins",
+    "UPDATE t SET a = 1, b = 2": f"{ALL} explainable",
+    "SELECT DISTINCT * FROM t": f"{ALL} explainable selects_all",
+    "SELECT t . * FROM t": f"{ALL} explainable selects_all",
+    "SELECT COUNT(*), a * b FROM t": f"{ALL} explainable",
     # conditions
     "SELECT NOW(), SYSDATE(), uuid(), @a": f"{ALL} chance explainable sysdate",
     "SELECT a FROM t WHERE b < NOW()": f"{ALL} explainable time_in_condition",
@@ -102,7 +116,7 @@ def test_any_cut_and_any_depth_is_read() -> None:
         for end in range(len(sql)):
             names(sql[:end])
     deep = "SELECT a FROM t WHERE " + "(" * 200 + "b < NOW()" + ")" * 200 + " ORDER BY a"
-    assert names(deep) == "asks_rows explainable order_by time_in_condition"
+    assert names(deep) == "asks_rows explainable order_by sorts time_in_condition"
     assert names("SELECT a" + ")" * 200 + " FROM t LIMIT 1") == "asks_rows explainable limit"
 
 
@@ -110,4 +124,4 @@ def test_quotes_are_read_as_the_session_reads_them() -> None:
     """What is code for one session is a literal for another."""
     sql = r"SELECT '\' ORDER BY a -- '"
     assert names(sql) == "asks_rows explainable"
-    assert names(sql, Mode(reading=1)) == "asks_rows explainable order_by"
+    assert names(sql, Mode(reading=1)) == "asks_rows explainable order_by sorts"
