@@ -17,13 +17,10 @@ from ..schemas.event_selection import define_macros
 
 MEMORY = "1GB"
 PER_DIGEST = 5
-# Functions that wait, or hold something until the session ends.
+# Functions that wait.
 WAITING = (
     "sleep",
     "benchmark",
-    "get_lock",
-    "release_lock",
-    "release_all_locks",
     "master_pos_wait",
     "source_pos_wait",
     "master_gtid_wait",
@@ -102,7 +99,7 @@ def _choose(con: duckdb.DuckDBPyConnection, tape: Folder, stored: Collection[str
     define_macros(con)
     for table in ("events", "digests"):
         con.execute(f"CREATE OR REPLACE TEMP VIEW tape_{table} AS FROM {tape.source(table)}")
-    con.execute("SET VARIABLE waiting = $1", [rf"\b({'|'.join(WAITING)})\s*\("])
+    con.execute("SET VARIABLE waiting = CAST($1 AS VARCHAR[])", [WAITING])
     con.execute("SET VARIABLE stored = CAST($1 AS VARCHAR[])", [sorted(stored)])
     questions, wanted = Questions(), []
     for digest, events, tape_ns, reason in con.execute(load_sql(__package__, "quick_digests.sql")).fetchall():

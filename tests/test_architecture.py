@@ -94,6 +94,18 @@ LAYERS = {
 }
 # Modules without a test file of their name. This list only shrinks: what has one must not be in it.
 WITHOUT_TEST_FILE: frozenset[str] = frozenset()
+# Who asks the text of a statement what it does, and how often. native/ answers that. This list only shrinks: a single
+# execution's values, and rules of `lint`, which are data.
+ASKS_TEXTS = {
+    "analyze/lint/check.py": 3,
+    "analyze/sql/lint/findings.sql": 1,
+    "analyze/sql/lint/texts.sql": 1,
+    "analyze/sql/report/results.sql": 1,
+    "replay/observe/sql/plan_samples.sql": 1,
+    "replay/plan/sql/macros.sql": 4,
+    "replay/plan/unknown_overrides.py": 2,
+}
+OF_TEXT = re.compile(r"regexp_[a-z_]+\(\s*(?:words_of\(|regexp_replace\()?[a-z.]*(?:normalized|statement|text)\b")
 MAX_LINES = 600
 MAX_FUNCTION = 60
 
@@ -130,6 +142,13 @@ def test_layers_inside_a_part(part: str, graph: Graph) -> None:
         for used in graph[module]
         if used in inside and floors[inside[used]] > floors[inside[module]]
     ] == []
+
+
+def test_native_code_alone_reads_statements(checkout: Path) -> None:
+    """No SQL looks for words in the text of a statement: digests have `properties`, `tables` and `calls`."""
+    files = [path for part in MAY_IMPORT for kind in ("*.sql", "*.py") for path in ours(checkout / part, kind)]
+    found = {path: len(OF_TEXT.findall(path.read_text(encoding="utf-8"))) for path in files}
+    assert {str(path.relative_to(checkout)): n for path, n in found.items() if n} == ASKS_TEXTS
 
 
 def test_no_ring_of_imports(graph: Graph) -> None:

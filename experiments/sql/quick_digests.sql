@@ -2,7 +2,7 @@
 -- Which digests of a tape are asked in quick mode (reason is NULL), and why are the others not? One row a digest, with its events and their
 -- time on the tape; those with most time first. SET and USE are not asked, but come before the reads of their sessions.
 -- Inputs: macros of schemas/event_macros.sql and schemas/names.sql; views tape_events, tape_digests; variables
--- waiting (calls of functions that wait or hold a lock, an expression), stored (functions that the servers store).
+-- waiting (functions that wait), stored (functions that the servers store).
 -- By hand: set the variables, create the views FROM the Parquet files of a tape, then .read quick_digests.sql
 WITH seen AS (
     SELECT digest, any_value(class) AS class, bool_or(has_action(actions, 'locking_read')) AS locks,
@@ -12,7 +12,7 @@ WITH seen AS (
     GROUP BY digest
 ),
 named AS (
-    SELECT digest, normalized, tables, list_transform(calls, lambda name: regexp_replace(replace(name, '`', ''), '^.*\.', '')) AS calls
+    SELECT digest, properties, tables, list_transform(calls, lambda name: regexp_replace(replace(name, '`', ''), '^.*\.', '')) AS calls
     FROM tape_digests
 ),
 temporary AS (
@@ -24,10 +24,11 @@ SELECT s.digest, s.events, s.tape_ns, CASE
     WHEN s.class IS DISTINCT FROM 'read' THEN 'DDL and administration'
     WHEN s.locks THEN 'reads that lock'
     WHEN s.dangerous THEN 'LOAD_FILE, INTO OUTFILE and the like'
-    WHEN regexp_matches(n.normalized, getvariable('waiting')) THEN 'SLEEP, GET_LOCK and the like'
+    WHEN list_has_any(n.calls, getvariable('waiting')) OR has_property(n.properties, 'takes_user_lock')
+        OR has_property(n.properties, 'frees_user_lock') THEN 'SLEEP, GET_LOCK and the like'
     WHEN list_has_any(n.calls, getvariable('stored')) THEN 'reads that call stored functions'
     WHEN list_has_any(n.tables, t.names) THEN 'reads of temporary tables'
-    WHEN NOT regexp_matches(n.normalized, '^(\(|select|with|table|values)') THEN 'SHOW, CALL and the like'
+    WHEN NOT has_property(n.properties, 'explainable') THEN 'SHOW, CALL and the like'
     END AS reason
 FROM seen AS s
 JOIN named AS n USING (digest)

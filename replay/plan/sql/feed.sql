@@ -38,7 +38,7 @@ SELECT
         WHEN s.undone THEN coalesce(s.undoing, 'ROLLBACK'::BLOB)
         WHEN s.command = 'change_user' THEN encode(names_of(collation_of(s.params)))
         WHEN s.kills
-            THEN CASE WHEN regexp_matches(words_of(s.statement), '(?i)\squery\s') THEN 'QUERY' ELSE 'CONNECTION' END::BLOB
+            THEN if(kills_query(s.statement), 'QUERY', 'CONNECTION')::BLOB
         WHEN s.command = 'query' OR s.params IS NULL THEN s.statement -- what was prepared needs no text again
     END AS statement,
     CASE WHEN NOT s.undone THEN s.params END AS params,

@@ -4,14 +4,10 @@
 -- Inputs: views window_events, threads (database.py); macros of macros.sql.
 -- By hand: `database.open_planner(plan)`, then `database.show_feed(...)`, which makes this the view window_kills.
 WITH kills AS (
-    SELECT session, seq, tape_ns, CASE
-        WHEN command = 'process_kill' THEN little_endian(params)
-        ELSE regexp_extract(words_of(statement),
-            '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1)
-        END AS thread
+    SELECT session, seq, tape_ns, killed_thread(command, statement, params) AS thread
     FROM window_events
     WHERE reason IS NULL AND (command = 'process_kill' OR danger_of(flags) = 'kill')
 )
 SELECT k.session, k.seq, t.session AS victim
 FROM kills k
-ASOF LEFT JOIN threads t ON TRY_CAST(nullif(k.thread, '') AS BIGINT) = t.thread_id AND k.tape_ns >= t.first_ns
+ASOF LEFT JOIN threads t ON k.thread = t.thread_id AND k.tape_ns >= t.first_ns

@@ -6,10 +6,8 @@
 -- By hand: `make_plan` makes this the plan's `excluded_events.parquet`.
 WITH kills AS (
     SELECT session, seq, start_ns,
-        TRY_CAST(CASE WHEN command = 'process_kill' THEN little_endian(params)
-            ELSE regexp_extract(words_of(statement),
-                '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1) END AS BIGINT) AS thread,
-        command = 'process_kill' OR NOT regexp_matches(words_of(statement), '(?i)\squery\s') AS ends_session
+        killed_thread(command, statement, params) AS thread,
+        command = 'process_kill' OR NOT kills_query(statement) AS ends_session
     FROM (SELECT session, seq, start_ns, command, statement, params FROM tape_events
         WHERE command = 'process_kill' OR danger_of(flags) = 'kill')
 ), meant AS (

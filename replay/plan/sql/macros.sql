@@ -90,6 +90,13 @@ CREATE OR REPLACE TEMP MACRO little_endian(params) AS
     TRY_CAST('0x' || substr(hex(params), 9, 2) || substr(hex(params), 7, 2) || substr(hex(params), 5, 2)
         || substr(hex(params), 3, 2) AS BIGINT)::VARCHAR;
 
+-- The connection id that a KILL means; NULL where it is no number. And does it end one statement, not the session?
+CREATE OR REPLACE TEMP MACRO killed_thread(command, statement, params) AS
+    TRY_CAST(CASE WHEN command = 'process_kill' THEN little_endian(params)
+        ELSE regexp_extract(words_of(statement),
+            '(?i)^\s*kill\s+(?:hard\s+|soft\s+)?(?:query\s+|connection\s+)?(\d+)\s*;?\s*$', 1) END AS BIGINT);
+CREATE OR REPLACE TEMP MACRO kills_query(statement) AS regexp_matches(words_of(statement), '(?i)\squery\s');
+
 -- The collation that COM_CHANGE_USER asks for: the letter C and its id, and what SET NAMES takes for it (NULL: not known).
 CREATE OR REPLACE TEMP MACRO collation_of(params) AS
     CASE WHEN octet_length(params) = 3 AND hex(params)[1:2] = '43'
