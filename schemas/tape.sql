@@ -64,7 +64,7 @@ CREATE TABLE digests (            -- digests.parquet: one row for each digest; f
     digest VARCHAR NOT NULL,
     class VARCHAR NOT NULL,
     actions BIGINT,               -- of the sample; SET autocommit = ? is one digest, whichever it sets
-    properties BIGINT,            -- of the sample: how it is written
+    properties BIGINT,            -- how the sample is written: bits of names.toml
     tables VARCHAR[],             -- that the sample names, in lower case, as it writes them: orders, shop.orders; not what views hide
     calls VARCHAR[],              -- functions and routines that it calls, in the same way
     normalized VARCHAR NOT NULL,  -- the normalised statement: no literal of the sample is in it

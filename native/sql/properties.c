@@ -5,8 +5,9 @@
  *          │               └ from here on words are in a condition ──────────────────────────────────
  *          └ not here                  └ a level of its own: its LIMIT is sorted ─────────┘
  *
- * Each pair of brackets is a level. A condition begins with FROM, WHERE and the like in a level that has a SELECT, and
- * holds in the levels inside. Of what is no SELECT, everything is a condition, but nothing of an INSERT of values. */
+ * Each pair of brackets is a level. In a level with a SELECT, a condition begins at FROM, WHERE, HAVING or UNION. It
+ * includes the levels inside. Every word of UPDATE, DELETE and other statements is in a condition; no word of an INSERT
+ * of values is. */
 #include "sql/properties.h"
 
 #include "querytape_names.h"
