@@ -28,6 +28,7 @@ def said(*words: object) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "schema"),
     [(".github/workflows/replay.yml", "vendor.github-workflows"), (".gitlab-ci.yml", "vendor.gitlab-ci")],

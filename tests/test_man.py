@@ -19,6 +19,7 @@ from tests.conftest import skip_loudly
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 
+@pytest.mark.slow
 def test_the_pages_are_up_to_date() -> None:
     """docs/man has what the commands' help makes, each page and no other; in a process that has run nothing else."""
     kept = {page.name: page.read_text(encoding="utf-8") for page in (DOCS / "man").iterdir()}

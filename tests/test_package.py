@@ -132,6 +132,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built: Built) -> None:
     assert not [name for name in names if name.endswith((".c", ".h", ".o"))]
 
 
+@pytest.mark.slow
 def test_the_package_has_every_data_file(checkout: Path, tmp_path: Path) -> None:
     """An SQL file or template that is not packaged is found here and not by a user."""
     copy, packaged = tmp_path / "copy", tmp_path / "packaged"

@@ -29,6 +29,7 @@ def test_help_fits_the_terminal() -> None:
     assert not [line for line in MAKER["page"]().splitlines() if len(line) > 80 and "`" not in line]
 
 
+@pytest.mark.slow
 def test_the_page_is_up_to_date(checkout: Path) -> None:
     """docs/cli.md is what `make docs` would write now."""
     # In a process of its own: click keeps what other tests made of a command's help.

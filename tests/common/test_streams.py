@@ -36,6 +36,7 @@ def test_bytes_of_a_name_stay_what_they_are() -> None:
     assert raw.getvalue() == b"a\xff"
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_to_any_terminal(checkout: Path, tmp_path: Path) -> None:
     """A name that the encoding lacks is told in an error, escaped: no traceback."""
     script = "import sys; sys.argv[1:] = ['inspect', 'µé.tape']; from querytape.cli.main import main; main()"

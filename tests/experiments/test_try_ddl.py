@@ -46,6 +46,7 @@ def test_ddl_runs_in_the_usual_schema(tmp_path: Path) -> None:
     assert usual_schema(make_tape(tmp_path / "u.tape", [{"statement": "SELECT 1"}])) is None
 
 
+@pytest.mark.slow
 def test_reads_and_writes_are_counted_apart(tmp_path: Path) -> None:
     """Each that changed is named; where nothing is faster, that is said."""
     events = [

@@ -53,6 +53,7 @@ def test_a_level_for_a_while_is_two_changes() -> None:
     assert [point.at for point in change_points(list(series))] == [10, 17]
 
 
+@pytest.mark.slow
 def test_chance_alone_is_seldom_called_a_change() -> None:
     """Of 300 series without a change about one in a hundred; one outlier is no level; no values, no change."""
     random = np.random.default_rng(5)

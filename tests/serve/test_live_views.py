@@ -11,6 +11,7 @@ from .conftest import Everything, write_ticks
 RUN = "live.run"
 
 
+@pytest.mark.slow
 def test_the_page_names_what_it_asks(everything: Everything) -> None:
     """Charts, addresses and the run's tape and target; without a session the token is asked for, with one there are buttons."""
     site = everything.server

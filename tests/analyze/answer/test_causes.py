@@ -41,6 +41,7 @@ def test_an_error_without_a_known_cause_has_its_message() -> None:
     assert cause_of(1205, "select ?", message="Lock wait timeout exceeded").text == "a lock wait that timed out"
 
 
+@pytest.mark.slow
 def test_the_text_says_more_than_the_number(comparison: Report) -> None:
     """At a syntax error or a missing function, a reserved word or a removed function is named, not only the number."""
     rules = rules_between(comparison, "fails")
@@ -53,6 +54,7 @@ def test_the_text_says_more_than_the_number(comparison: Report) -> None:
     assert cause_of(1205, "select rank from players", rules).text == "a lock wait that timed out"
 
 
+@pytest.mark.slow
 def test_rules_are_of_the_way_from_a_to_b(tmp_path: Path) -> None:
     """Between equal versions nothing new is reserved; where B's version is unknown there are none."""
     for number, versions in enumerate((("8.0.42", "8.0.42"), ("8.0.42", "?"))):

@@ -43,6 +43,7 @@ def test_nothing_to_say() -> None:
         assert other_data("A", info) is None
 
 
+@pytest.mark.slow
 def test_a_report_says_it(tmp_path: Path) -> None:
     """Of each run, in one sentence, also where there is only one."""
     tape = tape_of(tmp_path / "t.tape", 2)

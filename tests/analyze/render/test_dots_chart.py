@@ -41,6 +41,7 @@ def rows_of(report: Report) -> dict[str, dict[str, object]]:
     return {row["digest"]: row for row in spec["layer"][-1]["data"]["values"]}
 
 
+@pytest.mark.slow
 def test_every_digest_is_a_dot(report: Report) -> None:
     """One each, at its medians in ms, with its events, verdict and ratio."""
     rows = rows_of(report)

@@ -9,6 +9,7 @@ import scipy
 from querytape.analyze.verdicts.discoveries import corrected, discoveries, weights_of
 
 
+@pytest.mark.slow
 def test_false_discoveries_are_corrected_as_scipy_does() -> None:
     """Any number of p-values, equal ones and ones among them; none at all."""
     rng = random.Random(5)
@@ -42,6 +43,7 @@ def test_half_of_the_weight_goes_by_time() -> None:
     assert weights_of([0.0, 0.0]) == [1.0, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("digests", "inside"), [(1, 0), (20, 0), (20, 19), (200, 100)])
 def test_on_the_margin_one_in_ten_families_at_most_is_wrong(digests: int, inside: int) -> None:
     """Whatever share lies far inside: where nothing is beyond the margin, 10 % of the families call something."""

@@ -10,6 +10,7 @@ from querytape.analyze.verdicts.interference import NONE, Disturbance
 MARGIN = 0.0953
 
 
+@pytest.mark.slow
 def test_ranks_are_as_scipy_has_them() -> None:
     """Any values without ties, of any number up to 29."""
     chance = np.random.default_rng(3)

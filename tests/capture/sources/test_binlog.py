@@ -156,6 +156,7 @@ def when(path: Path, line: str) -> datetime | None:
     return datetime.fromtimestamp(found[0][4] // 10**9, UTC) if found else None
 
 
+@pytest.mark.slow
 def test_what_a_header_is(tmp_path: Path) -> None:
     """Each of its characters is a digit, or itself; months, days and the century have their bounds; an hour may be blank."""
     path = tmp_path / "binlog.sql"

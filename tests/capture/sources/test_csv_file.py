@@ -94,6 +94,7 @@ def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.slow
 def test_local_times_that_go_back(tmp_path: Path) -> None:
     """They are ambiguous in a file that is in order otherwise; times in UTC, numbers and files in no order are not."""
     at = [f"2025-10-26 0{time}" for time in ("2:59:58", "2:59:59", "2:00:00", "2:30:00", "3:00:00")]

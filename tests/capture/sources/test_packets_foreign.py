@@ -42,6 +42,7 @@ def shop(port: int = 40000, midway: bool = False) -> Dialogue:
     return (dialogue if midway else dialogue.logged_in()).ask(b"SELECT 1", rows([b"1"])).close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("header", [V1, V2])
 def test_a_proxy_header_in_two_pieces(header: bytes, tmp_path: Path) -> None:
     """Cut at every byte, and byte by byte: the client is the one that it names."""

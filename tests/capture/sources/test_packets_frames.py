@@ -33,6 +33,7 @@ def frame4(protocol: int, fragment: int = 0, body: bytes = TCP) -> bytes:
     return bytes(12) + b"\x08\0" + head + bytes([10, 0, 0, 5, 10, 0, 0, 1]) + body
 
 
+@pytest.mark.slow
 def test_every_protocol(tmp_path: Path) -> None:
     """6 is TCP; headers of IPv6 are passed, one of a fragment that is alone is, too; tunnels find no packet in these bytes."""
     tunnels, extensions = (4, 41, 47, 97, 137), (0, 43, 44, 51, 60)

@@ -235,6 +235,7 @@ def json_lines(path: Path, rows: list[dict[str, object]]) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_values_in_json_are_those_of_the_binary_format(tmp_path: Path) -> None:
     """The same executions in both formats have the same params; what ProxySQL replaced in JSON has none."""
     insert = b"INSERT INTO t VALUES (?,?,?,?,?,?,?)"

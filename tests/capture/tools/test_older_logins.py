@@ -4,9 +4,11 @@
 from pathlib import Path
 
 import duckdb
+import pytest
 from querytape.capture.tools.older_logins import OLDER, OlderLogins
 
 
+@pytest.mark.slow
 def test_logins_of_any_age(tmp_path: Path) -> None:
     """Of 30 parts with a session each, a piece of the last one has the logins of its sessions, the later word last."""
     facts = tmp_path / "facts"

@@ -17,6 +17,7 @@ from tests.helpers.tapes import make_tape
 KEY = bytes(range(16))
 
 
+@pytest.mark.slow
 def test_a_tape_is_pseudonymized(tmp_path: Path) -> None:
     """Counts, order, digests and times stay; samples, errors and, if asked, accounts are pseudonyms; a key may be kept."""
     events: list[dict[str, Any]] = [

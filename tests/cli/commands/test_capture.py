@@ -81,6 +81,7 @@ def test_values_that_cannot_be_read_are_said_at_once(tmp_path: Path) -> None:
     assert lines[2] == f'    first: {path}, line 3: unread_duration: {expected}, found "fast"'
 
 
+@pytest.mark.slow
 def test_names_that_are_not_utf8(log: Path, tmp_path: Path) -> None:
     """A file of such a name is read; a tape of such a name is refused in a sentence, and nothing is made."""
     odd = tmp_path / "slow\udcff.log"

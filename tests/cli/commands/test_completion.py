@@ -33,6 +33,7 @@ def test_a_shell_takes_it(shell: str, tmp_path: Path, request: pytest.FixtureReq
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
