@@ -15,6 +15,7 @@
 #include "sql/names.h"
 
 enum { LEVELS = 64 };
+enum { UNKNOWN, OBJECT, ROUTINE };
 
 #define ASKS_SESSION (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_SERVER)
 
@@ -32,6 +33,7 @@ struct reader {
     struct qt_token t, last;               /* at hand, and the one before */
     uint64_t found;                        /* of the whole text */
     size_t statements, tokens, ordered_at; /* the last: where ORDER BY was read */
+    size_t showing;                        /* how many of the statements show */
 
     /* of the statement being read */
     struct level levels[LEVELS];
@@ -39,6 +41,7 @@ struct reader {
     int first, verb;      /* its first word; of WITH and EXPLAIN the first that says what is done */
     int previous, before; /* the keywords before, QT_K_NONE for others */
     uint8_t first_in_brackets;
+    uint8_t defines;    /* CREATE or ALTER of an OBJECT or a ROUTINE */
     uint8_t prefixed;   /* SET STATEMENT ... FOR stands before it */
     uint8_t selects;    /* SELECT or TABLE was read */
     uint8_t not_plain;  /* IGNORE, WITH, ON DUPLICATE KEY: whether an INSERT adds a row is a condition */
@@ -64,6 +67,7 @@ static void begin_statement(struct reader *r)
     r->levels[0] = (struct level){0};
     r->depth = r->words = 0;
     r->first = r->verb = r->previous = r->before = QT_K_NONE;
+    r->defines = UNKNOWN;
     r->first_in_brackets = r->prefixed = r->selects = r->not_plain = r->duplicates = r->returns = 0;
     r->system = r->global = r->id_step = r->asked = r->asked_in_condition = 0;
 }
@@ -82,11 +86,12 @@ static uint64_t in_condition(const struct reader *r)
 
 static uint64_t rows_added(const struct reader *r)
 {
+    int does = r->first == QT_K_analyze ? r->verb : r->first; /* ANALYZE INSERT of MariaDB inserts */
     int loads = r->first == QT_K_load && r->verb == QT_K_load, adds = loads;
     uint64_t found = 0;
 
-    adds |= r->first == QT_K_insert || r->first == QT_K_replace;
-    if (r->first != QT_K_insert || r->selects || r->duplicates)
+    adds |= does == QT_K_insert || does == QT_K_replace;
+    if (does != QT_K_insert || r->selects || r->duplicates)
         found |= QT_PROPERTY_ASKS_ROWS;
     if (!adds)
         return found;
@@ -104,10 +109,14 @@ static void end_level(struct reader *r, const struct level *l)
         r->found |= QT_PROPERTY_CONCAT_UNSORTED;
 }
 
+static int explains(const struct reader *r)
+{
+    return r->first == QT_K_explain || r->first == QT_K_describe || r->first == QT_K_desc;
+}
+
 static void end_statement(struct reader *r)
 {
     const struct level *outside = &r->levels[0];
-    int explains = r->first == QT_K_explain || r->first == QT_K_describe || r->first == QT_K_desc;
 
     while (r->depth > 0) { /* brackets that never end */
         if (r->depth < LEVELS)
@@ -124,9 +133,12 @@ static void end_statement(struct reader *r)
         r->found |= outside->at_random ? QT_PROPERTY_ORDER_BY_RANDOM : QT_PROPERTY_ORDER_BY;
     if (outside->limited)
         r->found |= QT_PROPERTY_LIMIT;
-    if (explains || r->first == QT_K_show || r->first == QT_K_help)
+    r->showing += explains(r) || r->first == QT_K_show || r->first == QT_K_help;
+    if (r->showing == r->statements)
         r->found |= QT_PROPERTY_SHOWS;
-    if (explains &&
+    else
+        r->found &= ~(uint64_t)QT_PROPERTY_SHOWS;
+    if (explains(r) &&
         (r->verb == QT_K_insert || r->verb == QT_K_update || r->verb == QT_K_delete || r->verb == QT_K_replace))
         r->found |= QT_PROPERTY_EXPLAINS_WRITE;
     if (r->first == QT_K_call)
@@ -183,7 +195,7 @@ static void first_word(struct reader *r, int k)
 static void by(struct reader *r)
 {
     at(r)->tables = 0;
-    if (r->last.kind != QT_T_WORD)
+    if (r->last.kind != QT_T_WORD || r->before == QT_K_for) /* USE INDEX FOR ORDER BY (i) */
         return;
     if (qt_name_is(&r->last, "order")) {
         at(r)->ordered = 1;
@@ -194,6 +206,33 @@ static void by(struct reader *r)
     }
 }
 
+/* CREATE [OR REPLACE] [DEFINER = ...] what: the first word that tells. */
+static void define(struct reader *r, int k)
+{
+    if (r->defines != UNKNOWN || (r->first != QT_K_create && r->first != QT_K_alter) || r->depth > 0)
+        return;
+    if (k == QT_K_table || k == QT_K_view)
+        r->defines = OBJECT;
+    else if (k == QT_K_procedure || k == QT_K_function || k == QT_K_trigger || k == QT_K_event || k == QT_K_package)
+        r->defines = ROUTINE;
+}
+
+/* Does a statement begin after this word? SET STATEMENT ... FOR, IF ... THEN and other blocks of MariaDB. */
+static int leads(const struct reader *r, int k)
+{
+    if (r->depth > 0)
+        return 0;
+    if (r->first == QT_K_set)
+        return r->prefixed && k == QT_K_for;
+    if (r->first == QT_K_begin)
+        return k == QT_K_atomic;
+    if (r->first == QT_K_loop || r->first == QT_K_repeat || r->first == QT_K_else)
+        return 1;
+    return (r->first == QT_K_if || r->first == QT_K_case || r->first == QT_K_while || r->first == QT_K_for ||
+            r->first == QT_K_elseif) &&
+           (k == QT_K_then || k == QT_K_do);
+}
+
 static void keyword(struct reader *r, int k)
 {
     switch (k) {
@@ -202,13 +241,17 @@ static void keyword(struct reader *r, int k)
         at(r)->tables = 0;
         break;
     case QT_K_update:
-        at(r)->tables = r->words == 0;
+        at(r)->tables = r->depth == 0 && r->verb == QT_K_update;
+        break;
+    case QT_K_using:
+        at(r)->tables = r->depth == 0 && r->verb == QT_K_delete;
         break;
     case QT_K_join: /* not USE INDEX FOR JOIN (i) */
         r->found |= r->previous != QT_K_for ? QT_PROPERTY_JOINS : 0;
         break;
     case QT_K_table:
         r->selects = 1;
+        r->found |= r->words == 0 ? QT_PROPERTY_SELECTS_ALL : 0;
         break;
     case QT_K_from:
     case QT_K_where:
@@ -217,10 +260,12 @@ static void keyword(struct reader *r, int k)
     case QT_K_intersect:
     case QT_K_except:
         at(r)->condition |= at(r)->query;
-        at(r)->tables = k == QT_K_from && at(r)->query;
+        at(r)->tables = k == QT_K_from && (at(r)->query || (r->depth == 0 && r->verb == QT_K_delete));
         break;
     case QT_K_set:
     case QT_K_limit:
+    case QT_K_into:
+    case QT_K_share:
         at(r)->tables = 0;
         break;
     case QT_K_with:
@@ -275,17 +320,23 @@ static void word(struct reader *r)
         ask(r, QT_ACTION_ASKS_TIME);
     if (r->first == QT_K_set)
         id_steps(r, k);
+    define(r, k);
     if (k == QT_K_NONE && r->t.kind == QT_T_WORD) {
         at(r)->limited |= r->previous == QT_K_fetch && qt_name_is(&r->t, "first");
         r->duplicates |= r->previous == QT_K_on && qt_name_is(&r->t, "duplicate");
-        r->not_plain |= r->duplicates || qt_name_is(&r->t, "ignore");
+        r->not_plain |= r->duplicates || (r->last.kind != QT_T_DOT && qt_name_is(&r->t, "ignore"));
         r->found |= at(r)->tables && qt_name_is(&r->t, "straight_join") ? QT_PROPERTY_JOINS : 0;
+        if (qt_name_is(&r->t, "window"))
+            at(r)->tables = 0;
     }
     keyword(r, k);
-    r->system = r->system && qt_name_is(&r->t, "session"); /* no keyword behind @@ */
+    r->system = r->system && (qt_name_is(&r->t, "session") || qt_name_is(&r->t, "local")); /* no keyword behind @@ */
     r->words++;
-    if (k == QT_K_for && r->depth == 0 && r->first == QT_K_set && r->prefixed)
+    if (leads(r, k)) {
         r->words = 0;
+        r->verb = QT_K_NONE;
+        r->selects = r->not_plain = r->duplicates = r->returns = 0;
+    }
     r->before = r->previous;
     r->previous = k;
 }
@@ -295,12 +346,14 @@ static int holds_tables(struct reader *r)
 {
     int k = r->last.kind == QT_T_WORD ? r->last.keyword : QT_K_NONE;
     return at(r)->tables && (r->last.kind == QT_T_COMMA || r->last.kind == QT_T_OPEN || k == QT_K_from ||
-                             (k == QT_K_join && r->before != QT_K_for));
+                             k == QT_K_update || (k == QT_K_join && r->before != QT_K_for));
 }
 
 static void open(struct reader *r)
 {
     struct level inside = {.condition = at(r)->condition, .tables = (uint8_t)holds_tables(r)};
+    if (r->verb == QT_K_NONE && r->depth == 0 && explains(r) && !r->not_plain)
+        r->verb = QT_K_select; /* EXPLAIN (SELECT ...) */
     inside.concat = r->last.kind == QT_T_WORD && qt_name_is(&r->last, "group_concat");
     call(r);
     r->depth++;
@@ -322,6 +375,7 @@ static void close(struct reader *r)
 static int is_before_all(const struct reader *r)
 {
     static const char *const words[] = {"select",
+                                        "returning",
                                         "all",
                                         "distinct",
                                         "distinctrow",
@@ -351,7 +405,7 @@ static void token(struct reader *r)
         close(r);
         break;
     case QT_T_SEMICOLON: /* those of a routine's body end no statement of the text */
-        if (r->first == QT_K_create || r->first == QT_K_alter)
+        if (r->defines == ROUTINE)
             break;
         end_statement(r);
         begin_statement(r);
@@ -371,6 +425,7 @@ static void token(struct reader *r)
     case QT_T_COMMA:
         r->found |= at(r)->tables ? QT_PROPERTY_JOINS : 0;
         r->previous = QT_K_NONE;
+        r->id_step = 0;
         break;
     case QT_T_OPERATOR:
         if (*r->t.p == '*' && is_before_all(r))
