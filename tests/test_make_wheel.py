@@ -33,6 +33,7 @@ def make_wheel(checkout: Path, tmp_path: Path, request: pytest.FixtureRequest) -
     return module
 
 
+@pytest.mark.slow
 def test_every_library_is_named_with_its_licence(make_wheel: ModuleType, tmp_path: Path) -> None:
     """Repaired names are traced to their packages; NOTICE, licence texts and the list of parts have each of them."""
     unpacked, info = tmp_path / "w", tmp_path / "w" / "querytape-1.dist-info"

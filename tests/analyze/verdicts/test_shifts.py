@@ -9,6 +9,7 @@ import scipy
 from querytape.analyze.verdicts.shifts import bootstrap_quantile, measure, trimmed
 
 
+@pytest.mark.slow
 def test_the_trimmed_test_against_scipy() -> None:
     """Without trimming it is Student's test; with it, Yuen's, by the textbook's steps."""
     chance = np.random.default_rng(3)

@@ -14,6 +14,7 @@ from querytape.common.errors import InputError, RefusedError
 from tests.helpers.rds import Aws
 
 
+@pytest.mark.slow
 def test_restore(aws: Aws, tmp_path: Path) -> None:
     """What a killed capture left is set back by its file, which goes; another group's file is refused and stays."""
     aws.instance()
