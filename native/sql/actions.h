@@ -7,7 +7,7 @@
 
 #include "sql/state.h"
 
-/* What an answer depends on: of a call of the function that a keyword names, and of a keyword that is no call. */
+/* The QT_ACTION_* of a function call and of a keyword without brackets. 0 = the answer does not depend on it. */
 uint32_t qt_action_of_call(int keyword);
 uint32_t qt_action_of_word(int keyword);
 void qt_actions_word(struct qt_classifier *, int keyword);               /* a word with QT_KW_WATCH */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads a text once, token by token, and says how its statements are written.
+/* Reads a text once, token by token, and finds how its statements are written.
  *
  *   SELECT now(), a FROM t WHERE b IN (SELECT c FROM u WHERE d < now() ORDER BY e LIMIT 3) ORDER BY f
  *          │               └ from here on words are in a condition ──────────────────────────────────
@@ -49,7 +49,7 @@ struct reader {
     uint8_t returns;    /* RETURNING */
     uint8_t system;     /* @@ or @@session. was read */
     uint8_t global;     /* SET GLOBAL, SET PERSIST */
-    uint8_t id_step;    /* behind auto_increment_increment or _offset */
+    uint8_t id_step;    /* the last word was auto_increment_increment or _offset */
     uint32_t asked, asked_in_condition; /* QT_ACTION_* */
 };
 
@@ -191,7 +191,7 @@ static void first_word(struct reader *r, int k)
         r->found |= QT_PROPERTY_PREPARES_TEXT;
 }
 
-/* ORDER BY, GROUP BY: `order` and `group` are no keywords. */
+/* ORDER BY, GROUP BY. The keyword table does not contain `order` and `group`. */
 static void by(struct reader *r)
 {
     at(r)->tables = 0;
@@ -206,7 +206,7 @@ static void by(struct reader *r)
     }
 }
 
-/* CREATE [OR REPLACE] [DEFINER = ...] what: the first word that tells. */
+/* CREATE [OR REPLACE] [DEFINER = ...]: the first of these words decides. */
 static void define(struct reader *r, int k)
 {
     if (r->defines != UNKNOWN || (r->first != QT_K_create && r->first != QT_K_alter) || r->depth > 0)
@@ -330,7 +330,8 @@ static void word(struct reader *r)
             at(r)->tables = 0;
     }
     keyword(r, k);
-    r->system = r->system && (qt_name_is(&r->t, "session") || qt_name_is(&r->t, "local")); /* no keyword behind @@ */
+    r->system = r->system &&
+                (qt_name_is(&r->t, "session") || qt_name_is(&r->t, "local")); /* words after @@ have no keyword */
     r->words++;
     if (leads(r, k)) {
         r->words = 0;
@@ -371,7 +372,7 @@ static void close(struct reader *r)
     r->previous = QT_K_NONE;
 }
 
-/* Is a star behind the last token all columns, not a product? */
+/* Does a star after the last token mean all columns? It may be a product. */
 static int is_before_all(const struct reader *r)
 {
     static const char *const words[] = {"select",
