@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ...capture.rds import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
+from ...capture.cloud import Cloud, RdsOptions, RdsPlan, plan_rds, record_rds, restore_rds
 from ...common.errors import RefusedError
 from ...common.files import refuse_existing
 from ...common.signals import unwind_on_signals
@@ -89,6 +89,8 @@ def rds_command(instance: str, **options: Any) -> int:
     groups are never changed. With --audit, of Aurora, the same is done with server_audit_logging and
     server_audit_events of the cluster's group, and the log's files, which are written side by side, are merged in the
     order of time.
+
+    It was tested against an emulator only, never against Amazon.
     """
     cloud = Cloud(options["region"], options["profile"])
     if options["restoring"]:

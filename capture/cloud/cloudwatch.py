@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...common.errors import RefusedError
-from .cloud import Cloud, GoneError
-from .instance import Instance
-from .rows_by_time import LATE_US, RowsByTime
+from .aws import Cloud, GoneError, Instance
+from .log_files import LATE_US, RowsByTime
 
 EXPORT, AUDIT_EXPORT = "slowquery", "audit"
 MAX_EVENTS = 10_000
@@ -73,8 +72,8 @@ class CloudWatchLog:
 
 
 @dataclass
-class CloudWatchStripes:
-    """Reads all streams of an instance's audit log as one text in the order of time; as Stripes does its files."""
+class CloudWatchAudit:
+    """Reads all streams of an instance's audit log in the order of time, as AuditLogFiles reads files."""
 
     cloud: Cloud
     group: str
@@ -137,7 +136,7 @@ class CloudWatchStripes:
 
 def cloudwatch_log(
     cloud: Cloud, instance: Instance, waits_s: float, *, audit: bool = False
-) -> CloudWatchLog | CloudWatchStripes:
+) -> CloudWatchLog | CloudWatchAudit:
     """Return the reader of an instance's exported log. Raises RefusedError where it is not exported."""
     export = AUDIT_EXPORT if audit else EXPORT
     if export not in instance.exports:
@@ -154,5 +153,5 @@ def cloudwatch_log(
     place = f"cluster/{instance.cluster}" if instance.cluster else f"instance/{instance.name}"
     group = f"/aws/rds/{place}/{export}"
     if audit and instance.is_aurora:
-        return CloudWatchStripes(cloud, group, instance.name, waits_s)
+        return CloudWatchAudit(cloud, group, instance.name, waits_s)
     return CloudWatchLog(cloud, group, instance.name, waits_s)

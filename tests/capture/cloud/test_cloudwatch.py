@@ -5,9 +5,8 @@ import random
 import time
 
 import pytest
-from querytape.capture.rds.cloud import Cloud
-from querytape.capture.rds.cloudwatch import CloudWatchStripes, cloudwatch_log
-from querytape.capture.rds.instance import look_at
+from querytape.capture.cloud.aws import Cloud, look_at
+from querytape.capture.cloud.cloudwatch import CloudWatchAudit, cloudwatch_log
 from querytape.common.errors import RefusedError
 
 from tests.helpers.rds import Aws, audit_row, entries
@@ -49,7 +48,7 @@ def test_not_exported(aws: Aws) -> None:
 def test_the_streams_of_an_audit_log(aws: Aws) -> None:
     """Rows of Aurora's streams come once, in the order of time; those of an instance with a longer name do not."""
     place = "/aws/rds/cluster/au/audit"
-    log = CloudWatchStripes(Cloud(), place, "au-1", 0)
+    log = CloudWatchAudit(Cloud(), place, "au-1", 0)
     log.begin()
     assert list(log.pull()) == []
     logs = aws.client("logs")

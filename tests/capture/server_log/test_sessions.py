@@ -1,16 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--renew-idle: which sessions are ended, how many a second, and which never."""
+"""Sessions that have a capture's settings are found; --renew-idle ends those of before, and no others."""
 
 import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pymysql
 import pytest
-from querytape.capture.server_log.renewal import Renewal, idle_sessions, lock_holders, renewal_notes
+from querytape.capture.server_log.sessions import (
+    Renewal,
+    Span,
+    carriers,
+    carrying_now,
+    end_idle,
+    idle_sessions,
+    listed,
+    lock_holders,
+    renewal_notes,
+)
+from querytape.common.errors import RefusedError
 from querytape.servers.sandbox import Server
 
 from tests.helpers.fake_server import FakeServer
@@ -18,8 +30,58 @@ from tests.helpers.tiers import mostly_long
 
 from ...conftest import ServerFactory
 
+SPAN = Span(first=10, last=20)
+# Before, before and reset since, somebody's own 0, meanwhile, meanwhile with its own value, afterwards.
+SESSIONS = {3: 10.0, 4: 0.0, 5: 0.0, 12: 0.0, 13: 2.0, 25: 0.0}
 ON = [("wait/lock/metadata/sql/mdl", "YES"), ("wait/lock/table/sql/handler", "YES")]
 UNKNOWN = pymysql.err.ProgrammingError(1109, "no such table")
+
+
+def found(server: FakeServer, span: Span) -> list[tuple[int, bool]]:
+    """Return (id, certain) of each."""
+    return [(carrier.id, carrier.certain) for carrier in carriers(server.connection(), span) or ()]
+
+
+def test_by_values() -> None:
+    """MySQL shows each: one of before that was reset is among them, one with a value of its own is not."""
+    assert found(FakeServer({}, SESSIONS), replace(SPAN, already=frozenset({5}))) == [(4, True), (12, True)]
+    assert carrying_now(FakeServer({}, SESSIONS).connection()) == (4, 5, 12, 25)
+
+
+def test_by_ids_and_by_the_log() -> None:
+    """MariaDB shows none: those of meanwhile may; one of before does whose log shows it; the tool's own never."""
+    server = FakeServer({}, SESSIONS)
+    server.shows_values = False
+    assert found(server, SPAN) == [(12, False), (13, False)]
+    span = replace(SPAN, seen=frozenset({4}), own=frozenset({13}))
+    assert found(server, span) == [(4, True), (12, False)]
+    assert carrying_now(server.connection()) == ()
+
+
+def test_listed() -> None:
+    """A few by name, the rest as a number."""
+    many = FakeServer({}, dict.fromkeys(range(11, 21), 0.0))
+    text = listed(carriers(many.connection(), SPAN) or [])
+    assert text.startswith("10 sessions: 11 (app@web1), 12 (app@web1)")
+    assert text.endswith(", and 2 more")
+
+
+def test_end_idle() -> None:
+    """Idle and outside a transaction; one that is gone already is no fault; without the right, a sentence."""
+    server = FakeServer({}, {11: 0.0, 12: 0.0, 13: 0.0, 14: 0.0})
+    server.busy = {11}
+    server.answers = [
+        ("innodb_trx", [(12,)]),
+        ("KILL CONNECTION 13", pymysql.err.OperationalError(1094, "Unknown thread id: 13")),
+    ]
+    con = server.connection()
+    assert end_idle(con, carriers(con, SPAN) or []) == [14]
+    server.answers = [("KILL", pymysql.err.OperationalError(1095, "You are not owner of thread"))]
+    with pytest.raises(RefusedError, match="1095"):
+        end_idle(con, carriers(con, SPAN) or [])
+    server.answers = [("innodb_trx", pymysql.err.OperationalError(1227, "Access denied"))]
+    with pytest.raises(RefusedError, match="PROCESS"):
+        end_idle(con, carriers(con, SPAN) or [])
 
 
 def pool(sessions: dict[int, float]) -> FakeServer:

@@ -22,17 +22,14 @@ from ...common.signals import stop_on_signals
 from ...native.bindings.parsers import open_server_audit
 from ...native.bindings.reader import Reader, ReaderStats
 from ..pipeline import capture_source
-from ..server_log.restore_file import RDS, RestoreFile, write_restore_file
+from ..server_log.restore import RDS, RestoreFile, write_restore_file
 from ..server_log.settings import Left
 from ..source import Settings, TapeWarning
 from ..source_table import SOURCES
-from .cloud import Cloud
+from .aws import Cloud
 from .cloudwatch import LATE_S, cloudwatch_log
-from .log_files import AUDIT_LOG, SLOW_LOG, LogFiles
-from .parameters import apply, take_back, wait_in_sync
-from .plan import RdsOptions, RdsPlan
-from .rows_by_time import LATE_US
-from .stripes import WAIT_S, Stripes
+from .log_files import AUDIT_LOG, LATE_US, SLOW_LOG, WAIT_S, AuditLogFiles, LogFiles
+from .parameters import RdsOptions, RdsPlan, apply, take_back, wait_in_sync
 
 PIPE_BYTES = 4096  # that much fits where select() says that something does
 JOIN_S = 30.0
@@ -152,7 +149,7 @@ def choose_log(cloud: Cloud, plan: RdsPlan, options: RdsOptions) -> Log:
     if options.cloudwatch:
         return cloudwatch_log(cloud, plan.instance, min(LATE_S, options.duration_s), audit=options.audit)
     if options.audit and plan.instance.is_aurora:
-        return Stripes(cloud, name, waits_s=min(WAIT_S, options.duration_s))
+        return AuditLogFiles(cloud, name, waits_s=min(WAIT_S, options.duration_s))
     return LogFiles(cloud, name, AUDIT_LOG if options.audit else SLOW_LOG)
 
 

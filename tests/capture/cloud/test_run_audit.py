@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`capture rds --audit` as a user types it: Aurora's stripes on one tape, in the order of time."""
+"""`capture rds --audit` as a user types it: Aurora's files on one tape, in the order of time."""
 
 import random
 import signal
@@ -51,8 +51,8 @@ def test_the_tape_is_that_of_the_files(aws: Aws, tmp_path: Path, stopped: bool) 
     """Four files that grow and turn side by side: the events of `capture audit` with all files, at Ctrl-C as well."""
     aws.cluster()
     (aws.folder / "audit").mkdir()
-    for stripe in range(4):
-        write(aws, audit_row(BEGIN_US - 10**6, 0), f"audit/audit.log.{stripe}.2026-11-22-06-00.0")
+    for number in range(4):
+        write(aws, audit_row(BEGIN_US - 10**6, 0), f"audit/audit.log.{number}.2026-11-22-06-00.0")
     before, chance = aws.values_of_cluster(), random.Random(5)
     process = start(aws, tmp_path, "au-1", "--duration", "600s" if stopped else "5s")
     assert aws.values_of_cluster()["server_audit_logging"] == "1"
@@ -105,8 +105,8 @@ def test_the_audit_log_from_cloudwatch_logs(aws: Aws, tmp_path: Path) -> None:
     aws.cluster(EnableCloudwatchLogsExports=["audit"])
     before, logs, place = aws.values_of_cluster(), aws.client("logs"), "/aws/rds/cluster/au/audit"
     logs.create_log_group(logGroupName=place)
-    for stripe in range(4):
-        logs.create_log_stream(logGroupName=place, logStreamName=f"au-1.audit.log.{stripe}.x")
+    for number in range(4):
+        logs.create_log_stream(logGroupName=place, logStreamName=f"au-1.audit.log.{number}.x")
     command = [sys.executable, "-m", "querytape", "capture", "rds", "au-1", "--audit", "--cloudwatch"]
     process = subprocess.Popen(
         [*command, "--shared-group-ok", "--poll", "200ms", "--duration", "3s", "-o", str(tmp_path / "r.tape")],

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of AWS and of boto3 become sentences that say what to do."""
+"""What an instance is and whose parameter groups it has; errors of AWS and of boto3 become sentences."""
 
 import pytest
-from querytape.capture.rds.cloud import Cloud, GoneError
-from querytape.common.errors import RefusedError, TargetError
+from querytape.capture.cloud.aws import Cloud, GoneError, look_at
+from querytape.common.errors import InputError, RefusedError, TargetError
 
 from tests.helpers.rds import Aws
 
@@ -42,3 +42,44 @@ def test_nobody_answers(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(TargetError, match="connect"):
         Cloud(attempts=1).call("rds", "describe_db_instances")
+
+
+@pytest.mark.long
+def test_an_instance_and_who_shares_its_group(aws: Aws) -> None:
+    """Engine, group and status; the other instance that uses the same group is named."""
+    aws.instance()
+    aws.client().create_db_instance(
+        DBInstanceIdentifier="shop-2",
+        DBInstanceClass="db.m5.large",
+        Engine="mysql",
+        AllocatedStorage=10,
+        MasterUsername="admin",
+        MasterUserPassword="secret-99",
+        DBParameterGroupName="shop",
+    )
+    found = look_at(Cloud(), "shop-1")
+    assert (found.engine, found.cluster, found.status) == ("mysql", None, {"shop": "in-sync"})
+    assert [(group.name, group.others, group.is_default) for group in found.groups] == [("shop", ("shop-2",), False)]
+
+
+@pytest.mark.long
+def test_a_cluster(aws: Aws) -> None:
+    """An instance of Aurora has two groups, its own first; the name of a cluster is answered with its instances'."""
+    aws.cluster()
+    found = look_at(Cloud(), "au-1")
+    assert found.cluster == "au"
+    assert [(group.is_default, group.of_cluster) for group in found.groups] == [(True, False), (False, True)]
+    assert found.groups[1].name == "au-group"
+    assert found.groups[1].others == ("au-2",)
+    with pytest.raises(InputError, match=r"it is a cluster: name one of its instances \(au-1, au-2\)"):
+        look_at(Cloud(), "au")
+
+
+@pytest.mark.long
+def test_what_is_none(aws: Aws) -> None:
+    """No instance of this name; one of another engine."""
+    with pytest.raises(InputError, match="nothing: no such DB instance"):
+        look_at(Cloud(), "nothing")
+    aws.instance("pg", "default.postgres16", "postgres")
+    with pytest.raises(InputError, match="its engine is 'postgres'"):
+        look_at(Cloud(), "pg")

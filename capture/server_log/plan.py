@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plan the recording of a server's log: how it is read, which settings change, what the account lacks.
+
+Nothing is changed here: whether the account may change settings is asked with a value that no server takes.
+"""
+
+import os
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pymysql
+from pymysql.connections import Connection
+
+from ...common.errors import InputError, OptionError, RefusedError
+from ...common.text import printable
+from ...common.units import megabytes
+from ...servers.facts import Facts, sees_other_accounts
+from ...servers.queries import query_or_none
+from ...servers.target import Target, fault_text
+from .log_tables import TABLES
+from .restore import default_restore_file, pending_sentence
+from .sessions import CARRYING, renewal_notes
+from .settings import CONTROL, COPIED, GLOBAL_CONTROL, HOLD, Change, plan_changes, same
+
+PROBE = "SET GLOBAL long_query_time = 'querytape'"
+ACCESS_DENIED = frozenset({1044, 1045, 1142, 1143, 1227})
+RENEW = "--renew-idle"
+MAY_KILL = frozenset({"SUPER", "CONNECTION_ADMIN", "CONNECTION ADMIN", "ALL PRIVILEGES"})
+BYTES_PER_STATEMENT = 300  # an entry's header and a short statement
+METHODS = ("auto", "file", "table", "general")
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """Limits of a recording: `duration_s`; `max_disk` bytes of log; `max_rate` bytes a second during 5 s.
+
+    `method`: one of METHODS. `restore_file`: None = one for each server, in the user's state folder. `say` is called
+    once a second with how far it is. `enough`: set by another thread, it ends the recording. `begun`: set by the
+    recording when the log is on. `renew_rate`: idle sessions of before that are ended in a second, at most.
+    """
+
+    duration_s: float = 600.0
+    max_disk: int = 8 << 30
+    max_rate: int = 64 << 20
+    method: str = "auto"
+    restore_file: Path | None = None
+    say: Callable[[str], None] = field(default=lambda text: None)
+    enough: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Event = field(default_factory=threading.Event)
+    renew_rate: float = 0.0
+
+
+@dataclass(frozen=True)
+class LoggingPlan:
+    """What will be done: the method, the changes in order, our own log file (or None), notes of what is not logged."""
+
+    facts: Facts
+    method: str
+    changes: tuple[Change, ...]
+    log_file: Path | None
+    notes: tuple[str, ...]
+    restore_file: Path
+
+    def lines(self) -> list[str]:
+        """Return the plan for people, one change a line."""
+        how = {"file": f"as file {self.log_file}", "table": "from mysql.slow_log", "general": "from mysql.general_log"}
+        lines = [f"{self.facts.version} on {self.facts.hostname or '?'}; the log is read {how[self.method]}"]
+        begin = [change for change in self.changes if change.role != HOLD]
+        lines += [f"  SET GLOBAL {c.name} = {c.wanted!r}   (now {c.before!r})" for c in begin]
+        lines += [] if begin else ["  nothing has to change: everything is logged already"]
+        return lines + [f"  {note}" for note in self.notes]
+
+
+def check_options(options: RecordOptions) -> None:
+    """Raise InputError for a method that does not exist or a duration of nothing."""
+    if options.method not in METHODS:
+        raise OptionError(f"--read: expected one of {', '.join(METHODS)}, found {options.method!r}")
+    if options.duration_s <= 0:
+        raise OptionError("--duration: expected more than 0 s")
+    if options.renew_rate and options.method == "general":
+        raise InputError(
+            "--renew-idle: not needed with --read general: that log has the sessions that were open before"
+        )
+
+
+def plan_logging(target: Target, facts: Facts, options: RecordOptions) -> LoggingPlan:
+    """Choose how to read the log, and what to set for it. Raises RefusedError where --read asks for what cannot be."""
+    method, log_file = options.method, None
+    if method in ("auto", "file"):
+        log_file = own_log(facts)
+        if log_file is None and method == "file":
+            raise RefusedError(
+                "--read file: the server's log folder is not on this machine, or this user cannot read it: run it there"
+                " as root or the server's own user, or read the log's table with --read table"
+            )
+        method = "file" if log_file is not None else "table"
+    changes = plan_changes(facts.variables, method, str(log_file) if log_file else None)
+    notes = plan_notes(facts, method, changes, log_file, options.max_disk)
+    restore_file = options.restore_file or default_restore_file(server_identity(target, facts))
+    return LoggingPlan(facts, method, changes, log_file, notes, restore_file)
+
+
+def with_renewal(plan: LoggingPlan, con: "Connection[Any]", rate: float) -> LoggingPlan:
+    """Return the plan with what --renew-idle will do."""
+    notes = renewal_notes(con, rate, GLOBAL_CONTROL in plan.facts.variables)
+    return replace(plan, notes=(*plan.notes, *notes))
+
+
+def server_identity(target: Target, facts: Facts) -> str:
+    """Return what tells the server from others: what it says of itself, else its address."""
+    return facts.identity or target.name
+
+
+def own_log(facts: Facts) -> Path | None:
+    """Return the path of a new log next to the server's own, None where this process could not read it."""
+    current = Path(facts.variables.get("slow_query_log_file", ""))
+    folder = current.parent if current.is_absolute() else Path(facts.variables.get("datadir", "/nonexistent"))
+    pid = Path(facts.variables.get("pid_file", ""))
+    local = folder.is_dir() and os.access(folder, os.R_OK | os.X_OK)
+    if not local or not (pid.exists() or (folder / pid.name).exists() or current.exists()):
+        return None
+    if os.geteuid() != 0 and folder.stat().st_uid != os.geteuid():
+        return None
+    return folder / f"querytape-{secrets.token_hex(4)}.log"
+
+
+def plan_notes(
+    facts: Facts, method: str, changes: Sequence[Change], log_file: Path | None, max_disk: int
+) -> tuple[str, ...]:
+    """Return the sentences, each whole in itself."""
+    notes = _not_logged(facts, method)
+    where = f"{log_file}, which is removed at the end" if log_file else f"mysql.{_table(method)}, where its rows stay"
+    notes.append(f"at most about {megabytes(max_disk)} (--max-disk) are written, to {where}{_rate(facts)}")
+    if method == "table":
+        notes.append("log_output TABLE ignores log_slow_extra (mysql.slow_log has no columns for it): no error numbers")
+    notes += _shared_output(facts, changes)
+    return (*notes, *_stays_behind(facts, changes))
+
+
+def _not_logged(facts: Facts, method: str) -> list[str]:
+    if method == "general":
+        return ["the general log has no durations, rows or errors"]
+    open_now = (facts.connected or 1) - 1
+    if open_now <= 0 or GLOBAL_CONTROL in facts.variables:
+        return []
+    return [f"{open_now} connections are open: this server logs their statements only after they connect again"]
+
+
+def _table(method: str) -> str:
+    return "general_log" if method == "general" else "slow_log"
+
+
+def _rate(facts: Facts) -> str:
+    """Return how fast that is at the server's mean rate since its start, in brackets; empty where it is unknown."""
+    if not facts.statements_per_s:
+        return ""
+    grows = f"{facts.statements_per_s * BYTES_PER_STATEMENT / 1e6:,.2f}"
+    return f" (some {grows} MB/s at this server's mean of {facts.statements_per_s:,.0f} statements a second)"
+
+
+def _shared_output(facts: Facts, changes: Sequence[Change]) -> list[str]:
+    """Return what a changed log_output means for a general log that is on."""
+    moved = any(change.name == "log_output" for change in changes)
+    switched = any(change.name == "general_log" for change in changes)
+    if moved and not switched and same(facts.variables.get("general_log", "OFF"), "ON"):
+        return ["the server's general log is on: meanwhile it goes where log_output says, too"]
+    return []
+
+
+def _stays_behind(facts: Facts, changes: Sequence[Change]) -> list[str]:
+    """Return what sessions keep that connect meanwhile, and what they may write afterwards."""
+    if not any(change.name in COPIED for change in changes):
+        return []
+    kept = "sessions that connect meanwhile keep long_query_time = 0 until they disconnect"
+    own = facts.variables.get("slow_query_log_file", "?")
+    if any(change.role == HOLD for change in changes):
+        return [
+            f"the server's own slow log ({own}) is on: it gets nothing meanwhile",
+            f"{kept} and would then write every statement into it: it stays off until they are gone, and after --watch"
+            " until --restore, unless --log-again; --end-sessions ends the idle ones",
+        ]
+    if any(change.role == CONTROL for change in changes):
+        return [f"{kept}: {GLOBAL_CONTROL} stays 'all' until they are gone, so they use the global threshold"]
+    return [f"{kept}; they write nothing then, for the slow log is off again"]
+
+
+@dataclass(frozen=True)
+class Rights:
+    """What is missing, as sentences: without `needed` a capture cannot begin; without `useful` it knows less."""
+
+    needed: tuple[str, ...]
+    useful: tuple[str, ...]
+
+
+def check_rights(
+    con: "Connection[Any]", facts: Facts, method: str, restore_file: Path, *, changes: bool, end_sessions: str = ""
+) -> Rights:
+    """Return what this account lacks for a capture by `method`, and whether an earlier one waits to be restored.
+
+    `changes`: whether any setting must change. `end_sessions`: the option that ends sessions, where one was given.
+    """
+    account = account_name(con)
+    maria = "MariaDB" in facts.version
+    needed: list[str] = []
+    useful: list[str] = []
+    if pending := pending_sentence(restore_file):
+        needed.append(pending)
+    elif not _may_write(restore_file):
+        needed.append(f"{restore_file}: cannot be written: name another place with --restore-file")
+    if changes and _denied(con, PROBE):
+        old = maria or facts.version.startswith("5.")
+        needed.append(
+            f"{account} may not change settings: GRANT {'SUPER' if old else 'SYSTEM_VARIABLES_ADMIN'} ON *.* TO"
+            f" {account}; a managed server takes them from its parameter group"
+        )
+    if method in TABLES and _denied(con, f"SELECT 1 FROM mysql.{TABLES[method]} LIMIT 0"):
+        needed.append(f"{account} may not read the log's table: GRANT SELECT ON mysql.{TABLES[method]} TO {account}")
+    if end_sessions and not _may_kill(facts):
+        right = "CONNECTION ADMIN" if maria else "SUPER" if facts.version.startswith("5.") else "CONNECTION_ADMIN"
+        needed.append(f"{end_sessions}: {account} may not end sessions: GRANT {right} ON *.* TO {account}")
+    if not sees_other_accounts(con):
+        (needed if end_sessions == RENEW else useful).append(
+            f"{account} sees its own sessions only: GRANT PROCESS ON *.* TO {account}"
+        )
+    schema_on = same(facts.variables.get("performance_schema", "OFF"), "ON")
+    if schema_on and not maria and query_or_none(con, f"{CARRYING} LIMIT 0", 2) is None:
+        useful.append(
+            f"{account} cannot see which sessions carry which settings, nor what each executes: GRANT SELECT ON"
+            f" performance_schema.* TO {account}"
+        )
+    return Rights(tuple(needed), tuple(useful))
+
+
+def account_name(con: "Connection[Any]") -> str:
+    """Return the account as GRANT writes it: `'app'@'10.0.0.%'`."""
+    rows = query_or_none(con, "SELECT CURRENT_USER()")
+    user, _, host = printable(str(rows[0][0]) if rows else "?@?", 300).rpartition("@")
+    return "'{}'@'{}'".format(user.replace("'", "''"), host.replace("'", "''"))
+
+
+def _denied(con: "Connection[Any]", statement: str) -> bool:
+    """Return whether the server refuses a statement for want of a right."""
+    try:
+        with con.cursor() as cursor:
+            cursor.execute(statement)
+            cursor.fetchall()
+    except pymysql.MySQLError as error:
+        return bool(error.args) and error.args[0] in ACCESS_DENIED and bool(fault_text(error))
+    return False
+
+
+def _may_kill(facts: Facts) -> bool:
+    """Return whether the account may end others' sessions, as far as its grants tell: a role may hold anything."""
+    may = facts.may
+    return may is None or any(right.upper() in MAY_KILL or right.startswith("the role ") for right in may)
+
+
+def _may_write(path: Path) -> bool:
+    """Return whether a file can be made there, folders included."""
+    folder = next((parent for parent in path.absolute().parents if parent.exists()), Path("/"))
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

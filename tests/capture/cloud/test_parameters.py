@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The changes of a parameter group: what a plan shows, only what must, and each back to what it was."""
+
+from pathlib import Path
+
+import pytest
+from querytape.capture.cloud.aws import Cloud, look_at
+from querytape.capture.cloud.parameters import (
+    RdsOptions,
+    apply,
+    choose_group,
+    plan_parameters,
+    plan_rds,
+    read_parameters,
+    restore_rds,
+    take_back,
+    wait_in_sync,
+)
+from querytape.capture.server_log.restore import RDS, RestoreFile, write_restore_file
+from querytape.common.errors import InputError, RefusedError, TargetError
+
+from tests.helpers.rds import Aws
+
+pytestmark = pytest.mark.slow
+
+
+def test_there_and_back(aws: Aws) -> None:
+    """What is right already is not touched; what was set has its value again, what was not set is not set again."""
+    aws.instance()
+    aws.set("long_query_time", "2.5")
+    aws.set("slow_query_log", "1")
+    before = aws.group("DBParameterGroup", "shop").parameters.keys() | set()
+    cloud, values = Cloud(), aws.values()
+    group = choose_group(look_at(cloud, "shop-1"))
+    changes, notes = plan_parameters(read_parameters(cloud, group), group)
+    assert {change.name: (change.before, change.role) for change in changes} == {
+        "log_output": ("TABLE", "begin"),
+        "long_query_time": ("2.5", "begin"),
+        "log_slow_extra": ("", "reset"),
+        "log_slow_admin_statements": ("", "reset"),
+    }
+    assert notes == []
+    apply(cloud, group, changes)
+    now = aws.values()
+    assert (now["log_output"], now["long_query_time"], now["log_slow_extra"]) == ("FILE", "0", "1")
+    left = take_back(cloud, group, changes)
+    assert (left.changed, left.refused) == ((), ())
+    assert aws.values() == values
+    assert aws.group("DBParameterGroup", "shop").parameters.keys() == before | {"log_output"}
+    assert take_back(cloud, group, changes) == left  # a second time nothing is sent
+    assert aws.asked.count("ModifyDBParameterGroup") == 4  # 2 by set()
+
+
+def test_what_somebody_else_set_stays(aws: Aws) -> None:
+    """A value that is neither ours nor the old one is left and named; what AWS refuses is said."""
+    aws.instance()
+    cloud = Cloud()
+    group = choose_group(look_at(cloud, "shop-1"))
+    changes, _ = plan_parameters(read_parameters(cloud, group), group)
+    apply(cloud, group, changes)
+    aws.set("long_query_time", "7")
+    left = take_back(cloud, group, changes)
+    assert [text.partition(" is ")[0] for text in left.changed] == ["long_query_time"]
+    assert aws.values()["long_query_time"] == "7"
+    apply(cloud, group, changes)
+    aws.denied.add("ResetDBParameterGroup")
+    assert "rds:ResetDBParameterGroup" in take_back(cloud, group, changes).refused[0]
+
+
+def test_a_reboot_is_never_asked_for(aws: Aws) -> None:
+    """A needed parameter that is static is refused; a useful one is left out and said; default groups cannot change."""
+    aws.instance()
+    cloud = Cloud()
+    group = choose_group(look_at(cloud, "shop-1"))
+    aws.static.add("log_slow_extra")
+    changes, notes = plan_parameters(read_parameters(cloud, group), group)
+    assert "log_slow_extra" not in {change.name for change in changes}
+    assert notes[0].startswith("log_slow_extra stays 0: it needs a reboot")
+    aws.static.add("log_output")
+    with pytest.raises(RefusedError, match="log_output must be FILE and needs a reboot"):
+        plan_parameters(read_parameters(cloud, group), group)
+    aws.instance("shop-9", "default.mysql8.0")
+    with pytest.raises(RefusedError, match=r"default\.\S+: default groups are shared .* create a parameter group"):
+        choose_group(look_at(cloud, "shop-9"))
+
+
+def test_waiting_has_an_end(aws: Aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In sync twice in a row; a group that never is ends the waiting with its status."""
+    aws.instance()
+    cloud = Cloud()
+    instance = look_at(cloud, "shop-1")
+    said: list[str] = []
+    wait_in_sync(cloud, instance, instance.groups[0], 60, said.append, 0.01)
+    assert said == ["parameter group shop: in-sync"] * 2
+    aws.status = "applying"
+    with pytest.raises(TargetError, match="is 'applying' after 0 s"):
+        wait_in_sync(cloud, instance, instance.groups[0], 0, said.append, 0.01)
+
+
+def test_a_shared_group_is_refused(aws: Aws) -> None:
+    """The other instances of a cluster's group are named; the option allows it. Sessions that stay are told."""
+    aws.cluster()
+    plan = plan_rds(Cloud(), "au-1", RdsOptions())
+    assert "is used by 1 other instances, which would log everything, too: au-2" in plan.refused[0]
+    assert plan_rds(Cloud(), "au-1", RdsOptions(shared_ok=True)).refused == ()
+    text = "\n".join(plan.lines())
+    assert "au-1: aurora-mysql" in text
+    assert "slow_query_log = '1'   (now not set)" in text
+    assert "keep their long_query_time" in text
+
+
+def test_nothing_to_change(aws: Aws) -> None:
+    """Where everything is set, nothing is changed; a default group is refused only where something must change."""
+    aws.instance("shop-9", "default.mysql8.0")
+    with pytest.raises(RefusedError, match="default groups are shared"):
+        plan_rds(Cloud(), "shop-9", RdsOptions())
+    aws.instance()
+    values = {"slow_query_log": "1", "log_output": "FILE", "long_query_time": "0", "log_slow_extra": "1"}
+    for name, value in {**values, "log_slow_admin_statements": "1"}.items():
+        aws.set(name, value)
+    plan = plan_rds(Cloud(), "shop-1", RdsOptions())
+    assert plan.changes == ()
+    assert "nothing has to change" in plan.lines()[1]
+    aws.set("long_query_time", "1")
+    assert "WRITE EVERY STATEMENT" in "\n".join(plan_rds(Cloud(), "shop-1", RdsOptions()).lines())
+
+
+@pytest.mark.long
+def test_the_audit_log_of_aurora(aws: Aws) -> None:
+    """The cluster's group is changed; events that its owner logs stay logged; accounts that are left out are told."""
+    aws.cluster()
+    options = RdsOptions(audit=True, shared_ok=True)
+    plan = plan_rds(Cloud(), "au-1", options)
+    assert plan.group.of_cluster
+    changes = {change.name: (change.before, change.wanted) for change in plan.changes}
+    assert changes == {"server_audit_logging": ("", "1"), "server_audit_events": ("", "CONNECT,QUERY")}
+    aws.set_for_cluster("server_audit_events", "QUERY_DDL, table,connect")
+    aws.set_for_cluster("server_audit_incl_users", "app")
+    aws.set_for_cluster("server_audit_logging", "1")
+    plan = plan_rds(Cloud(), "au-1", options)
+    assert [change.wanted for change in plan.changes] == ["CONNECT,QUERY,TABLE"]
+    assert "server_audit_incl_users is set: the log has nothing but the statements of app" in "\n".join(plan.lines())
+    aws.set_for_cluster("server_audit_events", "TABLE,QUERY,CONNECT")
+    assert plan_rds(Cloud(), "au-1", RdsOptions(audit=True)).changes == ()
+
+
+def test_the_audit_log_of_rds(aws: Aws) -> None:
+    """It belongs to the option group: nothing is changed, and that is said."""
+    aws.instance()
+    plan = plan_rds(Cloud(), "shop-1", RdsOptions(audit=True))
+    assert plan.changes == ()
+    assert "MARIADB_AUDIT_PLUGIN of the option group, which is yours to set" in "\n".join(plan.lines())
+
+
+@pytest.mark.slow
+def test_restore(aws: Aws, tmp_path: Path) -> None:
+    """What a killed capture left is set back by its file, which goes; another group's file is refused and stays."""
+    aws.instance()
+    before = aws.values()
+    cloud = Cloud()
+    plan = plan_rds(cloud, "shop-1", RdsOptions())
+    saved = RestoreFile("shop-1", plan.group.arn, "2026-11-22", plan.changes, None, RDS, group=plan.group.name)
+    write_restore_file(plan.restore_file, saved)
+    apply(cloud, plan.group, plan.changes)
+    assert "run `querytape capture rds shop-1 --restore`" in plan_rds(cloud, "shop-1", RdsOptions()).refused[0]
+    assert "is as it was" in restore_rds(cloud, "shop-1", None)[0]
+    assert aws.values() == before
+    assert not plan.restore_file.exists()
+    with pytest.raises(InputError, match="nothing to restore"):
+        restore_rds(cloud, "shop-1", None)
+    other = tmp_path / "other.json"
+    write_restore_file(other, RestoreFile("shop-7", "arn:other", "t", plan.changes, None, RDS, group="x"))
+    with pytest.raises(RefusedError, match="belongs to shop-7"):
+        restore_rds(cloud, "shop-1", other)
+    assert other.exists()

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Before a recording: how the log is read, which settings change, what stays behind, what the account lacks."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from querytape.capture.server_log import RecordOptions, check_options, plan_logging
+from querytape.capture.server_log.plan import Rights, check_rights, own_log, plan_notes
+from querytape.capture.server_log.restore import RestoreFile, write_restore_file
+from querytape.capture.server_log.settings import GLOBAL_CONTROL, plan_changes
+from querytape.common.errors import InputError, RefusedError
+from querytape.servers.facts import Facts, gather
+from querytape.servers.sandbox import Server
+from querytape.servers.target import Target, parse_target
+
+TARGET = Target("app", "h", "10.0.0.1")
+FAR = Facts(
+    "8.0.31",
+    hostname="db1",
+    identity="id",
+    connected=4,
+    variables={"datadir": "/nowhere/else", "slow_query_log": "OFF"},
+)
+VARIABLES = {
+    "long_query_time": "10.000000",
+    "log_output": "FILE",
+    "slow_query_log": "OFF",
+    "slow_query_log_file": "/var/log/own.log",
+    "general_log": "OFF",
+}
+
+
+def near(tmp_path: Path) -> Facts:
+    """Return a server whose data folder is on this machine."""
+    (tmp_path / "db1.pid").write_text("1")
+    return Facts("10.11.6-MariaDB", variables={"datadir": str(tmp_path), "pid_file": str(tmp_path / "db1.pid")})
+
+
+def test_a_file_where_it_can_be_read(tmp_path: Path) -> None:
+    """On the server's own machine the log is a new file next to the server's; each plan has another."""
+    plan = plan_logging(TARGET, near(tmp_path), RecordOptions(restore_file=tmp_path / "r"))
+    assert plan.method == "file"
+    assert plan.log_file is not None
+    assert plan.log_file.parent == tmp_path
+    assert plan.log_file != own_log(near(tmp_path))
+    assert plan.restore_file == tmp_path / "r"
+
+
+def test_a_table_elsewhere() -> None:
+    """Of a server elsewhere the table is read; --read file is refused with what to do."""
+    plan = plan_logging(TARGET, FAR, RecordOptions())
+    assert (plan.method, plan.log_file) == ("table", None)
+    with pytest.raises(RefusedError, match="--read table"):
+        plan_logging(TARGET, FAR, RecordOptions(method="file"))
+
+
+def test_lines() -> None:
+    """The plan shows each change with the value of now, and what will not be logged."""
+    lines = plan_logging(TARGET, FAR, RecordOptions()).lines()
+    assert lines[0] == "8.0.31 on db1; the log is read from mysql.slow_log"
+    assert "  SET GLOBAL slow_query_log = 'ON'   (now 'OFF')" in lines
+    assert any(line.startswith("  3 connections are open") for line in lines)
+    general = plan_logging(TARGET, FAR, RecordOptions(method="general")).lines()
+    assert "  the general log has no durations, rows or errors" in general
+    assert "  nothing has to change: everything is logged already" in general
+
+
+def test_options() -> None:
+    """A method that does not exist and a duration of nothing are refused."""
+    check_options(RecordOptions())
+    with pytest.raises(InputError, match="--read: expected one of auto"):
+        check_options(RecordOptions(method="tea leaves"))
+    with pytest.raises(InputError, match="--duration"):
+        check_options(RecordOptions(duration_s=0))
+
+
+def notes(method: str = "file", **variables: str) -> str:
+    """Return the notes as one text."""
+    facts = Facts("8.0", variables=VARIABLES | variables, connected=4, statements_per_s=2000.0)
+    file = Path("/q.log") if method == "file" else None
+    changes = plan_changes(facts.variables, method, str(file) if file else None)
+    return "; ".join(plan_notes(facts, method, changes, file, 8 << 30))
+
+
+def test_how_much_and_where() -> None:
+    """The bound, the place and whether it stays, the rate."""
+    assert "at most about 8,590 MB (--max-disk) are written, to /q.log, which is removed at the end" in notes()
+    assert "0.60 MB/s at this server's mean of 2,000 statements a second" in notes()
+    assert "mysql.slow_log, where its rows stay" in notes("table")
+    assert "mysql.general_log, where its rows stay" in notes("general")
+
+
+def test_what_stays_behind() -> None:
+    """Off before: harmless; on: held off; Percona Server's control: kept; general log: nothing stays."""
+    assert "they write nothing then" in notes()
+    on = notes(slow_query_log="ON")
+    assert "own slow log (/var/log/own.log) is on" in on
+    assert "stays off until they are gone" in on
+    percona = notes(**{"slow_query_log": "ON", GLOBAL_CONTROL: ""})
+    assert "stays 'all' until they are gone" in percona
+    assert "connections are open" not in percona
+    assert "3 connections are open" in on
+    assert "long_query_time" not in notes("general")
+
+
+def test_a_general_log_that_is_on() -> None:
+    """A changed log_output moves it, too."""
+    assert "general log is on" in notes("table", general_log="ON")
+    assert "general log is on" not in notes("file", general_log="ON")
+
+
+def lacking(server: Server, tmp_path: Path, user: str = "weak", method: str = "table", ends: bool = True) -> Rights:
+    """Return what the account lacks."""
+    target = parse_target(server.url().replace(f"{server.user}@", f"{user}@"))
+    with closing(target.connect()) as con:
+        return check_rights(
+            con, gather(con), method, tmp_path / "r", changes=True, end_sessions="--end-sessions" if ends else ""
+        )
+
+
+@pytest.mark.sampled
+@pytest.mark.parametrize("kind", ["mariadb", "mysql-5.7", "mysql-8.0", "mysql-9"])
+def test_each_grant_mends_what_it_says(server_factory: Callable[..., Server], tmp_path: Path, kind: str) -> None:
+    """An account with nothing: each sentence names a GRANT; all of them executed, nothing is lacking."""
+    server = server_factory(kind)
+    user = f"weak_{tmp_path.name[-8:]}"
+    server.execute(f"CREATE USER '{user}'@'%'")
+    server.execute(f"CREATE USER '{user}'@'localhost'")
+    assert lacking(server, tmp_path, "root") == Rights((), ())
+    before = server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'")
+    lacks = lacking(server, tmp_path, user)
+    assert len(lacks.needed) == 3
+    assert any("GRANT PROCESS" in text for text in lacks.useful)  # though nobody else is connected
+    for method in ("general", "table"):
+        for text in (*lacking(server, tmp_path, user, method).needed, *lacking(server, tmp_path, user, method).useful):
+            assert f"'{user}'@" in text
+            grant = text[text.index("GRANT") :].partition(";")[0]
+            server.execute(grant)
+    assert lacking(server, tmp_path, user) == lacking(server, tmp_path, user, "general") == Rights((), ())
+    assert server.execute("SHOW GLOBAL VARIABLES LIKE 'long_query_time'") == before
+
+
+def test_pending_and_unwritable(server_factory: Callable[..., Server], tmp_path: Path) -> None:
+    """An earlier capture that was not restored, and a restore file that cannot be."""
+    server = server_factory("mariadb")
+    write_restore_file(tmp_path / "r", RestoreFile("mysql://app@h/", "id", "t", (), None))
+    assert "--restore" in lacking(server, tmp_path, "root").needed[0]
+    (tmp_path / "file").write_text("")
+    assert "--restore-file" in lacking(server, tmp_path / "file", "root").needed[0]
