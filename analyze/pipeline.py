@@ -9,21 +9,15 @@ from pathlib import Path
 from ..common.errors import InputError
 from ..common.text import mask
 from ..schemas import Folder, open_folder
+from .cause_table import ordered_topics, rank_counters, rank_variables
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, analysis_texts, open_analysis
-from .findings.cause_table import ordered_topics, rank_counters, rank_variables
 from .findings.causes import tables_of_digests, with_causes
-from .findings.contradictions import contradiction
 from .findings.errors import ON_BOTH, by_digest
-from .findings.interference import conditions
-from .findings.over_time import observations
-from .findings.query_plans import plans_of, plans_of_folder
+from .findings.plans import plans_of, plans_of_folder
 from .findings.results import unexplained
-from .findings.seen_through import seen_through
-from .findings.server_events import name_server_writes
-from .findings.servers import compare_servers, side_of
-from .findings.trust import trust
-from .findings.variables import different_variables
-from .findings.write_counters import write_counters
+from .findings.servers import compare_servers, different_variables, name_server_writes, seen_through, side_of
+from .findings.slower import observations, ratio_against_sum, write_counters
+from .findings.trust import conditions, trust
 from .lint.rules import sorts_groups, tape_version
 from .model import Report, Settings
 from .pieces.executors import EXECUTORS
@@ -81,7 +75,7 @@ def build(
         report.variables = rank_variables(report.variables, order)
         report.answers["counters"] = rank_counters(report.answers["counters"], order)
     for entry in report.digests:
-        entry["note"] = contradiction(report, entry) if report.compares else None
+        entry["note"] = ratio_against_sum(report, entry) if report.compares else None
     report.servers = with_causes(report)
     if report.compares:
         name_server_writes(report)

@@ -10,10 +10,9 @@ from ..common.units import plural
 from ..schemas import Folder, open_folder, tape_id
 from .database import AnalysisDatabase, Row, open_analysis
 from .findings.causes import tables_of_digests
-from .findings.plan_classes import CLASSES, SAME, UNKNOWN
-from .findings.query_plans import plans_of_folder
+from .findings.plans import CLASSES, SAME, UNKNOWN, plans_of_folder
 from .findings.servers import Side, compare_servers
-from .findings.work import work_sentence
+from .findings.slower import work_sentence
 from .model import Servers
 
 MAX_REASONS = 5

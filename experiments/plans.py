@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from ..analyze.findings.plan_classes import agreeing
+from ..analyze.findings.plans import agreeing
 from ..common.duck import open_database, write_rows
 from ..common.errors import TargetError
 from ..common.files import file_entry, new_folder, write_json

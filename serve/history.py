@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..analyze.findings.variables import different_variables
+from ..analyze.findings.servers import different_variables
 from ..common.errors import FolderError
 from ..common.text import printable
 from ..experiments.nightly import NIGHT_FILE, nights

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Put into sentences what a report shows: headline, trust, changes over time, query plans."""
+"""Say what a report finds, a module for each kind: what breaks, differs or is slower, why, and what to do about it."""

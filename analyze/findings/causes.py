@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Join what differs between the servers with the statements that changed: which may be the cause of which."""
+"""Join what differs between the servers with the statements that changed: which may be the cause of which.
+
+A column's difference is a cause only where the statement compares, sorts or groups by it.
+"""
 
 import re
 from collections.abc import Mapping
@@ -7,33 +10,33 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from ...schemas import PROPERTIES
+from ..cause_table import COUNTER_WEIGHT, is_above, lines_by
 from ..database import AnalysisDatabase, Row
-from ..model import Report, ServerDifference, Servers
+from ..model import Report, ServerDifference, Servers, bare_name
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
-from .cause_table import COUNTER_WEIGHT, is_above, lines_by
-from .column_use import compares
 from .errors import NEW_ERRORS, ON_BOTH
-from .plan_classes import AGREE, UNKNOWN
-from .plan_json import accesses, steps
+from .plans import AGREE, UNKNOWN, accesses, steps
 from .results import unexplained
-from .work import DURABLE, Work, more_work, settings_of, work_text
+from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
 NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that it decides about|fail with errors that it decides about"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
+_WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
+# Words that begin a part of a statement; behind the others of it stands the same part.
+_PARTS = frozenset({"select", "from", "where", "on", "using", "having", "set", "values", "into", "limit", "by"})
+_BEFORE_ITEM = frozenset({"select", "all", "sql_calc_found_rows", "sql_no_cache", "sql_cache", "straight_join", ","})
+# ORDER BY 2: by an item of what is selected.
+_BY_PLACE = re.compile(r"\b(?:order|group) by (?:[\w.`]+(?: asc| desc)?\s*,\s*)*\?", re.I)
+_AFTER_ITEM = frozenset({",", "from", "into", ")", ";"})
 
 
 def tables_of_digests(database: AnalysisDatabase) -> dict[str, frozenset[str]]:
     """Return the bare names, in lower case, of the tables that each digest names."""
     rows = database.con.execute("SELECT digest, tables FROM tape_digest WHERE tables IS NOT NULL").fetchall()
-    return {digest: frozenset(bare(name) for name in tables if name) for digest, tables in rows}
-
-
-def bare(table: str) -> str:
-    """Return a table's name in lower case, without schema and back quotes."""
-    return table.replace("`", "").rpartition(".")[2].lower()
+    return {digest: frozenset(bare_name(name) for name in tables if name) for digest, tables in rows}
 
 
 def may_be_slower(report: Report, entry: Row) -> bool:
@@ -77,7 +80,7 @@ class _Suspects:
         tables = self.report.tables.get(digest, frozenset())
         if difference.kind == "routine":
             called = self.report.routines.get(digest, frozenset())
-            return bare(difference.name.partition(" ")[0]) in called or difference.is_on(tables)
+            return bare_name(difference.name.partition(" ")[0]) in called or difference.is_on(tables)
         return difference.kind in OF_SERVERS or difference.is_on(tables)
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
@@ -265,3 +268,73 @@ def reason_text(difference: ServerDifference) -> str:
         if n
     ]
     return f"{difference.text}: {'; '.join(said)}" if said else difference.text
+
+
+@dataclass
+class _Part:
+    """In which part of a statement a word stands; "" in the brackets of a function or list."""
+
+    part: str = ""
+    distinct: bool = False
+
+
+def compares(text: str, column: str) -> bool:
+    """Whether the order or equality of a column's values matters to a normalised statement.
+
+    It does not where the column is an item of its own of what is selected, or is set to a value; then its collation
+    can change neither the rows nor their time. In any other place it may.
+    """
+    words = [word.strip("`") if len(word) > 1 else word for word in _WORDS.findall(text.lower())]
+    by_item = re.search(r"\bunion\b(?!\s+all\b)", text, re.I) or _BY_PLACE.search(text)
+    stack, name = [_Part()], column.lower().strip("`")
+    for place, word in enumerate(words):
+        here = stack[-1]
+        if word == "(":
+            stack.append(_Part())
+        elif word == ")":
+            if len(stack) > 1:
+                stack.pop()
+        elif word == "distinct" and here.part == "select":
+            here.distinct = True
+        elif word == name and not (_after(words, place) in ("(", ".") or _is_alias(words, place)):
+            if here.part == "select" and not here.distinct and not by_item and _is_item(words, place):
+                continue
+            if here.part == "set" and _after(words, place) == "=" and _before(words, place) in ("set", ","):
+                continue
+            return True
+        elif word in _PARTS:
+            here.part, here.distinct = word, False
+    return False
+
+
+def _start(words: list[str], place: int) -> int:
+    """Return where a column's name begins, with its table and schema."""
+    while place >= 2 and words[place - 1] == ".":
+        place -= 2
+    return place
+
+
+def _before(words: list[str], place: int) -> str:
+    start = _start(words, place)
+    return words[start - 1] if start else ""
+
+
+def _after(words: list[str], place: int) -> str:
+    return words[place + 1] if place + 1 < len(words) else ""
+
+
+def _is_alias(words: list[str], place: int) -> bool:
+    """Whether it is what something else is called: behind AS, or behind FROM, JOIN and the like a table's name."""
+    return place > 0 and words[place - 1] in ("as", "from", "join", "update", "into", "table")
+
+
+def _is_item(words: list[str], place: int) -> bool:
+    """Whether a column stands alone among what is selected, with or without a name of its own."""
+    if _before(words, place) not in _BEFORE_ITEM:
+        return False
+    end = place + 1
+    if _after(words, place) == "as":
+        end += 2
+    elif _after(words, place).isidentifier() and _after(words, place) not in _AFTER_ITEM:
+        end += 1
+    return end >= len(words) or words[end] in _AFTER_ITEM

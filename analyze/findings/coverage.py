@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say how much of the tape the runs did not try: what was not sent, and what failed on every side alike."""
+"""Say how much of the tape the runs did not try: what was not sent and why, and what failed on every side alike."""
 
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from ...common.units import count, plural
-from ...schemas.names import REASONS
+from ...schemas.names import LATENESS, REASONS
 from ..model import Finding, Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS
 from .errors import ON_BOTH, by_digest
-from .reasons import reason_words
 from .results import unproven_sentences
 
 MAX_MISSING = 0.01  # of what was to be sent: above it there is no yes
@@ -19,6 +18,8 @@ LOST_REASONS = frozenset(name for name, reason in REASONS.items() if reason.lost
 # These logs have what an EXECUTE ran, as a statement of its own: a PREPARE that is left out is nothing lost.
 LOGS_OF_WHAT_RAN = frozenset({"slowlog", "general"})
 REASONS_SHOWN = 3
+# Causes of lateness.sql: what an event had to wait for.
+CAUSES = {"all": "all causes together", **LATENESS}
 
 
 def missing_sentences(report: Report) -> list[str]:
@@ -180,3 +181,12 @@ def _capital(text: str) -> str:
 
 def _percent(share: float) -> str:
     return "less than 0.1 %" if share < 0.001 else f"{100 * share:.1f} %"
+
+
+def reason_words(reason: str | None) -> str:
+    """Return why, in words; a reason that is not known here as it is."""
+    if reason is None:
+        return ""
+    if reason.startswith("danger:"):
+        return f"act on the server itself, for --allow-statement {reason.partition(':')[2]} was not given"
+    return REASONS[reason].words if reason in REASONS else reason

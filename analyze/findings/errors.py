@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Name the ways in which errors differ, and count those that speak against B: the tape's own outcome is a side."""
+"""Name the ways in which errors differ, count those that speak against B, and find those that follow from others.
 
+The tape's own outcome is a side. Roots are what a failed CREATE, ALTER or SET should have made.
+"""
+
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 
+from ..cause_table import errnos_by, of_error
 from ..database import Row
+from ..model import bare_name
 
 ON_BOTH = "both"  # of errors.sql: both sides fail, and the tape knows that it had succeeded
 NEW_ERRORS = ("new", "changed", ON_BOTH)
@@ -16,6 +22,14 @@ WORDS = {
     "gone": "gone",
     "same": "same",
 }
+# Errors that say that an object is missing: tables and views, then routines, then columns and indexes of a table.
+NO_TABLE, NO_ROUTINE, NO_PART = errnos_by("table"), errnos_by("routine"), errnos_by("column", "index")
+_NAME = r"((?:`[^`]+`|[\w$]+)(?:\s*\.\s*(?:`[^`]+`|[\w$]+))?)"
+_MADE = re.compile(
+    r"(?:create\b(?:\s+(?!table|view|procedure|function)\S+)*?\s+(table|view|procedure|function)"
+    r"(?:\s+if\s+not\s+exists)?|(alter|rename)\s+table)\s+" + _NAME,
+    re.I,
+)
 
 
 def by_digest(rows: Iterable[Row], *kinds: str) -> Counter[str]:
@@ -30,3 +44,46 @@ def by_digest(rows: Iterable[Row], *kinds: str) -> Counter[str]:
 def on_tape(errno: int | None) -> str:
     """Return what the tape knows of an event's outcome, in a word."""
     return "unknown" if errno is None else "succeeded" if errno == 0 else str(errno)
+
+
+def roots_of(errors: Iterable[Row], texts: Mapping[str, str], tables: Mapping[str, frozenset[str]]) -> dict[str, Row]:
+    """Return, by digest, the error that a digest's error follows from: of a statement, or of a SET of its session.
+
+    `errors`: rows of errors.sql. `texts`: normalised statements, `tables`: bare names, both by digest.
+    """
+    new = [row for row in errors if row["what"] in NEW_ERRORS and row["digest"] is not None]
+    makers = {(errnos, name): row for row in new for errnos, name in _makes(texts.get(row["digest"]) or "")}
+    found = {}
+    by_digest = {row["digest"]: row for row in new}
+    for row in new:
+        text, named = texts.get(row["digest"]) or "", tables.get(row["digest"], frozenset())
+        for (errnos, name), root in makers.items():
+            names_it = name in named or (errnos is NO_ROUTINE and re.search(rf"(?<!\w){re.escape(name)}\W", text, re.I))
+            alike = (row["what"] == ON_BOTH) == (root["what"] == ON_BOTH) and root["digest"] != row["digest"]
+            if row["after"] in errnos and names_it and alike:
+                found[row["digest"]] = root
+        unset = by_digest.get(row.get("set_digest"))
+        follows = row["what"] != ON_BOTH and row.get("after_set") == row.get("events")
+        if unset and follows and _decides(texts.get(unset["digest"]) or "", row["after"]):
+            found[row["digest"]] = unset
+    return found
+
+
+def _decides(text: str, errno: int) -> bool:
+    """Whether a SET is of a setting that decides about an error."""
+    line = of_error(errno)
+    names = {by.partition(":")[0] for by in line.by} if line else set()
+    return any(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text, re.I) for name in names)
+
+
+def _makes(text: str) -> Iterator[tuple[frozenset[int], str]]:
+    """Yield what a statement should have made: the errors without it, and its bare name."""
+    if (made := _MADE.match(text.strip())) is None:
+        return
+    kind, changes, name = (made[1] or "").lower(), made[2], bare_name(re.sub(r"\s", "", made[3]))
+    if changes:
+        yield NO_PART, name
+    elif kind in ("table", "view"):
+        yield NO_TABLE, name
+    else:
+        yield NO_ROUTINE, name

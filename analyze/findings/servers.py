@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the two servers differ: schemas, statistics and settings, each as a sentence that names the thing."""
+"""In what the two servers differ: schemas, statistics, settings, events, each as a sentence that names the thing.
+
+Settings that change how statements run are named; the rest is a table. Events that one side runs write without a
+client. A statement reaches the tables behind views and routines by what their definitions name.
+"""
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Self
 
 import duckdb
 
 from ...common.units import count
 from ...schemas import Folder
+from ..cause_table import TOPICS, gone_modes, is_telling, rank_variables
 from ..database import AnalysisDatabase, Row
-from ..model import ServerDifference, Servers
+from ..model import Report, ServerDifference, Servers, bare_name
 from .causes import is_told
-from .seen_through import Objects
-from .server_events import event_differences
-from .variables import setting_differences
+from .results import RACE, SERVER_WRITES
 
 # What each fact is called in a sentence.
 WORDS = {
@@ -81,6 +85,262 @@ WEIGHTS = {
 }
 LIGHT_FACTS = frozenset({"rows", "cardinality", "row_format", "position", "default", "extra"})
 MAX_VALUE = 60
+LONG_VALUE = 80  # of both sides: a list that long shows only what differs
+OWN_DEFAULTS = frozenset({"optimizer_switch"})
+# What an empty value stands for (MySQL 5.7 and earlier, not on Windows).
+EMPTY_MEANS = {"innodb_flush_method": "fsync"}
+OLD_NAMES = {
+    "tx_isolation": "transaction_isolation",
+    "tx_read_only": "transaction_read_only",
+    "storage_engine": "default_storage_engine",
+}
+# Parts of the names of variables that differ between any two servers and say nothing about how statements run.
+SERVERS_OWN = (
+    "host",
+    "port",
+    "socket",
+    "dir",
+    "file",
+    "path",
+    "uuid",
+    "server_id",
+    "gtid",
+    "timestamp",
+    "uptime",
+    "rand_seed",
+    "log_error",
+    "server_uid",
+)
+SERVERS_OWN_NAMES = frozenset(
+    {"version_compile_machine", "version_compile_os", "license", "pseudo_thread_id", "identity"}
+)
+WRITERS = frozenset({"event", "trigger"})
+UNKNOWN = (
+    "SELECT DISTINCT run FROM schema_fact"
+    " WHERE kind = 'problem' AND json_valid(facts) AND facts ->> '$.unknown' = 'event'"
+)
+EVENTS = "SELECT run, db, name, facts FROM schema_fact WHERE kind = 'event' ORDER BY db, name, run"
+DEFINITIONS = (
+    "SELECT kind, lower(if(kind = 'routine', name, tbl)),"
+    " if(json_valid(facts), coalesce(facts ->> '$.definition', facts ->> '$.does'), NULL)"
+    " FROM schema_fact WHERE kind IN ('table', 'view', 'routine', 'trigger')"
+)
+_WRITTEN = re.compile(
+    r"\b(?:(?:insert|replace)\b(?:\s+(?:low_priority|delayed|high_priority|ignore|into))*"
+    r"|update\b(?:\s+(?:low_priority|ignore))*|delete\b(?:\s+(?:low_priority|quick|ignore))*\s+from"
+    r"|truncate\b(?:\s+table)?)\s+(?:[\w$]+\s*\.\s*)?([\w$]+)"
+)
+
+
+@dataclass(frozen=True)
+class Objects:
+    """What both servers have, by bare name.
+
+    `tables` has the views as well. `views`, `routines` and `triggers` (by table) have the words that define them.
+    `written` has the tables that each routine writes itself.
+    """
+
+    tables: frozenset[str]
+    views: Mapping[str, frozenset[str]]
+    routines: Mapping[str, frozenset[str]]
+    triggers: Mapping[str, frozenset[str]]
+    written: Mapping[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, database: AnalysisDatabase) -> Self:
+        """Return those of both sides. The database has the view schema_fact."""
+        found: dict[str, dict[str, frozenset[str]]] = {kind: {} for kind in ("table", "view", "routine", "trigger")}
+        written = dict[str, frozenset[str]]()
+        for kind, name, definition in database.con.execute(DEFINITIONS).fetchall():
+            found[kind][name] = found[kind].get(name, frozenset()) | words_of(definition)
+            if kind == "routine":
+                written[name] = written.get(name, frozenset()) | written_by(definition)
+        return cls(
+            frozenset(found["table"] | found["view"]), found["view"], found["routine"], found["trigger"], written
+        )
+
+    def behind(self, words: Iterable[str]) -> frozenset[str]:
+        """Return words, and all that is named by the views and routines among them."""
+        known, new = set[str](), set(words)
+        while new:
+            known |= new
+            named = (each[word] for word in new for each in (self.views, self.routines) if word in each)
+            new = set().union(*named) - known
+        return frozenset(known)
+
+    def writes(self, definition: object) -> frozenset[str]:
+        """Return the tables that a definition writes, by itself or through the routines that it calls."""
+        called = self.behind(words_of(definition)) & self.routines.keys()
+        return written_by(definition).union(*(self.written[name] for name in called)) & self.tables
+
+
+def written_by(definition: object) -> frozenset[str]:
+    """Return the names behind INSERT, UPDATE, DELETE and the like in a definition."""
+    return frozenset(_WRITTEN.findall(str(definition or "").replace("`", "").lower()))
+
+
+def words_of(definition: object) -> frozenset[str]:
+    """Return the words of a definition in lower case."""
+    return frozenset(re.findall(r"[\w$]+", str(definition or "").lower()))
+
+
+def seen_through(
+    database: AnalysisDatabase, tables: Mapping[str, frozenset[str]]
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Return the tables and the routines that each digest reaches, by itself or through views, routines and triggers.
+
+    `tables`: those that it names. The database has the views schema_fact and tape_digest.
+    """
+    objects, reached, routines = Objects.of(database), dict(tables), dict[str, frozenset[str]]()
+    if not objects.views and not objects.routines and not objects.triggers:
+        return reached, routines
+    rows = database.con.execute("SELECT digest, coalesce(calls, []), class FROM tape_digest").fetchall()
+    for digest, calls, statement_class in rows:
+        named = tables.get(digest, frozenset())
+        fired = [objects.triggers.get(table, frozenset()) for table in named if statement_class == "write"]
+        words = objects.behind(({bare_name(name) for name in calls} & objects.routines.keys()).union(named, *fired))
+        if more := (words & objects.tables) | named:
+            reached[digest] = more
+        routines[digest] = words & objects.routines.keys()
+    return reached, routines
+
+
+def different_variables(a: dict[str, Any], b: dict[str, Any]) -> list[Row]:
+    """Return the variables that differ and may matter: name, a, b; None where a server has none of that name.
+
+    Those that both servers have come first.
+    """
+    rows = []
+    for name in sorted(a.keys() | b.keys()):
+        before, after = a.get(name), b.get(name)
+        own = name in SERVERS_OWN_NAMES or any(part in name for part in SERVERS_OWN)
+        own &= not is_telling(name)
+        if before != after and not own:
+            rows.append({"name": name, "a": before, "b": after})
+    both = [row for row in rows if row["a"] is not None and row["b"] is not None]
+    return both + [row for row in rows if row["a"] is None or row["b"] is None]
+
+
+def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool = True) -> list[ServerDifference]:
+    """Return the differing settings that may change how statements run, most important first.
+
+    The optimizer's switches of two families have defaults of their own: those are folded.
+    """
+    a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
+    known = [row for row in rank_variables(different_variables(a, b), list(TOPICS)) if row["topic"]]
+    found = [difference for row in known for difference in _setting(row["name"], row["a"], row["b"])]
+    return [replace(each, folded=True) if each.name in OWN_DEFAULTS and not same_family else each for each in found]
+
+
+def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:
+    """Yield the difference of one setting; of lists only what one side has and the other could have."""
+    if a is None or b is None or (a or EMPTY_MEANS.get(name)) == (b or EMPTY_MEANS.get(name)):
+        return
+    if name == "sql_mode":
+        text, folded = _modes(a, b)
+    elif name == "optimizer_switch":
+        text, folded = _flags(a, b)
+    else:
+        text, folded = f"{name}: {a or 'empty'} in A, {b or 'empty'} in B", False
+    if text:
+        yield ServerDifference("setting", name, text, a, b, folded=folded)
+
+
+def _modes(a: str, b: str) -> tuple[str, bool]:
+    """Return what the two sql_modes have not in common, and whether a release's removal is all of it."""
+    sides = [{mode for mode in text.split(",") if mode} for text in (a, b)]
+    only = [sides[0] - sides[1], sides[1] - sides[0]]
+    if not any(only):
+        return "", False
+    is_gone = only[0] | only[1] <= gone_modes()
+    shown = [sorted(modes if is_gone else modes - gone_modes()) for modes in only]
+    parts = [f"only {letter} has {', '.join(modes)}" for letter, modes in zip("AB", shown, strict=True) if modes]
+    return f"sql_mode: {'; '.join(parts)}", is_gone
+
+
+def _flags(a: str, b: str) -> tuple[str, bool]:
+    """Return the optimizer's switches that both servers have and that differ; those of one version alone are folded."""
+    sides = [dict(flag.partition("=")[::2] for flag in text.split(",") if flag) for text in (a, b)]
+    both = [name for name in sides[0] if name in sides[1] and sides[0][name] != sides[1][name]]
+    if both:
+        parts = [f"{name} is {sides[0][name]} in A, {sides[1][name]} in B" for name in both]
+        return f"optimizer_switch: {'; '.join(parts)}", False
+    only = sum(name not in sides[1] for name in sides[0]) + sum(name not in sides[0] for name in sides[1])
+    return (f"optimizer_switch: {only} switches that only one version has" if only else ""), True
+
+
+def value_texts(a: str | None, b: str | None) -> tuple[str, str]:
+    """Return two values for people: of long lists only what differs, with room to wrap; what is not there, in words."""
+    if a and b and len(a) + len(b) > LONG_VALUE and "," in a and "," in b:
+        sides = [[part for part in text.split(",") if part] for text in (a, b)]
+        same = set(sides[0]) & set(sides[1])
+        if len(same) > 1:
+            only = [", ".join(part for part in side if part not in same) or "nothing more" for side in sides]
+            return f"{only[0]}", f"{only[1]} (and {len(same):,} as in A)"
+    return _value_text(a), _value_text(b)
+
+
+def _value_text(value: str | None) -> str:
+    if value is None:
+        return "no such variable"
+    return ", ".join(part.strip() for part in value.split(",")) or "empty"
+
+
+def event_differences(
+    database: AnalysisDatabase, variables: Mapping[str, Mapping[str, object]]
+) -> Iterator[ServerDifference]:
+    """Yield each event that one side runs and the other does not, or differently, for each table of the tape it names.
+
+    `variables`: of both sides, by letter. The database has the views schema_fact and tape_digest.
+    """
+    scheduler = {side: str(known.get("event_scheduler") or "").upper() for side, known in variables.items()}
+    if not all(scheduler.values()):
+        return
+    events: dict[tuple[str, str], dict[str, Row]] = {}
+    for run, db, name, facts in database.con.execute(EVENTS).fetchall():
+        events.setdefault((db, name), {})[run] = json.loads(facts)
+    tables, objects = _tables(database), Objects.of(database)
+    unseen = {run for (run,) in database.con.execute(UNKNOWN).fetchall() if scheduler[run] == "ON"}
+    for (db, name), sides in events.items():
+        enabled = [side for side, facts in sides.items() if facts.get("status") == "ENABLED"]
+        running = [side for side in enabled if scheduler[side] == "ON"]
+        other = "b" if running == ["a"] else "a"
+        if len(running) == 1 and other not in unseen:
+            why = "" if scheduler[other] == "ON" else f" (event_scheduler is {scheduler[other]} in {other.upper()})"
+            text = f"event {db}.{name} runs in {running[0].upper()} only{why}"
+        elif len(running) == 2 and _is_other(*sides.values()):
+            text = f"event {db}.{name}: A and B define it differently"
+        else:
+            continue
+        words = objects.behind(frozenset().union(*(words_of(sides[side].get("does")) for side in running)))
+        for table in sorted(words & tables.keys()) or [""]:
+            digests, tape_ns = tables.get(table, (0, 0))
+            yield ServerDifference("event", f"{db}.{name}", text, table=table, digests=digests, tape_ns=tape_ns)
+
+
+def _is_other(a: Row, b: Row) -> bool:
+    """Whether an event does something else, or at other times, on the other side."""
+    return any(a[fact] != b[fact] for fact in ("does", "every", "unit") if fact in a and fact in b)
+
+
+def _tables(database: AnalysisDatabase) -> dict[str, tuple[int, int]]:
+    """Return how many digests name each table of the tape, and their time on it."""
+    rows = database.con.execute("SELECT tables, coalesce(duration_ns, 0) FROM tape_digest WHERE tables IS NOT NULL")
+    found: dict[str, tuple[int, int]] = {}
+    for names, time in rows.fetchall():
+        for name in {bare_name(name) for name in names if name}:
+            digests, tape_ns = found.get(name, (0, 0))
+            found[name] = digests + 1, tape_ns + int(time)
+    return found
+
+
+def name_server_writes(report: Report) -> None:
+    """Put an event or trigger of one side that is on a statement's tables in the place of a race."""
+    writers = [each for each in report.servers.differences if each.kind in WRITERS]
+    for row in report.answers["results"]:
+        tables = report.tables.get(row["digest"], frozenset())
+        if row["reason"] == RACE and any(each.is_on(tables) for each in writers):
+            row["reason"] = SERVER_WRITES
 
 
 class Side(NamedTuple):

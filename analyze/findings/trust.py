@@ -1,22 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what limits a report, in sentences."""
+"""Say what limits a report, in sentences: runs that ended early, lateness, other programs, rounds that differ."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
+from statistics import median_high
+from typing import Any
 
+from ...common.units import count, duration, plural
 from ...schemas import Folder
+from ..database import Row
 from ..model import Finding, Report, Severity
+from ..verdicts.verdict import FASTER, OF_TAIL, SLOWER, Conditions
 from .coverage import coverage
-from .doubt import named_runs
-from .interference import interference
-from .lateness import lateness, limits_of_replayer
-from .measuring_points import describe
-from .other_data import other_data
 
 MIN_STEP_S = 0.5
 MIN_ROUNDS = 3
 # Parameters of a replay that change its load: of two runs they should be equal.
 LOAD_PARAMETERS = ("speed", "pace", "order")
+LATE_NS = 5_000_000
+WAITED_SHARE = 0.05
+# What a run says of its own lateness: a report has a sentence for all runs together.
+OF_LATENESS = re.compile(r"\b(late|sent up to)\b")
+ASLEEP = "only sleep"
+_NUMBERS = re.compile(r"\d[\d.,]*")
+FULL = "by the servers, or by programs beside them: no processor was left over"
+UNSEEN = "by the servers, or by programs beside them that can't be seen from here"
+PLACES = {"server": "in the server", "wire": "on the wire", "proxy": "at the proxy", "client": "in the client"}
 
 
 def trust(report: Report) -> list[Finding]:
@@ -67,10 +77,11 @@ def clock_step_s(pairs: list[list[int]]) -> float | None:
 
 
 def _one_run(report: Report) -> Iterator[Finding]:
+    where = where_measured(report.tape.info)
     yield Finding(
         Severity.INFORMATION,
-        f"There is one run. The tape's durations were taken {describe(report.tape.info)}, the run's in the client: they"
-        " can't be ranked against each other. Give a second run to compare.",
+        f"There is one run. The tape's durations were taken {where}, the run's in the client: they can't be ranked"
+        " against each other. Give a second run to compare.",
     )
 
 
@@ -97,3 +108,194 @@ def _comparison(report: Report) -> Iterator[Finding]:
             Severity.INFORMATION,
             f"{report.unpaired_rounds} rounds have no partner on the other side and are not in this report.",
         )
+
+
+def why_no_claim(report: Report) -> str | None:
+    """Return why the runs can't carry any claim about times, None where they can."""
+    for name, run in named_runs(report):
+        accounting = run.info.get("accounting") or {}
+        if accounting and not accounting.get("balanced", True):
+            return f"the accounting of run {name} does not balance"
+        if run.info.get("measuring_point", "client") != "client":
+            return "the runs were not measured in the same place"
+    return None
+
+
+def named_runs(report: Report) -> Iterator[tuple[str, Folder]]:
+    """Yield each run with its name: A, B, or A1, A2, ... where there are several rounds."""
+    for letter, rounds in report.sides.items():
+        for number, run in enumerate(rounds, 1):
+            yield f"{letter.upper()}{number}" if report.rounds > 1 else letter.upper(), run
+
+
+def baseline(report: Report) -> str:
+    """Return both in one sentence, for a report of several rounds."""
+    levels = [
+        row["relative_latency"]
+        for row in report.answers["rounds"]
+        if row["run"] == "a" and row["relative_latency"] is not None
+    ]
+    spread = max(levels, default=1) / min(levels, default=1) - 1
+    ratios = [ratio for entry in report.digests if (ratio := (entry["shift"] or {}).get("detectable"))]
+    seen = f"; of half of the statements a change of {median_high(ratios) - 1:.0%} would be seen" if ratios else ""
+    return f"A's own rounds differ from each other by {spread:.1%}{seen}."
+
+
+def lateness(report: Report) -> Iterator[Finding]:
+    """Yield at most one finding on the replayer, and one on sessions that waited. Needs the verdicts."""
+    rows = {(row["run"], row["cause"]): row for row in report.answers["lateness"]}
+    yield from _of_replayer(report, {run: row for (run, cause), row in rows.items() if cause == "tool"})
+    waited = {
+        letter: row["over_1ms"] / row["events"]
+        for letter in report.sides
+        if (row := rows.get((letter, "session"))) and row["events"]
+    }
+    if max(waited.values(), default=0.0) > WAITED_SHARE:
+        shares = _listed({letter: f"{100 * share:.0f} %" for letter, share in waited.items()})
+        yield Finding(
+            Severity.WARNING,
+            f"{shares} of the statements waited for the previous answer of their session: there the server is slower"
+            " than the original was. Service times do not show this; response times do.",
+        )
+
+
+def _of_replayer(report: Report, rows: dict[str, Row]) -> Iterator[Finding]:
+    """Yield how late one statement in a hundred was sent, and what that does to the times."""
+    late = {letter: row["p99_ns"] for letter, row in rows.items()}
+    least, worst = _least_called(report), max(late.values(), default=0)
+    said = [text for _, text in _warnings(report) if OF_LATENESS.search(text)]
+    hides = least is not None and worst > least
+    if worst <= LATE_NS and not said and not hides:
+        return
+    severity = Severity.WARNING if worst > LATE_NS or said else Severity.INFORMATION
+    more = f", more than the smallest difference that is called ({duration(least)})" if hides and least else ""
+    why = " Threads that only sleep woke up as late: other programs kept that machine busy." if _asleep(said) else ""
+    sides = _listed({letter: duration(ns) for letter, ns in late.items()})
+    yield Finding(
+        severity,
+        f"The replayer itself sent one statement in a hundred at least {sides} late{more}.{why} Service times hold:"
+        " they begin when a statement is sent. Response times include the delay. To lessen it, leave more of the"
+        " replayer's machine to it, or replay from a larger one.",
+    )
+
+
+def _asleep(texts: list[str]) -> bool:
+    return any(ASLEEP in text for text in texts)
+
+
+def _listed(values: dict[str, str]) -> str:
+    """Return `20 ms (A) and 3 ms (B)`; of one run the value alone."""
+    if len(values) == 1:
+        return next(iter(values.values()))
+    return " and ".join(f"{value} ({letter.upper()})" for letter, value in values.items())
+
+
+def _least_called(report: Report) -> int | None:
+    """Return the smallest difference of medians, in ns, that is called slower or faster; None where none is."""
+    called = [
+        abs(entry["b"]["p50_ns"] - entry["a"]["p50_ns"])
+        for entry in report.digests
+        if entry["verdict"] in (SLOWER, FASTER) and entry["a"] and entry["b"] and not entry["why"].startswith(OF_TAIL)
+    ]
+    return min(called, default=None)
+
+
+def _warnings(report: Report) -> list[tuple[str, str]]:
+    """Return what the runs say of the replayer, each with its run's name."""
+    runs = ((name, run.info.get("generator", {})) for name, run in named_runs(report))
+    return [(name, text) for name, generator in runs for text in generator.get("warnings", ())]
+
+
+def limits_of_replayer(report: Report) -> Iterator[Finding]:
+    """Yield what else the runs say of the replayer (CPU, rate, memory): one finding for runs that say the same."""
+    alike: dict[str, list[tuple[str, str]]] = {}
+    for name, text in _warnings(report):
+        if not OF_LATENESS.search(text):
+            alike.setdefault(_NUMBERS.sub("#", text), []).append((name, text))
+    for group in alike.values():
+        names = [name for name, _ in group]
+        more = " (the first of them is shown)" if len({text for _, text in group}) > 1 else ""
+        yield Finding(Severity.WARNING, f"Run{'s' if len(names) > 1 else ''} {', '.join(names)}: {group[0][1]}{more}.")
+
+
+def conditions(report: Report) -> Conditions:
+    """Return what holds for the verdicts on all digests."""
+    found = report.disturbance
+    return Conditions(
+        no_claim=why_no_claim(report),
+        disturbed=found.said if found.disturbed else None,
+        unseen=UNSEEN if not found.seen else f"{FULL}, {found.said}" if found.crowded else None,
+        rounds=report.rounds,
+    )
+
+
+def interference(report: Report) -> Iterator[Finding]:
+    """Yield what is left out because of other programs, and what can't be seen of them."""
+    found = report.disturbance
+    if found.disturbed:
+        slower, faster = int(found.b_more.sum()), int(found.a_more.sum())
+        yield Finding(
+            Severity.WARNING,
+            f"Other programs took processors unequally: {found.said}. Of {found.blocks} blocks of time, {slower} are"
+            f" left out of what says slower, {faster} of what says faster. {what_would_tell(report)}",
+        )
+    elif found.crowded:
+        yield Finding(
+            Severity.WARNING,
+            f"Other programs left no processor over: {found.said}. A change that all statements share is not called in"
+            f" fewer than {MIN_ROUNDS} rounds. {what_would_tell(report)}",
+        )
+    if not found.seen and not report.settings.undisturbed:
+        yield Finding(
+            Severity.INFORMATION,
+            "What other programs took of the targets' machines was not seen: a change that all statements share is"
+            f" not called in fewer than {MIN_ROUNDS} rounds. --host-metrics ssh://... of a replay shows it;"
+            " --undisturbed says that there was none.",
+        )
+
+
+def what_would_tell(report: Report) -> str:
+    """Return a sentence with the command that would tell."""
+    if report.settings.ddl:
+        return f"On a quiet machine, or with --rounds {max(2 * report.rounds, 5)}, the same `querytape try` would tell."
+    targets = " ".join(f"--target {side}={_url(rounds[0])}" for side, rounds in report.sides.items())
+    rounds = max(2 * report.rounds, 5)
+    return (
+        f"On quiet machines, or in more rounds, this would tell: querytape compare {report.tape.path} {targets}"
+        f" --rounds {rounds} -o again.compare"
+    )
+
+
+def _url(run: Folder) -> str:
+    return f"mysql://{run.info.get('target', {}).get('name', 'HOST')}"
+
+
+def other_data(name: str, info: dict[str, Any]) -> str | None:
+    """Return a sentence on a run, by its run.json; None where its data is the tape's as far as anyone knows."""
+    reasons = list(_reasons(info))
+    return f"The data of run {name} may differ from the tape's: {'; '.join(reasons)}." if reasons else None
+
+
+def _reasons(info: dict[str, Any]) -> Iterator[str]:
+    plan, counts, prepared = (info.get(key) or {} for key in ("plan", "accounting", "prepared"))
+    if ids := plan.get("ids_unknown"):
+        are = "are" if ids > 1 else "is"
+        yield f"the tape does not know the ids of {plural(ids, 'INSERT')}, which {are} the target's own"
+    if failed := counts.get("overrides_failed"):
+        yield f"the target refused {plural(failed, 'clock')} or ids of the tape"
+    if broken := counts.get("order_broken"):
+        waits = max(counts.get("order_waits") or 0, broken)
+        yield f"{count(broken)} of {plural(waits, 'wait')} for the order of commits {_was(broken)} broken"
+    if ended := prepared.get("rolled_back"):
+        yield f"{plural(len(ended), 'XA transaction')} without an end {_was(len(ended))} rolled back"
+    if left := prepared.get("left"):
+        yield f"{plural(len(left), 'XA transaction')} without an end {_was(len(left))} left on the target"
+
+
+def _was(n: int) -> str:
+    return "was" if n == 1 else "were"
+
+
+def where_measured(tape_info: dict[str, Any]) -> str:
+    """Return the measuring point of a tape with this tape.json: "in the server", "on the wire", ..."""
+    return PLACES.get(str(tape_info.get("measuring_point")), "elsewhere")

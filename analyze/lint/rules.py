@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from ...common.errors import QuerytapeError
-from ..findings.cause_table import gone_modes, of_error
+from ..cause_table import gone_modes, of_error
 
 FAMILIES = ("mysql", "mariadb")
 EFFECTS = ("fails", "changes", "deprecated")

@@ -8,23 +8,25 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import duration
-from ..answer.parts import (
+from ..findings.headline import (
     BREAKS,
     CHEAPER,
     DEARER_READS,
     DEARER_WRITES,
     ELSE,
+    NO,
     OF_TIME,
     SLOW,
+    UNKNOWN,
+    YES,
     Part,
+    answer_of,
     parts_of,
     question,
     share,
 )
-from ..answer.to_do import Task, to_do
-from ..answer.worth import answer_of
-from ..findings.headline import NO, UNKNOWN, YES
-from ..findings.query_cache import cache_sentence
+from ..findings.remedies import Task, to_do
+from ..findings.slower import cache_sentence
 from ..model import Report
 from .text_table import TEXT_WIDTH, new_table
 

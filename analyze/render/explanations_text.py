@@ -9,11 +9,11 @@ from rich.markup import escape
 
 from ...common.text import printable
 from ...common.units import count
+from ..cause_table import COUNTER_WEIGHT
 from ..database import Row
-from ..findings.cause_table import COUNTER_WEIGHT
-from ..findings.plan_classes import UNKNOWN
-from ..findings.variables import value_texts
-from ..findings.work import work_of, work_of_writes, work_text
+from ..findings.plans import UNKNOWN
+from ..findings.servers import value_texts
+from ..findings.slower import work_of, work_of_writes, work_text
 from ..model import Report
 from .text_table import TEXT_WIDTH, print_title
 

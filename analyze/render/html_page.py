@@ -6,19 +6,17 @@ from typing import Any
 from markupsafe import Markup
 
 from ...common.version import __version__
-from ..answer.parts import CHEAPER, OF_TIME, parts_of, question, share
-from ..answer.to_do import to_do
-from ..answer.worth import answer_of
-from ..findings.baseline import baseline
 from ..findings.causes import reason_text
+from ..findings.coverage import CAUSES, reason_words
 from ..findings.errors import NEW_ERRORS
 from ..findings.errors import WORDS as WORDS_OF_ERRORS
-from ..findings.plan_classes import UNKNOWN
-from ..findings.query_cache import cache_sentence
-from ..findings.reasons import CAUSES, reason_words
+from ..findings.headline import CHEAPER, OF_TIME, answer_of, parts_of, question, share
+from ..findings.plans import UNKNOWN
+from ..findings.remedies import to_do
 from ..findings.results import KINDS
-from ..findings.variables import value_texts
-from ..findings.work import work_of_writes, work_sentence, work_text
+from ..findings.servers import value_texts
+from ..findings.slower import cache_sentence, work_of_writes, work_sentence, work_text
+from ..findings.trust import baseline
 from ..model import Report
 from ..verdicts.verdict import WORDS
 from .chart_library import chart_library

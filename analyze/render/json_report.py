@@ -6,14 +6,12 @@ from dataclasses import asdict
 from typing import Any
 
 from ...common.units import plain_micro
-from ..answer.parts import parts_of, question
-from ..answer.to_do import to_do
-from ..answer.worth import answer_of
 from ..database import Row
 from ..findings.causes import reason_text
-from ..findings.plan_json import accesses
-from ..findings.query_cache import cache_use
-from ..findings.work import counted, work_sentence
+from ..findings.headline import answer_of, parts_of, question
+from ..findings.plans import accesses
+from ..findings.remedies import to_do
+from ..findings.slower import cache_use, counted, work_sentence
 from ..model import Report, Servers
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE
 

@@ -3,12 +3,11 @@
 
 from ...common.text import printable
 from ...common.units import count, duration
-from ..answer.parts import parts_of, question
-from ..answer.to_do import to_do
-from ..answer.worth import answer_of
 from ..database import Row
 from ..findings.causes import reason_text
-from ..findings.query_cache import cache_sentence
+from ..findings.headline import answer_of, parts_of, question
+from ..findings.remedies import to_do
+from ..findings.slower import cache_sentence
 from ..model import Report
 from ..verdicts.verdict import ERRORS, SAME, SLOWER
 from .error_rows import apart, error_rows

@@ -10,8 +10,8 @@ from markupsafe import Markup
 from ...common.text import printable, printable_lines
 from ...common.units import MICRO
 from ..database import Row
-from ..findings.plan_json import accesses
-from ..findings.work import work_sentence
+from ..findings.plans import accesses
+from ..findings.slower import work_sentence
 from ..model import Report
 from .chart_specs import Chart
 from .templating import script_json

@@ -3,7 +3,7 @@
 
 from ...common.text import printable_lines
 from ...common.version import __version__
-from ..findings.plan_json import accesses
+from ..findings.plans import accesses
 from ..plans_report import PlansReport
 from .plans_text import headline_of, numbers_of
 from .templating import asset, page_template

@@ -10,9 +10,8 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count
 from ..database import Row
-from ..findings.plan_classes import FAILS, SAME, SCAN, cost_text, measured_text
-from ..findings.plan_json import accesses, measured
-from ..findings.work import work_sentence
+from ..findings.plans import FAILS, SAME, SCAN, accesses, cost_text, measured, measured_text
+from ..findings.slower import work_sentence
 from ..plans_report import PlansReport
 from .servers_text import show_servers
 from .text_table import print_title

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from ...common.units import count, duration, whole_percents
 from ...common.version import __version__
-from ..findings.measuring_points import describe
+from ..findings.trust import where_measured
 from ..tape_summary import TapeSummary
 from .chart_library import chart_library
 from .page_data import pretty
@@ -44,7 +44,7 @@ def tape_page(summary: TapeSummary, samples: bool = False) -> str:
         rhythm=rhythm_lines(summary),
         limits=limits(summary),
         charts=charts,
-        measured=describe(summary.tape.info),
+        measured=where_measured(summary.tape.info),
         classes=_classes(summary),
         accounts=summary.answers["accounts"][:MAX_ROWS],
         tables=summary.answers["tables"][:MAX_ROWS],

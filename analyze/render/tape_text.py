@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...common.text import printable
 from ...common.units import NS_PER_SECOND, average, count, duration, percent, plural
 from ..database import Row
-from ..findings.measuring_points import describe
+from ..findings.trust import where_measured
 from ..tape_summary import TapeSummary
 from .workload_sections import not_parsed
 
@@ -53,7 +53,7 @@ def size_lines(summary: TapeSummary) -> list[str]:
         f"{size_text(totals)} in {seconds_of(totals):,.1f} s ({count(totals['per_second'])}/s)",
         f"at once: sessions: at most {count(together['max_sessions'])}; statements: at most"
         f" {count(together['max_statements'])}, {average(together['mean_statements'], 2)} on average",
-        f"durations ({describe(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
+        f"durations ({where_measured(info)}): p50 {duration(totals['p50_ns'])}, p95 {duration(totals['p95_ns'])},"
         f" p99 {duration(totals['p99_ns'])}, max {duration(totals['max_ns'])}",
     ]
 

@@ -7,10 +7,9 @@ from rich.markup import escape
 from ...common.text import printable
 from ...common.units import count, duration
 from ..database import Row
-from ..findings.baseline import baseline
-from ..findings.measuring_points import describe
-from ..findings.reasons import CAUSES, reason_words
+from ..findings.coverage import CAUSES, reason_words
 from ..findings.results import KINDS
+from ..findings.trust import baseline, where_measured
 from ..model import Report, Severity
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, FASTER, SAME, SLOWER, UNSTABLE, WORDS
 from .answer_text import show_answer
@@ -121,7 +120,7 @@ def _digests(report: Report, console: Console, top: int) -> None:
         statements.head(("n", "p50 A", "p50 B", "p95 A", "p95 B", "lost"))
     else:
         print_title(console, "Statements, by total time in the run")
-        console.print(f"[dim]The tape's times were taken {describe(report.tape.info)}: for information.[/]")
+        console.print(f"[dim]The tape's times were taken {where_measured(report.tape.info)}: for information.[/]")
         statements.head(("n", "p50", "p95", "total", "tape p50", "tape p95"))
     changed = [entry for entry in report.digests if entry["verdict"] != SAME] or report.digests
     texts = apart([entry["text"] for entry in changed[:top]], TEXT_WIDTH)

@@ -101,11 +101,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Conditions:
-    """What holds for all digests. `doubt`: why the runs can't carry any claim. `disturbed`: what others took, in words,
+    """What holds for all digests. `no_claim`: why the runs can't carry any. `disturbed`: what others took, in words,
     where they took it unequally. `unseen`: why that can't be known. `rounds`: of each side.
     """
 
-    doubt: str | None = None
+    no_claim: str | None = None
     disturbed: str | None = None
     unseen: str | None = None
     rounds: int = 1
@@ -134,8 +134,8 @@ def judge_all(cases: list[Case], margin: Margin, conditions: Conditions | None =
 
 def _not_judgeable(case: Case, conditions: Conditions) -> str | None:
     """Return why nothing can be said of a digest, None where something can."""
-    if conditions.doubt is not None:
-        return conditions.doubt
+    if conditions.no_claim is not None:
+        return conditions.no_claim
     events = case.shift.events if case.shift else 0
     if case.exact is not None:
         if case.exact.pairs >= MIN_PAIRS:

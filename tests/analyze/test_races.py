@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from querytape.analyze import build
-from querytape.analyze.answer.causes import of_result
+from querytape.analyze.findings.remedies import of_result
 from querytape.analyze.findings.results import RACE, against_b
 from querytape.analyze.model import Settings
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import pytest
 from querytape.analyze import build
-from querytape.analyze.answer.parts import BREAKS, ELSE
-from querytape.analyze.answer.to_do import to_do
+from querytape.analyze.findings.headline import BREAKS, ELSE
+from querytape.analyze.findings.remedies import to_do
 from querytape.analyze.model import Settings
 from querytape.replay import replay
 from querytape.servers.sandbox import Server

@@ -9,11 +9,10 @@ from typing import Any
 import duckdb
 import pytest
 from querytape.analyze import Report
+from querytape.analyze.cause_table import lines
 from querytape.analyze.database import open_analysis
-from querytape.analyze.findings.cause_table import lines
 from querytape.analyze.findings.causes import with_causes
-from querytape.analyze.findings.servers import Side, compare_servers
-from querytape.analyze.findings.variables import setting_differences
+from querytape.analyze.findings.servers import Side, compare_servers, setting_differences
 from querytape.analyze.model import ServerDifference, Servers
 from querytape.native.bindings.statements import Normalizer
 from querytape.replay import parse_target

@@ -8,20 +8,18 @@ from typing import Any
 
 import pytest
 from querytape.analyze import Report, build
-from querytape.analyze.findings.coverage import LOST_REASONS, coverage, missing_sentences
+from querytape.analyze.findings.coverage import LOST_REASONS, coverage, missing_sentences, reason_words
 from querytape.analyze.findings.headline import headline
 
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
-pytestmark = pytest.mark.slow
-
 EVENTS = 400
 REFUSED = {"errno": 1792, "error": "Cannot execute statement in a READ ONLY transaction"}
 UNSENT = {"status": "not_sent", "reason": "not_prepared"}
-
-
 Compared = Callable[..., Report]
+LEFT_OUT = [{"status": "skipped", "reason": "redacted"}] * 40
+UNSENT_ROWS = [UNSENT] * 36
 
 
 @pytest.fixture(scope="module")
@@ -69,9 +67,6 @@ def left_out(compared: Compared, status: str, reason: str, source: str = "packet
     return replace(report, tape=tape, answers=report.answers | {"accounting": rows})
 
 
-LEFT_OUT = [{"status": "skipped", "reason": "redacted"}] * 40
-
-
 def answer(report: Report) -> str:
     """Return the word of the headline."""
     found = headline(report)
@@ -79,6 +74,7 @@ def answer(report: Report) -> str:
     return found.answer
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("failed", "expected"), [(0, "yes"), (4, "yes"), (5, "cannot tell"), (150, "cannot tell")])
 def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, expected: str) -> None:
@@ -88,6 +84,7 @@ def test_what_fails_on_both_sides_is_no_yes(compared: Compared, failed: int, exp
     assert any("failed on both sides" in finding.text for finding in report.trust) == (failed > 0)
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(("errno", "expected"), [(0, "cannot tell"), (None, "cannot tell"), (1792, "yes")])
 def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int | None, expected: str) -> None:
@@ -100,6 +97,7 @@ def test_what_failed_on_the_tape_may_fail_again(compared: Compared, errno: int |
     assert ("whether it failed on the tape is unknown" in found.sentence) == (errno is None)
 
 
+@pytest.mark.slow
 def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
     """Seven events of seven hundred: less than a hundredth of the traffic, all of their digest; nothing hides them."""
     events = [{"statement": "SELECT 1", "digest": f"{n >= 693:016x}", "errno": 0} for n in range(700)]
@@ -115,6 +113,7 @@ def test_one_digest_that_fails_everywhere_is_no_yes(tmp_path: Path) -> None:
     assert finding.severity == "problem"
 
 
+@pytest.mark.slow
 def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> None:
     """Four of four hundred are no obstacle, and are not hidden."""
     found = headline(compared([REFUSED] * 4, [REFUSED] * 4))
@@ -124,6 +123,7 @@ def test_a_yes_names_the_few_that_failed_on_both_sides(compared: Compared) -> No
     )
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("side", "unsent", "expected"),
@@ -147,12 +147,14 @@ def test_what_is_not_sent_counts(compared: Compared, side: str, unsent: int, exp
         assert "9.0 % of what was to be sent" in found.sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reason", sorted(LOST_REASONS))
 def test_what_can_not_be_sent_counts_too(compared: Compared, reason: str) -> None:
     """An event that the tape does not have whole is not tried either."""
     assert answer(left_out(compared, "skipped", reason)) == "cannot tell"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
@@ -170,6 +172,7 @@ def test_a_prepare_is_nothing_lost_where_the_log_has_what_ran(source: str, expec
     assert (missing_sentences(report) == []) == (expected == "yes")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
@@ -189,6 +192,7 @@ def test_what_is_excluded_on_purpose_does_not_count(compared: Compared, status: 
     assert answer(report) == "yes"
 
 
+@pytest.mark.slow
 def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
     """New errors are an answer whatever was not sent; the share is added to it."""
     report = compared(UNSENT_ROWS, [*UNSENT_ROWS, *[REFUSED] * 3])
@@ -201,13 +205,11 @@ def test_no_stays_no_and_says_what_was_not_tried(compared: Compared) -> None:
     )
 
 
+@pytest.mark.slow
 def test_one_run_has_its_own_sentence(compared: Compared) -> None:
     """Without a comparison there is no answer, but the trust section says what failed."""
     texts = [finding.text for finding in compared([REFUSED] * 20, None).trust]
     assert texts[0].startswith("20 events of 1 digest failed in the run (error 1792 most often) and had succeeded")
-
-
-UNSENT_ROWS = [UNSENT] * 36
 
 
 @pytest.fixture(scope="module")
@@ -221,6 +223,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Report:
     return build(tape, runs[:1], runs[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("share", "expected"), [(0.0, "yes"), (0.009, "yes"), (0.3, "cannot tell")])
 def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expected: str) -> None:
     """The reasons stand in the answer, those with most time first."""
@@ -232,6 +235,7 @@ def test_what_quick_mode_did_not_ask_is_no_yes(quick: Report, share: float, expe
     assert missing_sentences(report) == ([said] if share == 0.3 else [])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("side", "other", "left", "expected"),
@@ -253,6 +257,7 @@ def test_what_one_side_was_not_to_be_sent_is_no_yes(
     assert any(said in sentence for sentence in missing_sentences(report)) == (expected != "yes")
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize("errno", [0, None])
 def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> None:
@@ -267,3 +272,10 @@ def test_what_fails_in_a_alone_is_no_yes(tmp_path: Path, errno: int | None) -> N
         assert answer(report) == expected, name
     (sentence,) = missing_sentences(report)
     assert sentence.startswith("25.0 % of what was sent failed in A alone (error 1792 most often)")
+
+
+def test_words() -> None:
+    """Dangers name their option; none is nothing; what is not known stays as it is."""
+    assert reason_words("danger:kill").endswith("--allow-statement kill was not given")
+    assert reason_words(None) == ""
+    assert reason_words("of a later release") == "of a later release"

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What errors are called, and how many speak against B."""
+"""What errors are called, how many speak against B, and which follow from another one."""
 
-from querytape.analyze.findings.errors import NEW_ERRORS, WORDS, by_digest, on_tape
+from typing import Any
+
+import pytest
+from querytape.analyze.findings.errors import NEW_ERRORS, ON_BOTH, WORDS, by_digest, on_tape, roots_of
+
+NEW = next(what for what in NEW_ERRORS if what != ON_BOTH)
 
 
 def test_events_are_counted_by_digest() -> None:
@@ -18,3 +23,41 @@ def test_events_are_counted_by_digest() -> None:
 def test_what_the_tape_knows() -> None:
     """Unknown is not success."""
     assert [on_tape(errno) for errno in (None, 0, 1062)] == ["unknown", "succeeded", "1062"]
+
+
+def error(digest: str, errno: int, what: str = NEW) -> dict[str, Any]:
+    """Return a row of the errors."""
+    return {"digest": digest, "after": errno, "what": what}
+
+
+@pytest.mark.parametrize(
+    ("maker", "follower", "errno", "tables", "follows"),
+    [
+        ("create table t ( a int )", "select * from t", 1146, {"t"}, True),
+        ("CREATE TABLE IF NOT EXISTS `shop` . `t` ( a int )", "insert into t values (?)", 1146, {"t"}, True),
+        ("create temporary table t ( a int )", "drop table t", 1051, {"t"}, True),
+        ("create or replace view v as select ?", "select * from v", 1146, {"v"}, True),
+        ("create definer = root@localhost function f ( ) returns int return ?", "select f ( )", 1305, set(), True),
+        ("create procedure p ( ) select ?", "call shop.p ( )", 1305, set(), True),
+        ("alter table t add column c int", "select c from t", 1054, {"t"}, True),
+        ("create table t ( a int )", "select * from u", 1146, {"u"}, False),
+        ("create table t ( a int )", "select b from t", 1054, {"t"}, False),
+        ("create function f ( ) returns int return ?", "select fine ( )", 1305, set(), False),
+        ("select * from t", "insert into t values (?)", 1146, {"t"}, False),
+        ("alter table t add column c int", "select * from t", 1146, {"t"}, False),
+    ],
+)
+def test_what_follows(maker: str, follower: str, errno: int, tables: set[str], follows: bool) -> None:
+    """What misses the object that a failed statement should have made, and nothing else."""
+    errors = [error("root", 3750), error("other", errno)]
+    found = roots_of(errors, {"root": maker, "other": follower}, {"other": frozenset(tables)})
+    assert found == ({"other": errors[0]} if follows else {})
+
+
+def test_a_failed_create_that_production_had_as_well() -> None:
+    """It is no root, and neither is one that fails in B alone of what is missing in A as well."""
+    texts = {"root": "create table t ( a int )", "other": "select * from t"}
+    tables = {"other": frozenset({"t"})}
+    assert roots_of([error("other", 1146)], texts, tables) == {}
+    assert roots_of([error("root", 1064, "gone"), error("other", 1146)], texts, tables) == {}
+    assert roots_of([error("root", 1064), error("other", 1146, ON_BOTH)], texts, tables) == {}

@@ -1,17 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The answer to "may we switch?" and its sentence."""
+"""The answer to "may we switch?", its three parts with their shares, and whether DDL is worth it."""
 
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from querytape.analyze import Report, build
-from querytape.analyze.findings.headline import Headline, headline
+from querytape.analyze.findings.headline import (
+    BREAKS,
+    CHEAPER,
+    DEARER_READS,
+    DEARER_WRITES,
+    ELSE,
+    NO,
+    PARTS,
+    PARTS_OF_DDL,
+    SLOW,
+    UNKNOWN,
+    YES,
+    Headline,
+    Part,
+    answer_of,
+    events_of,
+    headline,
+    parts_of,
+    question,
+    share,
+)
+from querytape.analyze.findings.remedies import to_do
 from querytape.analyze.model import Settings
+from querytape.cli.commands.report import report_command
+from querytape.experiments.compare_plan import PLAN_FILE, ComparePlan
 
 from tests.helpers.reports import tape_of
 from tests.helpers.runs import make_run
 
-pytestmark = pytest.mark.slow
+from .planted import DIGESTS, REPEATS, TEXTS, planted
+
+DDL = "ALTER TABLE t ADD INDEX k (x)"
+MS = 1_000_000
 
 
 def entry(verdict: str, total_ns: int, why: str = "") -> dict[str, object]:
@@ -38,6 +67,7 @@ def empty(tmp_path: Path) -> Report:
     return build(tape, runs[:1], runs[1:])
 
 
+@pytest.mark.slow
 def test_no_names_what_is_against_it(report: Report) -> None:
     """A slower digest, and the statement that lost most."""
     answer = headline(report)
@@ -47,6 +77,7 @@ def test_no_names_what_is_against_it(report: Report) -> None:
     assert answer.sentence.endswith(" lost).")
 
 
+@pytest.mark.slow
 def test_errors_and_results_are_counted(empty: Report) -> None:
     """Singular and plural; results that a reason is known for do not count."""
     empty.digests = [entry("errors changed", 1, "3 new errors"), entry("same", 1)]
@@ -70,8 +101,9 @@ def answered(report: Report) -> Headline:
     return found
 
 
+@pytest.mark.slow
 def test_yes_and_cannot_tell(empty: Report) -> None:
-    """By the share of the time in digests that can't be judged; a doubt comes before everything."""
+    """By the share of the time in digests that can't be judged; runs that carry no claim come before everything."""
     empty.digests = [entry("same", 60), entry("faster", 1), entry("unstable", 39)]
     assert answered(empty).sentence == (
         "Yes: none of 3 digests is slower by more than 10% and 50.0µs, none has new errors; 1 are the same, 1 faster,"
@@ -87,6 +119,157 @@ def test_yes_and_cannot_tell(empty: Report) -> None:
     assert answered(empty).sentence == "Cannot tell: the accounting of run B does not balance."
 
 
+@pytest.mark.slow
 def test_one_run_has_no_answer(empty: Report) -> None:
     """Nothing is compared, so nothing is answered."""
     assert headline(Report(empty.tape, empty.a, [], Settings())) is None
+
+
+@pytest.mark.slow
+def test_the_question_names_both(comparison: Report) -> None:
+    """With name and version of each server."""
+    asked = "May this traffic move from A (a.db:3306, 5.7.44-log) to B (b.db:3306, 8.0.42)?"
+    assert question(comparison) == asked
+
+
+@pytest.mark.slow
+def test_three_parts_with_their_shares(comparison: Report) -> None:
+    """Of the events that were sent, and of the tape's time; what has a reason is counted apart."""
+    parts = {part.name: part for part in parts_of(comparison)}
+    assert tuple(parts) == PARTS
+    broken, other, slow = (parts[name] for name in PARTS)
+    assert (broken.digests, broken.events) == (4, 3 * REPEATS + 9)
+    assert broken.events_share == pytest.approx((3 * REPEATS + 9) / (REPEATS * len(TEXTS)))
+    assert broken.time_share == pytest.approx(broken.events_share), "every statement took as long on the tape"
+    assert (other.digests, other.events) == (2, 2 * REPEATS)
+    assert (slow.digests, slow.events) == (2, 2 * REPEATS)
+    assert slow.lost_ns == pytest.approx(REPEATS * 577_000)
+    assert set(events_of(comparison)[BREAKS]) == {
+        DIGESTS[name] for name in ("grouped", "reserved", "locked", "missing")
+    }
+    assert set(events_of(comparison)[SLOW]) == {DIGESTS["slow"], DIGESTS["slower"]}
+    assert set(events_of(comparison)[ELSE]) == {DIGESTS["sorted"], DIGESTS["limited"]}
+
+
+@pytest.mark.slow
+def test_a_tape_without_times_has_the_runs(comparison: Report) -> None:
+    """Then shares of time are of the side that took longer; with no times at all there is none."""
+    report = deepcopy(comparison)
+    for entry in report.digests:
+        entry["tape_ns"] = None
+    slow = parts_of(report)[2]
+    assert slow.time_share is not None
+    assert slow.time_share > 2 / len(TEXTS)
+    for entry in report.digests:
+        entry["a"] = entry["b"] = None
+    assert parts_of(report)[2].time_share is None
+
+
+@pytest.mark.slow
+def test_what_fails_on_both_and_nobody_knows_breaks_nothing(tmp_path: Path) -> None:
+    """Where the tape does not know outcomes, what fails alike on both sides is not counted as broken."""
+    assert DIGESTS["missing"] not in events_of(planted(tmp_path, tape_errno=None))[BREAKS]
+
+
+@pytest.mark.slow
+def test_words() -> None:
+    """Singular and plural; what there is, is never 0 %."""
+    part = Part(SLOW, 1, 1, 0.0004, None, lost_ns=5000)
+    assert part.said() == "1 digest, 1 event, less than 0.1 % of the traffic, 5.00µs lost"
+    known = replace(part, name=ELSE, digests=2, events=1234, time_share=0.5, explained=7, lost_ns=0)
+    assert known.said() == (
+        "2 digests, 1,234 events, less than 0.1 % of the traffic, 50.0 % of the time, 7 of the events with a known reason"
+    )
+    assert replace(part, untold=2).said() == f"{part.said()}; of 2 digests it can't be told"
+    nothing = Part(SLOW, 0, 0, 0.0, 0.0)
+    assert nothing.said() == "nothing"
+    assert replace(nothing, untold=1).said() == "nothing that is certain; of 1 digest it can't be told"
+    assert [share(part) for part in (0.0, 0.0009, 0.001, 1.0)] == ["0 %", "less than 0.1 %", "0.1 %", "100.0 %"]
+
+
+def tried(folder: Path, verdicts: dict[str, str], lost_ms: dict[str, int], against: bool = False) -> Report:
+    """Return a report on DDL: each digest's verdict and what it lost; the rest is the same."""
+    report = planted(folder)
+    for entry in report.digests:
+        name = next(name for name, digest in DIGESTS.items() if digest == entry["digest"])
+        if not against:
+            entry.update(verdict=verdicts.get(name, "same"), new_errors=0, failed_on_both=0)
+        entry["class"] = "write" if name in ("slower", "locked") else "read"
+        entry["pair"] = {"lost_ns": lost_ms.get(name, 0) * MS}
+    if not against:
+        (failed,) = report.answers["failed_everywhere"]
+        report.answers |= {"errors": [], "results": [], "failed_everywhere": [failed | {"succeeded": 0, "unknown": 0}]}
+    return replace(report, settings=replace(report.settings, ddl=(DDL,)))
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("verdicts", "lost_ms", "answer", "said"),
+    [
+        (
+            {"slow": "faster", "slower": "slower"},
+            {"slow": -900, "slower": 200},
+            YES,
+            "Yes, for this traffic: 1 digest got cheaper (900ms saved), 1 write got dearer (200ms lost), no read got dearer.",
+        ),
+        (
+            {"slow": "faster", "slower": "slower"},
+            {"slow": -100, "slower": 200},
+            NO,
+            "No, not for this traffic: 1 digest got cheaper (100ms saved), 1 write got dearer (200ms lost), no read got",
+        ),
+        ({}, {}, NO, "No, not for this traffic: nothing got cheaper, no write got dearer, no read got dearer."),
+        (
+            {"fine": "slower"},
+            {"fine": 5},
+            NO,
+            "nothing got cheaper, no write got dearer, 1 read got dearer (5.00ms lost)",
+        ),
+        (
+            dict.fromkeys(DIGESTS, "cannot tell"),
+            {},
+            UNKNOWN,
+            "of 9 digests it can't be told, most of the time. Run more",
+        ),
+    ],
+)
+def test_what_it_saves_against_what_it_costs(
+    verdicts: dict[str, str], lost_ms: dict[str, int], answer: str, said: str, tmp_path: Path
+) -> None:
+    """Yes where it saves more than it costs; where nothing is certain, more rounds are asked for."""
+    report = tried(tmp_path, verdicts, lost_ms)
+    found = answer_of(report)
+    assert found is not None
+    assert (found.answer, said in found.sentence) == (answer, True), found.sentence
+    assert question(report) == f"Is this DDL worth it? {DDL} (A: before it, B: after it)"
+    assert tuple(part.name for part in parts_of(report)) == PARTS_OF_DDL
+    counts = {part.name: part.digests for part in parts_of(report)}
+    slower = {name for name, word in verdicts.items() if word == "slower"}
+    assert counts[DEARER_WRITES] == len(slower & {"slower"})
+    assert counts[DEARER_READS] == len(slower - {"slower"})
+    assert counts[CHEAPER] == list(verdicts.values()).count("faster")
+    assert {task.remedy for task in to_do(report)} <= {"the price of the DDL: weigh it against what got cheaper"}
+
+
+@pytest.mark.slow
+def test_what_breaks_is_not_worth_it(tmp_path: Path) -> None:
+    """However much is saved."""
+    found = answer_of(tried(tmp_path, {}, {"slow": -(10**6)}, against=True))
+    assert found is not None
+    assert found.answer == NO
+    assert found.sentence.startswith("No: with it 209 events of 3 digests fail and 1 digest returns something else;")
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_the_folder_knows_what_was_tried(tmp_path: Path) -> None:
+    """`querytape report` of a folder of `try` asks the same question."""
+    planted(tmp_path)
+    targets = {"a": "sandbox", "b": "sandbox"}
+    ComparePlan(tmp_path / "t.tape", targets, rounds=1, kind="try", ddl=(DDL,)).write(tmp_path / PLAN_FILE)
+    for letter in "ab":
+        (tmp_path / f"{letter}.run").rename(tmp_path / f"{letter}1.run")
+    done = CliRunner().invoke(report_command, [str(tmp_path)], standalone_mode=False, catch_exceptions=False)
+    assert "Is this DDL worth it? ALTER TABLE t ADD INDEX k (x)" in " ".join(done.output.split())
+    assert "writes that got dearer" in done.output

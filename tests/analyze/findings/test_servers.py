@@ -1,22 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What differs between two servers: planted differences are named, a version's own ways of writing are folded."""
+"""Planted differences of two servers are named, a version's own ways of writing are folded; objects are seen through."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from querytape.analyze import Report, build
 from querytape.analyze.database import AnalysisDatabase, open_analysis
-from querytape.analyze.findings.servers import Side, compare_servers, loaded
-from querytape.analyze.model import Servers
+from querytape.analyze.findings.causes import with_causes
+from querytape.analyze.findings.headline import ELSE
+from querytape.analyze.findings.remedies import to_do
+from querytape.analyze.findings.results import RACE, SERVER_WRITES, against_b
+from querytape.analyze.findings.servers import (
+    Objects,
+    Side,
+    compare_servers,
+    different_variables,
+    loaded,
+    name_server_writes,
+    seen_through,
+    setting_differences,
+    written_by,
+)
+from querytape.analyze.model import ServerDifference, Servers
+from querytape.native.bindings.statements import Normalizer
 from querytape.replay import parse_target
 from querytape.replay.observe.schema_facts import keep_schema_facts
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
+from tests.helpers.runs import make_run
 from tests.helpers.tapes import make_tape
 
 TABLES = (
@@ -89,6 +107,38 @@ SETTINGS = (
     ),
     ("sort_buffer_size", "262144", "32768", "sort_buffer_size: 262144 in A, 32768 in B"),
 )
+BASE = "CREATE TABLE base (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET utf8, d DATETIME, n DECIMAL(10,2))"
+# Each server keeps the text of a view in words of its own.
+VIEWS = (
+    "CREATE VIEW v1 AS SELECT COUNT(*) c, MAX(n), DATE_FORMAT(d, '%Y') y FROM base GROUP BY y ORDER BY 3 LIMIT 5",
+    "CREATE VIEW v2 AS SELECT b.id, c.d FROM base b LEFT JOIN base c USING (id) WHERE b.d > NOW() - INTERVAL 1 DAY",
+    "CREATE VIEW v3 AS SELECT CAST(a AS CHAR CHARACTER SET utf8) x, CAST(n AS SIGNED) y, a COLLATE utf8_bin FROM base",
+    "CREATE VIEW v4 AS SELECT id FROM base b WHERE NOT EXISTS (SELECT 1 FROM base WHERE id = b.id + 1 AND a LIKE 'z%')",
+    "CREATE VIEW v5 AS SELECT NOT id n, -id, IF(id > 3, 'a', 'b') q, id DIV 2 FROM base UNION SELECT 1, 2, '', NULL",
+    "CREATE VIEW v6 AS SELECT TRIM(a), GROUP_CONCAT(DISTINCT a ORDER BY a SEPARATOR ';') FROM base GROUP BY d",
+)
+SWEEP = "CREATE EVENT shop.sweep ON SCHEDULE EVERY 1 DAY DO DELETE FROM shop.cart WHERE made < NOW()"
+OFTEN = "ALTER EVENT shop.sweep ON SCHEDULE EVERY 1 HOUR"
+EMPTY = "CREATE PROCEDURE shop.empty() DELETE FROM shop.cart"
+CALLS = "CREATE EVENT shop.nightly ON SCHEDULE EVERY 1 DAY DO CALL shop.empty()"
+TRIGGER = "CREATE TRIGGER shop.stamp BEFORE INSERT ON shop.cart FOR EACH ROW CALL shop.note()"
+FACTS = (
+    ("table", "orders", "", "{}"),
+    ("table", "taxes", "", "{}"),
+    ("table", "log", "", "{}"),
+    ("view", "Open_Orders", "", '{"definition": "select `orders`.`id` AS `id` from `orders`"}'),
+    ("view", "seen_twice", "", '{"definition": "select `id` from `open_orders`"}'),
+    ("routine", "", "tax", '{"is": "FUNCTION", "does": "RETURN (SELECT MAX(rate) FROM Taxes)"}'),
+    (
+        "routine",
+        "",
+        "close_all",
+        '{"is": "PROCEDURE", "does": "BEGIN DELETE FROM log; CALL close_all(); SELECT tax(1); END"}',
+    ),
+    ("trigger", "stock", "after", '{"does": "CALL close_all()"}'),
+    ("routine", "", "damaged", "{"),
+    ("routine", "", "hidden", '{"is": "FUNCTION"}'),
+)
 
 
 @pytest.fixture
@@ -147,18 +197,6 @@ def test_each_planted_difference_is_named(mysql80: Server, database: AnalysisDat
     assert said.index("table idle: engine InnoDB in A, MyISAM in B") > said.index("B lacks column born on users")
     equal = compare_servers(database, a, side(mysql80, "qt_a", tmp_path / "c.parquet", **before))
     assert texts(equal) == []
-
-
-BASE = "CREATE TABLE base (id INT PRIMARY KEY, a VARCHAR(20) CHARACTER SET utf8, d DATETIME, n DECIMAL(10,2))"
-# Each server keeps the text of a view in words of its own.
-VIEWS = (
-    "CREATE VIEW v1 AS SELECT COUNT(*) c, MAX(n), DATE_FORMAT(d, '%Y') y FROM base GROUP BY y ORDER BY 3 LIMIT 5",
-    "CREATE VIEW v2 AS SELECT b.id, c.d FROM base b LEFT JOIN base c USING (id) WHERE b.d > NOW() - INTERVAL 1 DAY",
-    "CREATE VIEW v3 AS SELECT CAST(a AS CHAR CHARACTER SET utf8) x, CAST(n AS SIGNED) y, a COLLATE utf8_bin FROM base",
-    "CREATE VIEW v4 AS SELECT id FROM base b WHERE NOT EXISTS (SELECT 1 FROM base WHERE id = b.id + 1 AND a LIKE 'z%')",
-    "CREATE VIEW v5 AS SELECT NOT id n, -id, IF(id > 3, 'a', 'b') q, id DIV 2 FROM base UNION SELECT 1, 2, '', NULL",
-    "CREATE VIEW v6 AS SELECT TRIM(a), GROUP_CONCAT(DISTINCT a ORDER BY a SEPARATOR ';') FROM base GROUP BY d",
-)
 
 
 @pytest.mark.long
@@ -242,3 +280,199 @@ def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase)
 def test_hostile_facts_are_none(facts: Any) -> None:
     """What is no object has no facts."""
     assert loaded(facts) == {}
+
+
+def test_what_matters_comes_first_and_a_version_is_folded() -> None:
+    """By importance, not by alphabet; old names are the new ones; a switch of one version and a gone mode are folded."""
+    a = {"sort_buffer_size": "1", "sql_mode": "X,NO_AUTO_CREATE_USER", "tx_isolation": "R", "back_log": "1"}
+    b = {"sort_buffer_size": "2", "sql_mode": "X", "transaction_isolation": "R", "back_log": "2"}
+    found = setting_differences({**a, "optimizer_switch": "mrr=on"}, {**b, "optimizer_switch": "mrr=on,new=on"})
+    assert [(each.name, each.folded) for each in found] == [
+        ("sql_mode", True),
+        ("optimizer_switch", True),
+        ("sort_buffer_size", False),
+    ]
+
+
+def test_an_empty_value_is_its_meaning() -> None:
+    """MySQL 5.7 shows no flush method where it is fsync; any other one differs."""
+    assert setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "fsync"}) == []
+    found = setting_differences({"innodb_flush_method": ""}, {"innodb_flush_method": "O_DIRECT"})
+    assert [each.text for each in found] == ["innodb_flush_method: empty in A, O_DIRECT in B"]
+
+
+def test_modes_are_sets() -> None:
+    """Another order of modes is no difference."""
+    assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": "B,A"}) == []
+    assert setting_differences({"sql_mode": "A,B"}, {"sql_mode": ""})[0].text == "sql_mode: only A has A, B"
+
+
+def test_variables_that_only_one_server_has_come_last() -> None:
+    """None stands for a variable that a server does not have; a server's own names are none of it."""
+    rows = different_variables({"old": "1", "z": "1"}, {"new": "2", "z": "2", "server_id": "7"})
+    assert [(row["name"], row["a"], row["b"]) for row in rows] == [
+        ("z", "1", "2"),
+        ("new", None, "2"),
+        ("old", "1", None),
+    ]
+    assert different_variables({"port": "1", "a": "1", "b": "2"}, {"port": "2", "a": "1", "b": "3"}) == [
+        {"name": "b", "a": "2", "b": "3"}
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize(
+    ("before", "after", "schedulers", "said"),
+    [
+        ([SWEEP], [], ("OFF", "ON"), ["event shop.sweep runs in B only (event_scheduler is OFF in A)"]),
+        ([SWEEP], [], ("ON", "ON"), []),
+        ([SWEEP], [], ("OFF", "OFF"), []),
+        ([], [SWEEP], ("ON", "ON"), ["event shop.sweep runs in B only"]),
+        ([SWEEP], ["ALTER EVENT shop.sweep DISABLE"], ("ON", "ON"), ["event shop.sweep runs in A only"]),
+        ([EMPTY], [CALLS], ("ON", "ON"), ["event shop.nightly runs in B only"]),
+        ([SWEEP], [OFTEN], ("ON", "ON"), ["event shop.sweep: A and B define it differently"]),
+        ([SWEEP], [OFTEN], ("ON", "OFF"), ["event shop.sweep runs in A only (event_scheduler is OFF in B)"]),
+        ([TRIGGER], ["DROP TRIGGER shop.stamp"], ("ON", "ON"), ["B lacks trigger stamp on cart"]),
+    ],
+)
+def test_what_a_server_writes_itself(
+    any_shop: Server, before: list[str], after: list[str], schedulers: tuple[str, str], said: list[str], tmp_path: Path
+) -> None:
+    """An event that only one side runs, and a trigger that only one side has, by name."""
+    any_shop.execute("CREATE TABLE shop.cart (id INT PRIMARY KEY, made DATETIME)")
+    any_shop.execute("CREATE TABLE IF NOT EXISTS shop.log (id INT)")
+    any_shop.execute("CREATE PROCEDURE shop.note() INSERT INTO log VALUES (1)")
+    tape = make_tape(tmp_path / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "db": "shop"}])
+    sides = []
+    for place, statements in enumerate((before, after)):
+        for statement in statements:
+            any_shop.execute(statement)
+        file = tmp_path / f"{place}.parquet"
+        with duckdb.connect() as con, closing(parse_target(any_shop.url(), environ={}).connect()) as server:
+            keep_schema_facts(con, server, {"shop": "shop"}, file)
+        sides.append(Side({"variables": {"event_scheduler": schedulers[place]}}, f"read_parquet('{file}')"))
+    database = open_analysis()
+    database.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM '{tape}/digests.parquet'")
+    found = [each for each in compare_servers(database, *sides).differences if each.kind in ("event", "trigger")]
+    database.close()
+    assert [each.text for each in found] == said
+    assert [each.table for each in found] == ["cart"] * len(said)
+    assert all(each.is_on(frozenset({"log"})) == (each.kind == "trigger") for each in found)
+
+
+def other_results(folder: Path) -> Report:
+    """Return a comparison in which a read of `cart` differs."""
+    tape = make_tape(folder / "t.tape", [{"statement": "SELECT COUNT(*) FROM cart", "errno": 0}])
+    runs = [make_run(folder / f"{n}.run", tape, [{"rows_sent": n}]) for n in range(2)]
+    return build(tape, runs[:1], runs[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("scheduler", "said"), [("ON", []), ("OFF", ["event shop.sweep runs in B only"])])
+def test_an_event_that_the_account_may_not_see(scheduler: str, said: list[str]) -> None:
+    """A side whose events are unknown lacks none; where its scheduler is off, it runs none."""
+    unseen = "('problem', '', '', 'the account may not see events', '{\"unknown\": \"event\"}')"
+    event = "('event', 'shop', '', 'sweep', '{\"status\": \"ENABLED\", \"does\": \"DELETE FROM cart\"}')"
+    rows = [
+        f"FROM (VALUES ('schema', 'shop', '', '', '{{}}'), {row}) AS v(kind, db, tbl, name, facts)"
+        for row in (unseen, event)
+    ]
+    sides = [
+        Side({"variables": {"event_scheduler": value}}, f"({row})")
+        for value, row in zip((scheduler, "ON"), rows, strict=True)
+    ]
+    database = open_analysis()
+    database.con.execute(
+        "CREATE TEMP VIEW tape_digest AS SELECT NULL::VARCHAR[] AS tables, 0 AS duration_ns, '' AS digest"
+    )
+    found = [each.text[:31] for each in compare_servers(database, *sides).differences if each.kind == "event"]
+    database.close()
+    assert found == said
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize(("table", "named"), [("cart", True), ("other", False)])
+def test_an_event_comes_before_a_race(table: str, named: bool, tmp_path: Path) -> None:
+    """Where it writes to a table of the statement, the result counts, and the event is its cause."""
+    report = other_results(tmp_path)
+    (row,) = report.answers["results"]
+    row["reason"] = RACE
+    event = ServerDifference("event", "shop.sweep", "event shop.sweep runs in B only", table=table, digests=1)
+    report = replace(report, servers=Servers((event,)))
+    report.servers = with_causes(report)
+    name_server_writes(report)
+    assert row["reason"] == (SERVER_WRITES if named else RACE)
+    assert bool(against_b(report)) == named
+    (task,) = (task for task in to_do(report) if task.part == ELSE)
+    assert ("event shop.sweep runs in B only" in task.cause) == named
+
+
+def with_facts() -> AnalysisDatabase:
+    """Return a database that has FACTS of both sides."""
+    database = open_analysis()
+    rows = ", ".join(f"('a', '{kind}', '{tbl}', '{name}', '{facts}')" for kind, tbl, name, facts in FACTS)
+    database.con.execute(f"CREATE TEMP VIEW schema_fact AS FROM (VALUES {rows}) AS v(run, kind, tbl, name, facts)")
+    return database
+
+
+@pytest.mark.parametrize(
+    ("text", "named", "tables", "routines"),
+    [
+        ("select id from orders", {"orders"}, {"orders"}, set()),
+        ("select id from seen_twice", {"seen_twice"}, {"seen_twice", "open_orders", "orders"}, set()),
+        ("select `shop`.`tax`(?) from orders", {"orders"}, {"orders", "taxes"}, {"tax"}),
+        ("call close_all", set(), {"log", "taxes"}, {"close_all", "tax"}),
+        ("call shop.close_all(?)", set(), {"log", "taxes"}, {"close_all", "tax"}),
+        ("select tax from orders", {"orders"}, {"orders"}, set()),
+        ("select hidden(?), damaged(?)", set(), None, {"hidden", "damaged"}),
+        ("select n from stock", {"stock"}, {"stock"}, set()),
+        ("update stock set n = ?", {"stock"}, {"stock", "log", "taxes"}, {"close_all", "tax"}),
+        (None, set(), None, set()),
+    ],
+)
+def test_what_a_statement_reaches(
+    text: str | None, named: set[str], tables: set[str] | None, routines: set[str]
+) -> None:
+    """Its own tables, and those behind its views, routines and triggers, however deep; a column calls no routine."""
+    database = with_facts()
+    write = text is not None and text.startswith("update")
+    database.con.execute(
+        "CREATE TEMP TABLE tape_digest AS SELECT 'd' AS digest, $1::VARCHAR[] AS calls, $2 AS class",
+        [text and Normalizer().names(text.encode())[1], "write" if write else "read"],
+    )
+    reached, called = seen_through(database, {"d": frozenset(named)} if named else {})
+    database.close()
+    assert reached.get("d") == tables
+    assert called["d"] == routines
+
+
+@pytest.mark.parametrize(
+    ("definition", "names"),
+    [
+        (
+            "BEGIN INSERT LOW_PRIORITY IGNORE INTO `shop`.`log` VALUES (1); replace orders SET a = 1; END",
+            {"log", "orders"},
+        ),
+        ("UPDATE IGNORE taxes SET rate = (SELECT MAX(n) FROM orders)", {"taxes"}),
+        ("DELETE QUICK FROM log WHERE id = 1", {"log"}),
+        ("TRUNCATE TABLE log", {"log"}),
+        ("SET NEW.updated = NOW()", set()),
+        (None, set()),
+    ],
+)
+def test_what_a_definition_writes(definition: str | None, names: set[str]) -> None:
+    """The table behind each kind of write; what it only reads is none."""
+    assert written_by(definition) == names
+
+
+def test_what_is_written_through_a_routine() -> None:
+    """The tables that both servers have, of the body and of what it calls."""
+    database = with_facts()
+    objects = Objects.of(database)
+    database.close()
+    assert objects.writes("BEGIN CALL close_all(); UPDATE stock SET n = 1; INSERT INTO orders VALUES (1); END") == {
+        "log",
+        "orders",
+    }

@@ -1,21 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a report: runs that ended early, accounting, clocks, lateness, sides that differ."""
+"""What limits a report: runs that ended early, accounting, clocks, lateness, other programs, sides that differ."""
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 from querytape.analyze import Report, build
-from querytape.analyze.findings.doubt import doubt
-from querytape.analyze.findings.trust import clock_step_s
+from querytape.analyze.database import Row
+from querytape.analyze.findings.trust import (
+    baseline,
+    clock_step_s,
+    conditions,
+    interference,
+    named_runs,
+    other_data,
+    where_measured,
+    why_no_claim,
+)
+from querytape.analyze.verdicts.interference import NONE, UNKNOWN, Disturbance
+from querytape.cli.commands.replay import exit_code
+from querytape.cli.output import EXIT_LOST
 
 from tests.helpers.reports import tape_of, terminal_text
 from tests.helpers.runs import make_run
 from tests.helpers.tapes import MS, SECOND
 
-pytestmark = pytest.mark.slow
+LATE = [
+    {"due_ns": 0, "free_ns": 0, "queued_ns": 0, "sent_ns": 20 * MS, "done_ns": 30 * MS},
+    {"due_ns": 5 * MS, "free_ns": 30 * MS, "queued_ns": 0, "sent_ns": 30 * MS, "done_ns": 31 * MS},
+]
+FLAGS, CALM = np.ones(4, np.bool_), np.zeros(4, np.bool_)
+TAKEN = {"a": 0.1, "b": 3.6}
+CASES: list[tuple[dict[str, Any], str]] = [
+    ({"plan": {"ids_unknown": 60}}, "the tape does not know the ids of 60 INSERTs, which are the target's own"),
+    ({"plan": {"ids_unknown": 1}}, "the tape does not know the ids of 1 INSERT, which is the target's own"),
+    ({"accounting": {"overrides_failed": 2}}, "the target refused 2 clocks or ids of the tape"),
+    ({"accounting": {"order_broken": 1, "order_waits": 9}}, "1 of 9 waits for the order of commits was broken"),
+    ({"prepared": {"rolled_back": ["a", "b"], "left": []}}, "2 XA transactions without an end were rolled back"),
+    ({"prepared": {"rolled_back": [], "left": ["'a'"]}}, "1 XA transaction without an end was left on the target"),
+]
 
 
+@pytest.mark.slow
 def test_partial_killed_and_unbalanced_runs_are_named_first(tmp_path: Path) -> None:
     """What the report can't be trusted for comes first."""
     tape = tape_of(tmp_path / "t.tape", 2, warnings=[{"kind": "hole", "text": "a hole"}])
@@ -38,6 +67,7 @@ def compared(
     return build(tape, runs[:1], runs[1:])
 
 
+@pytest.mark.slow
 @pytest.mark.sampled
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
@@ -47,11 +77,12 @@ def compared(
         ({}, {}, None),
     ],
 )
-def test_doubt(tmp_path: Path, a: dict[str, Any], b: dict[str, Any], expected: str | None) -> None:
+def test_runs_that_carry_no_claim(tmp_path: Path, a: dict[str, Any], b: dict[str, Any], expected: str | None) -> None:
     """Why no claim can be made at all; None where one can."""
-    assert doubt(compared(tmp_path, a, b)) == expected
+    assert why_no_claim(compared(tmp_path, a, b)) == expected
 
 
+@pytest.mark.slow
 def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
     """Parameters that change the load, warnings of the generator and a clock that stepped are warnings."""
     pairs = [[0, 0], [SECOND, 4 * SECOND]]
@@ -64,6 +95,7 @@ def test_runs_that_differ_and_warnings(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.slow
 def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
     """One run is information only; three rounds against one say what they leave out."""
     tape = tape_of(tmp_path / "t.tape", 2)
@@ -74,8 +106,149 @@ def test_one_run_and_rounds_without_a_partner(tmp_path: Path) -> None:
     assert "2 rounds have no partner on the other side and are not in this report." in texts
 
 
+@pytest.mark.slow
 def test_clock_steps() -> None:
     """Drift below half a second is none; the largest step counts, with its sign."""
     assert clock_step_s([]) is None
     assert clock_step_s([[0, 0], [SECOND, SECOND + 400 * MS]]) is None
     assert clock_step_s([[0, 0], [SECOND, 2 * SECOND], [2 * SECOND, -SECOND]]) == pytest.approx(-4.0)
+
+
+@pytest.mark.slow
+def test_sound_runs(report: Report) -> None:
+    """Their claim holds; they are named by side."""
+    assert why_no_claim(report) is None
+    assert [name for name, _ in named_runs(report)] == ["A", "B"]
+
+
+@pytest.mark.slow
+def test_the_spread_and_what_it_lets_be_seen(small_report: Report) -> None:
+    """The largest over the smallest round; the upper median of what the digests would show."""
+    rounds: list[Row] = [
+        {"run": "a", "relative_latency": 1.0},
+        {"run": "a", "relative_latency": 1.05},
+        {"run": "b", "relative_latency": 9.0},
+        {"run": "a", "relative_latency": None},
+    ]
+    digests: list[Row] = [{"shift": {"detectable": value}} for value in (1.04, 1.08, 1.5, None)] + [{"shift": None}]
+    report = Report(small_report.tape, [], [], answers={"rounds": rounds}, digests=digests)
+    assert (
+        baseline(report)
+        == "A's own rounds differ from each other by 5.0%; of half of the statements a change of 8% would be seen."
+    )
+    assert (
+        baseline(Report(small_report.tape, [], [], answers={"rounds": rounds}))
+        == "A's own rounds differ from each other by 5.0%."
+    )
+
+
+def rounds(folder: Path, outcomes: list[dict[str, Any]], *warnings: str) -> Report:
+    """Return a report of three rounds; each run warns so, with a number of its own."""
+    tape = tape_of(folder / "t.tape", 2)
+    said = [{"generator": {"warnings": [text.format(number) for text in warnings]}} for number in range(6)]
+    runs = [make_run(folder / f"{number}.run", tape, outcomes, **keys) for number, keys in enumerate(said)]
+    return build(tape, runs[:3], runs[3:])
+
+
+@pytest.mark.slow
+def test_one_line_for_six_runs(tmp_path: Path) -> None:
+    """What six runs say of their lateness is one finding with both sides' figures; so are sessions that waited."""
+    asleep = "one statement in a hundred was sent at least {}.1 ms late, and threads that only sleep woke as late"
+    texts = [finding.text for finding in rounds(tmp_path, LATE, asleep).trust]
+    (late,) = [text for text in texts if "late" in text]
+    assert late.startswith(
+        "The replayer itself sent one statement in a hundred at least 20.0ms (A) and 20.0ms (B) late."
+    )
+    assert "other programs kept that machine busy" in late
+    (waited,) = [text for text in texts if "waited" in text]
+    assert waited.startswith("50 % (A) and 50 % (B) of the statements waited for the previous answer of their session")
+
+
+@pytest.mark.slow
+def test_old_runs_say_it_in_their_own_words(tmp_path: Path) -> None:
+    """Runs of an earlier release, too; a replayer in time has no line."""
+    (tmp_path / "old").mkdir()
+    old = "the replayer itself was up to {}.0 ms late (p99); calibration had 3.46 ms. Put less load on this machine"
+    texts = [finding.text for finding in rounds(tmp_path / "old", [{}, {}], old).trust]
+    assert len([text for text in texts if "late" in text]) == 1
+    assert "calibration had" not in " ".join(texts)
+    assert not [f for f in rounds(tmp_path, [{}, {}]).trust if "late" in f.text]
+
+
+@pytest.mark.slow
+def test_other_limits_of_the_replayer(tmp_path: Path) -> None:
+    """What several runs say alike is said once, with their names."""
+    texts = [finding.text for finding in rounds(tmp_path, [{}, {}], "the replayer used 9{}% of 2 cores").trust]
+    (said,) = [text for text in texts if "cores" in text]
+    assert said == "Runs A1, A2, A3, B1, B2, B3: the replayer used 90% of 2 cores (the first of them is shown)."
+
+
+def said(report: Report, disturbance: Disturbance) -> str:
+    """Return the findings on a disturbance."""
+    return " ".join(finding.text for finding in interference(replace(report, disturbance=disturbance)))
+
+
+def test_findings(report: Report) -> None:
+    """What others took, which blocks are left out, and the command that would tell; nothing of a quiet machine."""
+    text = said(report, Disturbance(FLAGS, CALM, FLAGS, True, TAKEN, 4, 9))
+    assert "during B other programs took 3.6 of 4 cores (A: 0.1)" in text
+    assert "Of 9 blocks of time, 4 are left out of what says slower, 0" in text
+    assert "querytape compare" in text
+    assert "--rounds 5" in text
+    assert said(report, NONE) == ""
+    assert "--host-metrics" in said(report, UNKNOWN)
+    assert "left no processor over" in said(report, Disturbance(CALM, CALM, CALM, True, TAKEN, 4, 9, True))
+
+
+def test_conditions(report: Report) -> None:
+    """What holds for all verdicts."""
+    found = conditions(replace(report, disturbance=UNKNOWN))
+    assert (found.no_claim, found.disturbed, found.rounds) == (None, None, 1)
+    assert found.unseen is not None
+    assert conditions(replace(report, disturbance=NONE)).unseen is None
+
+
+@pytest.mark.parametrize(("info", "said"), CASES)
+def test_what_exit_code_4_stands_for(info: dict[str, Any], said: str) -> None:
+    """Each reason for it is said, and nothing else is."""
+    info = {"plan": {}, "accounting": {}, **info}
+    assert other_data("B", info) == f"The data of run B may differ from the tape's: {said}."
+    summary: Any = SimpleNamespace(info=info, complete=True)
+    assert exit_code(summary) == EXIT_LOST
+
+
+def test_nothing_to_say() -> None:
+    """Of a run whose data is the tape's, of one that was killed, and of an older one."""
+    for info in (
+        {},
+        {"plan": None, "accounting": None},
+        {"plan": {"ids_unknown": 0}, "accounting": {"order_broken": 0}},
+    ):
+        assert other_data("A", info) is None
+
+
+@pytest.mark.slow
+def test_a_report_says_it(tmp_path: Path) -> None:
+    """Of each run, in one sentence, also where there is only one."""
+    tape = tape_of(tmp_path / "t.tape", 2)
+    keys: dict[str, Any] = {"plan": {"ids_unknown": 60}, "prepared": {"rolled_back": ["a"], "left": []}}
+    runs = [make_run(tmp_path / f"{n}.run", tape, [{}, {}], **more) for n, more in enumerate(({}, keys))]
+    said = " ".join(terminal_text(build(tape, runs[:1], runs[1:])).split())
+    assert "warning: The data of run B may differ from the tape's: the tape does not know the ids of 60 INSERTs" in said
+    assert "which are the target's own; 1 XA transaction without an end was rolled back." in said
+    assert "data of run A" not in said
+    assert "The data of run A may differ" in " ".join(terminal_text(build(tape, runs[1:])).split())
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [("server", "in the server"), ("wire", "on the wire"), ("proxy", "at the proxy"), ("client", "in the client")],
+)
+def test_each_point_has_words(point: str, words: str) -> None:
+    """What tape.json names."""
+    assert where_measured({"measuring_point": point}) == words
+
+
+def test_an_unknown_point_is_elsewhere() -> None:
+    """A tape of a later version, or one without the key."""
+    assert where_measured({"measuring_point": "moon"}) == where_measured({}) == "elsewhere"

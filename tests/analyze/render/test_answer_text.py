@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 from querytape.analyze import Report, as_html, as_json, as_markdown, build
-from querytape.analyze.answer.parts import BREAKS, ELSE, SLOW
-from querytape.analyze.answer.to_do import Task
+from querytape.analyze.findings.headline import BREAKS, ELSE, SLOW
+from querytape.analyze.findings.remedies import Task
 from querytape.analyze.render.answer_text import _chosen
 
-from tests.analyze.answer.planted import planted
+from tests.analyze.findings.planted import planted
 from tests.helpers.reports import HOSTILE, terminal_text
 
 pytestmark = pytest.mark.slow

@@ -4,7 +4,7 @@
 from dataclasses import replace
 
 from querytape.analyze import Report
-from querytape.analyze.findings.cause_table import TOPICS, rank_variables
+from querytape.analyze.cause_table import TOPICS, rank_variables
 from querytape.analyze.render.explanations_text import counter_lines, plan_lines, variable_lines
 
 from tests.helpers.reports import terminal_text

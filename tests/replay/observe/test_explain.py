@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from querytape.analyze.findings.plan_json import measured
+from querytape.analyze.findings.plans import measured
 from querytape.common.errors import TargetError
 from querytape.replay import parse_target
 from querytape.replay.observe import explain

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 import pytest
-from querytape.analyze.findings.cause_table import (
+from querytape.analyze.cause_table import (
     TOPICS,
     errnos_by,
     is_above,

@@ -10,9 +10,9 @@ from importlib.resources import files
 from math import inf
 from typing import NamedTuple
 
-from ..database import Row
-from ..model import ServerDifference
-from ..verdicts.verdict import ERRORS, FASTER, SLOWER, UNSTABLE
+from .database import Row
+from .model import ServerDifference
+from .verdicts.verdict import ERRORS, FASTER, SLOWER, UNSTABLE
 
 TOPICS = ("answers", "optimizer", "durability", "memory", "limits")
 READS = ("optimizer", "memory")  # what matters where reads changed their time

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""List what is to be done before the move: cause and remedy by group, what breaks first."""
+"""Say why a statement fails, and what is to be done before the move: cause and remedy by group, what breaks first.
 
-from collections.abc import Iterator, Mapping
+The cause comes from the error number, from the settings that decide about it and differ, and from what lint knows of
+the text.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from ...common.text import printable
 from ...common.units import duration, plural
+from ..cause_table import lines_of, of_error, remedy_of
 from ..database import Row
-from ..findings.cause_table import lines_of, remedy_of
-from ..findings.causes import (
+from ..lint.rules import Rule, applicable, tape_version
+from ..model import Report, ServerDifference
+from ..verdicts.verdict import SLOWER
+from .causes import (
     ASKS_SERVER,
     OF_SERVERS,
     Reason,
@@ -16,16 +26,13 @@ from ..findings.causes import (
     reason_of,
     slower_because,
 )
-from ..findings.errors import NEW_ERRORS, ON_BOTH
-from ..findings.plan_classes import FAILS, UNKNOWN
-from ..findings.results import CHANGED_ROWS, KINDS, PERHAPS, SERVER_WRITES
-from ..findings.roots import roots_of
-from ..findings.server_events import WRITERS
-from ..model import Report, ServerDifference
-from ..verdicts.verdict import SLOWER
-from .causes import Cause, cause_of, first_rule, of_result, of_rule, rules_between
-from .parts import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
+from .errors import NEW_ERRORS, ON_BOTH, roots_of
+from .headline import BREAKS, ELSE, PARTS, SLOW, other_results, times_sent
+from .plans import FAILS, UNKNOWN
+from .results import CHANGED_ROWS, KINDS, PERHAPS, SERVER_WRITES
+from .servers import WRITERS
 
+MESSAGE_SHOWN = 200
 BOTH_SIDES = "(in A, too; production answered it)"
 PRICE = "the price of the DDL: weigh it against what got cheaper"
 AGAIN = "and compare again"
@@ -37,6 +44,85 @@ MORE_WORK = {
 BY_DATA = frozenset({None, ASKS_SERVER, "ties in ORDER BY, or another collation", SERVER_WRITES, *PERHAPS})
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
+
+
+class Cause(NamedTuple):
+    """Why, and what to do, each in a few words."""
+
+    text: str
+    remedy: str
+
+
+def cause_of(
+    errno: int,
+    statement: str,
+    rules: Sequence[Rule] = (),
+    differences: Sequence[ServerDifference] = (),
+    message: str | None = None,
+) -> Cause:
+    """Return why a normalised statement fails with an error number: without a known cause, its message.
+
+    `rules`: of lint, on the way from A to B. `differences`: of the servers, that concern the statement.
+    """
+    line = of_error(errno)
+    if line is None:
+        said = f": {printable(message, MESSAGE_SHOWN)}" if message else ""
+        return Cause(f"error {errno}{said}", "see the statement with report --show")
+    if "lint" in line.where and (rule := first_rule(rules, statement)):
+        return of_rule(rule)
+    for token in line.by:
+        for difference in differences:
+            if line._replace(by=(token,)).names(difference):
+                return of_difference(Cause(line.cause, line.remedy), difference)
+    return Cause(line.cause, line.remedy)
+
+
+def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
+    """Return a cause with what differs, and how to run B as A."""
+    name, text, as_a = difference.name, difference.text, remedy_of(difference)
+    if difference.kind == "setting":
+        text = text if text.startswith(f"{name}: only ") else text.replace(f"{name}: ", f"{name} is ", 1)
+    first, _, others = cause.remedy.partition(", or ")
+    if difference.kind in ("routine", "view"):
+        remedy = as_a
+    elif re.search(rf"(?<!\w){re.escape(name)}(?!\w)", first) or first == as_a:
+        remedy = f"{as_a}, or {others}" if others else as_a
+    else:
+        remedy = f"{as_a}, or {cause.remedy}"
+    return Cause(f"{cause.text}: {text}" if ": " not in text else f"{cause.text} ({text})", remedy)
+
+
+def of_result(row: Row) -> Cause:
+    """Return the cause of a row of results.sql: the reason that is known, or how it differs."""
+    for line in lines_of("reason"):
+        if line.cause == row["reason"] or (row["reason"] is None and row["kind"] in line.by):
+            return Cause(line.cause, line.remedy)
+    raise KeyError(row["reason"])
+
+
+def of_rule(rule: Rule) -> Cause:
+    """Return a rule's advice as a cause (its first sentence) and a remedy (the rest)."""
+    text, _, remedy = rule.advice.partition(". ")
+    return Cause(text.rstrip("."), (remedy[:1].lower() + remedy[1:]).rstrip(".") or "change these statements")
+
+
+def rules_between(report: Report, effect: str) -> list[Rule]:
+    """Return lint's rules on what fails (or changes) on the way from A to B; without B's version none."""
+    versions = [str(run.info.get("target", {}).get("version") or "") for run in report.runs]
+    source, target = (tape_version(said) for said in versions)
+    if target is None:
+        return []
+    return [rule for rule in applicable(source, target) if rule.effect == effect and rule.where in ("text", "call")]
+
+
+def first_rule(rules: Sequence[Rule], statement: str) -> Rule | None:
+    """Return the first rule that a normalised statement meets."""
+    return next((rule for rule in rules if _found(rule, statement.lower())), None)
+
+
+def _found(rule: Rule, text: str) -> bool:
+    left = re.sub(rule.unless, " ", text, flags=re.S) if rule.unless else text
+    return re.search(rule.regex(), left, re.S) is not None
 
 
 @dataclass

@@ -8,9 +8,9 @@ from pathlib import Path
 import pymysql
 import pytest
 from querytape.analyze import build
-from querytape.analyze.answer.causes import cause_of
-from querytape.analyze.findings.variables import setting_differences
-from querytape.analyze.findings.work import settings_of, work_of_writes, work_text
+from querytape.analyze.findings.remedies import cause_of
+from querytape.analyze.findings.servers import setting_differences
+from querytape.analyze.findings.slower import settings_of, work_of_writes, work_text
 from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.servers.sandbox import Server
 

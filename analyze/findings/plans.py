@@ -1,0 +1,433 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Read query plans of both sides, name how they differ, and join them with the digests.
+
+Plans are EXPLAIN FORMAT=JSON without literals: those that runs kept of their costliest digests, and those of a plans
+folder. A class of differences is one word. The worst class comes first.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import duckdb
+
+from ...common.units import count, duration
+from ...schemas import Folder
+from ..database import AnalysisDatabase, Row
+
+STEPS = {
+    "using_filesort": "sorts",
+    "filesort": "sorts",
+    "using_temporary_table": "uses a temporary table",
+    "temporary_table": "uses a temporary table",
+}
+# The same of MySQL's format 2, by the access_type of an operation.
+OPERATIONS = {
+    "sort": "sorts",
+    "temp_table_aggregate": "uses a temporary table",
+    "materialize": "uses a temporary table",
+    "window": "uses a temporary table",
+}
+# MySQL's format 2: index_access_type -> the access type of EXPLAIN's other formats.
+KINDS = {
+    "index_scan": "index",
+    "index_range_scan": "range",
+    "index_lookup": "ref",
+    "multi_range_read": "range",
+    "pushed_join_ref": "ref",
+    "full_text_search": "fulltext",
+    "dynamic_index_range_scan": "range",
+    "index_skip_scan": "range",
+    "group_index_skip_scan": "range",
+    "index_merge": "index_merge",
+}
+MAX_NAME = 200
+_ACTUAL = re.compile(r"^[^\n]*\(actual time=[\d.e+-]+\.\.([\d.e+-]+) rows=", re.I)
+_UNIQUE = re.compile(r"^(single-row|constant)", re.I)
+(FAILS, SCAN, ACCESS, INDEX, ORDER, MORE_STEPS, ESTIMATES, FEWER_STEPS, SAME, UNKNOWN) = (
+    "fails",
+    "now a scan",
+    "other access",
+    "other index",
+    "other join order",
+    "now sorts or a temporary table",
+    "estimates apart",
+    "no longer sorts or a temporary table",
+    "same",
+    "cannot tell",
+)
+# Worst first.
+CLASSES = (FAILS, SCAN, ACCESS, INDEX, ORDER, MORE_STEPS, ESTIMATES, FEWER_STEPS, UNKNOWN, SAME)
+AGREE = (SAME, ESTIMATES)  # the tables are read in the same way
+TIMES_APART = 10
+MIN_ROWS = 100  # estimates below that are all alike
+_ROWS = re.compile(r"\b\d[\d,]*(?= rows\b)")
+SINGLE_ROW = frozenset({"const", "eq_ref", "system"})
+NOT_ASKED = "not asked: "
+# What an error means here, besides its number.
+MEANINGS = {
+    "1792": " (it calls what writes, and the session is read-only)",
+    "2013": " (it took too long and was killed, or the connection was lost)",
+}
+
+
+@dataclass(frozen=True)
+class Access:
+    """How one table is read. `rows`: as the optimizer estimates; `measured`: as they were, by ANALYZE."""
+
+    table: str
+    kind: str
+    key: str | None
+    rows: int | None
+    measured: float | None = None
+
+    @property
+    def is_scan(self) -> bool:
+        """Whether the whole table or a whole index is read."""
+        return self.kind in ("ALL", "index")
+
+    def __str__(self) -> str:
+        by = f" by {self.key}" if self.key else ""
+        rows = f", {count(self.rows)} rows" if self.rows is not None else ""
+        kind = {"ALL": "a full scan", "index": "a full scan of the index"}.get(self.kind, self.kind)
+        return f"{kind}{by}{rows}"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is read of a plan. `cost`: the optimizer's own, of its family and version; `time_ms`: of ANALYZE.
+
+    `message`: why no table is read, as "Impossible WHERE".
+    """
+
+    accesses: tuple[Access, ...] = ()
+    steps: tuple[str, ...] = ()
+    cost: float | None = None
+    message: str | None = None
+    time_ms: float | None = None
+
+
+def read_plan(text: str | None) -> Plan:
+    """Return what a plan says; an empty one for a text that is no plan."""
+    try:
+        root = json.loads(text or "")
+        if not isinstance(root, dict):
+            return Plan()
+        found = tuple(_tables(root))
+        return Plan(found, tuple(sorted(set(_steps(root)))), _cost(root), _message(root), _time(root))
+    except (ValueError, RecursionError):
+        return Plan()
+
+
+def accesses(plan: str) -> list[Access]:
+    """Return how the tables of a plan are read, in its order; nothing for a text that is no plan."""
+    return list(read_plan(plan).accesses)
+
+
+def steps(plan: str) -> list[str]:
+    """Return what a plan does apart from reading tables: it sorts, it uses a temporary table."""
+    return list(read_plan(plan).steps)
+
+
+def _tables(node: Any) -> Iterator[Access]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _tables(part)
+    elif isinstance(node, dict):
+        found = _access(node)
+        # Of format 2 a table's inputs are read before it; of the others what is inside comes after.
+        if found is not None:
+            yield found
+        for part in node.values():
+            yield from _tables(part)
+
+
+def _access(node: dict[str, Any]) -> Access | None:
+    """Return how a node reads a table, None where it reads none."""
+    if "table_name" not in node or "access_type" not in node:
+        return None
+    kind, key = str(node["access_type"])[:MAX_NAME], node.get("key")
+    table = str(node["table_name"])[:MAX_NAME]
+    if "operation" in node:
+        if table == "<temporary>" or kind not in ("table", "index"):
+            return None
+        key = node.get("index_name")
+        kind = _kind(node) if kind == "index" else "ALL"
+    rows = node.get("rows_examined_per_scan", node.get("rows", node.get("estimated_rows")))
+    measured = _number(node.get("r_rows", node.get("actual_rows")))
+    whole = _number(rows)
+    shown = None if whole is None else round(min(max(whole, 0), 1e18))
+    return Access(table, kind, str(key)[:MAX_NAME] if key else None, shown, measured)
+
+
+def _kind(node: dict[str, Any]) -> str:
+    """Return the access type of an operation on an index."""
+    kind = KINDS.get(str(node.get("index_access_type")), str(node.get("index_access_type"))[:MAX_NAME])
+    return "eq_ref" if kind == "ref" and _UNIQUE.match(str(node.get("operation", ""))) else kind
+
+
+def _steps(node: Any) -> Iterator[str]:
+    if isinstance(node, list):
+        for part in node:
+            yield from _steps(part)
+    elif isinstance(node, dict):
+        if "operation" in node and str(node.get("access_type")) in OPERATIONS:
+            yield OPERATIONS[str(node["access_type"])]
+        for name, part in node.items():
+            if name in STEPS and part is not False:
+                yield STEPS[name]
+            yield from _steps(part)
+
+
+def _cost(root: dict[str, Any]) -> float | None:
+    block, plan = root.get("query_block"), root.get("query_plan", root)
+    if isinstance(block, dict):
+        info = block.get("cost_info")
+        return _number(info.get("query_cost") if isinstance(info, dict) else block.get("cost"))
+    return _number(plan.get("estimated_total_cost")) if isinstance(plan, dict) else None
+
+
+def _message(root: dict[str, Any]) -> str | None:
+    block, plan = root.get("query_block"), root.get("query_plan")
+    if isinstance(block, dict):
+        table = block.get("table")
+        found = block.get("message") or (table.get("message") if isinstance(table, dict) else None)
+    else:
+        found = plan.get("zero_rows_cause") if isinstance(plan, dict) else None
+    return str(found)[:MAX_NAME] if found else None
+
+
+def _time(root: dict[str, Any]) -> float | None:
+    block = root.get("query_block")
+    return _number(block.get("r_total_time_ms")) if isinstance(block, dict) else None
+
+
+def measured(text: str | None) -> tuple[float | None, float | None]:
+    """Return what ANALYZE measured: milliseconds, and rows read of tables; None where it does not say.
+
+    MariaDB says it as r_ fields of its JSON; MySQL's EXPLAIN ANALYZE is a tree of texts, whose first line is the whole.
+    """
+    if found := _ACTUAL.search(text or ""):
+        return _number(found[1]), None
+    plan = read_plan(text)
+    rows = [access.measured for access in plan.accesses if access.measured is not None]
+    return plan.time_ms, sum(rows) if rows else None
+
+
+def _number(value: Any) -> float | None:
+    """Return a number as JSON or a text has it; None for what is none, or not finite."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if number == number and abs(number) != float("inf") else None
+
+
+class Change(NamedTuple):
+    """One thing in which two plans differ."""
+
+    word: str
+    text: str
+
+
+def plan_changes(before: str, after: str) -> list[Change]:
+    """Return what differs between two plans of a statement, a change for each table and step; worst first."""
+    a, b = read_plan(before), read_plan(after)
+    found = [*_of_tables(a, b), *_of_steps(a, b)]
+    return sorted(found, key=lambda change: CLASSES.index(change.word))
+
+
+def changes(before: str, after: str) -> list[str]:
+    """Return what differs between two plans of a statement, a sentence for each table and step."""
+    return [change.text for change in plan_changes(before, after)]
+
+
+def merged(texts: Iterable[str]) -> list[str]:
+    """Return changes in their order, those that differ only in numbers of rows as one: `ref by k, 1 to 4 rows`."""
+    found: dict[str, list[list[int]]] = {}
+    for text in texts:
+        numbers = [int(number.replace(",", "")) for number in _ROWS.findall(text)]
+        found.setdefault(_ROWS.sub("{}", text.replace("{", "{{").replace("}", "}}")), []).append(numbers)
+    return [form.format(*map(_range, zip(*numbers, strict=True))) for form, numbers in found.items()]
+
+
+def _range(numbers: Iterable[int]) -> str:
+    every = sorted(numbers)
+    return count(every[0]) if every[0] == every[-1] else f"{count(every[0])} to {count(every[-1])}"
+
+
+def worst(words: list[str]) -> str:
+    """Return the worst of classes; `same` where there is none."""
+    return min(words, key=CLASSES.index, default=SAME)
+
+
+def agreeing(a: Mapping[tuple[str, int], str], b: Mapping[tuple[str, int], str]) -> set[str]:
+    """Return the digests of which both sides have a plan, and none of their samples is run in another way.
+
+    `a` and `b`: plans as JSON by digest and number of the sample.
+    """
+    words: dict[str, list[str]] = {}
+    for digest, number in sorted(a.keys() & b.keys()):
+        found = plan_changes(a[digest, number], b[digest, number])
+        words.setdefault(digest, []).append(worst([change.word for change in found]))
+    return {digest for digest, found in words.items() if worst(found) in AGREE}
+
+
+def _of_tables(a: Plan, b: Plan) -> list[Change]:
+    old_of, new_of = ({access.table: access for access in plan.accesses} for plan in (a, b))
+    found = [
+        change
+        for table in dict.fromkeys([*old_of, *new_of])
+        if (change := _of_table(table, old_of.get(table), new_of.get(table), a, b))
+    ]
+    orders = [[access.table for access in plan.accesses if access.table in old_of.keys() & new_of] for plan in (a, b)]
+    if orders[0] != orders[1]:
+        found.append(Change(ORDER, f"tables are read in a different order: {', '.join(orders[1])}"))
+    return found
+
+
+def _of_table(table: str, a: Access | None, b: Access | None, plan_a: Plan, plan_b: Plan) -> Change | None:
+    """Return how the reading of one table differs, None where it does not."""
+    if a is None or b is None:
+        word = SCAN if b is not None and b.is_scan and plan_a.accesses else ACCESS
+        sides = (a or plan_a.message or "not read", b or plan_b.message or "not read")
+        return Change(word, f"{table}: {sides[0]} -> {sides[1]}")
+    text = f"{table}: {a} -> {b}"
+    if (a.kind, a.key) == (b.kind, b.key):
+        return Change(ESTIMATES, text) if _apart(a.rows, b.rows) else None
+    if b.is_scan and not a.is_scan:
+        return Change(SCAN, text)
+    if a.kind == b.kind or {a.kind, b.kind} <= SINGLE_ROW:
+        return Change(INDEX, text) if a.key != b.key else None
+    return Change(ACCESS, text)
+
+
+def _apart(a: int | None, b: int | None) -> bool:
+    """Whether two estimates are apart by ten times, and matter."""
+    if a is None or b is None or max(a, b) < MIN_ROWS:
+        return False
+    return max(a, b) >= TIMES_APART * max(min(a, b), 1)
+
+
+def _of_steps(a: Plan, b: Plan) -> list[Change]:
+    return [
+        *(Change(MORE_STEPS, f"now {step}") for step in b.steps if step not in a.steps),
+        *(Change(FEWER_STEPS, f"no longer {step}") for step in a.steps if step not in b.steps),
+    ]
+
+
+def measured_text(a: str | None, b: str | None) -> str | None:
+    """Return what ANALYZE measured on both servers; None where it was not asked, or one does not say."""
+    (time_a, rows_a), (time_b, rows_b) = measured(a), measured(b)
+    if time_a is None or time_b is None:
+        return None
+    rows = "" if rows_a is None or rows_b is None else f", {count(rows_a)} -> {count(rows_b)} rows read"
+    return f"took {duration(time_a * 1e6)} -> {duration(time_b * 1e6)}{rows}"
+
+
+def cost_text(a: str | None, b: str | None) -> str | None:
+    """Return what both optimizers think it costs; None where one does not say. Of two families they don't compare."""
+    costs = (read_plan(a).cost, read_plan(b).cost)
+    if None in costs:
+        return None
+    return f"cost {' -> '.join(count(cost) if cost and cost >= 100 else f'{cost:.3g}' for cost in costs)}"
+
+
+def new_entry() -> Row:
+    """Return a digest of which nothing is known yet."""
+    return {"a": {}, "b": {}, "server_digest": {}, "changes": [], "class": None}
+
+
+def plans_of(database: AnalysisDatabase, sides: dict[str, list[Folder]]) -> dict[str, Row]:
+    """Return {digest: {a: {json, tree, error}, b, server_digest, changes, class}} of the first runs that have any."""
+    plans: dict[str, Row] = {}
+    for letter, rounds in sides.items():
+        run = next((run for run in rounds if (run.path / "query_plans.parquet").exists()), None)
+        if run is None:
+            continue
+        for digest, kind, text, error in database.con.execute(f"FROM {run.source('query_plans')}").fetchall():
+            _add(plans.setdefault(digest, new_entry()), letter, kind, text, error)
+    for entry in plans.values():
+        _judge(entry)
+    return plans
+
+
+def plans_of_folder(con: duckdb.DuckDBPyConnection, folder: Folder) -> dict[str, Row]:
+    """Return the same of a plans folder: of several samples, the plans of the one that differs worst.
+
+    `changes` are those of all samples, each once, with the least and most rows; `samples`: how many were asked,
+    `differing`: of how many they differ.
+    """
+    plans: dict[str, Row] = {}
+    samples: dict[int, Row] = {}
+    last = None
+    rows = con.execute(
+        f"SELECT side, digest, sample, kind, text, error FROM {folder.source('plans')}"
+        " ORDER BY digest, sample, side, kind"
+    )
+    while some := rows.fetchmany(1_000):
+        for side, digest, sample, kind, text, error in some:
+            if digest != last and last is not None:
+                plans[last], samples = _joined(list(samples.values())), {}
+            last = digest
+            if side in ("a", "b"):
+                _add(samples.setdefault(sample, new_entry()), side, kind, text, error)
+    if last is not None:
+        plans[last] = _joined(list(samples.values()))
+    return plans
+
+
+def _add(entry: Row, side: str, kind: str, text: str | None, error: str | None) -> None:
+    if kind == "server_digest":
+        entry["server_digest"][side] = text
+    elif text is not None:
+        entry[side][kind] = text
+    elif kind == "json":
+        entry[side]["error"] = error
+
+
+def _judge(entry: Row) -> None:
+    """Set `class` and `changes` of one statement's plans."""
+    found = _compared(entry["a"], entry["b"])
+    entry["changes"] = [change.text for change in found]
+    entry["class"] = worst([change.word for change in found]) if entry["a"] and entry["b"] else None
+
+
+def _compared(a: dict[str, Any], b: dict[str, Any]) -> list[Change]:
+    if "json" in a and "json" in b:
+        return plan_changes(a["json"], b["json"])
+    errors = [(letter, side["error"]) for letter, side in (("A", a), ("B", b)) if side.get("error")]
+    if not errors or not a or not b:
+        return []
+    if any(str(error).startswith(NOT_ASKED) for _, error in errors):
+        return [Change(UNKNOWN, str(errors[0][1]))]
+    if len(errors) == 2:
+        return [Change(UNKNOWN, f"EXPLAIN fails on both: {error_number(errors[0][1])}, {error_number(errors[1][1])}")]
+    return [Change(FAILS, f"EXPLAIN fails in {errors[0][0]}: {error_number(errors[0][1])}")]
+
+
+def error_number(error: object) -> str:
+    """Return an error's number; its text may hold literal values."""
+    first = str(error).partition(" ")[0]
+    if not first.isdigit():
+        return "no answer"
+    return f"error {first}{MEANINGS.get(first, '')}"
+
+
+def _joined(samples: list[Row]) -> Row:
+    """Return one entry for all samples of a digest."""
+    samples = samples or [new_entry()]
+    for sample in samples:
+        _judge(sample)
+    known = [sample for sample in samples if sample["class"] is not None] or samples
+    known = [sample for sample in known if sample["class"] != UNKNOWN] or known
+    first = min(known, key=lambda sample: 0 if sample["class"] is None else CLASSES.index(sample["class"]))
+    every = dict.fromkeys(text for sample in [first, *known] for text in sample["changes"])
+    for side in ("a", "b"):
+        counters = next((each[side]["counters"] for each in samples if "counters" in each[side]), None)
+        first[side] = first[side] if counters is None else {**first[side], "counters": counters}
+    digests = {side: text for sample in reversed(samples) for side, text in sample["server_digest"].items()}
+    differ = sum(bool(sample["changes"]) and sample["class"] != UNKNOWN for sample in known)
+    return {**first, "changes": merged(every), "server_digest": digests, "samples": len(samples), "differing": differ}

@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Say what is behind times: the work of one execution, the query cache, stalls and changes over time.
+
+The servers count pages, rows and syncs. They are divided by the executions of a read, or by the writes of a run.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import exp, log
+from statistics import fmean, median, pstdev
+from typing import NamedTuple
+
+import duckdb
+
+from ...common.units import count, duration, plural
+from ...schemas import Folder
+from ..database import Row
+from ..model import Observation, Report
+from ..verdicts.verdict import FASTER, SLOWER
+from .plans import AGREE
+
+HANDLERS = tuple(f"Handler_read_{name}" for name in ("first", "key", "last", "next", "prev", "rnd", "rnd_next"))
+# Classes of statements that wait for what durability costs.
+DURABLE = frozenset({"write", "transaction", "ddl"})
+MAX_NAMED = 2
+WHOLE = 10  # numbers from here on have no decimals
+MIN_WRITES = 20  # fewer of them tell nothing of one
+MIN_CACHE_SHARE = 0.05
+PARTS = 20  # of a run, by relative_latency.sql
+NOTICEABLE = 1.1
+CALM_PARTS = 3
+MIN_PERIODIC = 4
+PERIODIC_SPREAD = 0.25
+MIN_IN_PART = 20
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Something that servers count. `counters`: those that a server has are added up.
+
+    `says`: a verb and what follows; `{}` is the number, `one|more` the form for 1 and for others. `least` and `times`:
+    a difference, and a ratio, that matter. `settings`: those that it depends on, most likely first. `of_none`: whether
+    none on one side is a number like others. MySQL 8.0 does not count the rows of COUNT(*) that it reads.
+    """
+
+    says: str
+    counters: tuple[str, ...]
+    least: float
+    times: float = 2.0
+    settings: tuple[str, ...] = ()
+    of_none: bool = True
+
+
+# Most telling first.
+READS = (
+    Kind("reads {} page|pages from disk", ("Innodb_pages_read",), 4, settings=("innodb_buffer_pool_size",)),
+    Kind("merges sorted rows {} time|times on disk", ("Sort_merge_passes",), 1, settings=("sort_buffer_size",)),
+    Kind(
+        "makes {} temporary table|tables on disk",
+        ("Created_tmp_disk_tables",),
+        1,
+        settings=("tmp_table_size", "max_heap_table_size"),
+    ),
+    Kind("joins {} table|tables without an index", ("Select_full_join",), 1),
+    Kind("reads {} row|rows", HANDLERS, 100, of_none=False),
+    Kind("writes {} row|rows to temporary tables", ("Handler_write", "Handler_tmp_write"), 100),
+    Kind("sorts {} row|rows", ("Sort_rows",), 100),
+)
+
+
+WRITES = (
+    Kind(
+        "writes {} transaction|transactions to the binary log",
+        ("binlog_cache_use", "binlog_stmt_cache_use"),
+        0.2,
+        1.5,
+        ("log_bin", "sync_binlog"),
+    ),
+    Kind("waits {} time|times for a row lock", ("innodb_row_lock_waits",), 0.02),
+    Kind("waits {} time|times for room in the log buffer", ("innodb_log_waits",), 0.01),
+    Kind(
+        "syncs the redo log {} time|times",
+        ("innodb_os_log_fsyncs",),
+        0.2,
+        1.5,
+        ("innodb_flush_log_at_trx_commit", "log_bin", "sync_binlog"),
+    ),
+    Kind(
+        "syncs InnoDB's files {} time|times",
+        ("innodb_data_fsyncs",),
+        0.2,
+        1.5,
+        ("innodb_flush_log_at_trx_commit", "innodb_flush_method", "innodb_doublewrite", "log_bin"),
+    ),
+)
+
+
+class Work(NamedTuple):
+    """What one execution counts on both sides: `says` and `settings` of its kind, which of a list, and both numbers."""
+
+    rank: int
+    says: str
+    settings: tuple[str, ...]
+    a: float
+    b: float
+
+
+def differences(a: Mapping[str, float], b: Mapping[str, float], kinds: Iterable[Kind] = READS) -> list[Work]:
+    """Return what the sides count differently by far, most telling first. A counter that one lacks is not compared."""
+    found = []
+    for rank, kind in enumerate(kinds):
+        known = [[side[name] for name in kind.counters if name in side] for side in (a, b)]
+        if not all(known):
+            continue
+        before, after = map(sum, known)
+        low, high = min(before, after), max(before, after)
+        if high - low >= kind.least and high >= kind.times * low and (low or kind.of_none):
+            found.append(Work(rank, kind.says, kind.settings, before, after))
+    return found
+
+
+def counted(text: str | None) -> dict[str, float]:
+    """Return the counters of one execution by name, as the run of a read left them; empty where there are none."""
+    try:
+        found = json.loads(text or "")["counters"]
+        return {str(name): float(value) for name, value in found.items()}
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return {}
+
+
+def work_of(plan: Row | None) -> list[Work]:
+    """Return what differs in the counters of a digest's reads, where its plans agree."""
+    if not plan or plan.get("class") not in AGREE:
+        return []
+    a, b = (counted((plan.get(side) or {}).get("counters")) for side in ("a", "b"))
+    return differences(a, b)
+
+
+def work_sentence(plan: Row | None) -> str:
+    """Return what differs in the counters of a digest's reads as one sentence, "" where nothing does."""
+    works = work_of(plan)
+    return f"plans agree; {work_text(works)}" if works else ""
+
+
+def work_of_writes(report: Report) -> list[Work]:
+    """Return what differs in the counters of the servers for each write of the runs."""
+    a, b = (report.write_counters.get(side, {}) for side in ("a", "b"))
+    return differences(a, b, WRITES)
+
+
+def more_work(report: Report, entry: Row) -> tuple[list[Work], str]:
+    """Return what B does more of for a digest, and for each of what: `execution` or `write`."""
+    is_write = entry.get("class") in DURABLE
+    works = work_of_writes(report) if is_write else work_of(report.query_plans.get(entry["digest"]))
+    return [work for work in works if work.b > work.a], "write" if is_write else "execution"
+
+
+def settings_of(works: Iterable[Work]) -> list[str]:
+    """Return the settings that decide about these counters, most likely first."""
+    return list(dict.fromkeys(name for work in works for name in work.settings))
+
+
+def work_text(works: Iterable[Work], each: str = "execution") -> str:
+    """Return at most MAX_NAMED differences as words: `for each execution B reads 225 pages from disk, A 0.2`.
+
+    The same kind of several digests is one range.
+    """
+    kinds: dict[tuple[int, str, bool], list[Work]] = {}
+    for work in works:
+        kinds.setdefault((work.rank, work.says, work.b > work.a), []).append(work)
+    said = []
+    for (_, says, more), same in sorted(kinds.items())[:MAX_NAMED]:
+        a, b = [work.a for work in same], [work.b for work in same]
+        (name, much), (other, less) = (("B", b), ("A", a)) if more else (("A", a), ("B", b))
+        said.append(f"{name} {_says(says, much)}, {other} {_range(less)}")
+    return f"for each {each} {'; '.join(said)}"
+
+
+def _says(says: str, numbers: list[float]) -> str:
+    """Return what is said with its number; after 1 the first form, else the second."""
+    words = says.format(_range(numbers).replace(" ", "\0")).split(" ")
+    one = _range(numbers) == "1"
+    return " ".join(word.partition("|")[0 if one or "|" not in word else 2] for word in words).replace("\0", " ")
+
+
+def _range(numbers: list[float]) -> str:
+    low, high = number(min(numbers)), number(max(numbers))
+    return low if low == high else f"{low} to {high}"
+
+
+def number(value: float) -> str:
+    """Return a count: small ones with a decimal or two, unless they are whole."""
+    if value >= WHOLE or value == round(value):
+        return count(round(value))
+    return f"{value:.1f}".removesuffix(".0") if value >= 0.1 else f"{value:.2g}"
+
+
+def write_counters(
+    con: duckdb.DuckDBPyConnection, sides: Mapping[str, Sequence[Folder]]
+) -> dict[str, dict[str, float]]:
+    """Return {a or b: {counter: how much it grew for each write}}, all rounds together.
+
+    A side is left out where its runs have no counters, or too few writes. A round is left out where the server was
+    started anew.
+    """
+    found: dict[str, dict[str, float]] = {}
+    for letter, rounds in sides.items():
+        grown: Counter[str] = Counter()
+        names: set[str] | None = None
+        writes = 0
+        for run in rounds:
+            kept = run.info.get("server_counters") or {}
+            before, after = kept.get("before") or {}, kept.get("after") or {}
+            if not before or not after or any(after[name] < before[name] for name in before.keys() & after.keys()):
+                continue
+            both = before.keys() & after.keys() - {"uptime"}
+            names = both if names is None else names & both
+            grown.update({name: after[name] - before[name] for name in both})
+            writes += _writes(con, run)
+        if writes >= MIN_WRITES:
+            found[letter] = {name: grown[name] / writes for name in sorted(names or ())}
+    return found
+
+
+def _writes(con: duckdb.DuckDBPyConnection, run: Folder) -> int:
+    ((writes,),) = con.execute(f"SELECT coalesce(sum(writes), 0) FROM {run.source('ticks')}").fetchall()
+    return int(writes)
+
+
+class CacheUse(NamedTuple):
+    """What the rounds of one side did with the query cache: SELECTs of the whole server, and those from the cache."""
+
+    hits: int
+    selects: int
+
+    @property
+    def share(self) -> float:
+        """The part of the SELECTs that the cache answered."""
+        return min(1.0, self.hits / self.selects) if self.selects else 0.0
+
+
+def cache_use(report: Report) -> dict[str, CacheUse]:
+    """Return it for each side whose servers have a query cache and were asked, all rounds together.
+
+    MySQL does not count a hit in Com_select, MariaDB does.
+    """
+    found: dict[str, CacheUse] = {}
+    for letter, rounds in report.sides.items():
+        for run in rounds:
+            kept = run.info.get("query_cache") or {}
+            before, after = kept.get("before"), kept.get("after")
+            if not before or not after:
+                continue
+            hits, selects = (_more(before, after, name) for name in ("qcache_hits", "com_select"))
+            server = run.info.get("read_target") or run.info.get("target") or {}
+            if "mariadb" not in str(server.get("version")).lower():
+                selects += hits
+            total = found.get(letter, CacheUse(0, 0))
+            found[letter] = CacheUse(total.hits + hits, total.selects + selects)
+    return found
+
+
+def _more(before: dict[str, int], after: dict[str, int], name: str) -> int:
+    """Return by how much a counter grew; a server that was restarted counts from zero."""
+    grown = after.get(name, 0) - before.get(name, 0)
+    return grown if grown >= 0 else after.get(name, 0)
+
+
+def cache_sentence(report: Report) -> str | None:
+    """Return what is to be said of the query caches above the answer, None where they answered nothing."""
+    said = [
+        f"{letter.upper()} answered {_percent(use.share)} of its SELECTs from its query cache ({use.hits:,} of"
+        f" {use.selects:,})"
+        for letter, use in cache_use(report).items()
+        if use.hits
+    ]
+    if not said:
+        return None
+    remedy = "querytape compare --no-query-cache compares without it"
+    return f"{'; '.join(said)}: those times are the cache's, not the queries'. {remedy}."
+
+
+def _percent(share: float) -> str:
+    return "less than 1 %" if share < 0.01 else f"{100 * share:.0f} %"
+
+
+def ratio_against_sum(report: Report, entry: Row) -> str | None:
+    """Return why most events of a digest went one way and its total the other; None where they agree.
+
+    A ratio is that of the middle event, or of the mean logarithm: a few events that took very long weigh little in it,
+    and nearly all in the sum.
+    """
+    pair, ratio = entry["pair"], _ratio(entry)
+    if not pair or ratio is None or abs(pair["lost_ns"]) < report.settings.margin.ns:
+        return None
+    slower = entry["verdict"] == SLOWER or (entry["verdict"] != FASTER and ratio > 1 + report.settings.margin.ratio)
+    faster = entry["verdict"] == FASTER or (
+        entry["verdict"] != SLOWER and ratio < 1 / (1 + report.settings.margin.ratio)
+    )
+    if not (slower and pair["lost_ns"] < 0) and not (faster and pair["lost_ns"] > 0):
+        return None
+    longer = f"{plural(pair['longer'], 'event')} took longer in B ({duration(pair['longer_ns'])} in all)"
+    shorter = f"{plural(pair['shorter'], 'event')} took less ({duration(pair['shorter_ns'])})"
+    total = f"{duration(abs(pair['lost_ns']))} {'less' if slower else 'more'} in sum"
+    return f"yet {total}: {longer}, {shorter}{_cache(report)}"
+
+
+def _ratio(entry: Row) -> float | None:
+    shift, pair = entry["shift"] or {}, entry["pair"] or {}
+    ratio = shift.get("ratio") or pair.get("ratio")
+    return None if ratio is None else float(ratio)
+
+
+def _cache(report: Report) -> str:
+    """Return that a query cache may be the reason, where one answered a good part."""
+    sides = [letter.upper() for letter, use in cache_use(report).items() if use.share >= MIN_CACHE_SHARE]
+    return f"; the query cache of {' and '.join(sides)} answered some at once, which queries can't do" if sides else ""
+
+
+def observations(relative_latency: list[Row], stalls: list[Row]) -> list[Observation]:
+    """Return what is to be said of each run, from the rows of these two analyses."""
+    observed = []
+    for run in sorted({row["run"] for row in relative_latency}):
+        parts = [row for row in relative_latency if row["run"] == run and row["round"] == 1]
+        observed += [Observation(run, text) for text in (*_warm_up(parts), *_steadiness(parts))]
+    for run in sorted({row["run"] for row in stalls}):
+        observed.append(Observation(run, _stalls([row for row in stalls if row["run"] == run])))
+    return observed
+
+
+def warm_after_ns(parts: list[Row]) -> int:
+    """Return when a run had warmed up: from then on three parts are as quick as its second half; 0 = from the start.
+
+    What was slower only later than in its first part is no warm-up: it has stalls, or was not steady.
+    """
+    if not _measurable(parts):
+        return 0
+    values = [row["relative_latency"] for row in parts]
+    steady = NOTICEABLE * median(values[PARTS // 2 :])
+    if values[0] <= steady:
+        return 0
+    for number in range(1, len(values) - CALM_PARTS):
+        if all(value <= steady for value in values[number : number + CALM_PARTS]):
+            return int(number * parts[0]["span_ns"] / PARTS) if _slower_before(values, number) >= NOTICEABLE else 0
+    return 0
+
+
+def _slower_before(values: list[float], number: int) -> float:
+    """Return how many times as long statements took before that part as from it on: geometric means."""
+    return exp(fmean(map(log, values[:number])) - fmean(map(log, values[number:])))
+
+
+def _measurable(parts: list[Row]) -> bool:
+    """Return whether every part of a run has enough events."""
+    return len(parts) >= PARTS and min(row["n"] for row in parts) >= MIN_IN_PART
+
+
+def _warm_up(parts: list[Row]) -> list[str]:
+    until = warm_after_ns(parts)
+    if not until:
+        return []
+    cold = sum(row["part"] * row["span_ns"] / PARTS < until for row in parts)
+    slower = _slower_before([row["relative_latency"] for row in parts], cold) - 1
+    return [
+        f"warmed up for {duration(until)}: statements were {slower:.0%} slower than afterwards."
+        f" --exclude-warmup {max(1, round(until / 1e9))}s excludes this."
+    ]
+
+
+def _steadiness(parts: list[Row]) -> list[str]:
+    if not _measurable(parts):
+        return []
+    middle, last = (fmean(log(row["relative_latency"]) for row in some) for some in (parts[4:12], parts[12:]))
+    change = exp(last - middle)
+    if max(change, 1 / change) < NOTICEABLE:
+        return []
+    more = f"{change - 1:.0%} longer" if change > 1 else f"{1 - change:.0%} less time"
+    return [f"was not steady: statements took {more} in its last part than in its middle."]
+
+
+def _stalls(rows: list[Row]) -> str:
+    lengths = [row["long_ns"] for row in rows]
+    text = f"had {count(len(rows))} stall{'s' if len(rows) > 1 else ''}, {duration(sum(lengths))} in all"
+    if len(rows) > 1:
+        text += f", the longest {duration(max(lengths))}"
+    if period := period_s(rows):
+        text += f"; about every {period:.1f} s"
+    return f"{text}."
+
+
+def period_s(rows: list[Row]) -> float | None:
+    """Return the seconds between stalls that come evenly, None where they don't."""
+    starts = sorted(row["at_ns"] for row in rows if row["round"] == rows[0]["round"])
+    gaps = [(after - before) / 1e9 for before, after in pairwise(starts)]
+    if len(gaps) < MIN_PERIODIC - 1 or pstdev(gaps) > PERIODIC_SPREAD * fmean(gaps):
+        return None
+    return fmean(gaps)

@@ -1,0 +1,347 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is behind times: work of one execution or write, the query cache, ratios and sums, changes over time."""
+
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from querytape.analyze import Report, as_html, as_json, as_markdown, build
+from querytape.analyze.findings.slower import (
+    MIN_WRITES,
+    WRITES,
+    cache_sentence,
+    cache_use,
+    counted,
+    differences,
+    more_work,
+    number,
+    observations,
+    period_s,
+    settings_of,
+    warm_after_ns,
+    work_of,
+    work_of_writes,
+    work_sentence,
+    work_text,
+    write_counters,
+)
+from querytape.schemas import Folder, columns, open_folder
+
+from tests.helpers.duck import database
+from tests.helpers.reports import terminal_text
+from tests.helpers.runs import make_run
+from tests.helpers.simulated import write_digests
+from tests.helpers.tapes import MS, SECOND, T0, make_tape
+
+EVENTS, HEAVY = 200, 20
+FAST, SLOW = MS // 10, 4 * MS // 10
+CACHE = {"before": {"qcache_hits": 0, "com_select": 0}, "after": {"qcache_hits": 90, "com_select": 10}}
+
+
+def plan(a: Any, b: Any, word: str = "same") -> dict[str, Any]:
+    """Return a digest's plans with their counters."""
+    return {
+        "class": word,
+        "a": {"counters": json.dumps({"executions": 4, "counters": a})},
+        "b": {"counters": json.dumps({"executions": 4, "counters": b})},
+    }
+
+
+def report_of_work(**more: Any) -> Report:
+    """Return a report without digests."""
+    return Report(Folder("tape", Path("t"), {}), [], [], **more)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        ({"Innodb_pages_read": 0.2}, {"Innodb_pages_read": 225}, "B reads 225 pages from disk, A 0.2"),
+        ({"Innodb_pages_read": 2866}, {"Innodb_pages_read": 0}, "A reads 2,866 pages from disk, B 0"),
+        ({"Innodb_pages_read": 1000}, {"Innodb_pages_read": 1900}, None),
+        ({"Innodb_pages_read": 0}, {"Innodb_pages_read": 3}, None),
+        ({}, {"Innodb_pages_read": 225}, None),
+        ({"Handler_read_next": 5}, {"Handler_read_rnd_next": 500}, "B reads 500 rows, A 5"),
+        ({"Handler_read_next": 300}, {"Handler_read_rnd_next": 301}, None),
+        ({"Handler_read_next": 0}, {"Handler_read_next": 20_002}, None),
+        ({"Created_tmp_disk_tables": 0}, {"Created_tmp_disk_tables": 1}, "B makes 1 temporary table on disk, A 0"),
+        ({"Handler_write": 0}, {"Handler_write": 0, "Handler_tmp_write": 900}, "B writes 900 rows to temporary tables, A 0"),
+        ({"Select_full_join": 0}, {"Select_full_join": 2}, "B joins 2 tables without an index, A 0"),
+        ({"Sort_merge_passes": 0}, {"Sort_merge_passes": 1}, "B merges sorted rows 1 time on disk, A 0"),
+    ],
+)  # fmt: skip
+def test_what_differs_by_far(a: dict[str, float], b: dict[str, float], text: str | None) -> None:
+    """A ratio and a number that matter; equal counters, and those that one side lacks, say nothing."""
+    assert work_sentence(plan(a, b)) == (f"plans agree; for each execution {text}" if text else "")
+
+
+def test_what_tells_most_comes_first() -> None:
+    """Disk before memory, at most two of them, each with the side that has more."""
+    a = {"Handler_write": 10, "Innodb_pages_read": 0, "Created_tmp_disk_tables": 3, "Sort_rows": 9000}
+    b = {"Handler_write": 9000, "Innodb_pages_read": 80, "Created_tmp_disk_tables": 0, "Sort_rows": 0}
+    assert work_text(differences(a, b)) == (
+        "for each execution B reads 80 pages from disk, A 0; A makes 3 temporary tables on disk, B 0"
+    )
+    assert settings_of(differences(a, b))[:2] == ["innodb_buffer_pool_size", "tmp_table_size"]
+
+
+def test_several_digests_are_one_range() -> None:
+    """Of the same kind, from the least to the most."""
+    works = [*differences({"Sort_rows": 0}, {"Sort_rows": 400}), *differences({"Sort_rows": 1.5}, {"Sort_rows": 9000})]
+    assert work_text(works) == "for each execution B sorts 400 to 9,000 rows, A 0 to 1.5"
+
+
+def test_only_where_plans_agree() -> None:
+    """Another plan is the cause itself; what is no counter is none."""
+    a, b = {"Sort_rows": 0}, {"Sort_rows": 400}
+    assert [bool(work_of(plan(a, b, word))) for word in ("same", "estimates apart", "now a scan", "cannot tell")] == [
+        True, True, False, False,
+    ]  # fmt: skip
+    assert work_of(None) == work_of({"class": "same"}) == []
+    for text in ("{", "[]", '{"counters": 3}', '{"counters": {"Sort_rows": "x"}}', None, "[" * 100_000):
+        assert counted(text) == {}
+
+
+def test_writes_by_the_servers_counters() -> None:
+    """For each write, and only where both sides have them; a read has its own."""
+    a, b = (
+        {"binlog_cache_use": 0.0, "innodb_os_log_fsyncs": 1.0},
+        {"binlog_cache_use": 1.0, "innodb_os_log_fsyncs": 1.1},
+    )
+    made = report_of_work(write_counters={"a": a, "b": b})
+    works, each = more_work(made, {"class": "transaction"})
+    assert work_text(works, each) == "for each write B writes 1 transaction to the binary log, A 0"
+    assert settings_of(works) == ["log_bin", "sync_binlog"]
+    assert work_of_writes(report_of_work(write_counters={"b": b})) == []
+    read = {"class": "read", "digest": "d"}
+    made.query_plans["d"] = plan({"Sort_rows": 400}, {"Sort_rows": 0})
+    assert more_work(made, read) == ([], "execution")
+    assert differences(b, a, WRITES)[0].a == 1.0
+
+
+def test_numbers() -> None:
+    """Small ones have a decimal or two, whole ones none."""
+    assert [number(value) for value in (0, 1, 0.2, 0.04, 1.98, 9.96, 225.4, 12345)] == [
+        "0", "1", "0.2", "0.04", "2", "10", "225", "12,345",
+    ]  # fmt: skip
+
+
+def run_of(folder: Path, con: duckdb.DuckDBPyConnection, writes: int, before: Any, after: Any) -> Folder:
+    """Make a run that sent so many writes in two ticks."""
+    tape = folder / "t.tape"
+    if not tape.exists():
+        make_tape(tape, [{"statement": "SELECT 1"}])
+    number = len(list(folder.glob("*.run")))
+    kept = {"before": before, "after": after}
+    run = make_run(folder / f"{number}.run", tape, [{}], server_counters=kept)
+    listed = ", ".join(f"{'n' if name == 'writes' else 0} AS {name}" for name, _ in columns("run", "ticks"))
+    con.execute(f"COPY (SELECT {listed} FROM (VALUES ({writes - 1}), (1)) AS v(n)) TO '{run}/ticks.parquet'")
+    return open_folder("run", run)
+
+
+@pytest.fixture
+def con() -> Any:
+    """A database."""
+    with database() as made:
+        yield made
+
+
+def test_all_rounds_together(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+    """By the writes of all; a round in which the server was started anew is left out, with its writes."""
+    start = {"uptime": 10, "binlog_cache_use": 5}
+    rounds = [
+        run_of(tmp_path, con, 100, start, {"uptime": 20, "binlog_cache_use": 105}),
+        run_of(tmp_path, con, 100, start, {"uptime": 20, "binlog_cache_use": 25}),
+        run_of(tmp_path, con, 900, start, {"uptime": 2, "binlog_cache_use": 25}),
+    ]
+    assert write_counters(con, {"a": rounds, "b": rounds[:1]}) == {
+        "a": {"binlog_cache_use": 0.6},
+        "b": {"binlog_cache_use": 1.0},
+    }
+
+
+def test_what_is_not_known(tmp_path: Path, con: duckdb.DuckDBPyConnection) -> None:
+    """Older runs, runs of reads, a server that was gone at the end, and too few writes."""
+    start, end = {"binlog_cache_use": 5}, {"binlog_cache_use": 105}
+    assert write_counters(con, {"a": [run_of(tmp_path, con, 100, start, None)]}) == {}
+    assert write_counters(con, {"a": [run_of(tmp_path, con, MIN_WRITES - 1, start, end)]}) == {}
+    run = run_of(tmp_path, con, 100, start, end)
+    run.info["server_counters"] = None
+    assert write_counters(con, {"a": [run], "b": []}) == {}
+
+
+def side(version: str, *counted: tuple[int, int, int, int] | None, read_target: str | None = None) -> list[Folder]:
+    """Return the rounds of a side: hits and Com_select before and after each; None where it has no cache."""
+    rounds = []
+    for nth, four in enumerate(counted):
+        info: dict[str, Any] = {"target": {"version": version}, "query_cache": None}
+        if read_target:
+            info["read_target"] = {"version": read_target}
+        if four is not None:
+            names = ("qcache_hits", "com_select")
+            info["query_cache"] = {
+                "before": dict(zip(names, four[:2], strict=True)),
+                "after": dict(zip(names, four[2:], strict=True)),
+            }
+        rounds.append(Folder("run", Path(f"{nth}.run"), info))
+    return rounds
+
+
+def report(a: list[Folder], b: list[Folder]) -> Report:
+    """Return a comparison of them."""
+    return Report(Folder("tape", Path("t.tape"), {}), a, b)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "use"),
+    [
+        (side("5.7.44-log", (10, 10, 70, 50)), (60, 100)),
+        (side("10.11.6-MariaDB", (10, 10, 70, 110)), (60, 100)),
+        (side("8.0.42", (10, 10, 70, 110), read_target="10.11.6-MariaDB"), (60, 100)),
+        (side("5.7.44", (0, 0, 10, 10), (10, 10, 20, 40)), (20, 60)),
+        (side("5.7.44", (900, 900, 10, 10)), (10, 20)),
+    ],
+)
+def test_shares(rounds: list[Folder], use: tuple[int, int]) -> None:
+    """MySQL's hits are no Com_select, MariaDB's are; rounds are added; a restarted server counts from zero."""
+    found = cache_use(report(rounds, side("8.0.42", None)))
+    assert found == {"a": use}
+
+
+def test_what_is_said() -> None:
+    """Who, how much, and what to do; nothing where no cache answered."""
+    both = report(side("5.7.44", (0, 0, 61, 39)), side("10.11.6-MariaDB", (0, 0, 1, 900)))
+    assert cache_sentence(both) == (
+        "A answered 61 % of its SELECTs from its query cache (61 of 100); B answered less than 1 % of its SELECTs from its"
+        " query cache (1 of 900): those times are the cache's, not the queries'. querytape compare --no-query-cache"
+        " compares without it."
+    )
+    assert cache_sentence(report(side("5.7.44", (5, 5, 5, 90)), side("8.0.42", None))) is None
+
+
+def opposed(folder: Path, swap: bool = False, heavy_ns: int = 60 * MS, cache: Any = None) -> Report:
+    """Return a report in which one side is four times faster but for every tenth event, which takes very long there."""
+    events = [{"statement": "SELECT 1", "digest": "1" * 16, "start_ns": T0 + n * 50 * MS} for n in range(EVENTS)]
+    tape = make_tape(folder / "t.tape", events)
+    write_digests(tape, {"1" * 16: "select c from t where id = ?"})
+    sides = []
+    for quick in (True, False):
+        rows = []
+        for n in range(EVENTS):
+            due, jitter = n * 50 * MS, n * 37 % 100 * 100
+            took = (heavy_ns if n % (EVENTS // HEAVY) == 5 else FAST) if quick else SLOW
+            rows.append({"due_ns": due, "sent_ns": due, "done_ns": due + took + jitter})
+        sides.append(rows)
+    if swap:
+        sides.reverse()
+    given = {"target": {"name": "old", "version": "5.7.44"}, "query_cache": cache}
+    a = make_run(folder / "a.run", tape, sides[0], **given)
+    return build(tape, [a], [make_run(folder / "b.run", tape, sides[1])])
+
+
+@pytest.mark.slow
+def test_slower_by_ratio_less_in_sum(tmp_path: Path) -> None:
+    """The sentence names how many events went either way; it stands beside the ratio in every output."""
+    report = opposed(tmp_path)
+    (entry,) = report.digests
+    assert entry["shift"]["ratio"] > 1.5
+    assert entry["pair"]["lost_ns"] < -HEAVY * 50 * MS
+    assert entry["note"] == (
+        "yet 1.14s less in sum: 180 events took longer in B (54.0ms in all), 20 events took less (1.19s)"
+    )
+    flat = " ".join(terminal_text(report).split())
+    for text in (flat, as_html(report), as_markdown(report).replace("\\", "")):
+        assert entry["note"] in text
+    assert json.loads(as_json(report))["digests"][0]["note"] == entry["note"]
+    assert "1 digest, 200 events, 1.14s gained in sum: most events take longer" in flat
+
+
+@pytest.mark.slow
+def test_faster_by_ratio_more_in_sum(tmp_path: Path) -> None:
+    """The same in the other direction."""
+    (entry,) = opposed(tmp_path, swap=True).digests
+    assert (
+        entry["note"]
+        == "yet 1.14s more in sum: 20 events took longer in B (1.19s in all), 180 events took less (54.0ms)"
+    )
+
+
+@pytest.mark.slow
+def test_a_query_cache_is_named(tmp_path: Path) -> None:
+    """Where one answered a good part, it may be the reason."""
+    (entry,) = opposed(tmp_path, cache=CACHE).digests
+    assert entry["note"].endswith("; the query cache of A answered some at once, which queries can't do")
+
+
+@pytest.mark.slow
+@pytest.mark.sampled
+@pytest.mark.parametrize("heavy_ns", [FAST, 3 * FAST])
+def test_what_agrees_needs_no_reason(tmp_path: Path, heavy_ns: int) -> None:
+    """Ratio and sum in the same direction."""
+    (entry,) = opposed(tmp_path, heavy_ns=heavy_ns).digests
+    assert entry["pair"]["lost_ns"] > 0
+    assert entry["note"] is None
+
+
+def test_periods_and_warm_up() -> None:
+    """Stalls that come every 30 s are named as such, random ones not; a run that begins slowly has a warm-up."""
+    even = [{"round": 1, "at_ns": n * 30 * SECOND} for n in range(6)]
+    assert period_s(even) == pytest.approx(30)
+    odd = [{"round": 1, "at_ns": at * SECOND} for at in (1, 2, 30, 31, 90, 200)]
+    assert period_s(odd) is None
+    parts = [
+        {"part": n, "relative_latency": 2.0 if n < 4 else 1.0, "span_ns": 20 * SECOND, "n": 100} for n in range(20)
+    ]
+    assert warm_after_ns(parts) == 4 * SECOND
+    assert warm_after_ns([{**part, "relative_latency": 1.0} for part in parts]) == 0
+
+
+def parts(*levels: tuple[int, float]) -> list[dict[str, Any]]:
+    """Return the rows of relative_latency.sql of run b: so many parts of each level."""
+    values = [level for n, level in levels for _ in range(n)]
+    return [
+        {"run": "b", "round": 1, "part": n, "relative_latency": value, "span_ns": 20 * SECOND, "n": 100}
+        for n, value in enumerate(values)
+    ]
+
+
+def stall(at_s: float, long_s: float) -> dict[str, Any]:
+    """Return a row of stalls.sql of run a."""
+    return {"run": "a", "round": 1, "at_ns": int(at_s * SECOND), "long_ns": int(long_s * SECOND)}
+
+
+def test_sentences() -> None:
+    """Each kind of observation, with its run."""
+    (warm,) = observations(parts((4, 2.0), (16, 1.0)), [])
+    assert warm == (
+        "b",
+        "warmed up for 4.00s: statements were 100% slower than afterwards. --exclude-warmup 4s excludes this.",
+    )
+    (steady,) = observations(parts((12, 1.0), (8, 1.5)), [])
+    assert steady == ("b", "was not steady: statements took 50% longer in its last part than in its middle.")
+    *_, faster = observations(parts((12, 1.0), (8, 0.8)), [])
+    assert faster.text == "was not steady: statements took 20% less time in its last part than in its middle."
+    assert observations(parts((20, 1.0)), []) == []
+    assert observations(parts((3, 0.7), (1, 1.5), (16, 1.0)), []) == []  # quick, then slow once: no warm-up
+    assert warm_after_ns(parts((1, 1.2), (5, 0.5), (14, 1.15))) == 0  # no slower than what came later
+    assert observations(parts((10, 3.0)), []) == []  # too few parts to say anything
+
+
+def test_a_warm_up_is_never_quicker_than_what_follows() -> None:
+    """Whatever the parts were, what is said to be slower is at least a tenth slower."""
+    chance = random.Random(20)
+    for _ in range(2000):
+        found = observations(parts(*((1, chance.lognormvariate(0, chance.choice((0.1, 0.5)))) for _ in range(20))), [])
+        for text in (each.text for each in found if each.text.startswith("warmed up")):
+            assert int(re.findall(r"were (-?\d+)% slower", text)[0]) >= 10, text
+
+
+def test_stalls_are_counted() -> None:
+    """One stall, several, and those that come evenly."""
+    assert observations([], [stall(3, 0.5)]) == [("a", "had 1 stall, 500ms in all.")]
+    assert observations([], [stall(3, 0.5), stall(4, 1)])[0].text == "had 2 stalls, 1.50s in all, the longest 1.00s."
+    even = [stall(10 * n, 0.2) for n in range(5)]
+    assert observations([], even)[0].text == "had 5 stalls, 1.00s in all, the longest 200ms; about every 10.0 s."
