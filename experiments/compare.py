@@ -19,7 +19,7 @@ from ..replay import ReplayOptions, Watcher, replay
 from ..schemas import open_folder
 from .compare_plan import PLAN_FILE, SIDES, ComparePlan
 from .plans import PlanOptions, ask_plans
-from .query_cache import without_query_cache
+from .without_query_cache import without_query_cache
 
 PLANS = "plans"  # in a comparison's folder: the plans that were asked after its last round
 

@@ -294,7 +294,7 @@ int qt_drain(struct ArrowArrayStream *, uint64_t *rows, struct qt_error *);
 void qt_stream_release(struct ArrowArrayStream *);
 size_t qt_stream_size(void); /* sizeof(struct ArrowArrayStream) */
 
-/* ---- parts of a tape (reader/watched.c) ------------------------------------------------------------------- */
+/* ---- parts of a tape (reader/counted_stream.c) ------------------------------------------------------------------- */
 
 struct qt_part_facts {
     int64_t rows;

@@ -17,11 +17,10 @@ from ..servers.facts import Facts, gather
 from .checks.logins import check_logins
 from .checks.machine import is_local, measure
 from .checks.preflight import Finding, check, check_read_target, check_tape
-from .growing import Growing, Pieces, check_follow, first_piece, late_start
+from .follow import Growing, Pieces, check_follow, first_piece, late_start
 from .observe.host import Host, SshHost
-from .observe.query_cache import cache_counters
 from .observe.schema_facts import keep_schema_facts, tape_schemas
-from .observe.server_counters import server_counters
+from .observe.server_counters import cache_counters, server_counters
 from .observe.target_process import local_process, pid_file
 from .options import ReplayOptions
 from .plan.catalog import read_catalog

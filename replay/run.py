@@ -23,7 +23,7 @@ from ..native.bindings.engine import Engine, EngineStats
 from ..servers.library_functions import LibraryFunctions
 from ..servers.queries import whole
 from .engine_options import engine_options, row_bound
-from .growing import Growing, Pieces, rest_ns
+from .follow import Growing, Pieces, rest_ns
 from .observe.host import Host
 from .observe.live import LiveRun
 from .observe.sampler import Sampler

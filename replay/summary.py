@@ -20,16 +20,15 @@ from ..schemas.names import COUNTERS
 from ..servers.queries import query_or_none
 from ..servers.target import fault_text
 from .checks.machine import generator, is_local
-from .growing import follow_problem, settle
+from .follow import follow_problem, settle
 from .last_calibration import last_calibration
 from .observe.accounting import account, session_totals, summarise
+from .observe.carried_events import count_restored
 from .observe.order import order_warnings
 from .observe.prepared import end_own_prepared, prepared_warnings
-from .observe.query_cache import cache_counters
 from .observe.query_plans import keep_query_plans
-from .observe.restored import count_restored
 from .observe.saturation import warnings
-from .observe.server_counters import server_counters
+from .observe.server_counters import cache_counters, server_counters
 from .observe.stop_request import forget_stop
 from .observe.toolkit import keep_summaries
 from .plan.database import write_missing

@@ -17,7 +17,7 @@ from .live import State, figures, lines, state_of
 from .own_pages import Site, shown, site_of
 from .rows import line_of, url_of
 from .shelf import RUN, Entry
-from .watched import ask_of
+from .viewed_runs import ask_of
 
 TIME = ("s from the start", "s")
 # Name, title, unit and lines of each chart; the first four are the report's own.

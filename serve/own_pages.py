@@ -15,7 +15,7 @@ from .access import Access
 from .page_cache import PageCache
 from .rows import plain, url_of
 from .shelf import Shelf
-from .watched import Watched
+from .viewed_runs import Watched
 
 
 @dataclass

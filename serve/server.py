@@ -17,7 +17,7 @@ from .app import application
 from .own_pages import Site
 from .page_cache import Limits, PageCache
 from .shelf import Shelf
-from .watched import Watched
+from .viewed_runs import Watched
 
 CONNECTIONS, IDLE_S, LEAVE_S = 64, 20, 3
 MAX_HEAD = 16 << 10

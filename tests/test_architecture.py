@@ -57,7 +57,7 @@ LAYERS = {
         ("storage", "plan"),
         ("options",),
         ("checks", "observe", "engine_options", "run_folder", "last_calibration", "synthetic_tape"),
-        ("watcher", "growing", "together"),
+        ("watcher", "follow", "together"),
         ("run",),
         ("summary",),
         ("pipeline", "calibrate"),
@@ -104,7 +104,7 @@ ASKS_TEXTS = {
     "analyze/sql/report/results.sql": 1,
     "replay/observe/sql/plan_samples.sql": 1,
     "replay/plan/sql/macros.sql": 4,
-    "replay/plan/unknown_overrides.py": 2,
+    "replay/plan/unknown_values.py": 2,
 }
 OF_TEXT = re.compile(r"regexp_[a-z_]+\(\s*(?:words_of\(|regexp_replace\()?[a-z.]*(?:normalized|statement|text)\b")
 MAX_LINES = 600

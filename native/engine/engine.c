@@ -9,7 +9,7 @@
 #include "engine/digest_times.h"
 #include "engine/due_counts.h"
 #include "engine/options.h"
-#include "engine/permit.h"
+#include "engine/send_guard.h"
 #include "engine/queue.h"
 #include "engine/records.h"
 #include "engine/sessions.h"
@@ -42,7 +42,7 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
     e->due_counts = qt_due_counts_new();
     if (e->piece == NULL || e->digest_times == NULL || e->due_counts == NULL || !qt_options_copy(e, options) ||
         (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
-        (options->check_statements && (e->permit = qt_permit_new(&e->options)) == NULL)) {
+        (options->check_statements && (e->guard = qt_send_guard_new(&e->options)) == NULL)) {
         qt_engine_free(e);
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;
@@ -92,7 +92,7 @@ void qt_engine_free(struct qt_engine *e)
     pthread_mutex_destroy(&e->stats_lock);
     pthread_mutex_destroy(&e->speed.lock);
     qt_order_free(e->order);
-    qt_permit_free(e->permit);
+    qt_send_guard_free(e->guard);
     qt_digest_times_free(e->digest_times);
     qt_due_counts_free(e->due_counts);
     free(e);

@@ -14,7 +14,7 @@
 #include "engine/due_counts.h"
 #include "engine/insert_ids.h"
 #include "engine/pace.h"
-#include "engine/permit.h"
+#include "engine/send_guard.h"
 #include "engine/sessions.h"
 
 enum {
@@ -163,7 +163,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         free(ev);
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
     }
-    if (!dropped && !qt_is_permitted(e->permit, ev)) {
+    if (!dropped && !qt_may_send(e->guard, ev)) {
         ev->refused = QT_NOT_PERMITTED;
         qt_count(e, QT_COUNT_NOT_PERMITTED, 1);
     }

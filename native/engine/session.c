@@ -18,7 +18,7 @@
 #include "base/utf8.h"
 #include "engine/backend.h"
 #include "engine/send_command.h"
-#include "engine/conclude.h"
+#include "engine/finish_event.h"
 #include "engine/connection.h"
 #include "engine/direct_answer.h"
 #include "engine/pace.h"
@@ -292,7 +292,7 @@ static void perform_event(struct qt_session *s, struct qt_planned_event *ev)
     else if (why == QT_EXECUTED) /* its COMMIT failed: the server would answer so */
         answer.first_ns = answer.done_ns = qt_now();
     if (why == QT_EXECUTED)
-        qt_conclude_event(s, ev, &answer, due, sent);
+        qt_finish_event(s, ev, &answer, due, sent);
     else
         qt_refuse_event(s, ev, why, why == QT_SCHEMA_FAILED ? &answer : NULL);
 }

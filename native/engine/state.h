@@ -226,8 +226,8 @@ struct qt_engine {
     _Atomic int64_t last_broken_ns;                      /* when a stuck wait for the order was last let go */
     _Atomic int64_t stall_ns, stall_waits, stall_broken; /* commit_order.c */
     _Atomic int32_t ended_by;
-    struct qt_order *order;   /* NULL = sessions are not ordered */
-    struct qt_permit *permit; /* the feeder's; NULL = everything may be sent */
+    struct qt_order *order;      /* NULL = sessions are not ordered */
+    struct qt_send_guard *guard; /* the feeder's; NULL = everything may be sent */
     struct qt_digest_times *digest_times;
     struct qt_due_counts *due_counts;
     struct qt_speed speed;

@@ -19,7 +19,7 @@
 #include <sys/socket.h>
 
 #include "base/thread.h"
-#include "engine/conclude.h"
+#include "engine/finish_event.h"
 #include "engine/pace.h"
 #include "engine/queue.h"
 #include "engine/records.h"

@@ -195,7 +195,7 @@ static void describe(struct qt_reader *reader, struct qt_json *json)
     describe_tls(s, json);
     qt_json_int(json, "joined_midway", (int64_t)tcp.midway);
     qt_json_int(json, "known_midway", (int64_t)s->known_midway);
-    qt_json_int(json, "types_of_others", (int64_t)qt_known_types_count(s->types));
+    qt_json_int(json, "types_of_others", (int64_t)qt_parameter_types_count(s->types));
     qt_json_int(json, "executions_that_do_not_fit", (int64_t)s->misfits);
     qt_json_int(json, "gaps", (int64_t)tcp.gaps);
     qt_json_int(json, "lost_bytes", (int64_t)tcp.lost_bytes);
@@ -218,7 +218,7 @@ static void close_packets(struct qt_reader *reader)
         free(s->paths[i]);
     free(s->paths);
     qt_tls_log_free(s->keys);
-    qt_known_types_free(s->types);
+    qt_parameter_types_free(s->types);
     qt_fragments_free(s->fragments);
     qt_normalizer_free(s->normalizer);
     qt_bytes_free(&s->insert_ids);
@@ -251,7 +251,7 @@ static int begin(struct qt_packets *s, const struct qt_packets_options *o, struc
     s->has_facts_lock = pthread_mutex_init(&s->facts_lock, NULL) == 0;
     if (qt_reader_init(&s->reader, &kind) != 0 || !s->has_facts_lock || (s->normalizer = qt_normalizer_new()) == NULL ||
         (s->fragments = qt_fragments_new()) == NULL || (tcp.keys = s->keys = qt_tls_log_new()) == NULL ||
-        (tcp.types = s->types = qt_known_types_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
+        (tcp.types = s->types = qt_parameter_types_new()) == NULL || (s->tcp = qt_tcp_new(&tcp, &sink)) == NULL)
         return qt_fail(error, QT_ENOMEM, "out of memory");
     qt_tls_log_set_ahead(s->keys, look_ahead, s);
     return o->keylog != NULL ? qt_tls_log_open(s->keys, o->keylog, o->keylog_grows, error) : QT_OK;

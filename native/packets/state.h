@@ -9,7 +9,7 @@
 #include "packets/live.h"
 #include "packets/other_ports.h"
 #include "packets/tcp.h"
-#include "protocol/known_types.h"
+#include "protocol/parameter_types.h"
 #include "reader/reader.h"
 
 enum { QT_MAX_PORTS = 64, QT_FRAME_KINDS = 7 };
@@ -30,7 +30,7 @@ struct qt_packets {
     struct qt_bytes insert_ids; /* of the event that is told */
     int64_t next_session;
     struct qt_tls_log *keys;
-    struct qt_known_types *types;
+    struct qt_parameter_types *types;
     uint64_t known_midway;          /* connections joined in mid-stream of which the server told what they are */
     uint64_t decrypted, broken_off; /* TLS connections that were read; of those, not to their end */
     uint64_t unread[QT_TLS_RENEGOTIATED + 1]; /* and those that were not, by enum qt_tls_end */

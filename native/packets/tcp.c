@@ -12,7 +12,7 @@
 
 #include "packets/tcp_order.h"
 #include "packets/tcp_parked.h"
-#include "protocol/waiting.h"
+#include "protocol/await_secrets.h"
 
 struct qt_tcp *qt_tcp_new(const struct qt_tcp_options *options, const struct qt_decoder_sink *sink)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
-#include "protocol/waiting.h"
+#include "protocol/await_secrets.h"
 
 enum { MOST = 1 << 14 };
 #define LONGEST_NS (60 * INT64_C(1000000000))

@@ -17,11 +17,11 @@ struct qt_tcp_counts {
 struct qt_tcp_options {
     const uint16_t *ports; /* of servers; copied */
     int n_ports;
-    size_t max_connections;       /* the longest idle one is given up beyond it */
-    size_t max_held;              /* bytes of early segments, all connections together */
-    size_t largest_kept;          /* handed to the decoders */
-    struct qt_tls_log *keys;      /* handed to the decoders; NULL = TLS is not read */
-    struct qt_known_types *types; /* the same; may be NULL */
+    size_t max_connections;           /* the longest idle one is given up beyond it */
+    size_t max_held;                  /* bytes of early segments, all connections together */
+    size_t largest_kept;              /* handed to the decoders */
+    struct qt_tls_log *keys;          /* handed to the decoders; NULL = TLS is not read */
+    struct qt_parameter_types *types; /* the same; may be NULL */
 };
 
 /* The sink's functions get a `struct qt_tcp_owner *` as their connection: the caller may keep its own in it. */

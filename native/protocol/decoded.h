@@ -63,12 +63,12 @@ struct qt_decoder_sink {
 };
 
 struct qt_decoder_options {
-    void *connection;             /* handed to the sink's functions */
-    int joined_midway;            /* no SYN was seen */
-    size_t largest_kept;          /* bytes of one command kept at most; beyond it QT_F_TRUNCATED */
-    struct qt_tls_log *keys;      /* not owned; NULL = TLS is not read */
-    struct qt_known_types *types; /* of parameters, shared by all connections; not owned; may be NULL */
-    struct qt_span client_host;   /* the peer's address as text; copied */
+    void *connection;                 /* handed to the sink's functions */
+    int joined_midway;                /* no SYN was seen */
+    size_t largest_kept;              /* bytes of one command kept at most; beyond it QT_F_TRUNCATED */
+    struct qt_tls_log *keys;          /* not owned; NULL = TLS is not read */
+    struct qt_parameter_types *types; /* of parameters, shared by all connections; not owned; may be NULL */
+    struct qt_span client_host;       /* the peer's address as text; copied */
     int32_t client_port, server_port;
 };
 

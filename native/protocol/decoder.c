@@ -15,7 +15,7 @@
 #include "base/little_endian.h"
 #include "protocol/client_commands.h"
 #include "protocol/encrypted.h"
-#include "protocol/find_back.h"
+#include "protocol/resync.h"
 #include "protocol/frames.h"
 #include "protocol/login.h"
 #include "protocol/opening.h"

@@ -10,7 +10,7 @@
 
 #include "base/reading.h"
 #include "base/values.h"
-#include "protocol/known_types.h"
+#include "protocol/parameter_types.h"
 
 /* What an EXECUTE sends behind the statement's id. */
 struct execution {
@@ -81,7 +81,7 @@ static int take_other_types(struct qt_decoder *d, struct qt_stmt *s, struct exec
     if (s->types.len > 0 || x->has_types || x->n == 0 || x->n != s->params)
         return -1;
     if (text.len > 0 && d->options.types != NULL)
-        found = qt_known_types_find(d->options.types, text, (size_t)x->n * 2);
+        found = qt_parameter_types_find(d->options.types, text, (size_t)x->n * 2);
     int bad = found.p != NULL ? qt_bytes_set(&s->types, found) : 0;
     for (uint64_t i = 0; found.p == NULL && are_null(x) && i < x->n; i++)
         bad |= qt_bytes_add(&s->types, "\6", 2); /* MYSQL_TYPE_NULL, behind it a zero */
@@ -159,7 +159,7 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
         forget_other_types(s); /* they are asked for again each time: there may be others by now, or doubt */
     int code = find_form(d, c, x);
     if (code == 0 && s->of_others && !x->has_types && d->options.types != NULL)
-        qt_known_types_used(d->options.types);
+        qt_parameter_types_used(d->options.types);
     if (code == 0 && x->has_types) { /* the next execution may leave them out */
         struct qt_bytes types = s->types, names = s->names;
         s->types = x->types;
@@ -168,8 +168,8 @@ static int read_execution(struct qt_decoder *d, struct qt_pending_command *c, st
         x->names = names;
         s->of_others = 0;
         if (d->options.types != NULL && s->text.len > 0 && x->n == s->params)
-            qt_known_types_add(d->options.types, (struct qt_span){s->text.p, s->text.len},
-                               (struct qt_span){s->types.p, s->types.len});
+            qt_parameter_types_add(d->options.types, (struct qt_span){s->text.p, s->text.len},
+                                   (struct qt_span){s->types.p, s->types.len});
     }
     return code;
 }

@@ -9,7 +9,7 @@
  *   server_replies.c       server packets -> the answer of the first command that waits
  *   client_commands.c      client packets -> commands that wait
  *   opening.c              first bytes: PROXY header, the X protocol, connections without an event
- *   find_back.c            what can only be a command
+ *   resync.c            what can only be a command
  *   login.c                greeting, login, authentication
  *   frames.c               compressed frames -> bytes
  *   encrypted.c            TLS -> bytes

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "sql/classify.h"
-#include "sql/inner.h"
+#include "sql/nested_statements.h"
 #include "sql/secrets.h"
 
 /* A backslash outside of quotes is an error in every server, but \N is NULL. */

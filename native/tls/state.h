@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types of one connection's TLS, between session.c (records), find_back.c (gaps) and tls.c (bytes, waiting). */
+/* Types of one connection's TLS, between session.c (records), resync.c (gaps) and tls.c (bytes, waiting). */
 #ifndef QT_TLS_STATE_H
 #define QT_TLS_STATE_H
 

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "tls/find_back.h"
+#include "tls/resync.h"
 #include "tls/session.h"
 
 #define MAX_WAITING ((size_t)1 << 20)

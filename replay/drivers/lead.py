@@ -16,9 +16,8 @@ from ...schemas import Folder, tape_id
 from ...servers.facts import Facts, gather
 from ..checks.logins import check_logins
 from ..checks.preflight import Finding, check_tape, check_together
-from ..observe.query_cache import cache_counters
 from ..observe.sampler import Sampler
-from ..observe.server_counters import server_counters
+from ..observe.server_counters import cache_counters, server_counters
 from ..observe.speed_control import SpeedFile
 from ..observe.ticks import TickLog, process_cpu_ns
 from ..options import ReplayOptions

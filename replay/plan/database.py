@@ -21,7 +21,7 @@ from ...schemas import ACTIONS, select_list
 from ...schemas.event_selection import SelectionTables, define_macros, preparing_sql, selection_sql
 from ..storage import open_storage
 from .rules import NARROW, Plan
-from .unknown_overrides import columns_asked, define_digests
+from .unknown_values import columns_asked, define_digests
 from .windows import BASE_MEMORY, WINDOW_BYTES, WINDOW_ROWS, Window, measure, raise_memory, windows
 
 # Where a tape was measured that has each text as the client sent it. A server's log has the statement that an EXECUTE

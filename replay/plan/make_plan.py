@@ -18,10 +18,10 @@ from ...schemas import Folder, open_folder, select_list
 from .catalog import Catalog
 from .commit_order import order_commits
 from .database import all_cores, define_due, open_planner, plan_windows, select, show_feed, show_window, view_threads
-from .picks import find_picks
 from .rules import NARROW, Plan, Rules
+from .send_again import find_picks
 from .transactions import find_resumed, find_transactions
-from .unknown_overrides import count_unknown_ids, count_window
+from .unknown_values import count_unknown_ids, count_window
 
 REPAIRED_GROUP_BYTES = 32 << 20
 

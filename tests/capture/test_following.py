@@ -19,7 +19,7 @@ from querytape.native.bindings.parsers import (
 )
 from querytape.native.bindings.reader import Reader
 
-from tests.helpers.growing import GrowingLog, wait_until
+from tests.helpers.growing_log import GrowingLog, wait_until
 from tests.helpers.log_writers import (
     audit_log,
     binary_log,

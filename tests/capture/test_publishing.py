@@ -18,7 +18,7 @@ from querytape.capture.tape_writer import endless_name, new_tape
 from querytape.common.files import is_held
 from querytape.schemas import count_files
 
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 from tests.helpers.log_writers import FIRST_S, slow_log
 
 pytestmark = pytest.mark.slow

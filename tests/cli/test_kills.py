@@ -11,9 +11,9 @@ import click
 import pytest
 from querytape.cli.main import group
 
+from tests.helpers.forked_commands import ForkServer
 from tests.helpers.kills import Victim, kill_once, lasts
 from tests.helpers.victims import NEEDS_SERVER, victims
-from tests.helpers.zygote import Zygote
 
 pytestmark = pytest.mark.long
 
@@ -34,9 +34,9 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Victim
 
 
 @pytest.fixture(scope="module")
-def zygote() -> Iterator[Zygote]:
+def fork_server() -> Iterator[ForkServer]:
     """Starts commands without loading them anew."""
-    made = Zygote()
+    made = ForkServer()
     yield made
     made.close()
 
@@ -63,11 +63,11 @@ def commands(parent: click.Group, name: str = "") -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_killed(name: str, found: dict[str, Victim], zygote: Zygote, tmp_path: Path) -> None:
+def test_killed(name: str, found: dict[str, Victim], fork_server: ForkServer, tmp_path: Path) -> None:
     """Undisturbed it ends well; killed with one signal or two, nothing is wrong with what is left."""
-    took = lasts(found[name], tmp_path / "work", zygote)
+    took = lasts(found[name], tmp_path / "work", fork_server)
     for number in range(KILLS):
-        _, wrong = kill_once(name, found[name], tmp_path / "work", number, SEED, took, zygote)
+        _, wrong = kill_once(name, found[name], tmp_path / "work", number, SEED, took, fork_server)
         assert wrong is None, str(wrong)
     if name == NAMES[0]:  # killed while it is loaded, too
         _, wrong = kill_once(name, found[name], tmp_path / "work", KILLS, SEED, took, None)

@@ -13,9 +13,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from ..helpers.forked_commands import ForkServer
 from ..helpers.kills import described, kill_once, lasts
 from ..helpers.victims import NEEDS_SERVER, victims
-from ..helpers.zygote import Zygote
 
 
 def main() -> int:
@@ -41,16 +41,16 @@ def one_command(name: str, found: dict[str, Any], folder: Path, kills: int, seed
     name, _, only = name.partition(":")
     codes: Counter[str] = Counter()
     bad, began = 0, time.monotonic()
-    zygote = Zygote()
-    lasts_s = {None: lasts(found[name], folder / name), zygote: lasts(found[name], folder / name, zygote)}
+    fork_server = ForkServer()
+    lasts_s = {None: lasts(found[name], folder / name), fork_server: lasts(found[name], folder / name, fork_server)}
     for number in [int(only)] if only else range(kills):
-        by = zygote if number % 8 else None  # each eighth is loaded anew, and may be killed while it is
+        by = fork_server if number % 8 else None  # each eighth is loaded anew, and may be killed while it is
         code, wrong = kill_once(name, found[name], folder / name, number, seed, lasts_s[by], by)
         codes[f"exit code {code}"] += 1
         if wrong is not None:
             bad += 1
             print(wrong, flush=True)
-    zygote.close()
+    fork_server.close()
     took = time.monotonic() - began
     print(f"== {name}: {codes.total()} kills, {bad} bad, {took:.0f} s ({described(codes)})", flush=True)
     return bad

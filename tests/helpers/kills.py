@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from .command_line import RAW, run_here
+from .forked_commands import ForkServer
 from .processes import ENDING, left_of, start
-from .zygote import Zygote
 
 GIVE_UP_S = 90
 STOPPED = 130
@@ -74,17 +74,19 @@ def random_kill(chance: random.Random, lasts_s: float) -> Kill:
     return Kill((first, (wait, chance.choice((*ENDING, *ENDING, signal.SIGKILL)))))
 
 
-def run_victim(victim: Victim, folder: Path, kill: Kill | None, zygote: Zygote | None) -> tuple[int, str, list[str]]:
+def run_victim(
+    victim: Victim, folder: Path, kill: Kill | None, fork_server: ForkServer | None
+) -> tuple[int, str, list[str]]:
     """Run a victim in an empty folder and kill it; return its exit code, its last words, and what is wrong.
 
-    `zygote`: starts it without loading it anew.
+    `fork_server`: starts it without loading it anew.
     """
     temporary = folder / "tmp"
     temporary.mkdir()
     said = folder / "said"
     arguments = [word.format(out=folder / OUTPUT) for word in victim.arguments]
-    if zygote is not None:
-        process: Any = zygote.start(folder, said, temporary, arguments)
+    if fork_server is not None:
+        process: Any = fork_server.start(folder, said, temporary, arguments)
     else:
         with said.open("w") as words:
             process = start(
@@ -250,11 +252,11 @@ class Found:
         return f"{self.name}, kill {self.number} ({self.kill}):\n    " + "\n    ".join(self.wrong)
 
 
-def lasts(victim: Victim, work: Path, zygote: Zygote | None = None) -> float:
+def lasts(victim: Victim, work: Path, fork_server: ForkServer | None = None) -> float:
     """Run a victim to its end; return how long it takes. Raises AssertionError where that goes wrong."""
     began = time.monotonic()
     ending = Kill(((victim.ends_s, signal.SIGINT),)) if victim.ends_s else None
-    code, text, wrong = run_victim(victim, fresh(work), ending, zygote)
+    code, text, wrong = run_victim(victim, fresh(work), ending, fork_server)
     took = time.monotonic() - began
     if "querytape: refused" in text or (ending is None and code not in (0, 4)):
         wrong.append(f"undisturbed it ends with exit code {code}: a kill would find nothing at work")
@@ -264,11 +266,11 @@ def lasts(victim: Victim, work: Path, zygote: Zygote | None = None) -> float:
 
 
 def kill_once(
-    name: str, victim: Victim, work: Path, number: int, seed: int, lasts_s: float, zygote: Zygote | None = None
+    name: str, victim: Victim, work: Path, number: int, seed: int, lasts_s: float, fork_server: ForkServer | None = None
 ) -> tuple[int, Found | None]:
     """Kill a victim in the way of this number; return its exit code, and what was wrong."""
     kill = random_kill(random.Random(f"{seed}/{name}/{number}"), lasts_s)
-    code, _, wrong = run_victim(victim, fresh(work), kill, zygote)
+    code, _, wrong = run_victim(victim, fresh(work), kill, fork_server)
     wrong += victim.judge(work / OUTPUT, victim) + (victim.after() if victim.after else [])
     return code, Found(name, number, str(kill), tuple(wrong)) if wrong else None
 

@@ -18,7 +18,7 @@ import pymysql
 from querytape.schemas import open_folder, read_json
 from querytape.servers.sandbox import Server, private_folder, start_server
 
-from .growing import GrowingLog, wait_until
+from .growing_log import GrowingLog, wait_until
 from .kills import ANY, Victim, judge_nothing, judge_run, judge_runs, judge_tape, sentence
 from .processes import start
 from .rds import emulated_aws, entries, write

@@ -163,7 +163,7 @@ ROOMS = {
             ),
         ),
         _parsers(
-            ("native/reader/follow.c", "native/reader/log_following.c", "native/reader/watched.c"),
+            ("native/reader/follow.c", "native/reader/log_following.c", "native/reader/counted_stream.c"),
             (
                 "tests/capture/test_following.py",
                 "tests/native/bindings/test_reader.py",

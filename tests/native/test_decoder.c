@@ -10,7 +10,7 @@
 #include "base/little_endian.h"
 #include "check.h"
 #include "failing.h"
-#include "talks.h"
+#include "conversations.h"
 #include "test_normalize_util.h"
 
 static struct talk talks[MOST_TALKS];

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "check.h"
-#include "talks.h"
+#include "conversations.h"
 #include "test_normalize_util.h"
 
 static struct talk talks[MOST_TALKS];

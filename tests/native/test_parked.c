@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "protocol/known_types.h"
-#include "protocol/waiting.h"
-#include "talks.h"
+#include "protocol/parameter_types.h"
+#include "protocol/await_secrets.h"
+#include "conversations.h"
 #include "test_normalize_util.h"
 
 enum { MOST = 1 << 14, MANY = 600 };
@@ -106,7 +106,7 @@ static void as_a_plain_list(void)
     CHECK(most > 20);
     qt_tcp_parked_free(&t);
     for (size_t i = 0; i < MANY; i++)
-        qt_known_types_free(all[i].run.types);
+        qt_parameter_types_free(all[i].run.types);
     qt_tls_log_free(log);
 }
 
@@ -131,7 +131,7 @@ static void secrets_come(void)
     CHECK_INT(qt_tcp_parked_look(&t, 2), QT_OK);
     CHECK(t.parked == NULL && t.n_parked == 0);
     CHECK_INT(o.run.listener.calls, r.listener.calls);
-    qt_known_types_free(o.run.types);
+    qt_parameter_types_free(o.run.types);
     qt_tls_lines_end(&lines);
     qt_tls_log_free(log);
     qt_tls_log_free(whole);
@@ -152,7 +152,7 @@ static void there_are_only_so_many(void)
     CHECK_INT(qt_tcp_parked_end(&t), QT_OK);
     CHECK(t.parked == NULL);
     for (size_t i = 0; i < MOST + 2; i++)
-        qt_known_types_free(all[i].run.types);
+        qt_parameter_types_free(all[i].run.types);
     qt_tls_log_free(log);
 }
 
@@ -180,7 +180,7 @@ static void what_a_sink_answers(void)
         qt_tcp_parked_free(&t);
         CHECK(t.parked == NULL);
         for (int i = 0; i < 3; i++)
-            qt_known_types_free(all[i].run.types);
+            qt_parameter_types_free(all[i].run.types);
         qt_tls_log_free(log);
     }
 }

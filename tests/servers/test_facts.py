@@ -15,7 +15,7 @@ from querytape.servers.facts import (
 from querytape.servers.sandbox import Server
 from querytape.servers.target import Target
 
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 
 
 def test_variables() -> None:

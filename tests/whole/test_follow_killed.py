@@ -14,7 +14,7 @@ from querytape.capture.tools.verify import verify
 from querytape.schemas import open_folder
 
 from tests.helpers.command_line import run_here
-from tests.helpers.growing import GrowingLog, wait_until
+from tests.helpers.growing_log import GrowingLog, wait_until
 from tests.helpers.log_writers import make_statements, slow_log
 from tests.helpers.processes import start
 

@@ -15,7 +15,7 @@ from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
 
 from tests.helpers.command_line import run_here
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 from tests.helpers.processes import start
 from tests.helpers.tiers import mostly_long
 

@@ -12,7 +12,7 @@ from querytape.schemas import Folder, open_folder
 
 from tests.capture.test_publishing import STATEMENTS, Capture, pieces
 from tests.helpers.duck import database
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 
 pytestmark = pytest.mark.slow
 

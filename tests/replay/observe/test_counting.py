@@ -17,7 +17,7 @@ from querytape.replay.observe.explain import Explainer, PlanText, Sample
 from querytape.servers.sandbox import Server
 
 from tests.conftest import ServerFactory
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 
 ROWS = 300
 FILL = "INSERT INTO shop.log (conn, seq) VALUES " + ", ".join(f"({n}, {n % 7})" for n in range(ROWS))

@@ -12,7 +12,7 @@ from querytape.replay.observe import explain
 from querytape.replay.observe.explain import Explainer, PlanText, Sample
 from querytape.servers.sandbox import Server
 
-from tests.helpers.growing import wait_until
+from tests.helpers.growing_log import wait_until
 
 WRITER = (
     "CREATE FUNCTION shop.w(x INT) RETURNS INT DETERMINISTIC MODIFIES SQL DATA"

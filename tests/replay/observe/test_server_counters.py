@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a server counts of its writes: asked before and after a run."""
+"""What a server counts of its writes and of its query cache, before and after a run."""
 
-from typing import Any
+from typing import Any, Self
 
 import pytest
 from querytape.common.errors import TargetError
 from querytape.replay import parse_target
-from querytape.replay.observe.server_counters import OF_WRITES, question, server_counters
+from querytape.replay.observe.server_counters import (
+    OF_QUERY_CACHE,
+    OF_WRITES,
+    cache_counters,
+    question,
+    server_counters,
+)
 from querytape.servers.sandbox import Server
 
 from ...helpers.cursors import MadeTarget
@@ -45,3 +51,30 @@ def test_servers_have_them(any_shop: Server) -> None:
     after = server_counters(target, 5) or {}
     assert {"binlog_cache_use", "innodb_data_fsyncs", "innodb_row_lock_waits", "uptime"} <= before.keys()
     assert after["innodb_data_fsyncs"] > before["innodb_data_fsyncs"]
+
+
+class Cached(MadeTarget):
+    """A target that answers with rows, or refuses where there are none."""
+
+    def connect(self, timeout_s: int = 0) -> Self:
+        """Be the connection, or refuse."""
+        if self.rows is None:
+            raise TargetError("gone")
+        return self
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ((("Qcache_hits", "5"), ("Com_select", "7")), {"qcache_hits": 5, "com_select": 7}),
+        ((("Qcache_hits", "x"), ("Com_select", "7")), None),
+        ((("Com_select", "7"),), None),
+        ((), None),
+        (None, None),
+    ],
+)
+def test_cache_counters(rows: Any, expected: dict[str, int] | None) -> None:
+    """Numbers by name; none where there is no cache, no number or no server."""
+    server: Any = Cached(rows)
+    assert cache_counters(server, 5) == expected
+    assert server.asked == ([] if rows is None else [question(OF_QUERY_CACHE)])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds, behind a gap, the next record: where one may begin, and which sequence number it has. */
-#ifndef QT_TLS_FIND_BACK_H
-#define QT_TLS_FIND_BACK_H
+#ifndef QT_TLS_RESYNC_H
+#define QT_TLS_RESYNC_H
 
 #include "tls/state.h"
 

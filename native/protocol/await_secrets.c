@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "protocol/waiting.h"
+#include "protocol/await_secrets.h"
 
 #include "protocol/encrypted.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a connection is lost: what of its bytes can only be a command. */
-#ifndef QT_PROTOCOL_FIND_BACK_H
-#define QT_PROTOCOL_FIND_BACK_H
+#ifndef QT_PROTOCOL_RESYNC_H
+#define QT_PROTOCOL_RESYNC_H
 
 #include <stddef.h>
 #include <stdint.h>

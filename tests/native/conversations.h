@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recorded conversations, handed to decoders directly, and all that is told of them as one number. */
-#ifndef QT_TEST_TALKS_H
-#define QT_TEST_TALKS_H
+#ifndef QT_TEST_CONVERSATIONS_H
+#define QT_TEST_CONVERSATIONS_H
 
 #include "protocol/decoder.h"
 
@@ -30,7 +30,7 @@ struct listener {
 
 struct run {
     struct listener listener;
-    struct qt_known_types *types;
+    struct qt_parameter_types *types;
     struct qt_tls_log *keys; /* the caller's; NULL = none */
     struct qt_decoder *decoder;
     int code;

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from querytape.common.duck import small_database
-from querytape.replay.observe.restored import count_restored, state_lines
+from querytape.replay.observe.carried_events import count_restored, state_lines
 from querytape.schemas import open_folder
 from querytape.schemas.names import FLAGS
 

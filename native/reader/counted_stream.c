@@ -3,7 +3,7 @@
  *   stream -> batch -> who reads it
  *                   -> what tape.json says of its rows: which columns hold anything, from when to when
  */
-#include "reader/watched.h"
+#include "reader/counted_stream.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
  *
  * So every event that was fed is counted once: executed or not_sent.
  */
-#include "engine/conclude.h"
+#include "engine/finish_event.h"
 
 #include <string.h>
 
@@ -65,8 +65,8 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
         qt_end_by(e, QT_BY_ERRORS);
 }
 
-void qt_conclude_event(struct qt_session *s, struct qt_planned_event *ev, struct qt_answer *a, int64_t due,
-                       int64_t sent_ns)
+void qt_finish_event(struct qt_session *s, struct qt_planned_event *ev, struct qt_answer *a, int64_t due,
+                     int64_t sent_ns)
 {
     struct qt_engine *e = s->engine;
     int64_t now_ns = a->done_ns != 0 ? a->done_ns : qt_now();

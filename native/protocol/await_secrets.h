@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection whose TLS secrets have not come yet: it may wait for them beyond its own end. */
-#ifndef QT_PROTOCOL_WAITING_H
-#define QT_PROTOCOL_WAITING_H
+#ifndef QT_PROTOCOL_AWAIT_SECRETS_H
+#define QT_PROTOCOL_AWAIT_SECRETS_H
 
 struct qt_decoder;
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "talks.h"
+#include "conversations.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/little_endian.h"
 #include "check.h"
-#include "protocol/known_types.h"
+#include "protocol/parameter_types.h"
 #include "sources.h"
 #include "test_normalize_util.h"
 
@@ -109,7 +109,7 @@ void run_begin(struct run *r, struct qt_tls_log *keys, int midway, int knows, lo
 {
     *r = (struct run){.listener = {.hash = HASH_BEGIN, .stops_at = stops_at, .knows = knows}, .keys = keys};
     struct qt_decoder_sink sink = {&r->listener, on_midway, on_event, on_session, on_problem};
-    r->types = qt_known_types_new();
+    r->types = qt_parameter_types_new();
     struct qt_decoder_options options = {.joined_midway = midway,
                                          .largest_kept = 3000,
                                          .keys = keys,
@@ -136,10 +136,10 @@ uint64_t run_end(struct run *r)
 {
     if (r->code == QT_OK)
         r->code = qt_decoder_end(r->decoder);
-    uint64_t used = qt_known_types_count(r->types);
+    uint64_t used = qt_parameter_types_count(r->types);
     hear(&r->listener, &used, sizeof used);
     qt_decoder_free(r->decoder);
-    qt_known_types_free(r->types);
+    qt_parameter_types_free(r->types);
     return r->listener.hash + (uint64_t)r->code;
 }
 

@@ -2,7 +2,7 @@
 /* A text may be sent where every danger in it is allowed, in every reading, and the class of each of its statements.
  * What a function that a library brought to the target does, nobody here knows: no text may call one.
  * An EXECUTE has been looked at with its PREPARE: one that was refused is not prepared. */
-#include "engine/permit.h"
+#include "engine/send_guard.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -11,16 +11,16 @@
 
 #include "sql/readings.h"
 
-struct qt_permit {
+struct qt_send_guard {
     struct qt_keywords keywords;
     uint32_t dangers, classes;
     int reads_only;
     const char *refused_calls; /* the options' own */
 };
 
-struct qt_permit *qt_permit_new(const struct qt_engine_options *o)
+struct qt_send_guard *qt_send_guard_new(const struct qt_engine_options *o)
 {
-    struct qt_permit *p = calloc(1, sizeof *p);
+    struct qt_send_guard *p = calloc(1, sizeof *p);
     if (p == NULL)
         return NULL;
     qt_keywords_init(&p->keywords);
@@ -31,7 +31,7 @@ struct qt_permit *qt_permit_new(const struct qt_engine_options *o)
     return p;
 }
 
-void qt_permit_free(struct qt_permit *p) { free(p); }
+void qt_send_guard_free(struct qt_send_guard *p) { free(p); }
 
 /* The text between the quotes of a literal, as the server reads it: escapes and doubled quotes undone. Returns its
  * length; `to` has room for t->len bytes. */
@@ -79,7 +79,7 @@ static int is_called(const char *sql, size_t len, size_t at, size_t name_len)
 }
 
 /* Wherever the name stands, in a literal too: in another reading of the text it may be none. */
-static int calls_refused(const struct qt_permit *p, const char *sql, size_t len)
+static int calls_refused(const struct qt_send_guard *p, const char *sql, size_t len)
 {
     for (const char *name = p->refused_calls; name != NULL && *name != 0;) {
         int anywhere = *name == ' ';
@@ -95,7 +95,7 @@ static int calls_refused(const struct qt_permit *p, const char *sql, size_t len)
 
 /* PREPARE ... FROM '...' and EXECUTE IMMEDIATE '...' run what is in the literal. What a variable holds is not known, as
  * with CALL: both need writes allowed. */
-static uint32_t dangers_of_literals(const struct qt_permit *p, const char *sql, size_t len)
+static uint32_t dangers_of_literals(const struct qt_send_guard *p, const char *sql, size_t len)
 {
     struct qt_lexer lexer;
     struct qt_token t;
@@ -115,7 +115,7 @@ static uint32_t dangers_of_literals(const struct qt_permit *p, const char *sql, 
     return dangers;
 }
 
-int qt_is_permitted(const struct qt_permit *p, const struct qt_planned_event *ev)
+int qt_may_send(const struct qt_send_guard *p, const struct qt_planned_event *ev)
 {
     struct qt_classifier c;
     if (p == NULL)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text between the quotes is read as it is written: quotes that are doubled, or have a backslash before them, begin
  * and end literals there, too. */
-#include "sql/inner.h"
+#include "sql/nested_statements.h"
 
 #include <string.h>
 

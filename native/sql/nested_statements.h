@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Statements inside literals: PREPARE s FROM '...', EXECUTE IMMEDIATE '...', SET @s = '...'. */
-#ifndef QT_INNER_H
-#define QT_INNER_H
+#ifndef QT_SQL_NESTED_STATEMENTS_H
+#define QT_SQL_NESTED_STATEMENTS_H
 
 #include "sql/state.h"
 

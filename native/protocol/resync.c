@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "protocol/find_back.h"
+#include "protocol/resync.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes of the command line that need not load it anew: each is forked from one that has.
 
-`python -m tests.helpers.zygote` reads a JSON list a line: folder, file for its words, TMPDIR, arguments. It answers
+`python -m tests.helpers.forked_commands` reads a JSON list a line: folder, file for its words, TMPDIR, arguments. It answers
 with the process's number, and when that has ended, with how.
 """
 
@@ -21,17 +21,17 @@ ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Forked:
-    """A process of the zygote's; as much of Popen as kills need."""
+    """A process of the fork_server's; as much of Popen as kills need."""
 
-    def __init__(self, zygote: "Zygote", pid: int) -> None:
-        self._zygote = zygote
+    def __init__(self, fork_server: "ForkServer", pid: int) -> None:
+        self._server = fork_server
         self.pid = pid
         self.returncode: int | None = None
 
     def wait(self, timeout: float = 86400) -> int:
         """Wait for its end. Raises TimeoutExpired."""
         if self.returncode is None:
-            ready = self._zygote.wait(timeout)
+            ready = self._server.wait(timeout)
             if ready is None:
                 raise subprocess.TimeoutExpired("querytape", timeout)
             self.returncode = ready
@@ -47,11 +47,11 @@ class Forked:
         self.send_signal(signal.SIGKILL)
 
 
-class Zygote:
+class ForkServer:
     """The process that forks; one child at a time."""
 
     def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.helpers.zygote"]
+        command = [sys.executable, "-m", "tests.helpers.forked_commands"]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self._process.stdout is not None
         self._said = self._process.stdout.fileno()
@@ -84,7 +84,7 @@ class Zygote:
         while not line.endswith(b"\n"):
             byte = os.read(self._said, 1)
             if not byte:
-                raise AssertionError("the zygote is gone")
+                raise AssertionError("the fork_server is gone")
             line += byte
         return line
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from querytape.common.errors import InputError
 from querytape.replay import ReplayOptions, Target
-from querytape.replay.growing import REST_NS, check_follow, follow_lines, follow_problem, late_start, rest_ns
+from querytape.replay.follow import REST_NS, check_follow, follow_lines, follow_problem, late_start, rest_ns
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Plan, Rules
 from querytape.replay.plan.selection import Selection

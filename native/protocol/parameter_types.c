@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Open addressing; a text is its 128-bit hash, so nothing of it is kept. */
-#include "protocol/known_types.h"
+#include "protocol/parameter_types.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@ struct slot {
     char *types; /* NULL: they differ */
 };
 
-struct qt_known_types {
+struct qt_parameter_types {
     struct slot slots[SLOTS];
     size_t n;
     uint64_t used;
 };
 
-struct qt_known_types *qt_known_types_new(void) { return calloc(1, sizeof(struct qt_known_types)); }
+struct qt_parameter_types *qt_parameter_types_new(void) { return calloc(1, sizeof(struct qt_parameter_types)); }
 
-void qt_known_types_free(struct qt_known_types *t)
+void qt_parameter_types_free(struct qt_parameter_types *t)
 {
     for (size_t i = 0; t != NULL && i < SLOTS; i++)
         free(t->slots[i].types);
@@ -31,7 +31,7 @@ void qt_known_types_free(struct qt_known_types *t)
 }
 
 /* The slot of a text, or the free one where it would be. */
-static size_t place(const struct qt_known_types *t, XXH128_hash_t text)
+static size_t place(const struct qt_parameter_types *t, XXH128_hash_t text)
 {
     size_t at = text.low64 & (SLOTS - 1);
     while (t->slots[at].n > 0 && !XXH128_isEqual(t->slots[at].text, text))
@@ -39,7 +39,7 @@ static size_t place(const struct qt_known_types *t, XXH128_hash_t text)
     return at;
 }
 
-void qt_known_types_add(struct qt_known_types *t, struct qt_span text, struct qt_span types)
+void qt_parameter_types_add(struct qt_parameter_types *t, struct qt_span text, struct qt_span types)
 {
     XXH128_hash_t hash = XXH3_128bits(text.p, text.len);
     struct slot *s = &t->slots[place(t, hash)];
@@ -58,12 +58,12 @@ void qt_known_types_add(struct qt_known_types *t, struct qt_span text, struct qt
     }
 }
 
-struct qt_span qt_known_types_find(const struct qt_known_types *t, struct qt_span text, size_t n)
+struct qt_span qt_parameter_types_find(const struct qt_parameter_types *t, struct qt_span text, size_t n)
 {
     const struct slot *s = &t->slots[place(t, XXH3_128bits(text.p, text.len))];
     return s->n == n && s->types != NULL ? (struct qt_span){s->types, n} : (struct qt_span){NULL, 0};
 }
 
-void qt_known_types_used(struct qt_known_types *t) { t->used++; }
+void qt_parameter_types_used(struct qt_parameter_types *t) { t->used++; }
 
-uint64_t qt_known_types_count(const struct qt_known_types *t) { return t->used; }
+uint64_t qt_parameter_types_count(const struct qt_parameter_types *t) { return t->used; }

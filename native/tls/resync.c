@@ -2,7 +2,7 @@
 /* What looks like a record's header is one if the bytes behind it authenticate with one of the sequence numbers that
  * are possible: the smallest records there are could have filled the gap. In TLS 1.3 a key update may have been in it:
  * then with the keys that follow, whose sequence begins anew. */
-#include "tls/find_back.h"
+#include "tls/resync.h"
 
 #include <openssl/crypto.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "check.h"
-#include "engine/permit.h"
+#include "engine/send_guard.h"
 
 static const char *refused_calls;
 
@@ -13,16 +13,16 @@ static int permitted(const char *sql, int command, int64_t dangers, int64_t clas
                                   .allowed_classes = classes,
                                   .reads_only = reads_only,
                                   .refused_calls = refused_calls};
-    struct qt_permit *p = qt_permit_new(&o);
+    struct qt_send_guard *p = qt_send_guard_new(&o);
     size_t len = strlen(sql);
     struct qt_planned_event *ev = calloc(1, sizeof *ev + len + 1);
     ev->class = QT_CLASS_READ;
     ev->command = command;
     ev->len = len;
     memcpy(ev->statement, sql, len);
-    int may = qt_is_permitted(p, ev);
+    int may = qt_may_send(p, ev);
     free(ev);
-    qt_permit_free(p);
+    qt_send_guard_free(p);
     return may;
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 from querytape.common.errors import InputError
-from querytape.replay.plan.picks import slower_digests
 from querytape.replay.plan.rules import Rules
 from querytape.replay.plan.selection import Selection
+from querytape.replay.plan.send_again import slower_digests
 from querytape.schemas import open_folder, tape_id
 
 from tests.helpers.planning import excluded, fed, planned
