@@ -9,9 +9,18 @@ from pymysql.connections import Connection
 
 from .queries import Rows, query_or_none
 
-# What an account sees only with a privilege on its schema, by the kinds of schema_facts.
-NEEDED = {"trigger": "TRIGGER", "event": "EVENT"}
-ROUTINES = {"routine": "EXECUTE"}
+# What an account sees of a schema only with one of these privileges on it, by the kinds of schema_facts. Without any,
+# it sees of tables those alone that were granted to it by name. The first privilege is the one to ask for.
+NEEDED = {"trigger": ("TRIGGER",), "event": ("EVENT",)}
+ROUTINES = {"routine": ("EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE", "SHOW_ROUTINE", "SHOW CREATE ROUTINE")}
+TABLES = {
+    "table": (
+        *("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "ALTER", "INDEX", "REFERENCES", "TRIGGER"),
+        *("CREATE VIEW", "SHOW VIEW", "DELETE HISTORY"),
+    )
+}
+PRIVILEGES = {**NEEDED, **ROUTINES, **TABLES}
+Privileges = Mapping[str, Sequence[str]]
 SHOWN = 3
 _NAME = r"(\*|`(?:[^`]|``)*`|\"(?:[^\"]|\"\")*\")"
 _LINE = re.compile(rf"(GRANT|REVOKE) (.+?) ON {_NAME}\.\* (?:TO|FROM) ", re.S)
@@ -27,17 +36,17 @@ class Unseen(NamedTuple):
     def said(self, kinds: Sequence[str] = ()) -> str:
         """Return it as a sentence without a full stop, with the GRANT that shows them. `kinds`: only these."""
         shown = kinds or self.kinds
-        what = " and ".join(f"{kind}s" for kind in shown)
+        what = " and ".join("all tables" if kind == "table" else f"{kind}s" for kind in shown)
         place = f"`{_doubled(self.schemas[0], '`')}`.*" if len(self.schemas) == 1 else "*.*"
-        grant = f"GRANT {', '.join(NEEDED[kind] for kind in shown)} ON {place} TO {self.account}"
+        grant = f"GRANT {', '.join(PRIVILEGES[kind][0] for kind in shown)} ON {place} TO {self.account}"
         names = ", ".join(self.schemas[:SHOWN]) + f" and {len(self.schemas) - SHOWN} more" * (len(self.schemas) > SHOWN)
         return f"the account may not see {what} of {names}: {grant}"
 
 
-def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Mapping[str, str] = NEEDED) -> Unseen | None:
+def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
     """Return what the account may not see of these schemas; None where it sees all, or the server does not say.
 
-    `needed`: the privilege that each kind of object needs.
+    `needed`: the privileges of which each kind of object needs one.
 
     Raises TargetError where the connection is lost.
     """
@@ -45,15 +54,13 @@ def unseen(con: "Connection[Any]", schemas: Sequence[str], needed: Mapping[str, 
     return unseen_by(str(account[0][0]) if account else "", query_or_none(con, "SHOW GRANTS"), schemas, needed)
 
 
-def unseen_by(
-    account: str, grants: Rows | None, schemas: Sequence[str], needed: Mapping[str, str] = NEEDED
-) -> Unseen | None:
+def unseen_by(account: str, grants: Rows | None, schemas: Sequence[str], needed: Privileges = NEEDED) -> Unseen | None:
     """Return what an account (`user@host`) with the lines of SHOW GRANTS may not see of these schemas."""
     if not grants or not account:
         return None
     lacking = {
-        kind: [schema for schema in schemas if not is_granted(grants, privilege, schema)]
-        for kind, privilege in needed.items()
+        kind: [schema for schema in schemas if not any(is_granted(grants, each, schema) for each in privileges)]
+        for kind, privileges in needed.items()
     }
     where = tuple(dict.fromkeys(name for names in lacking.values() for name in names))
     user, _, host = account.rpartition("@")

@@ -7,7 +7,7 @@ client. A statement reaches the tables behind views and routines by what their d
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
 
@@ -35,6 +35,9 @@ WORDS = {
     "row_format": "row format",
     "rows": "rows, as estimated",
     "columns": "columns",
+    "parameters": "parameters",
+    "types": "types of the parameters",
+    "modes": "modes of the parameters",
     "prefix": "prefix lengths",
     "order": "order",
     "not_unique": "not unique",
@@ -65,6 +68,8 @@ FOLLOW = {
     "prefix": ("columns",),
     "order": ("columns",),
     "bounds": ("partitions",),
+    "types": ("parameters",),
+    "modes": ("parameters",),
 }
 # How much a kind of difference weighs, most first; what is not named comes after.
 WEIGHTS = {
@@ -381,16 +386,12 @@ def compare_servers(database: AnalysisDatabase, a: Side, b: Side) -> Servers:
         database.set_variable(f"family_{letter}", side.family, "VARCHAR")
     database.set_variable("one_version", a.release == b.release, "BOOLEAN")
     settings = setting_differences(a.variables, b.variables, a.family == b.family)
-    known = con.execute(
-        "SELECT run, count(*) FILTER (kind = 'schema'),"
-        " string_agg(DISTINCT name, '; ' ORDER BY name) FILTER (kind = 'problem' AND name <> '') FROM schema_fact"
-        " GROUP BY run"
-    ).fetchall()
-    problem = _problem({run: (objects, text) for run, objects, text in known})
-    both = {run for run, schemas, _ in known if schemas} == {"a", "b"}
+    objects = Objects.of(database)
+    known = {run for (run,) in con.execute("SELECT DISTINCT run FROM schema_fact WHERE kind = 'schema'").fetchall()}
+    problem = _problem(known, _not_told(con, objects))
+    both = known == {"a", "b"}
     rows = database.query("servers/schema_differences") if both else []
     events = event_differences(database, {"a": a.variables, "b": b.variables}) if both else ()
-    objects = Objects.of(database)
     found = sorted([*_schema_differences(rows, objects), *events, *settings, *_default_collations(con)], key=_weight)
     more = (rows[0]["differences"] if rows else 0) - len(rows)
     told = tuple(each for each in found if is_told(each))
@@ -409,13 +410,33 @@ def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDiffer
         yield ServerDifference("charset", f"{name} collation", text, a, b)
 
 
-def _problem(known: dict[str, tuple[int, str | None]]) -> str | None:
-    """Return why the schemas were not compared, or not wholly."""
-    lacking = [letter.upper() for letter in ("a", "b") if not known.get(letter, (0, None))[0]]
+def _calls_routines(con: duckdb.DuckDBPyConnection, objects: Objects) -> bool:
+    """Whether the tape calls a routine: by CALL, or by a name that a server has. The view tape_digest is there."""
+    calls, names = con.execute(
+        "SELECT bool_or(has_property(coalesce(properties, 0), 'calls_procedure')), flatten(list(coalesce(calls, [])))"
+        " FROM tape_digest"
+    ).fetchall()[0]
+    return bool(calls) or any(bare_name(name) in objects.routines for name in names or ())
+
+
+def _not_told(con: duckdb.DuckDBPyConnection, objects: Objects) -> dict[str, list[str]]:
+    """Return, by run, the sentences on what is not known of its server; of routines only where the tape calls one."""
+    rows = con.execute("SELECT run, name, facts FROM schema_fact WHERE kind = 'problem' ORDER BY run, name").fetchall()
+    told: dict[str, list[str]] = {}
+    for run, name, facts in rows:
+        said = name or str(loaded(facts).get("said") or "")
+        if said and said not in told.setdefault(run, []) and (name or _calls_routines(con, objects)):
+            told[run].append(said)
+    return told
+
+
+def _problem(known: Collection[str], told: Mapping[str, Sequence[str]]) -> str | None:
+    """Return why the schemas were not compared, or not wholly. `known`: runs of which schemas are known."""
+    lacking = [letter.upper() for letter in ("a", "b") if letter not in known]
     reasons: dict[str, list[str]] = {}
-    for letter, (_, text) in sorted(known.items()):
-        if text:
-            reasons.setdefault(text, []).append(letter.upper())
+    for letter, texts in told.items():
+        if texts:
+            reasons.setdefault("; ".join(texts), []).append(letter.upper())
     said = "; ".join(f"{' and '.join(letters)}: {text}" for text, letters in reasons.items())
     if lacking:
         why = f" ({said})" if said else ""
@@ -452,7 +473,9 @@ def _schema_differences(rows: Sequence[Row], objects: Objects) -> Iterable[Serve
 
 def _body(row: Row, facts: str | None) -> object:
     """Return what a trigger or routine does on a side: of one that a side lacks, it is among the other side's facts."""
-    return facts if row["fact"] else loaded(facts).get("does")
+    if row["fact"]:
+        return facts if row["fact"] == "does" else None
+    return loaded(facts).get("does")
 
 
 def _object(row: Row) -> str:

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -24,11 +25,13 @@ from ...common.errors import TargetError
 from ...schemas import Folder, columns
 from ...servers.queries import ALL_ROWS, OWN_LIMIT, OWN_SCHEMAS, query_or_none
 from ...servers.target import fault_text
-from ...servers.visibility import NEEDED, ROUTINES, Unseen, unseen
+from ...servers.visibility import NEEDED, ROUTINES, TABLES, Unseen, unseen
 
 MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
 MAX_SCHEMAS = 100
+# What an account does not see of a table that was not granted to it, and of a schema in which nothing was.
+OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "partition", "histogram")
 SETTINGS = (
     ALL_ROWS,
     "SET SESSION time_zone = '+00:00'",
@@ -213,6 +216,17 @@ SOURCES = (
         order=("ROUTINE_SCHEMA", "ROUTINE_NAME", "ROUTINE_TYPE"),
     ),
     Source(
+        "parameters",
+        "information_schema.PARAMETERS",
+        "SPECIFIC_SCHEMA",
+        None,
+        "SPECIFIC_NAME",
+        {"parameters": "PARAMETER_NAME", "types": "DTD_IDENTIFIER", "modes": "PARAMETER_MODE"},
+        listed=("parameters", "types", "modes"),
+        order=("SPECIFIC_SCHEMA", "SPECIFIC_NAME", "ROUTINE_TYPE", "ORDINAL_POSITION"),
+        where="ORDINAL_POSITION > 0",
+    ),
+    Source(
         "event",
         "information_schema.EVENTS",
         "EVENT_SCHEMA",
@@ -261,11 +275,15 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
     yield from _default_collations(server)
     hidden: dict[str, tuple[str, ...]] = {}
     with suppress(TargetError):  # what follows says it
-        acting, routines = (unseen(server, tuple(there.values()), needed) for needed in (NEEDED, ROUTINES))
+        acting, routines, tables = (unseen(server, tuple(there.values()), each) for each in (NEEDED, ROUTINES, TABLES))
         hidden = {kind: one.schemas for one in (acting, routines) if one for kind in one.kinds}
         yield from _hidden(server, acting, writes)
-        if routines:
-            yield problem("", "routine")
+        if routines:  # it is told where the tape calls one: compare_servers knows
+            yield problem("", "routine", said=routines.said())
+        if tables:
+            names = [name for name, place in there.items() if place in tables.schemas]
+            for name, kind in product(names, OF_TABLES):
+                yield problem(tables.said(), kind, name)
     for number, source in enumerate(SOURCES if there else ()):
         of_kind = hidden.get(source.kind, ())
         try:
@@ -299,9 +317,12 @@ def _set(server: "Connection[Any]", *statements: str) -> None:
             cursor.execute(statement)
 
 
-def problem(text: str, kind: str | None = None) -> Fact:
-    """Return a sentence on what is not known as a row of its own. `kind`: of the objects of which some are unknown."""
-    return Fact("problem", "", "", text[:MAX_VALUE], {"unknown": kind} if kind else {})
+def problem(text: str, kind: str | None = None, schema: str = "", **facts: str) -> Fact:
+    """Return a sentence on what is not known as a row of its own.
+
+    `kind`: of the objects of which some are unknown; `schema`: in this one alone.
+    """
+    return Fact("problem", schema, "", text[:MAX_VALUE], {"unknown": kind, **facts} if kind else {})
 
 
 def _default_collations(server: "Connection[Any]") -> Iterator[Fact]:

@@ -12,9 +12,11 @@
 -- digests, tape_ns: how many statements name the table, and their time on the tape.
 
 -- One way of writing for what servers write in several.
+CREATE OR REPLACE TEMP MACRO plain_type(value) AS regexp_replace(
+    regexp_replace(lower(value), '\b(tinyint|smallint|mediumint|int|bigint|year)\(\d+\)', '\1', 'g'), '\butf8\b', 'utf8mb3', 'g');
 CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
-    WHEN 'type' THEN regexp_replace(
-        regexp_replace(lower(value), '\b(tinyint|smallint|mediumint|int|bigint|year)\(\d+\)', '\1'), '\butf8\b', 'utf8mb3')
+    WHEN 'type' THEN plain_type(value)
+    WHEN 'types' THEN plain_type(value)
     WHEN 'charset' THEN regexp_replace(value, '^utf8$', 'utf8mb3')
     WHEN 'collation' THEN regexp_replace(value, '^utf8_', 'utf8mb3_')
     WHEN 'default' THEN nullif(regexp_replace(
@@ -45,7 +47,7 @@ WITH objects AS (
 ),
 -- Of what a server did not tell, or not wholly, nothing is lacking.
 unknown AS (
-    SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind
+    SELECT DISTINCT run, CASE WHEN json_valid(facts) THEN json_extract_string(facts, '$.unknown') END AS kind, lower(db) AS db
     FROM schema_fact WHERE kind = 'problem'
 ),
 -- The columns of a view follow from its definition and its tables. A server gives them types of its own, and none where a table is missing.
@@ -67,15 +69,22 @@ pairs AS (
 lacking AS (
     SELECT p.*, CASE WHEN a IS NULL THEN 'a_lacks' ELSE 'b_lacks' END AS what
     FROM pairs AS p
-    WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule', 'view')
-        AND NOT EXISTS (FROM unknown AS u WHERE u.kind = p.kind AND u.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END)
+    WHERE (a IS NULL OR b IS NULL) AND kind NOT IN ('statistics', 'foreign_key_rule', 'view', 'parameters')
+        AND NOT EXISTS (FROM unknown AS u
+            WHERE u.kind = p.kind AND u.db IN ('', p.db) AND u.run = CASE WHEN a IS NULL THEN 'a' ELSE 'b' END)
         AND NOT EXISTS (FROM pairs AS s WHERE s.kind = 'schema' AND s.db = p.db AND p.kind <> 'schema' AND (s.a IS NULL OR s.b IS NULL))
         AND NOT EXISTS (FROM pairs AS t WHERE t.kind = 'table' AND t.db = p.db AND t.tbl = p.tbl AND p.kind NOT IN ('schema', 'table')
             AND (t.a IS NULL OR t.b IS NULL))
 ),
+-- A routine without parameters has no row of them.
+called AS (
+    SELECT db, name FROM objects WHERE kind = 'routine' AND NOT EXISTS (FROM unknown AS u WHERE u.kind = 'parameters')
+    GROUP BY ALL HAVING count(*) = 2
+),
 facts AS (
-    SELECT p.*, unnest(list_distinct(list_concat(json_keys(a), json_keys(b)))) AS fact
-    FROM pairs AS p WHERE a IS NOT NULL AND b IS NOT NULL
+    SELECT p.*, unnest(list_distinct(list_concat(json_keys(coalesce(a, '{}')), json_keys(coalesce(b, '{}'))))) AS fact
+    FROM pairs AS p
+    WHERE (a IS NOT NULL AND b IS NOT NULL) OR (kind = 'parameters' AND (db, name) IN (SELECT (db, name) FROM called))
 ),
 valued AS (
     SELECT * REPLACE (json_extract_string(a, '$."' || fact || '"') AS a, json_extract_string(b, '$."' || fact || '"') AS b) FROM facts
@@ -109,7 +118,7 @@ every AS (
     UNION ALL BY NAME
     FROM differing
 )
-SELECT e.what, e.kind, e.shown_db AS db, e.shown_tbl AS tbl, e.shown_name AS name, e.fact, e.a, e.b,
+SELECT e.what, CASE e.kind WHEN 'parameters' THEN 'routine' ELSE e.kind END AS kind, e.shown_db AS db, e.shown_tbl AS tbl, e.shown_name AS name, e.fact, e.a, e.b,
     coalesce(u.digests, 0) AS digests, coalesce(u.tape_ns, 0) AS tape_ns,
     coalesce(CASE
         WHEN fact = 'collation' THEN

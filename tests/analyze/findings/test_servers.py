@@ -32,6 +32,7 @@ from querytape.replay import parse_target
 from querytape.replay.observe.schema_facts import keep_schema_facts
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
+from querytape.servers.target import Target
 
 from tests.conftest import ServerFactory
 from tests.helpers.runs import make_run
@@ -52,6 +53,8 @@ TABLES = (
     "CREATE VIEW named AS SELECT id, mail FROM users WHERE id > 5 AND mail <> 'x'",
     "CREATE PROCEDURE note_it(n INT) INSERT INTO events VALUES (n, 1)",
     "CREATE FUNCTION half(n INT) RETURNS INT DETERMINISTIC RETURN n / 2",
+    "CREATE PROCEDURE scale(IN n INT, OUT m VARCHAR(9)) SET m = n",
+    "CREATE PROCEDURE fill() DELETE FROM idle",
 )
 # Each with what the report has to say of it.
 PLANTED = (
@@ -80,6 +83,10 @@ PLANTED = (
         "CREATE FUNCTION half(n INT) RETURNS INT DETERMINISTIC RETURN n / 3",
         "routine shop.half: A and B define it differently",
     ),
+    ("DROP PROCEDURE scale", "routine shop.scale: types of the parameters int,varchar(9) in A, bigint,varchar(9) in B"),
+    ("CREATE PROCEDURE scale(IN n BIGINT, OUT m VARCHAR(9)) SET m = n", "routine shop.scale: types of the parameters"),
+    ("DROP PROCEDURE fill", "routine shop.fill: parameters none in A, n in B"),
+    ("CREATE PROCEDURE fill(n INT) DELETE FROM idle", "routine shop.fill: parameters none in A, n in B"),
     ("ALTER TABLE users DROP COLUMN born", "B lacks column born on users"),
     ("ALTER TABLE events REMOVE PARTITIONING", "events is not partitioned in B"),
     ("ALTER TABLE orders ROW_FORMAT=COMPACT", "table orders: row format Dynamic in A, Compact in B"),
@@ -259,6 +266,62 @@ def test_what_a_server_did_not_tell_is_not_lacking(database: AnalysisDatabase) -
             found = compare_servers(database, *(Side({}, side) for side in sides))
             assert texts(found) == [f"{lacking} lacks the table users"]
             assert "1038" in (found.problem or "")
+
+
+ONLY_A = "GRANT SELECT ON shop.a TO narrow@'%'"
+ONE_COLUMN = "GRANT SELECT (k) ON shop.a TO narrow@'%'"
+
+
+@pytest.mark.parametrize("narrow", [ONLY_A, ONE_COLUMN, ""])
+def test_what_an_account_may_not_see_is_not_lacking(
+    narrow: str, any_shop: Server, database: AnalysisDatabase, tmp_path: Path
+) -> None:
+    """An account with rights on one table, one column or nothing; the GRANT that is named shows the rest."""
+    for statement in (
+        "CREATE TABLE shop.a (id INT PRIMARY KEY, k INT, KEY (k)) PARTITION BY HASH (id) PARTITIONS 2",
+        "CREATE TABLE shop.b (id INT PRIMARY KEY, a INT)",
+        "CREATE USER narrow@'%' IDENTIFIED BY 'x'",
+        *([narrow] if narrow else []),
+    ):
+        any_shop.execute(statement)
+    account = Target("narrow", "127.0.0.1", "127.0.0.1", any_shop.port, password="x")
+
+    def by(target: Target, name: str) -> Side:
+        with duckdb.connect() as con, closing(target.connect()) as connection:
+            keep_schema_facts(con, connection, {"shop": "shop"}, tmp_path / name, writes=False)
+        return Side({"version": any_shop.version}, f"read_parquet('{tmp_path / name}')")
+
+    try:
+        whole = by(parse_target(any_shop.url(), environ={}), "whole")
+        found = compare_servers(database, whole, by(account, "narrow"))
+        told = "the account may not see all tables of shop: GRANT SELECT ON `shop`.* TO 'narrow'@'%'"
+        assert texts(found) == []
+        assert told in (found.problem or "")
+        any_shop.execute(told[told.index("GRANT") :])
+        found = compare_servers(database, whole, by(account, "granted"))
+        assert texts(found) == []
+        assert told not in (found.problem or "")
+    finally:
+        any_shop.execute("DROP USER narrow@'%'")
+
+
+@pytest.mark.parametrize("called", [False, True])
+def test_routines_that_an_account_may_not_see(called: bool, tmp_path: Path) -> None:
+    """They are unknown, which is said where the tape calls one."""
+    rows = ["('schema', 'shop', '', '', '{}')", "('routine', 'shop', '', 'tax', '{\"is\": \"FUNCTION\"}')"]
+    unseen = ("problem", "", "", "", '{"unknown": "routine", "said": "no routines of shop: GRANT EXECUTE"}')
+    a, b = (
+        Side({}, f"(FROM (VALUES {', '.join(some)}) AS v(kind, db, tbl, name, facts))")
+        for some in (rows, [rows[0], str(unseen)])
+    )
+    statement = f"SELECT {'tax' if called else 'max'}(1) FROM orders"
+    tape = open_folder("tape", make_tape(tmp_path / "called.tape", [{"statement": statement}]))
+    made = open_analysis()
+    made.con.execute(f"CREATE TEMP VIEW tape_digest AS FROM {tape.source('digests')}")
+    found = compare_servers(made, a, b)
+    made.close()
+    said = "The schemas of the servers were not compared wholly: B: no routines of shop: GRANT EXECUTE."
+    assert (texts(found), found.problem) == ([], said if called else None)
 
 
 def test_a_view_that_cannot_be_used_lacks_no_columns(database: AnalysisDatabase) -> None:
