@@ -130,7 +130,7 @@ def remedy_of(difference: ServerDifference) -> str:
     name, value = difference.name, _settable(difference)
     if any(difference.name in line.by for line in lines_of("start")):
         return f"start B with {name} = {value}"
-    return f"SET GLOBAL {name} = {value} on B"
+    return f"SET GLOBAL {difference.old_name or name} = {value} on B"
 
 
 def _settable(difference: ServerDifference) -> str:

@@ -46,7 +46,7 @@ class ServerDifference:
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
     `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
     told by their times. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
-    name, that a trigger, routine or event writes.
+    name, that a trigger, routine or event writes. `old_name`: of a setting on B, where it is another.
     """
 
     kind: str
@@ -62,10 +62,11 @@ class ServerDifference:
     untold: tuple[str, ...] = ()
     doing: str = ""
     writes: frozenset[str] = frozenset()
+    old_name: str = ""
 
     def row(self) -> Row:
         """Return it as plain values."""
-        return {name: value for name, value in asdict(self).items() if name not in ("doing", "writes")}
+        return {name: value for name, value in asdict(self).items() if name not in ("doing", "writes", "old_name")}
 
     def is_on(self, tables: frozenset[str]) -> bool:
         """Whether it concerns one of these tables, by bare names."""

@@ -231,10 +231,16 @@ def setting_differences(a: dict[str, Any], b: dict[str, Any], same_family: bool 
 
     The optimizer's switches of two families have defaults of their own: those are folded.
     """
+    old = {new: name for name, new in OLD_NAMES.items() if name in b and new not in b}
     a, b = ({OLD_NAMES.get(name, name): value for name, value in side.items()} for side in (a, b))
     known = [row for row in rank_variables(different_variables(a, b), list(TOPICS)) if row["topic"]]
     found = [difference for row in known for difference in _setting(row["name"], row["a"], row["b"])]
-    return [replace(each, folded=True) if each.name in OWN_DEFAULTS and not same_family else each for each in found]
+    return [
+        replace(
+            each, old_name=old.get(each.name, ""), folded=each.folded or (each.name in OWN_DEFAULTS and not same_family)
+        )
+        for each in found
+    ]
 
 
 def _setting(name: str, a: str | None, b: str | None) -> Iterator[ServerDifference]:

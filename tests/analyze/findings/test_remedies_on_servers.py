@@ -2,8 +2,11 @@
 """Settings that decide about an error, tried on real servers: the error comes with B's value, not with A's."""
 
 import re
+import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import pytest
@@ -27,6 +30,7 @@ SETUP = (
     "CREATE TABLE shop.child (id INT, p INT, FOREIGN KEY (p) REFERENCES parent (id))",
     "CREATE TABLE shop.short (c CHAR(2), d DATE)",
     "CREATE PROCEDURE shop.again(n INT) BEGIN IF n > 0 THEN CALL shop.again(n - 1); END IF; END",
+    "CREATE TABLE shop.plain (a INT) ENGINE=MyISAM",
     "CREATE USER maker",
     "GRANT ALL ON shop.* TO maker",
 )
@@ -54,6 +58,7 @@ OF_BOTH = [
     ("max_sp_recursion_depth", "10", "0", "CALL shop.again(2)", 1456),
     ("sql_safe_updates", "OFF", "ON", "UPDATE shop.t SET v = 1", 1175),
     ("max_prepared_stmt_count", "100", "0", "PREPARE s FROM 'SELECT 1'", 1461),
+    ("binlog_format", "ROW", "STATEMENT", "{loose}INSERT INTO shop.t (v) VALUES (4)", 1665),
 ]
 FAMILIES = {
     "mysql80": [
@@ -66,12 +71,37 @@ FAMILIES = {
         ("cte_max_recursion_depth", "1000", "2", DEEP, 3636),
         ("super_read_only", "OFF", "ON", "INSERT INTO shop.t (v) VALUES (4)", 1290),
         ("wait_timeout", "28800", "1", "{idle}SELECT 1", 2013),
+        ("enforce_gtid_consistency", "OFF", "ON", "{open}INSERT INTO shop.plain VALUES (1)", 1785),
+        ("enforce_gtid_consistency", "OFF", "ON", "CREATE TABLE shop.made ENGINE=MyISAM SELECT 1 AS a", 1786),
+        ("enforce_gtid_consistency", "OFF", "ON", "{mixed}CREATE TEMPORARY TABLE shop.short_lived (a INT)", 3748),
     ],
     "mariadb": [
         *OF_BOTH,
         ("local_infile", "ON", "OFF", "LOAD DATA LOCAL INFILE '{file}' INTO TABLE shop.t", 4166),
         ("max_statement_time", "0", "0.05", "SELECT SLEEP(0.3)", 1969),
     ],
+}
+FAMILIES["mysql-9"] = [
+    ("validate_password_length", "4", "12", "CREATE USER other IDENTIFIED BY 'aA1-aA1-'", 1819),
+]
+PLUGINS = {"mysql-9": "INSTALL PLUGIN validate_password SONAME 'validate_password.so'"}
+INSERT = "INSERT INTO shop.t (v) VALUES (4)"
+# What a session does before its statement, by the word in front of it.
+BEFORE = {
+    "loose": ("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED",),
+    "open": ("BEGIN", INSERT),
+    "mixed": ("SET SESSION binlog_format = STATEMENT", "BEGIN", INSERT),
+}
+# Settings that decide about an error of two sessions that read a row and then write it.
+CROSSED = {
+    "mysql80": ("transaction_isolation", "'READ-COMMITTED'", "'SERIALIZABLE'", 1213),
+    "mariadb": ("tx_isolation", "'READ-COMMITTED'", "'SERIALIZABLE'", 1213),
+    "mariadb-11.8": ("innodb_snapshot_isolation", "OFF", "ON", 1020),
+}
+# Settings that a server reads when it starts.
+AT_START = {
+    "mysql80": ("disabled_storage_engines", "", "MyISAM", "CREATE TABLE shop.m (a INT) ENGINE=MyISAM", 3161),
+    "mariadb": ("lower_case_table_names", "1", "0", "SELECT * FROM shop.T", 1146),
 }
 # Errors that no setting decides about.
 ALONE = {
@@ -93,7 +123,7 @@ ALONE = {
 def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> None:
     """Each names itself, with both values and with what makes B as A is."""
     server = server_factory(kind, {"log-bin": "binlog"})
-    for statement in SETUP:
+    for statement in (*SETUP, *([PLUGINS[kind]] if kind in PLUGINS else [])):
         server.execute(statement)
     (tmp_path / "rows").write_text("")
     for name, a, b, text, errno in FAMILIES[kind]:
@@ -104,7 +134,9 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
         for value in (b, a):  # what fails leaves nothing behind
             server.execute(f"SET GLOBAL {name} = {value}")
             seen[value] = variables(server)
-            failed[value] = outcome(server, re.sub(r"^{\w+}", "", statement), 2.5 if idle and value == b else 0, user)
+            before_it = BEFORE.get(statement.partition("}")[0][1:], ())
+            wait_s = 2.5 if idle and value == b else 0
+            failed[value] = outcome(server, re.sub(r"^{\w+}", "", statement), wait_s, user, before_it)
         server.execute(f"SET GLOBAL {name} = {before}")
         server.execute("DROP FUNCTION IF EXISTS shop.f")
         assert (name, failed[a], failed[b]) == (name, None, errno)
@@ -115,6 +147,71 @@ def test_settings(kind: str, server_factory: ServerFactory, tmp_path: Path) -> N
         server.execute(cause.remedy.partition(" on B")[0])
         assert variables(server)[name] == seen[a][name]
         server.execute(f"SET GLOBAL {name} = {before}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", CROSSED)
+def test_settings_of_isolation(kind: str, server_factory: ServerFactory) -> None:
+    """Of two sessions that read a row and then write it, one fails with B's value and none with A's."""
+    server = server_factory(kind)
+    for statement in SETUP:
+        server.execute(statement)
+    name, a, b, errno = CROSSED[kind]
+    failed, seen = {}, {}
+    for value in (b, a):
+        server.execute(f"SET GLOBAL {name} = {value}")
+        seen[value] = variables(server)
+        failed[value] = crossed(server)
+    assert (failed[a], failed[b]) == (None, errno)
+    cause = cause_of(errno, "update t set v=v+? where id=?", (), setting_differences(seen[a], seen[b]))
+    new_name = "transaction_isolation" if name == "tx_isolation" else name
+    assert f"{new_name} is {seen[a][name]} in A, {seen[b][name]} in B" in cause.text
+    (remedy,) = re.findall(r"SET GLOBAL \w+ = \S+", cause.remedy)
+    server.execute(remedy)
+    assert variables(server)[name] == seen[a][name]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", AT_START)
+def test_settings_of_the_start(kind: str, server_factory: ServerFactory) -> None:
+    """Two servers that were started with other values: the error comes on B, and the setting is named."""
+    name, a, b, statement, errno = AT_START[kind]
+    seen = []
+    for value, expected in ((a, None), (b, errno)):
+        server = server_factory(kind, {name.replace("_", "-"): value} if value else {})
+        for text in SETUP:
+            if "MyISAM" not in text:
+                server.execute(text)
+        assert outcome(server, statement) == expected
+        seen.append(variables(server))
+    cause = cause_of(errno, statement, (), setting_differences(seen[0], seen[1]))
+    assert f"{name} is {seen[0][name] or 'empty'} in A, {seen[1][name]} in B" in cause.text
+
+
+def crossed(server: Server) -> int | None:
+    """Return the error number of two transactions that read one row, and then write it one after the other."""
+    sessions = [pymysql.connect(host="127.0.0.1", port=server.port, user="root", db="shop") for _ in range(2)]
+    numbers: list[int] = []
+
+    def write(session: "pymysql.Connection[Any]") -> None:
+        try:
+            with session.cursor() as cursor:
+                cursor.execute("UPDATE t SET v = v + 1 WHERE id = 1")
+            session.commit()
+        except pymysql.MySQLError as error:
+            numbers.append(int(error.args[0]))
+
+    with sessions[0], sessions[1]:
+        for session in sessions:
+            with session.cursor() as cursor:
+                cursor.execute("BEGIN")
+                cursor.execute("SELECT v FROM t WHERE id = 1")
+        threads = [threading.Thread(target=write, args=(session,)) for session in sessions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return numbers[0] if numbers else None
 
 
 @pytest.mark.parametrize("kind", ALONE)
@@ -157,7 +254,9 @@ def test_the_binary_log_of_writes(kind: str, server_factory: ServerFactory, tmp_
     assert not [work for work in same if "binary log" in work.says]
 
 
-def outcome(server: Server, statement: str, idle_s: float = 0, user: str = "root") -> int | None:
+def outcome(
+    server: Server, statement: str, idle_s: float = 0, user: str = "root", before: Sequence[str] = ()
+) -> int | None:
     """Return the error number of a statement in a session of its own over TCP without TLS; None where it works."""
     try:
         connection = pymysql.connect(
@@ -165,7 +264,8 @@ def outcome(server: Server, statement: str, idle_s: float = 0, user: str = "root
         )
         with connection, connection.cursor() as cursor:
             time.sleep(idle_s)
-            cursor.execute(statement)
+            for text in (*before, statement):
+                cursor.execute(text)
     except pymysql.MySQLError as error:
         return int(error.args[0])
     return None
