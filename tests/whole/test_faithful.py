@@ -205,6 +205,17 @@ def test_tls_as_the_client_names_it(kind: str, server_factory: Any, tmp_path: Pa
         replay(tape, dataclasses.replace(given, target=target))
     with pytest.raises(InputError, match="--ssl-ca"):
         Tls("VERIFY_CA")
+    server.execute("CREATE USER certified@'%' REQUIRE X509")
+    server.execute("GRANT ALL ON shop.* TO certified@'%'")
+    own, ca = (str(tmp_path / "s.pem"), str(tmp_path / "s.key")), str(tmp_path / "ca.pem")
+    for tls, works in ((Tls("VERIFY_IDENTITY", ca, *own), True), (Tls("VERIFY_IDENTITY", ca), False)):
+        given = options(server, tmp_path / f"certified-{works}.run", pace=Pace("none"))
+        target = dataclasses.replace(given.target, user="certified", tls=tls)
+        if works:
+            assert accounting(replay(tape, dataclasses.replace(given, target=target)))[0] == 1
+        else:
+            with pytest.raises(TargetError, match="certified"):
+                replay(tape, dataclasses.replace(given, target=target))
 
 
 @pytest.mark.sampled
