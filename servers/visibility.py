@@ -9,8 +9,8 @@ from pymysql.connections import Connection
 
 from .queries import Rows, query_or_none
 
-# What an account sees of a schema only with one of these privileges on it, by the kinds of schema_facts. Without any,
-# it sees of tables those alone that were granted to it by name. The first privilege is the one to ask for.
+# An account sees these kinds of objects (of schema_facts) only with one of these privileges on their schema. Without
+# one, it sees only the tables that were granted to it by name. The first privilege is the one to ask for.
 NEEDED = {"trigger": ("TRIGGER",), "event": ("EVENT",)}
 ROUTINES = {"routine": ("EXECUTE", "CREATE ROUTINE", "ALTER ROUTINE", "SHOW_ROUTINE", "SHOW CREATE ROUTINE")}
 TABLES = {

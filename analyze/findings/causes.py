@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Join what differs between the servers with the statements that changed: which may be the cause of which.
+"""Find the differences of the servers that may explain why a statement changed.
 
 A column's difference is a cause only where the statement compares, sorts or groups by it.
 """

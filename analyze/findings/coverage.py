@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say how much of the tape the runs did not try: what was not sent and why, and what failed on every side alike."""
+"""Say how much of the tape the runs did not try: events that were not sent, and events that failed on every side."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Answer "may we switch?": one word, one sentence with what it rests on, and three parts.
+"""Answer "may we switch?" with one word, one sentence of reasons, and three parts.
 
 The parts are what breaks, what returns something else and what is slower. Each has its share of the traffic and of the
 time. Of DDL that was tried, the question is whether it is worth it. Its parts are what got cheaper, what got dearer,

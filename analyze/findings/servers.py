@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""In what the two servers differ: schemas, statistics, settings, events, each as a sentence that names the thing.
+"""List how the two servers differ in schemas, statistics, settings and events, a sentence for each.
 
-Settings that change how statements run are named; the rest is a table. Events that one side runs write without a
-client. A statement reaches the tables behind views and routines by what their definitions name.
+Settings that change how statements run are named; the rest is a table. An event that one side runs writes without a
+client. A statement also uses the tables that the definitions of its views and routines name.
 """
 
 import json

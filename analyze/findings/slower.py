@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Say what is behind times: the work of one execution, the query cache, stalls and changes over time.
+"""Explain times: the work of one execution, the query cache, stalls and changes over time.
 
 The servers count pages, rows and syncs. They are divided by the executions of a read, or by the writes of a run.
 """

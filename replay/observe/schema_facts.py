@@ -30,7 +30,7 @@ from ...servers.visibility import NEEDED, ROUTINES, TABLES, Unseen, unseen
 MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
 MAX_SCHEMAS = 100
-# What an account does not see of a table that was not granted to it, and of a schema in which nothing was.
+# An account sees none of these of a table that was not granted to it; nor a schema in which nothing was granted to it.
 OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "partition", "histogram")
 SETTINGS = (
     ALL_ROWS,
@@ -278,7 +278,7 @@ def collect(server: "Connection[Any]", schemas: Mapping[str, str], writes: bool 
         acting, routines, tables = (unseen(server, tuple(there.values()), each) for each in (NEEDED, ROUTINES, TABLES))
         hidden = {kind: one.schemas for one in (acting, routines) if one for kind in one.kinds}
         yield from _hidden(server, acting, writes)
-        if routines:  # it is told where the tape calls one: compare_servers knows
+        if routines:  # compare_servers shows this sentence only if the tape calls a routine
             yield problem("", "routine", said=routines.said())
         if tables:
             names = [name for name, place in there.items() if place in tables.schemas]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is behind times: work of one execution or write, the query cache, ratios and sums, changes over time."""
+"""Times are explained: work of one execution or write, the query cache, ratios and sums, changes over time."""
 
 import json
 import random
