@@ -117,4 +117,5 @@ def _audit(name: str, file: str, head: bytes) -> str | None:
 def _shape(prefix: bytes) -> str:
     """Return an extended regular expression for such a prefix: numbers and blanks may be others."""
     text = re.sub(r"([].[^$*+?(){}|\\/])", r"\\\1", prefix.decode("utf-8", "replace")).replace("'", ".")
-    return re.sub(r" +", " +", re.sub(r"\d+", "[0-9]+", text))
+    text = re.sub(r" +", " +", re.sub(r"\d+", "[0-9]+", text))
+    return re.sub(r"[\x01-\x1f\x7f]", lambda found: f"\\x{ord(found[0]):02x}", text)  # GNU sed reads them so

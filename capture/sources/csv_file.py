@@ -20,6 +20,12 @@ MAX_BACK_NS = 60_000_000_000  # local times that go back by more may come twice
 MIN_LINE = 2 << 20  # DuckDB's own bound
 HEAD = 64 << 10
 PRINTED = ", delim = '\t', quote = '', escape = ''"  # a backslash escapes, but never the end of a value
+QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"(?=\t|\r?$)', re.MULTILINE)  # a value, as a whole
+# What mysql.general_log calls commands. Its Execute has the values in its text; that of Connect is no statement.
+COMMANDS = """CASE {0} WHEN 'Query' THEN 'query' WHEN 'Execute' THEN 'query' ELSE {0} END"""
+TEXTLESS = (
+    "('Connect', 'Init DB', 'Quit', 'Ping', 'Statistics', 'Close stmt', 'Reset stmt', 'Change user', 'Field List')"
+)
 UNITS = {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}
 NUMBERS = ("thread_id", "errno", "rows_sent", "rows_examined", "rows_affected", "bytes_sent")
 TEXTS = ("user", "host", "db", "command", "error")
@@ -80,7 +86,10 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     scaled = f"TRY_CAST(TRY_CAST({time} AS DECIMAL(38, 9)) * {unit(settings, 'time_unit')} AS BIGINT)"
     parsed, before = (local_time(column, form, zone) for column in (time, "csv_before"))
     when = f"coalesce({scaled}, {parsed})"
-    shown = f"CASE WHEN {when} IS NULL THEN coalesce({time}, '') ELSE {quoted['statement']} END"
+    statement = quoted["statement"]
+    if "command" in quoted:
+        statement = f"CASE WHEN {quoted['command']} NOT IN {TEXTLESS} THEN {statement} END"
+    shown = f"CASE WHEN {when} IS NULL THEN coalesce({time}, '') ELSE {statement} END"
     values = {
         "when_ns": when,
         "stamp": str(START),
@@ -91,6 +100,13 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     }
     values |= {field: f"whole({quoted[field]})" for field in NUMBERS if field in quoted}
     values |= {field: quoted[field] for field in TEXTS if field in quoted}
+    if "command" in quoted:
+        values["command"] = COMMANDS.format(quoted["command"])
+        if "db" not in quoted:  # "app@web1 on shop using TCP/IP", and the schema alone
+            values["db"] = (
+                f"CASE {quoted['command']} WHEN 'Init DB' THEN {quoted['statement']} WHEN 'Connect'"
+                f" THEN nullif(regexp_extract({quoted['statement']}, ' on (.*?)(?: using [^ ]*)?$', 1), '') END"
+            )
     if "user" in quoted:
         values["user"] = f"account_user({quoted['user']})"
     if "host" in quoted:
@@ -134,7 +150,7 @@ def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[tuple[str, bool
 
 def is_printed(head: bytes) -> bool:
     """Return whether a file's first bytes are as `mysql -B` prints rows: with tabs between values, and no quotes."""
-    return b"\t" in head.partition(b"\n")[0] and re.search(rb'(?:^|\t)"', head, re.MULTILINE) is None
+    return b"\t" in head.partition(b"\n")[0] and QUOTED.search(head) is None
 
 
 def check_columns(source: str, columns: Iterable[str]) -> None:

@@ -42,7 +42,7 @@ CREATE OR REPLACE TEMP MACRO account_host(t) AS CASE WHEN is_account(t) THEN coa
 
 -- A value as `mysql -B` prints it, where a tab, a newline, a NUL and a backslash are \t \n \0 \\, and NULL is NULL. None
 -- of the three is in a printed value: they keep the places until no backslash is one of an escape.
-CREATE OR REPLACE TEMP MACRO unescaped(t) AS CASE WHEN t <> 'NULL' THEN translate(
+CREATE OR REPLACE TEMP MACRO unescaped(t) AS CASE WHEN t NOT IN ('NULL', '\N') THEN translate(
     replace(replace(replace(replace(t, '\\', chr(9)), '\t', chr(10)), '\n', chr(0)), '\0', '\'),
     chr(9) || chr(10) || chr(0) || '\', '\' || chr(9) || chr(10) || chr(0)) END;
 

@@ -44,6 +44,8 @@ PREFIXES = {
     "kubectl --prefix": "[pod/mysql-0/mysql] ",
     "aws logs tail": "2026-03-04T09:15:0{n}.000000+00:00 db/shop-1 ",
     "syslog": "Mar  4 09:15:0{n} db1 mysqld[1234]: ",
+    "docker compose in colour": "\x1b[36mshop-db-1  | \x1b[0m",
+    "cat -n": "    3\t",
     "odd": "a.b*c+d(e)[f]{{g}}|h\\i/j^k$lm?: ",
 }
 

@@ -75,6 +75,35 @@ def test_rows_that_the_client_printed(tmp_path: Path) -> None:
     assert info["problems"] == {}
 
 
+def test_commands_that_the_general_log_names(tmp_path: Path) -> None:
+    """mysql.general_log: Execute has its values, Connect and Init DB name a schema; a quote begins no quoted file."""
+    path = tmp_path / "general.tsv"
+    rows = [
+        ("Connect", "app@web1 on shop using TCP/IP"),
+        ("Query", "SELECT 1,\\n 2"),
+        ("Query", '"SELECT" x'),
+        ("Execute", "SELECT 3"),
+        ("Prepare", "SELECT ?"),
+        ("Init DB", "other"),
+        ("Query", "\\N"),
+        ("Quit", ""),
+    ]
+    lines = [f"2026-11-25 03:16:1{n}\t[app] @ web1 []\t41\t{name}\t{text}" for n, (name, text) in enumerate(rows)]
+    path.write_text("\n".join(["event_time\tuser_host\tthread_id\tcommand_type\targument", *lines, ""]))
+    columns = ["time=event_time", "user=user_host", "thread_id=thread_id", "command=command_type", "statement=argument"]
+    found, _ = tape_of("csv", path, tmp_path, column=columns)
+    assert [(row[0], row[1], row[7]) for row in found] == [
+        ("connect", None, "shop"),
+        ("query", b"SELECT 1,\n 2", None),
+        ("query", b'"SELECT" x', None),
+        ("query", b"SELECT 3", None),
+        ("prepare", b"SELECT ?", None),
+        ("init_db", None, "other"),
+        ("query", None, None),
+        ("quit", None, None),
+    ]
+
+
 def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> None:
     """With the file and the line of each; a time that cannot be read is shown."""
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
