@@ -11,11 +11,18 @@ from ..common.text import mask
 from ..schemas import Folder, open_folder
 from .cause_table import ordered_topics, rank_counters, rank_variables
 from .database import DETAILS, REPORT, AnalysisDatabase, Row, analysis_texts, open_analysis
-from .findings.causes import tables_of_digests, with_causes
+from .findings.causes import tables_of_digests, with_causes, withdraw_excuses
 from .findings.errors import ON_BOTH, by_digest
 from .findings.plans import plans_of, plans_of_folder
 from .findings.results import unexplained
-from .findings.servers import compare_servers, different_variables, name_server_writes, seen_through, side_of
+from .findings.servers import (
+    compare_servers,
+    different_variables,
+    name_server_writes,
+    seen_through,
+    side_of,
+    unique_keys,
+)
 from .findings.slower import observations, ratio_against_sum, write_counters
 from .findings.trust import conditions, trust
 from .lint.rules import sorts_groups, tape_version
@@ -58,6 +65,7 @@ def build(
                 database.con.execute("SELECT digest, coalesce(properties, 0) FROM tape_digest").fetchall()
             )
             report.write_counters = write_counters(database.con, report.sides)
+            unique = unique_keys(database.con)
     finally:
         database.close()
     if not report.settings.samples:
@@ -70,6 +78,8 @@ def build(
         report.disturbance = NONE if report.settings.undisturbed else disturbance(report.answers["interference"])
     measured = Measured.of(blocks, slow_tail, few, report)
     report.digests = merge_digests(report, texts, measured, bootstrap_quantile(slow_tail))
+    if report.compares:
+        withdraw_excuses(report, unique)
     if report.compares:
         order = ordered_topics(report.digests, any(True for _ in unexplained(report)))
         report.variables = rank_variables(report.variables, order)

@@ -5,7 +5,7 @@ A column's difference is a cause only where the statement compares, sorts or gro
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from ..model import Report, ServerDifference, Servers, bare_name
 from ..verdicts.verdict import CANNOT_TELL, ERRORS, SLOWER, UNSTABLE
 from .errors import NEW_ERRORS, ON_BOTH
 from .plans import AGREE, UNKNOWN, accesses, steps
-from .results import unexplained
+from .results import LIMITED, unexplained
 from .slower import DURABLE, Work, more_work, settings_of, work_text
 
 CHANGED = (SLOWER, ERRORS, UNSTABLE)
@@ -24,6 +24,7 @@ NEW = frozenset(NEW_ERRORS) - {ON_BOTH}
 FAILS = "fails with an error that it decides about|fail with errors that it decides about"
 OF_SERVERS = frozenset({"setting", "charset"})  # what belongs to no table
 ASKS_SERVER = "asks about the server"  # an excuse of results.sql that a setting may explain
+VALUES = frozenset("?'\"0123456789")  # how a value begins
 _WORDS = re.compile(r"`(?:[^`]|``)*`|[\w$]+|[^\s\w]")
 # Words that begin a part of a statement; behind the others of it stands the same part.
 _PARTS = frozenset({"select", "from", "where", "on", "using", "having", "set", "values", "into", "limit", "by"})
@@ -150,6 +151,36 @@ def with_causes(report: Report) -> Servers:
     told = [row for row in rows if row.changed or row.untold or is_told(row)]
     quiet = tuple(row for row in rows if row not in told)
     return replace(servers, differences=tuple(sorted(told, key=_telling)), quiet=quiet)
+
+
+def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]]]) -> None:
+    """Let other data count where LIMIT had nothing to choose, or a view or routine of the statement differs.
+
+    A statement that compares each column of a unique index with a value finds one row. `unique`: unique_keys().
+    """
+    changed = [each for each in report.servers.differences if each.kind in ("view", "routine") and not each.folded]
+    for row in report.answers["results"]:
+        if row["known"] != LIMITED or row["kind"] != "data":
+            continue
+        digest, text = row["digest"], text_of(report, row["digest"])
+        tables, routines = (reached.get(digest, frozenset()) for reached in (report.tables, report.routines))
+        finds_one = not is_written(report, digest, "joins") and any(
+            equals_all(text, columns) for table in tables for columns in unique.get(table, ())
+        )
+        if finds_one or any(
+            each.is_on(tables) or bare_name(each.name.partition(" ")[0]) in routines for each in changed
+        ):
+            row["known"] = row["reason"] = None
+
+
+def equals_all(text: str, columns: Sequence[str]) -> bool:
+    """Whether each of these columns has to equal a value for a normalised statement to find a row."""
+    words = [word.strip("`") if len(word) > 1 else word for word in _WORDS.findall(text.lower())]
+    if "where" not in words or {"or", "xor", "not", "union", "|"} & {*words}:
+        return False
+    places = range(words.index("where"), len(words))
+    equal = {words[place] for place in places if _after(words, place) == "=" and _after(words, place + 1)[:1] in VALUES}
+    return equal >= {*columns}
 
 
 def is_told(difference: ServerDifference) -> bool:

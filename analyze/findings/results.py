@@ -8,6 +8,7 @@ from ...common.units import plural
 from ..database import Row
 from ..model import Report
 
+LIMITED = "LIMIT without ORDER BY"
 RACE = "perhaps writes of other sessions, whose order is not kept"
 CHANGED_ROWS = "an earlier write to its tables changed other rows on one side"
 SERVER_WRITES = "an event or trigger that one side has writes to its tables"
@@ -17,6 +18,9 @@ PERHAPS = {
     "perhaps the time, in a condition": "--now original on both sides decides it",
     "perhaps chance, in a condition": "compare the data of both servers",
     "perhaps its session or server, in a condition": "compare the data of both servers",
+    "perhaps the time, next to columns": "--now original on both sides decides it",
+    "perhaps chance, next to columns": "compare the data of both servers",
+    "perhaps its session or server, next to columns": "compare the data of both servers",
     "perhaps LIMIT without ORDER BY": "with ORDER BY it can be compared",
     "perhaps LIMIT without ORDER BY in a subquery": "with ORDER BY it can be compared",
 }

@@ -24,7 +24,9 @@ WHERE = {
     "lint", "on its table", "used", "named", "compared", "sorts", "uses a temporary table", "scans in a join", "reads",
     "writes", "another plan", "plans may differ", "numbers", "its charset",
 }  # fmt: skip
-FACTS = {"table", "schema", "view", "column", "index", "routine", "foreign_key", "charset"}
+FACTS = {
+    *("table", "schema", "view", "column", "index", "routine", "foreign_key", "charset", "partition", "trigger"),
+}
 
 
 def names(rows: list[dict[str, Any]]) -> list[str]:

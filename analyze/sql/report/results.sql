@@ -21,6 +21,8 @@
 --   excuse   two servers that are both right differ so          perhaps  they may, and nothing proves that it is why
 --   reason   it explains the difference, which counts           NULL     the property cannot make it
 -- `where cut`: only where LIMIT was reached by all events on both sides; where its value is unknown, an excuse is a perhaps.
+-- A checksum is of whole rows: NOW() next to columns of a table explains other data, and so does another value in a column.
+-- findings/causes.py withdraws LIMIT as an excuse where it had nothing to choose.
 CREATE OR REPLACE TEMP VIEW results_excuses AS
 SELECT * FROM (VALUES
     -- property                                             rows       affected   data                order               warnings
@@ -30,6 +32,9 @@ SELECT * FROM (VALUES
     ('asks about the server',                               'excuse',  NULL,      'excuse',           'excuse',           'excuse'),
     ('sorts at random',                                     NULL,      NULL,      'excuse where cut', 'excuse',           NULL),
     ('LIMIT without ORDER BY',                              NULL,      NULL,      'excuse where cut', 'excuse where cut', NULL),
+    ('perhaps the time, next to columns',                   NULL,      NULL,      'perhaps',           NULL,               NULL),
+    ('perhaps chance, next to columns',                     NULL,      NULL,      'perhaps',           NULL,               NULL),
+    ('perhaps its session or server, next to columns',      NULL,      NULL,      'perhaps',           NULL,               NULL),
     ('perhaps chance, in a condition',                      'perhaps', 'perhaps', 'excuse',           'excuse',           'perhaps'),
     ('perhaps the time, in a condition',                    'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
     ('perhaps its session or server, in a condition',       'perhaps', 'perhaps', 'perhaps',          'perhaps',          'perhaps'),
@@ -49,14 +54,17 @@ CREATE OR REPLACE TEMP MACRO only_server(actions, written, tables) AS
 CREATE OR REPLACE TEMP TABLE results_properties AS
 SELECT digest, limited, [
     CASE WHEN has_action(actions, 'asks_time') AND NOT (getvariable('time_kept') AND NOT has_property(written, 'sysdate'))
-        THEN if(has_property(written, 'time_in_condition'), 'perhaps the time, in a condition', 'asks the time') END,
+        THEN CASE WHEN has_property(written, 'time_in_condition') THEN 'perhaps the time, in a condition'
+            WHEN with_columns THEN 'perhaps the time, next to columns' ELSE 'asks the time' END END,
     CASE WHEN has_property(written, 'chance')
-        THEN if(has_property(written, 'chance_in_condition'), 'perhaps chance, in a condition', 'random') END,
+        THEN CASE WHEN has_property(written, 'chance_in_condition') THEN 'perhaps chance, in a condition'
+            WHEN with_columns THEN 'perhaps chance, next to columns' ELSE 'random' END END,
     CASE WHEN sorts_at_random THEN 'sorts at random' END,
     CASE WHEN only_server(actions, written, tables) THEN 'asks about the server'
         WHEN has_action(actions, 'session_dependent') OR has_action(actions, 'asks_server')
-        THEN if(has_property(written, 'session_in_condition'), 'perhaps its session or server, in a condition',
-            'asks about its session or server') END,
+        THEN CASE WHEN has_property(written, 'session_in_condition') THEN 'perhaps its session or server, in a condition'
+            WHEN with_columns THEN 'perhaps its session or server, next to columns'
+            ELSE 'asks about its session or server' END END,
     CASE WHEN getvariable('sort_lost') AND has_property(written, 'group_by') AND NOT sorts THEN 'GROUP BY no longer sorts'
         WHEN limited AND NOT sorts AND NOT sorts_at_random THEN 'LIMIT without ORDER BY' END,
     CASE WHEN has_property(written, 'limit_inside') THEN 'perhaps LIMIT without ORDER BY in a subquery' END,
@@ -66,7 +74,8 @@ SELECT digest, limited, [
 ] AS properties
 FROM (
     SELECT digest, actions, tables, properties AS written, has_property(written, 'order_by') AS sorts,
-        has_property(written, 'order_by_random') AS sorts_at_random, has_property(written, 'limit') AS limited
+        has_property(written, 'order_by_random') AS sorts_at_random, has_property(written, 'limit') AS limited,
+        coalesce(len(tables), 0) > 0 AND has_property(written, 'asks_rows') AS with_columns
     FROM digest_texts
 );
 

@@ -17,8 +17,10 @@ from querytape.analyze.findings.causes import (
     reason_text,
     slower_because,
     with_causes,
+    withdraw_excuses,
 )
 from querytape.analyze.findings.remedies import cause_of
+from querytape.analyze.findings.results import LIMITED
 from querytape.analyze.model import Report, ServerDifference, Servers
 from querytape.native.bindings.statements import Normalizer
 from querytape.schemas import Folder
@@ -248,6 +250,48 @@ def test_a_routine_explains_what_calls_it() -> None:
     assert cause.text == "a function or procedure is missing: B lacks the function shop.tax"
     remedy = "SHOW CREATE PROCEDURE (or FUNCTION) shop.Tax on the side that has it; create or drop it on B"
     assert cause.remedy == remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("select a from t where id=? limit ?", True),
+        ("select a from t where `t`.`id` = ? and b > ? limit ?", True),
+        ("select a from t where k1=? and k2=? limit ?", True),
+        ("update t set a=? where id=? limit ?", True),
+        ("select a from t where k1=? limit ?", False),
+        ("select a from t where id=? or a=? limit ?", False),
+        ("select a from t where id>? limit ?", False),
+        ("select a from t where id=b limit ?", False),
+        ("select a from t where not id=? limit ?", False),
+        ("select id=? from t limit ?", False),
+        ("select a from t join p on p.x=t.a where t.id=? limit ?", False),
+        ("select a from other where id=? limit ?", False),
+    ],
+)
+def test_limit_excuses_nothing_where_one_row_is_found(text: str, is_one: bool) -> None:
+    """By a whole unique index; so other data of it counts."""
+    made = report()
+    made.digests[0]["text"], made.tables = text, {"slow": frozenset({"other" if "other" in text else "t"})}
+    read_again(made)
+    made.answers["results"] = [{"digest": "slow", "kind": "data", "known": LIMITED, "reason": LIMITED}]
+    withdraw_excuses(made, {"t": {("id",), ("k1", "k2")}})
+    assert [row["known"] for row in made.answers["results"]] == [None if is_one else LIMITED]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "counts"), [("view", "v", True), ("routine", "shop.f", True), ("index", "v.k", False)]
+)
+def test_limit_excuses_nothing_where_the_servers_define_it_differently(kind: str, name: str, counts: bool) -> None:
+    """A view or a routine of the statement: other data of it counts."""
+    difference = ServerDifference(kind, name, "differs", table=name.partition(".")[0] if kind != "routine" else "")
+    made = report(servers=Servers((difference,)))
+    made.tables, made.routines = {"slow": frozenset({"v"})}, {"slow": frozenset({"f"})}
+    made.answers["results"] = [
+        {"digest": "slow", "kind": kind, "known": LIMITED, "reason": LIMITED} for kind in ("data", "order")
+    ]
+    withdraw_excuses(made, {})
+    assert [row["known"] for row in made.answers["results"]] == [None if counts else LIMITED, LIMITED]
 
 
 def test_a_trigger_explains_what_reads_the_tables_that_it_writes() -> None:

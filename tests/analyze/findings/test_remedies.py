@@ -110,6 +110,37 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
             "a table is missing: B lacks the table orders",
             "SHOW CREATE TABLE orders on the side that has it; create or drop it on B",
         ),
+        *(
+            (errno, ServerDifference(kind, name, said, table="w"), f"{cause}{said}", f"SHOW CREATE {shown}")
+            for errno, kind, name, said, cause, shown in (
+                (1062, "index", "w.u", "A lacks index u on w (a)", "a duplicate key: ", "TABLE w on A"),
+                (1191, "index", "w.f", "B lacks index f on w (n)", "a FULLTEXT index is missing: ", "TABLE w on A"),
+                (
+                    1364,
+                    "column",
+                    "w.z",
+                    "A lacks column z on w",
+                    "a column without a default gets no value: ",
+                    "TABLE w",
+                ),
+                (1526, "partition", "w", "w is not partitioned in A", "no partition takes a value: ", "TABLE w"),
+                (
+                    1644,
+                    "trigger",
+                    "w.t",
+                    "A lacks trigger t on w",
+                    "a trigger or routine raised an error: ",
+                    "TRIGGER t",
+                ),
+                (1146, "trigger", "w.t", "A lacks trigger t on w", "a table is missing: ", "TRIGGER t on the side"),
+            )
+        ),
+        (
+            1318,
+            ServerDifference("routine", "shop.p parameters", "routine shop.p: parameters x in A, x,y in B", "x", "x,y"),
+            "a routine has other parameters (routine shop.p: parameters x in A, x,y in B)",
+            "SHOW CREATE PROCEDURE (or FUNCTION) shop.p on the side that has it",
+        ),
         (
             1062,
             ServerDifference("setting", "time_zone", "time_zone: UTC in A, SYSTEM in B", "UTC", "SYSTEM"),
