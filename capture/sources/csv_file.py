@@ -88,7 +88,7 @@ def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
     when = f"coalesce({scaled}, {parsed})"
     statement = quoted["statement"]
     if "command" in quoted:
-        statement = f"CASE WHEN {quoted['command']} NOT IN {TEXTLESS} THEN {statement} END"
+        statement = f"CASE WHEN {quoted['command']} IN {TEXTLESS} THEN NULL ELSE {statement} END"
     shown = f"CASE WHEN {when} IS NULL THEN coalesce({time}, '') ELSE {statement} END"
     values = {
         "when_ns": when,

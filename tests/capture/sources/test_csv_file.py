@@ -104,6 +104,14 @@ def test_commands_that_the_general_log_names(tmp_path: Path) -> None:
     ]
 
 
+def test_a_row_without_a_command_is_a_query(tmp_path: Path) -> None:
+    """Its statement stays."""
+    path = tmp_path / "rows.csv"
+    path.write_text("ts,cmd,sql\n2026-11-25 03:16:12,,SELECT 1\n2026-11-25 03:16:13,query,SELECT 2\n")
+    found, _ = tape_of("csv", path, tmp_path, column=["time=ts", "statement=sql", "command=cmd"])
+    assert [row[:2] for row in found] == [("query", b"SELECT 1"), ("query", b"SELECT 2")]
+
+
 def test_values_that_cannot_be_read_are_counted_by_column(tmp_path: Path) -> None:
     """With the file and the line of each; a time that cannot be read is shown."""
     paths = [tmp_path / "a.csv", tmp_path / "b.csv"]
