@@ -111,7 +111,7 @@ endif
 
 native-tsan: setup
 	@$(MAKE) --no-print-directory -C tests/native CC=clang tsan
-	@$(MAKE) --no-print-directory -C tests/native CC=clang PART=failures STEP=1 asan
+	@$(MAKE) --no-print-directory -C tests/native CC=clang STEP=1 asan
 
 pytest-long: setup
 	@$(bin)/python -m pytest -m long --durations=20

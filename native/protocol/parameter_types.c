@@ -16,7 +16,7 @@ struct slot {
 };
 
 struct qt_parameter_types {
-    struct slot slots[SLOTS];
+    struct slot *slots; /* NULL: nothing was added yet */
     size_t n;
     uint64_t used;
 };
@@ -25,8 +25,9 @@ struct qt_parameter_types *qt_parameter_types_new(void) { return calloc(1, sizeo
 
 void qt_parameter_types_free(struct qt_parameter_types *t)
 {
-    for (size_t i = 0; t != NULL && i < SLOTS; i++)
+    for (size_t i = 0; t != NULL && t->slots != NULL && i < SLOTS; i++)
         free(t->slots[i].types);
+    free(t != NULL ? t->slots : NULL);
     free(t);
 }
 
@@ -41,10 +42,12 @@ static size_t place(const struct qt_parameter_types *t, XXH128_hash_t text)
 
 void qt_parameter_types_add(struct qt_parameter_types *t, struct qt_span text, struct qt_span types)
 {
-    XXH128_hash_t hash = XXH3_128bits(text.p, text.len);
-    struct slot *s = &t->slots[place(t, hash)];
     if (types.len == 0 || types.len > LONGEST)
         return;
+    if (t->slots == NULL && (t->slots = calloc(SLOTS, sizeof *t->slots)) == NULL)
+        return;
+    XXH128_hash_t hash = XXH3_128bits(text.p, text.len);
+    struct slot *s = &t->slots[place(t, hash)];
     if (s->n == 0) {
         char *copy = t->n < MOST ? malloc(types.len) : NULL;
         if (copy == NULL)
@@ -60,6 +63,8 @@ void qt_parameter_types_add(struct qt_parameter_types *t, struct qt_span text, s
 
 struct qt_span qt_parameter_types_find(const struct qt_parameter_types *t, struct qt_span text, size_t n)
 {
+    if (t->slots == NULL)
+        return (struct qt_span){NULL, 0};
     const struct slot *s = &t->slots[place(t, XXH3_128bits(text.p, text.len))];
     return s->n == n && s->types != NULL ? (struct qt_span){s->types, n} : (struct qt_span){NULL, 0};
 }

@@ -239,7 +239,7 @@ static void alter_one(const struct source *source, size_t number, const char *pa
     whole.n = read_plain(source->path, whole.p, ROOM);
     CHECK(whole.n < ROOM / 2);
     int is_pcap = source->is_packets && get32(&whole, 0) != 0x0A0D0D0A;
-    for (size_t i = 0; i < BLOCKS[number] * IN_A_BLOCK; i++) {
+    for (size_t i = 0; i < BLOCKS[number] * IN_A_BLOCK / case_step(); i++) {
         uint64_t begun = state;
         altered = whole;
         alter_once(&altered, source, is_pcap, &state);

@@ -36,10 +36,7 @@ static void each_call_of(const struct source *source, const char *path, enum fai
     long calls = failing_stop();
     CHECK_INT(whole.code, QT_OK);
     CHECK(whole.rows[0] > 0 && calls > 0);
-    const char *each = getenv("QT_FAILURE_STEP"); /* the Makefile's */
-    if (each != NULL)
-        step *= strtol(each, NULL, 10);
-    for (long number = 1; number <= calls; number += step) {
+    for (long number = 1; number <= calls; number += step * (long)case_step()) {
         failing_set(kind, number);
         read_source(source, path, 40, &found);
         failing_stop();

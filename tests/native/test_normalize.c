@@ -5,6 +5,7 @@
 #include "normalize_cases.h"
 #include "querytape.h"
 #include "secret_cases.h"
+#include "check.h"
 #include "test_normalize_util.h"
 
 static struct checks checks;
@@ -181,7 +182,7 @@ static struct text fill(uint64_t *seed, const char *shape, int vary)
 static void literals_never_leak(void)
 {
     uint64_t seed = 20260101;
-    for (int i = 0; i < 20000; i++) {
+    for (size_t i = 0; i < 20000 / case_step(); i++) {
         const char *shape = PICK(&seed, shapes);
         struct text plain = fill(&seed, shape, 0), varied = fill(&seed, shape, 1);
         struct qt_statement s = normalize(plain.p, plain.len);
@@ -205,7 +206,7 @@ static void any_bytes(void)
         size_t len;
     } all[] = {TEXT_CASES(T) CLASS_CASES(C) SECRET_CASES(Z)};
     uint64_t seed = 7;
-    for (int i = 0; i < 60000; i++) {
+    for (size_t i = 0; i < 60000 / case_step(); i++) {
         struct text t = {.len = 0};
         for (size_t parts = 1 + random_below(&seed, 4); parts > 0; parts--) {
             size_t which = random_below(&seed, sizeof all / sizeof *all);
@@ -245,7 +246,7 @@ static void nothing_behind_it_counts(void)
     static const struct qt_session_mode modes[] = {{0, 0, 0}, {0, 1, 7}, {3, 3, 7}};
     static const char behind[] = "'\"`\\*/-=(.0xN!+@\xbf";
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        for (size_t len = 0; len <= all[i].len && len < 200; len++)
+        for (size_t len = 0; len <= all[i].len && len < 200; len += case_step())
             for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
                 char block[256] = {0};
                 struct qt_statement first, found;
