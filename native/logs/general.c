@@ -157,6 +157,19 @@ static int read_text(struct qt_general *g, struct row *r, size_t first_line, str
     }
 }
 
+/* The same without what begins with a wrapped row. */
+static int read_sql(struct qt_general *g, struct row *r, size_t first_line, struct qt_error *error)
+{
+    int code = read_text(g, r, first_line, error);
+    if (code != QT_OK)
+        return code;
+    struct qt_session_mode mode = qt_log_find_mode(&g->log, (uint64_t)r->head.thread_id, 0);
+    const char *line = qt_find_wrapped_row(r->text.p, r->text.len);
+    if (qt_log_cut_wrapped(&g->log, mode, line, r->used, &r->text, &r->statement, &code, error) > 0)
+        r->cut = 0;
+    return code;
+}
+
 /* Takes the first time that follows the row at buffer[begin], where that has none and none came before it. The buffer
  * may move. */
 static int look_ahead(struct qt_general *g, struct qt_error *error)
@@ -343,7 +356,7 @@ static int read_batch(struct qt_reader *reader, struct qt_error *error)
         while (argument.len > 0 && argument.p[argument.len - 1] == ' ')
             argument.len--;
         r.text = argument;
-        if (r.head.command->sql && (code = read_text(g, &r, whole, error)) != QT_OK)
+        if (r.head.command->sql && (code = read_sql(g, &r, whole, error)) != QT_OK)
             return qt_log_end_batch(&g->log, code);
         int taken = take(g, &r);
         if (taken < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02, 260304  9:15:02. */
+/* Times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02, 260304  9:15:02. And the
+ * records of logs behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`, `web-1  | 260304  9:15:02\t  8 Query\t`. */
 #include "reader/foreign_line.h"
 
 #include <string.h>
@@ -32,4 +33,82 @@ int qt_is_foreign_line(const char *p, size_t len)
         return end - p > 8 && memcmp(p, "==> ", 4) == 0 && memcmp(end - 4, " <==", 4) == 0;
     }
     return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99");
+}
+
+static const char *line_of(const char *p, const char *at)
+{
+    while (at > p && at[-1] != '\n')
+        at--;
+    return at;
+}
+
+/* Does other text stand in front of a mark on its line, behind the first line of a text? Quotes are of SQL. */
+static int stands_behind(const char *p, const char *line, const char *mark)
+{
+    if (line == p || line == mark)
+        return 0;
+    for (const char *at = line; at < mark; at++)
+        if (*at == '\'' || *at == '"' || *at == '`' || *at == ';')
+            return 0;
+    return 1;
+}
+
+/* The first mark of a slow log's header in a line, or NULL. */
+static const char *header_mark(const char *line, const char *end)
+{
+    static const char *const MARKS[] = {"# Time: ", "# User@Host: ", "# Thread_id: ", "# Schema: ", "# Query_time: "};
+    for (const char *at = line; (at = memchr(at, '#', (size_t)(end - at))) != NULL; at++)
+        for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+            if ((size_t)(end - at) > strlen(MARKS[i]) && memcmp(at, MARKS[i], strlen(MARKS[i])) == 0)
+                return at;
+    return NULL;
+}
+
+const char *qt_find_wrapped_header(const char *p, size_t len)
+{
+    static const char times[] = "# Query_time: ", lock[] = " Lock_time: ";
+    const char *end = p + len;
+    for (const char *at = p; (at = memmem(at, (size_t)(end - at), times, sizeof times - 1)) != NULL; at++) {
+        const char *line = line_of(p, at), *newline = memchr(at, '\n', (size_t)(end - at)), *before, *mark;
+        newline = newline != NULL ? newline : end;
+        if (!stands_behind(p, line, at) || memmem(at, (size_t)(newline - at), lock, sizeof lock - 1) == NULL)
+            continue;
+        while (line > p && (before = line_of(p, line - 1)) > p && (mark = header_mark(before, line)) != NULL &&
+               stands_behind(p, before, mark))
+            line = before;
+        return line;
+    }
+    return NULL;
+}
+
+/* Where the number of a connection and a time stand in front of a command's name: behind the time, else NULL. */
+static const char *behind_time(const char *line, const char *at)
+{
+    const char *number = at;
+    while (number > line && number[-1] >= '0' && number[-1] <= '9')
+        number--;
+    const char *tab = number;
+    while (tab > line && tab[-1] == ' ')
+        tab--;
+    if (number == at || tab == line || tab[-1] != '\t')
+        return NULL;
+    while (tab > line && tab[-1] == '\t')
+        tab--;
+    return tab > line && (tab[-1] == 'Z' || (tab[-1] >= '0' && tab[-1] <= '9')) ? tab : NULL;
+}
+
+const char *qt_find_wrapped_row(const char *p, size_t len)
+{
+    static const char *const COMMANDS[] = {" Query", " Connect", " Execute", " Prepare", " Init DB"};
+    const char *end = p + len;
+    for (const char *at = p; (at = memchr(at, '\t', (size_t)(end - at))) != NULL; at++)
+        for (size_t i = 0; i < sizeof COMMANDS / sizeof *COMMANDS; i++) {
+            size_t n = strlen(COMMANDS[i]);
+            if ((size_t)(at - p) <= n || memcmp(at - n, COMMANDS[i], n) != 0)
+                continue;
+            const char *line = line_of(p, at - n), *time = behind_time(line, at - n);
+            if (time != NULL && stands_behind(p, line, time))
+                return line;
+        }
+    return NULL;
 }

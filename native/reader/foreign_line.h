@@ -12,4 +12,9 @@
  * the whole line, or QT_TIME_BYTES of it at least. */
 int qt_is_foreign_line(const char *p, size_t len);
 
+/* Where in a statement's text, behind its first line, the line of a slow log's header or of a general log's row begins
+ * with something else: another program has wrapped the log from there on. NULL: nowhere. */
+const char *qt_find_wrapped_header(const char *p, size_t len);
+const char *qt_find_wrapped_row(const char *p, size_t len);
+
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/foreign_line.h"
 #include "reader/log_carried.h"
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
@@ -273,6 +274,24 @@ static enum qt_slow_result judge_end(struct qt_slowlog *s, struct reading *r, si
     return e->unbalanced || first_end > 0 ? QT_SLOW_EVENT : QT_SLOW_GARBAGE;
 }
 
+/* Ends a body where a wrapped log begins in it. */
+static enum qt_slow_result without_wrapped(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
+{
+    struct qt_slow_event *e = &r->event;
+    struct qt_session_mode mode = qt_log_find_mode(&s->log, qt_slow_key_of(e), qt_slow_account_of(e));
+    struct qt_span text = e->body;
+    const char *line = qt_find_wrapped_header(text.p, text.len);
+    int shorter = qt_log_cut_wrapped(&s->log, mode, line, r->used, &text, &r->statement, code, error);
+    if (shorter > 0) {
+        r->cut = 0;
+        e->truncated = text.len == 0 || text.p[text.len - 1] != ';';
+        e->body = (struct qt_span){text.p, text.len - !e->truncated};
+        if (!e->truncated)
+            *code = qt_normalize(s->log.normalizer, &mode, e->body.p, e->body.len, &r->statement, error);
+    }
+    return *code ? QT_SLOW_MORE : QT_SLOW_EVENT;
+}
+
 /* A quote never closes: the event ends where it might at first. */
 static enum qt_slow_result end_at_first(struct qt_slowlog *s, struct reading *r, struct qt_error *error, int *code)
 {
@@ -299,7 +318,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
             if (end == QT_SLOW_EVENT && r->event.unbalanced && first_end > 0 && r->used != first_end)
                 return end_at_first(s, r, error, code);
             if (end == QT_SLOW_EVENT)
-                return what;
+                return without_wrapped(s, r, error, code);
             first_end = end == QT_SLOW_GARBAGE ? r->used : first_end;
             if (end == QT_SLOW_GARBAGE)
                 continue;

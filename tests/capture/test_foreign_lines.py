@@ -96,6 +96,54 @@ def test_lines_inside_records(kind: str, seed: int, tmp_path: Path) -> None:
     assert ("not_understood" in read.kinds) == bool(marks)
 
 
+PREFIXES = [
+    "web-1  | ",
+    "db ",
+    "2026-03-04T09:15:04.5Z stdout F ",
+    "\x1b[36mdb-0\x1b[0m | ",
+    "[pod/mysql-0/log] ",
+    "<14>x: ",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_log_that_is_wrapped_from_some_record_on(kind: str, seed: int, tmp_path: Path) -> None:
+    """The events before are as they were sent; what follows is no part of the last one, and all of it is counted."""
+    chance = random.Random(seed)
+    log, plain, prefix = Log(kind, chance), [], PREFIXES[seed % len(PREFIXES)]
+    for _ in range(chance.randrange(1, 30)):
+        log.add(statement := chance.choice(STATEMENTS[:-1]))
+        plain.append(statement)
+    before, log.text = log.text, ""
+    for number in range(chance.randrange(1, 9)):
+        log.written = -1 if kind == "general" else log.written
+        log.add(f"SELECT {number}")
+    (tmp_path / "log").write_text(before + "".join(f"{prefix}{line}\n" for line in log.text.splitlines()))
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    assert [event["statement"].decode() for event in sorted(read.events, key=lambda event: event["offset"])] == plain
+    assert read.not_understood == (tmp_path / "log").stat().st_size - len(before)
+    assert {"wrapped_record", "not_understood"} & set(read.kinds)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_literal_may_hold_a_wrapped_log(kind: str, tmp_path: Path) -> None:
+    """What people write into a table is theirs."""
+    log = Log(kind, random.Random(1))
+    log.add("SELECT 0")
+    told = "\n".join(f"db | {line}" for line in log.text.splitlines()).replace(
+        "SELECT", "# Query_time: 1  Lock_time: 0"
+    )
+    for statement in (
+        kept := [f"INSERT INTO notes VALUES ('\n{told}\n')", "SELECT 1 -- db | # Query_time: 1  Lock_time: 0"]
+    ):
+        log.add(statement)
+    (tmp_path / "log").write_text(log.text)
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    assert [event["statement"].decode() for event in read.events] == ["SELECT 0", *kept]
+    assert read.not_understood == 0 and not set(read.kinds)
+
+
 HEADER = (
     "# User@Host: app[app] @ localhost []\n# Thread_id: 7  Schema: shop  QC_hit: No\n# Query_time: 0.1  Lock_time: 0\n"
 )
