@@ -14,7 +14,7 @@ from ...common.temporary import temporary_folder
 from ...native.bindings.inputs import heads, plain_file, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
-from .duck_rows import MEMORY_PER_ROW, START, entry, open_query, unread
+from .duck_rows import MEMORY_PER_ROW, START, csv_reason, entry, open_query, unread
 
 MAX_BACK_NS = 60_000_000_000  # local times that go back by more may come twice
 MIN_LINE = 2 << 20  # DuckDB's own bound
@@ -61,7 +61,7 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
         tables, longest = csv_tables(names, folder)
         for source, _ in tables:
             check_columns(source, columns.values())
-        quoted = {field: '"' + column.replace('"', '""') + '"' for field, column in columns.items()}
+        quoted = {field: quoted_name(column) for field, column in columns.items()}
         rows = " UNION ALL ".join(
             f"SELECT {', '.join(unescaped(name) if printed else name for name in sorted(set(quoted.values())))},"
             f" lag({quoted['time']}) OVER () AS csv_before,"
@@ -69,6 +69,11 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
             for file, (source, printed) in enumerate(tables)
         )
         return open_query(f"({rows})", values_of(quoted, settings), stack.pop_all(), MEMORY_PER_ROW * longest)
+
+
+def quoted_name(name: str) -> str:
+    """Return the name of a column as SQL has it."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def unescaped(name: str) -> str:
@@ -154,12 +159,27 @@ def is_printed(head: bytes) -> bool:
 
 
 def check_columns(source: str, columns: Iterable[str]) -> None:
-    """Raise InputError where the file lacks one of these columns or cannot be read."""
+    """Raise InputError where the file lacks one of these columns, a row has more values, or it cannot be read."""
     with open_database(memory=None) as con:
         try:
             have = [str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
+            (header,) = con.execute(f"FROM {source.replace('header = true', 'header = false')} LIMIT 1").fetchall()
+            more = have[max(n for n, name in enumerate(header, 1) if name is not None) :]  # DuckDB found and named them
+            longer = (
+                more
+                and con.execute(
+                    "SELECT row FROM (SELECT row_number() OVER () AS row,"
+                    f" coalesce({', '.join(map(quoted_name, more))}) AS value FROM {source})"
+                    " WHERE value IS NOT NULL ORDER BY row LIMIT 1"
+                ).fetchone()
+            )
         except duckdb.Error as error:
-            raise InputError(f"the CSV cannot be read: {str(error).splitlines()[0]}") from error
+            raise InputError(f"the CSV cannot be read: {csv_reason(error)}") from error
+    if longer:
+        raise InputError(
+            f"row {longer[0]} has more values than the header has columns:"
+            " put values that hold the separator into quotes"
+        )
     if missing := [column for column in columns if column not in have]:
         raise InputError(f"--column: the file has no column {missing[0]!r}; it has {', '.join(have)}")
 

@@ -136,6 +136,16 @@ def json_rows(keys: Sequence[str]) -> str:
     )
 
 
+def csv_reason(error: duckdb.Error) -> str:
+    """Return in one line why DuckDB does not read a file; a row with too many or too few values has its line."""
+    text = str(error)
+    line, counts = re.search(r"CSV Error on Line: (\d+)", text), re.search(r"Columns: (\d+) Found: (\d+)", text)
+    if line and counts:
+        why = "put values that hold the separator into quotes"
+        return f"line {line[1]}: expected {counts[1]} values, found {counts[2]}: {why}"
+    return text.splitlines()[0]
+
+
 def open_json(names: Sequence[str], values: Mapping[str, str], where: str = "true") -> Reader:
     """Return a reader of files with an object of JSON a line; `values` as for open_query, with text() and number().
 
@@ -210,4 +220,4 @@ def open_query(
         except duckdb.OutOfMemoryException as error:
             raise too_large(mebibytes, error) from error
         except duckdb.Error as error:
-            raise InputError(f"the input cannot be read: {str(error).splitlines()[0]}") from error
+            raise InputError(f"the input cannot be read: {csv_reason(error)}") from error

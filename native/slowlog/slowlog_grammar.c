@@ -139,8 +139,8 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             if (ends == QT_BOUND_UNKNOWN)
                 return QT_SLOW_MORE;
             seen_set = 1;
-            if (ends != QT_NO_BOUND && ends != QT_BOUND_FOREIGN)
-                continue; /* nothing follows: then it is the client's own SET, read again as the body */
+            if (ends != QT_NO_BOUND && ends != QT_BOUND_FOREIGN && ends != QT_BOUND_END)
+                continue; /* the next event follows: then it is the client's own SET, read again as the body */
         } else if (qt_is_foreign_line(p, (size_t)(line - p))) {
             break;
         } else {

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from querytape.native.bindings.parsers import open_general, open_slowlog
 from querytape.native.bindings.reader import Reader
+from querytape.schemas import FLAGS
 
 from tests.helpers.reading import read_all
 
@@ -98,3 +99,18 @@ def test_a_literal_that_holds_a_part_of_its_log_stays_whole(kind: str, seed: int
     found, kinds = found_in(kind, log.text, tmp_path)
     assert found == sent
     assert set(kinds) == {"ambiguous_boundary"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_that_ends_anywhere_has_only_statements_that_were_sent(kind: str, tmp_path: Path) -> None:
+    """What a file's end cuts is marked as cut: neither a part of a statement nor a header's SET is taken for a whole one."""
+    log, whole = Log(kind, random.Random(3)), WHOLE[::3]
+    for statement in whole:
+        log.add(statement)
+    for end in range(1, len(log.text)):
+        (tmp_path / "log").write_text(log.text[:end])
+        read = read_all(KINDS[kind]([tmp_path / "log"]))
+        sent = [e["statement"].decode() for e in read.events if e["statement"] and not e["flags"] & FLAGS["truncated"]]
+        assert sent[:-1] == whole[: max(len(sent) - 1, 0)], end
+        if kind == "slow":  # the others write no end of a statement: the last one may be cut without a sign
+            assert sent == whole[: len(sent)], end

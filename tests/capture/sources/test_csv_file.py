@@ -151,3 +151,21 @@ def test_local_times_that_go_back(tmp_path: Path) -> None:
     settings = Settings(read_zone("Europe/Berlin"), extra={"column": ["time=ts", "statement=q"]})
     with pytest.raises(OptionError, match="expected an offset"):
         capture([str(tmp_path / "jump.csv")], tmp_path / "t.tape", "csv", settings)
+
+
+@pytest.mark.parametrize("at", [3, 30_000])
+@pytest.mark.parametrize(("row", "separator"), [("9,SELECT 1, 2", ","), ("9\tSELECT 1\t2", "\t")])
+def test_a_row_with_more_values_is_refused(at: int, row: str, separator: str, tmp_path: Path) -> None:
+    """A statement with an unquoted separator would end there without a word: the row is named, at any place of the file."""
+    rows = [f"{n}{separator}SELECT {n}" for n in range(1, at + 2)]
+    rows[at - 1] = row
+    (tmp_path / "t.csv").write_text("\n".join([f"ts{separator}sql", *rows, ""]))
+    with pytest.raises(InputError, match=f"(row {at} has|line {at + 1}: expected 2 values, found 3).*quotes"):
+        tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
+
+
+def test_columns_without_a_name_do_no_harm(tmp_path: Path) -> None:
+    """A separator behind the last value of each line is none too many."""
+    (tmp_path / "t.csv").write_text("ts,sql,\n1,SELECT 1,\n2,SELECT 2,\n")
+    found, _ = tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
+    assert [row[1] for row in found] == [b"SELECT 1", b"SELECT 2"]
