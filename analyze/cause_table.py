@@ -41,8 +41,7 @@ class Line(NamedTuple):
         """Whether the difference is one that it names: of facts that it does not list, by their object's kind."""
         if difference.kind == "setting":
             return any(_names_setting(token, difference) for token in self.by)
-        fact = difference.name.rpartition(" ")[2] if " " in difference.name else ""
-        exact = f"{difference.kind}.{fact}" if fact else difference.kind
+        exact = f"{difference.kind}.{difference.fact}" if difference.fact else difference.kind
         return (exact if self.errnos or exact in _facts() else difference.kind) in self.by
 
 
@@ -122,7 +121,7 @@ def remedy_of(difference: ServerDifference) -> str:
     """Return how to make B as A: a statement to run, as far as there is one."""
     said = next((line.remedy for line in lines_by(difference) if line.remedy and not line.errnos), "")
     if said:
-        name = difference.name.partition(" ")[0]
+        name = difference.object
         known = {"{table}": difference.table, "{name}": name, "{part}": name.rpartition(".")[2]}
         return re.sub(r"\{\w+\}", lambda found: known[found[0]], said)
     if difference.kind != "setting" or difference.a is None:

@@ -42,7 +42,8 @@ def bare_name(table: str) -> str:
 class ServerDifference:
     """Something in which the two servers differ: a schema's, or a setting.
 
-    `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's. `folded`: it comes with the
+    `kind`: table, column, index, ..., setting. `name`: `orders.k_user`, or the setting's; with its fact where only
+    that differs, as in `orders.k_user columns`. `folded`: it comes with the
     version or family alone. `digests` and `tape_ns`: how many statements name the table, and their time on the tape.
     `changed`: digests among them whose verdict or results changed. `untold`: those that may be slower, and it can't be
     told by their times. `doing`: what these do with it, in words for one | for more. `writes`: other tables, by bare
@@ -63,10 +64,18 @@ class ServerDifference:
     doing: str = ""
     writes: frozenset[str] = frozenset()
     old_name: str = ""
+    fact: str = ""
+
+    @property
+    def object(self) -> str:
+        """The name without the fact."""
+        return self.name.removesuffix(f" {self.fact}") if self.fact else self.name
 
     def row(self) -> Row:
         """Return it as plain values."""
-        return {name: value for name, value in asdict(self).items() if name not in ("doing", "writes", "old_name")}
+        return {
+            name: value for name, value in asdict(self).items() if name not in ("doing", "writes", "old_name", "fact")
+        }
 
     def is_on(self, tables: frozenset[str]) -> bool:
         """Whether it concerns one of these tables, by bare names."""

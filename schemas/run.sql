@@ -33,7 +33,7 @@ CREATE TABLE query_plans (        -- query_plans.parquet: EXPLAIN of a sample of
 );
 
 CREATE TABLE schema_facts (       -- schema_facts.parquet: the tape's schemas on the target, before anything was sent; one row an object
-    kind VARCHAR NOT NULL,        -- schema, table, column, index, foreign_key, foreign_key_rule, partition, histogram, statistics, trigger, view, routine, parameters, event, charset, problem
+    kind VARCHAR NOT NULL,        -- schema, table, column, index, foreign_key, foreign_key_rule, check, partition, histogram, statistics, trigger, view, routine, parameters, event, charset, problem
     db VARCHAR NOT NULL,          -- as the tape calls it; '' for what belongs to the server, and for a problem with all schemas
     tbl VARCHAR NOT NULL,         -- '' for a schema, routine or event
     name VARCHAR NOT NULL,        -- of the column, index, key, ...; of a problem: what could not be learned

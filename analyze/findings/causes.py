@@ -81,7 +81,7 @@ class _Suspects:
         tables = self.report.tables.get(digest, frozenset())
         if difference.kind == "routine":
             called = self.report.routines.get(digest, frozenset())
-            return bare_name(difference.name.partition(" ")[0]) in called or difference.is_on(tables)
+            return bare_name(difference.object) in called or difference.is_on(tables)
         return difference.kind in OF_SERVERS or difference.is_on(tables)
 
     def _does(self, difference: ServerDifference, digest: str, where: str) -> bool:
@@ -90,7 +90,7 @@ class _Suspects:
         if where.startswith("~"):
             return re.search(where[1:], entry.get("text") or "", re.I | re.S) is not None
         if where == "its charset":
-            name = difference.name.partition(" ")[0]
+            name = difference.object
             return name == "utf8mb4" or re.search(rf"\b{name}\b", entry.get("text") or "", re.I) is not None
         if where in ("sorts", "uses a temporary table", "scans in a join"):
             return does(self.report, digest, where)
@@ -167,9 +167,7 @@ def withdraw_excuses(report: Report, unique: Mapping[str, Iterable[Sequence[str]
         finds_one = not is_written(report, digest, "joins") and any(
             equals_all(text, columns) for table in tables for columns in unique.get(table, ())
         )
-        if finds_one or any(
-            each.is_on(tables) or bare_name(each.name.partition(" ")[0]) in routines for each in changed
-        ):
+        if finds_one or any(each.is_on(tables) or bare_name(each.object) in routines for each in changed):
             row["known"] = row["reason"] = None
 
 
@@ -245,7 +243,7 @@ def concerns(report: Report, difference: ServerDifference, digest: str, how: str
     An index matters where a plan of either side uses it, a column where the statement names it or reads all; its
     collation where the statement compares its values.
     """
-    name = difference.name.partition(" ")[0].rpartition(".")[2]
+    name = difference.object.rpartition(".")[2]
     if how == "used":
         plans = plans_known(report, digest)
         return not plans or any(access.key == name for plan in plans for access in accesses(plan))

@@ -328,7 +328,7 @@ def _other_object(report: Report, digest: str) -> ServerDifference | None:
             each
             for wanted in (WRITERS, ("routine", "view"), ("column",), OF_SERVERS)
             for each in found
-            if each.kind in wanted and (each.kind != "column" or each.name.rpartition(" ")[2] in OF_DATA)
+            if each.kind in wanted and (each.kind != "column" or each.fact in OF_DATA)
         ),
         None,
     )

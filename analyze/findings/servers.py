@@ -47,6 +47,7 @@ WORDS = {
     "to_columns": "refers to the columns",
     "on_update": "ON UPDATE",
     "on_delete": "ON DELETE",
+    "enforced": "enforced",
     "method": "partitioned by",
     "partitions": "partitions",
     "bounds": "bounds of partitions",
@@ -58,6 +59,7 @@ WORDS = {
 KINDS = {
     "foreign_key": "foreign key",
     "foreign_key_rule": "foreign key",
+    "check": "CHECK",
     "partition": "partitions",
     "statistics": "table",
 }
@@ -71,6 +73,7 @@ FOLLOW = {
     "types": ("parameters",),
     "modes": ("parameters",),
 }
+NAMED_ON_TABLE = ("index", "trigger", "foreign_key", "foreign_key_rule", "check")
 # How much a kind of difference weighs, most first; what is not named comes after.
 WEIGHTS = {
     "schema": 0,
@@ -84,6 +87,7 @@ WEIGHTS = {
     "setting": 3,
     "partition": 3,
     "foreign_key": 4,
+    "check": 4,
     "histogram": 4,
     "foreign_key_rule": 5,
     "statistics": 6,
@@ -424,7 +428,7 @@ def _default_collations(con: duckdb.DuckDBPyConnection) -> Iterable[ServerDiffer
     )
     for name, a, b in rows.fetchall():
         text = f"character set {name}: default collation {a} in A, {b} in B"
-        yield ServerDifference("charset", f"{name} collation", text, a, b)
+        yield ServerDifference("charset", f"{name} collation", text, a, b, fact="collation")
 
 
 def _calls_routines(con: duckdb.DuckDBPyConnection, objects: Objects) -> bool:
@@ -464,7 +468,7 @@ def _problem(known: Collection[str], told: Mapping[str, Sequence[str]]) -> str |
 def _weight(difference: ServerDifference) -> tuple[bool, bool, int, bool, int]:
     """Order differences: what the tape uses first; inside that by kind, then by time on the tape."""
     unused = difference.kind not in ("setting", "schema") and not difference.digests
-    light = difference.name.rpartition(" ")[2] in LIGHT_FACTS
+    light = difference.fact in LIGHT_FACTS
     return difference.folded, unused, WEIGHTS.get(difference.kind, 9) + 4 * light, light, -difference.tape_ns
 
 
@@ -485,6 +489,7 @@ def _schema_differences(rows: Sequence[Row], objects: Objects) -> Iterable[Serve
         yield ServerDifference(
             *(row["kind"], name, text, a, b, row["tbl"], bool(row["folded"]), row["digests"], row["tape_ns"]),
             writes=writes,
+            fact=row["fact"] or "",
         )
 
 
@@ -552,7 +557,7 @@ def _differs(row: Row) -> str:
         return f"statistics of {row['tbl']} are of {_shown(a)} in A, of {_shown(b)} in B (UTC)"
     if fact in ("rows", "cardinality") and all(str(value).isdigit() for value in (a, b)):
         a, b = count(int(a)), count(int(b))
-    where = f" on {row['tbl']}" if row["kind"] in ("index", "trigger", "foreign_key", "foreign_key_rule") else ""
+    where = f" on {row['tbl']}" if row["kind"] in NAMED_ON_TABLE else ""
     name = row["name"] if where else _object(row)
     return f"{kind} {name}{where}: {WORDS.get(fact, fact)} {_shown(a)} in A, {_shown(b)} in B"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02, 260304  9:15:02. And the
- * records of logs behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`, `web-1  | 260304  9:15:02\t  8 Query\t`. */
+/* Times as servers and their watchers write them: 2026-03-04T09:15:02, 2026-03-04  9:15:02, 260304  9:15:02. And
+ * records behind other text: `web-1  | # Query_time: 0.1  Lock_time: 0`, `web-1  | 260304  9:15:02\t  8 Query\t`. */
 #include "reader/foreign_line.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ MAX_ROWS = 300_000  # of one kind: 10,000 tables of 30 columns
 MAX_VALUE = 4_000  # characters
 MAX_SCHEMAS = 100
 # An account sees none of these of a table that was not granted to it; nor a schema in which nothing was granted to it.
-OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "partition", "histogram")
+OF_TABLES = ("schema", "table", "column", "index", "foreign_key", "check", "partition", "histogram")
 SETTINGS = (
     ALL_ROWS,
     "SET SESSION time_zone = '+00:00'",
@@ -41,6 +42,11 @@ SETTINGS = (
     "SET SESSION sort_buffer_size = 1048576",  # a server that sorts with less can't sort these lists (error 1038)
 )
 BACK = ("SET SESSION sort_buffer_size = DEFAULT", OWN_LIMIT)  # they count for query plans
+
+
+# A CHECK goes by its condition, for each server gives checks names of its own; without what only some servers write.
+WRITTEN = ("`", "(", ")", "\\\\", "_utf8mb4", "_utf8mb3", "_latin1", "_ascii")
+CONDITION = reduce(lambda text, part: f"REPLACE({text}, '{part}', '')", WRITTEN, "LOWER(CHECK_CLAUSE)")
 
 
 class Fact(NamedTuple):
@@ -148,6 +154,28 @@ SOURCES = (
         "TABLE_NAME",
         "CONSTRAINT_NAME",
         {"on_update": "UPDATE_RULE", "on_delete": "DELETE_RULE"},
+    ),
+    Source(  # MariaDB's; its columns of JSON have one by themselves
+        "check",
+        f"(SELECT CONSTRAINT_SCHEMA, TABLE_NAME, {CONDITION} AS CONDITION_TEXT"
+        " FROM information_schema.CHECK_CONSTRAINTS WHERE LEFT(CHECK_CLAUSE, 11) <> 'json_valid(') AS checks",
+        "CONSTRAINT_SCHEMA",
+        "TABLE_NAME",
+        "CONDITION_TEXT",
+        order=("CONSTRAINT_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
+        optional=True,
+    ),
+    Source(  # MySQL's
+        "check",
+        f"(SELECT t.TABLE_SCHEMA, t.TABLE_NAME, {CONDITION} AS CONDITION_TEXT, t.ENFORCED"
+        " FROM information_schema.CHECK_CONSTRAINTS AS c JOIN information_schema.TABLE_CONSTRAINTS AS t"
+        " USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) WHERE t.CONSTRAINT_TYPE = 'CHECK') AS checks",
+        "TABLE_SCHEMA",
+        "TABLE_NAME",
+        "CONDITION_TEXT",
+        {"enforced": "ENFORCED"},
+        order=("TABLE_SCHEMA", "TABLE_NAME", "CONDITION_TEXT"),
+        optional=True,
     ),
     Source(
         "partition",

@@ -25,7 +25,19 @@ WHERE = {
     "writes", "another plan", "plans may differ", "numbers", "its charset",
 }  # fmt: skip
 FACTS = {
-    *("table", "schema", "view", "column", "index", "routine", "foreign_key", "charset", "partition", "trigger"),
+    *(
+        "table",
+        "schema",
+        "view",
+        "column",
+        "index",
+        "routine",
+        "foreign_key",
+        "charset",
+        "partition",
+        "trigger",
+        "check",
+    ),
 }
 
 
@@ -90,8 +102,13 @@ def test_remedies_of_facts() -> None:
     """Table and name are in them; a fact without a line of its own has its object's."""
     lacks = ServerDifference("index", "orders.k", "", table="orders")
     assert "SHOW CREATE TABLE orders on A" in remedy_of(lacks)
-    assert remedy_of(ServerDifference("index", "orders.k visible", "", table="orders")) == remedy_of(lacks)
-    assert remedy_of(ServerDifference("statistics", "o updated", "", table="o")) == "ANALYZE TABLE o on both"
+    assert remedy_of(ServerDifference("index", "orders.k visible", "", table="orders", fact="visible")) == remedy_of(
+        lacks
+    )
+    assert (
+        remedy_of(ServerDifference("statistics", "o updated", "", table="o", fact="updated"))
+        == "ANALYZE TABLE o on both"
+    )
     assert "ALTER EVENT shop.sweep" in remedy_of(ServerDifference("event", "shop.sweep", ""))
 
 

@@ -33,6 +33,7 @@ CREATE OR REPLACE TEMP MACRO plain_fact(fact, value) AS CASE fact
     WHEN 'on_delete' THEN replace(value, 'NO ACTION', 'RESTRICT')
     WHEN 'row_format' THEN lower(value)
     WHEN 'visible' THEN nullif(value, 'YES')
+    WHEN 'enforced' THEN nullif(value, 'YES')
     WHEN 'order' THEN nullif(regexp_replace(value, '[^D,]', '', 'g'), repeat(',', length(regexp_replace(value, '[^,]', '', 'g'))))
     ELSE value
 END;

@@ -107,8 +107,8 @@ def test_an_index_that_no_plan_uses_explains_nothing() -> None:
     keyed = json.dumps({"query_block": {"table": {"table_name": "o", "access_type": "ref", "key": "k"}}})
     rows = tuple(ServerDifference("index", f"o.{key}", key, table="o") for key in ("k", "l"))
     rows += (
-        ServerDifference("column", "o.a type", "a", table="o"),
-        ServerDifference("column", "p.a type", "pa", table="p"),
+        ServerDifference("column", "o.a type", "a", table="o", fact="type"),
+        ServerDifference("column", "p.a type", "pa", table="p", fact="type"),
     )
     rows += (ServerDifference("column", "p.b", "pb", table="p"),)
     made = report(servers=Servers(rows), query_plans={"slow": {"a": {"json": keyed}, "b": {}}})
@@ -130,10 +130,10 @@ def test_a_collation_explains_what_compares() -> None:
     """A column's explains a statement that compares it, not one that only reads it; a table's own, which is for new
     columns, explains nothing: neither what changed nor what may be slower."""
     rows = (
-        ServerDifference("table", "o collation", "table", table="o", folded=True),
-        ServerDifference("table", "o engine", "engine", table="o"),
-        ServerDifference("column", "o.status collation", "column", table="o", folded=True),
-        ServerDifference("column", "o.status charset", "charset", table="o"),
+        ServerDifference("table", "o collation", "table", table="o", folded=True, fact="collation"),
+        ServerDifference("table", "o engine", "engine", table="o", fact="engine"),
+        ServerDifference("column", "o.status collation", "column", table="o", folded=True, fact="collation"),
+        ServerDifference("column", "o.status charset", "charset", table="o", fact="charset"),
     )
     made = report(servers=Servers(rows))
     every = {"engine": ("slow",), "charset": ("slow",), "table": ()}
@@ -170,7 +170,7 @@ def test_sql_mode_explains_errors() -> None:
 def test_statistics_explain_nothing_that_only_fails() -> None:
     """Statistics, histograms and estimates make a plan, not an error; a column explains both."""
     rows = tuple(
-        ServerDifference(kind, name, name, table="o")
+        ServerDifference(kind, name, name, table="o", fact=name.partition(" ")[2])
         for kind, name in (
             ("statistics", "o updated"),
             ("histogram", "o.a"),
@@ -188,9 +188,9 @@ def test_statistics_explain_nothing_that_only_fails() -> None:
 def test_statistics_explain_nothing_where_plans_agree() -> None:
     """What only the optimizer reads is no cause of the same plan; how many rows there are is one."""
     rows = (
-        ServerDifference("index", "o.PRIMARY cardinality", "c", table="o"),
-        ServerDifference("table", "o rows", "r", table="o"),
-        ServerDifference("statistics", "o updated", "u", table="o"),
+        ServerDifference("index", "o.PRIMARY cardinality", "c", table="o", fact="cardinality"),
+        ServerDifference("table", "o rows", "r", table="o", fact="rows"),
+        ServerDifference("statistics", "o updated", "u", table="o", fact="updated"),
     )
     plans = {"a": {"json": "{}"}, "b": {"json": "{}"}, "changes": []}
     for word, texts in (("same", ["r"]), ("estimates apart", ["r"]), ("cannot tell", ["r", "u"])):

@@ -123,6 +123,7 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
                     "a column without a default gets no value: ",
                     "TABLE w",
                 ),
+                (3819, "check", "w.a > 0", "A lacks CHECK a > 0 on w", "a row violates a CHECK: ", "TABLE w"),
                 (1526, "partition", "w", "w is not partitioned in A", "no partition takes a value: ", "TABLE w"),
                 (
                     1644,
@@ -137,7 +138,14 @@ def test_every_reason_has_a_remedy(checkout: Path) -> None:
         ),
         (
             1318,
-            ServerDifference("routine", "shop.p parameters", "routine shop.p: parameters x in A, x,y in B", "x", "x,y"),
+            ServerDifference(
+                "routine",
+                "shop.p parameters",
+                "routine shop.p: parameters x in A, x,y in B",
+                "x",
+                "x,y",
+                fact="parameters",
+            ),
             "a routine has other parameters (routine shop.p: parameters x in A, x,y in B)",
             "SHOW CREATE PROCEDURE (or FUNCTION) shop.p on the side that has it",
         ),
@@ -262,7 +270,7 @@ def test_other_results_by_another_column(comparison: Report) -> None:
     row = next(row for row in report.answers["results"] if row["known"] is None)
     row["reason"] = None
     for fact, found in (("collation", True), ("default", False)):
-        other = ServerDifference("column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"],))
+        other = ServerDifference("column", f"t.g {fact}", "column t.g", table="t", changed=(row["digest"],), fact=fact)
         causes = [task.cause for task in to_do(replace(report, servers=Servers((other,)))) if task.part == ELSE]
         assert any("column t.g" in cause for cause in causes) == found
 

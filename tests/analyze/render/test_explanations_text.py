@@ -28,7 +28,7 @@ def test_variables_wrap_as_text(report: Report) -> None:
         report,
         **others,
         optimizer_switch=(",".join(SWITCHES), other_switches),
-        init_connect=("x" * 300, ""),
+        init_file=("x" * 300, ""),
         ssl_cipher=("y" * 300, ""),
         query_cache_type=("ON", None),
     )
