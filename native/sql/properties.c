@@ -25,6 +25,8 @@ struct level {
     uint8_t ordered, limited;
     uint8_t at_random; /* ORDER BY RAND() */
     uint8_t concat;    /* of GROUP_CONCAT */
+    uint8_t aggregate; /* COUNT() or the like was read */
+    uint8_t many;      /* GROUP BY, OVER or UNION: it may give several rows in spite of that */
     uint8_t tables;    /* a list of tables: a comma joins another one */
 };
 
@@ -101,9 +103,12 @@ static uint64_t rows_added(const struct reader *r)
 
 static int is_verb(int k) { return (qt_keyword_flags[k] & QT_KW_VERB) != 0; }
 
+/* May a LIMIT choose among rows? An aggregate alone gives one. */
+static int chooses(const struct level *l) { return l->limited && (!l->aggregate || l->many); }
+
 static void end_level(struct reader *r, const struct level *l)
 {
-    if (l->limited && !l->ordered)
+    if (chooses(l) && !l->ordered)
         r->found |= QT_PROPERTY_LIMIT_INSIDE;
     if (l->concat && !l->ordered)
         r->found |= QT_PROPERTY_CONCAT_UNSORTED;
@@ -131,7 +136,7 @@ static void end_statement(struct reader *r)
         r->found |= QT_PROPERTY_CHANCE;
     if (outside->ordered)
         r->found |= outside->at_random ? QT_PROPERTY_ORDER_BY_RANDOM : QT_PROPERTY_ORDER_BY;
-    if (outside->limited)
+    if (chooses(outside))
         r->found |= QT_PROPERTY_LIMIT;
     r->showing += explains(r) || r->first == QT_K_show || r->first == QT_K_help;
     if (r->showing == r->statements)
@@ -203,6 +208,7 @@ static void by(struct reader *r)
         r->found |= QT_PROPERTY_SORTS;
     } else if (qt_name_is(&r->last, "group")) {
         r->found |= QT_PROPERTY_GROUP_BY | QT_PROPERTY_SORTS;
+        at(r)->many = 1;
     }
 }
 
@@ -260,6 +266,7 @@ static void keyword(struct reader *r, int k)
     case QT_K_intersect:
     case QT_K_except:
         at(r)->condition |= at(r)->query;
+        at(r)->many |= k == QT_K_union || k == QT_K_intersect || k == QT_K_except;
         at(r)->tables = k == QT_K_from && (at(r)->query || (r->depth == 0 && r->verb == QT_K_delete));
         break;
     case QT_K_set:
@@ -329,6 +336,7 @@ static void word(struct reader *r)
         if (qt_name_is(&r->t, "window"))
             at(r)->tables = 0;
     }
+    at(r)->many |= r->t.kind == QT_T_WORD && qt_name_is(&r->t, "over");
     keyword(r, k);
     r->system = r->system &&
                 (qt_name_is(&r->t, "session") || qt_name_is(&r->t, "local")); /* words after @@ have no keyword */
@@ -340,6 +348,23 @@ static void word(struct reader *r)
     }
     r->before = r->previous;
     r->previous = k;
+}
+
+static const char *const AGGREGATES[] = {
+    "count",          "sum",         "avg",     "min",      "max",      "group_concat",
+    "any_value",      "bit_and",     "bit_or",  "bit_xor",  "std",      "stddev",
+    "stddev_pop",     "stddev_samp", "var_pop", "var_samp", "variance", "json_arrayagg",
+    "json_objectagg", "st_collect",  NULL};
+
+/* An aggregate is of the query around it, whatever brackets are between. */
+static void aggregate(struct reader *r)
+{
+    for (size_t depth = r->depth < LEVELS ? r->depth : LEVELS - 1;; depth--) {
+        if (r->levels[depth].query)
+            r->levels[depth].aggregate = 1;
+        if (r->levels[depth].query || depth == 0)
+            return;
+    }
 }
 
 /* FROM (a, b), FROM t1 JOIN (a, b): does a bracket hold tables as well? */
@@ -356,6 +381,8 @@ static void open(struct reader *r)
     if (r->verb == QT_K_NONE && r->depth == 0 && explains(r) && !r->not_plain)
         r->verb = QT_K_select; /* EXPLAIN (SELECT ...) */
     inside.concat = r->last.kind == QT_T_WORD && qt_name_is(&r->last, "group_concat");
+    if (r->last.kind == QT_T_WORD && qt_name_is_any(&r->last, AGGREGATES))
+        aggregate(r);
     call(r);
     r->depth++;
     *at(r) = inside;
