@@ -24,7 +24,7 @@ EXIT_LOST = 4  # the tape is written, but something of the input is certainly no
 LOSSES = {
     "foreign_file": ("file has no event of its kind in it", "files have no event of their kind in them"),
     "not_understood": ("place was not understood", "places were not understood"),
-    "wrapped_record": ("place has records behind other text", "places have records behind other text"),
+    "wrapped_record": ("place where records have other text in front", "places where records have other text in front"),
     "too_large": ("event was too large and is cut", "events were too large and are cut"),
     "damaged_archive": ("packed file is damaged or cut off", "packed files are damaged or cut off"),
     "damaged_capture": ("capture file is damaged or cut off", "capture files are damaged or cut off"),

@@ -163,8 +163,9 @@ def check_columns(source: str, columns: Iterable[str]) -> None:
     with open_database(memory=None) as con:
         try:
             have = [str(row[0]) for row in con.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()]
-            (header,) = con.execute(f"FROM {source.replace('header = true', 'header = false')} LIMIT 1").fetchall()
-            more = have[max(n for n, name in enumerate(header, 1) if name is not None) :]  # DuckDB found and named them
+            header = con.execute(f"FROM {source.replace('header = true', 'header = false')} LIMIT 1").fetchone() or ()
+            named = max((n for n, name in enumerate(header, 1) if name is not None), default=0)
+            more = have[named:]  # DuckDB found and named them
             longer = (
                 more
                 and con.execute(
