@@ -25,6 +25,21 @@ static int fits(const char *p, const char *end, const char *form)
     return 1;
 }
 
+static int has(const char *p, size_t len, const char *part) { return memmem(p, len, part, strlen(part)) != NULL; }
+
+/* Lines of an error log that begin without a date: each of log_sink_json, the second when a server has started, those
+ * of Galera, and the first of a crash. */
+static int is_of_error_log(const char *p, size_t len)
+{
+    if (*p == '{')
+        return has(p, len, "\"prio\"") && has(p, len, "\"err_code\"");
+    if (*p == 'V')
+        return len > 10 && memcmp(p, "Version: '", 10) == 0 && has(p, len, "'  socket: '");
+    if (*p == 'W')
+        return len > 7 && memcmp(p, "WSREP: ", 7) == 0;
+    return fits(p, p + len, "99:99:99 UTC - ");
+}
+
 int qt_is_foreign_line(const char *p, size_t len)
 {
     const char *end = p + len;
@@ -32,7 +47,7 @@ int qt_is_foreign_line(const char *p, size_t len)
         end -= end[-1] == '\r';
         return end - p > 8 && memcmp(p, "==> ", 4) == 0 && memcmp(end - 4, " <==", 4) == 0;
     }
-    return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99");
+    return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99") || (len > 0 && is_of_error_log(p, len));
 }
 
 static const char *line_of(const char *p, const char *at)

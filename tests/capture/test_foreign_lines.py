@@ -23,6 +23,12 @@ TIMED = [
     "==> /var/lib/mysql/error.log <==",
     "==> standard input <==",
 ]
+UNDATED = [
+    '{ "prio" : 0, "err_code" : 10931, "msg" : "ready for connections", "time" : "2026-03-04T09:15:04.000000Z" }',
+    "Version: '8.0.31'  socket: '/run/mysqld/mysqld.sock'  port: 3306  MySQL Community Server - GPL.",
+    "WSREP: Member 0.0 (node1) synced with group.",
+    "09:15:03 UTC - mysqld got signal 11 ;",
+]
 UNTIMED = ["", "Got an error: no such host", "# the job that turns the log over", "Fatal: 3 > 2", "I/O is slow"]
 STATEMENTS = [
     "SELECT 1",
@@ -47,7 +53,7 @@ def mixed(kind: str, chance: random.Random, lines: list[str]) -> tuple[str, list
         if chance.random() < 0.3 and is_clear:
             chunk = [chance.choice(lines) for _ in range(chance.randrange(1, 4))]
             if kind != "slow":
-                chunk.insert(0, chance.choice(TIMED))
+                chunk.insert(0, chance.choice(TIMED + UNDATED))
             log.text += "".join(f"{line}\n" for line in chunk)
             log.written = -1  # a time comes before the next event
             others += [line for line in chunk if line]
