@@ -42,7 +42,8 @@ struct row {
     struct qt_span text; /* argument with its further lines */
     struct qt_statement statement;
     int has_statement, unbalanced, ambiguous, cut;
-    int torn; /* another program's line is inside, and what follows it may belong to the statement */
+    int torn;               /* another program's line is inside, and what follows it may belong to the statement */
+    struct qt_span wrapped; /* records behind other text that follow it */
     size_t used;
 };
 
@@ -165,8 +166,8 @@ static int read_sql(struct qt_general *g, struct row *r, size_t first_line, stru
         return code;
     struct qt_session_mode mode = qt_log_find_mode(&g->log, (uint64_t)r->head.thread_id, 0);
     const char *line = qt_find_wrapped_row(r->text.p, r->text.len);
-    if (qt_log_cut_wrapped(&g->log, mode, line, r->used, &r->text, &r->statement, &code, error) > 0)
-        r->cut = 0;
+    r->wrapped = qt_log_cut_wrapped(&g->log, mode, line, r->used, &r->text, &r->statement, &code, error);
+    r->cut = r->cut && r->wrapped.len == 0;
     return code;
 }
 
@@ -209,6 +210,23 @@ static const char *command_of(const struct row *r)
     /* an Execute row has the values filled in: it is a query's text, unless placeholders are left (bulk execution) */
     int filled = r->has_statement && !(r->statement.flags & QT_F_PLACEHOLDER);
     return filled && r->head.command->name[0] == 'E' ? "query" : r->head.command->tape;
+}
+
+static void say_problems(struct qt_general *g, const struct row *r)
+{
+    struct qt_span shown = r->has_statement && r->statement.redacted != NULL
+                               ? (struct qt_span){r->statement.redacted, r->statement.redacted_len}
+                               : r->text;
+    if (r->cut)
+        qt_log_add_cut_problem(&g->log, shown);
+    else if (r->torn)
+        qt_log_add_problem(&g->log, "truncated_statement", "no line of another program inside a statement", shown);
+    else if (r->unbalanced)
+        qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
+    else if (r->ambiguous)
+        qt_log_add_problem(&g->log, "ambiguous_boundary",
+                           "no row inside a literal; it was kept as part of the statement", shown);
+    qt_log_add_wrapped(&g->log, r->wrapped);
 }
 
 /* 0 taken, 1 the batch is to be closed first, -1 out of memory. */
@@ -256,18 +274,7 @@ static int take(struct qt_general *g, const struct row *r)
         qt_general_follow_use(s, r->text);
     if (r->has_statement && e.command[0] == 'q')
         qt_log_follow_mode(&g->log, at, &r->statement, r->text, 1);
-    struct qt_span shown = r->has_statement && r->statement.redacted != NULL
-                               ? (struct qt_span){r->statement.redacted, r->statement.redacted_len}
-                               : r->text;
-    if (r->cut)
-        qt_log_add_cut_problem(&g->log, shown);
-    else if (r->torn)
-        qt_log_add_problem(&g->log, "truncated_statement", "no line of another program inside a statement", shown);
-    else if (r->unbalanced)
-        qt_log_add_problem(&g->log, "unbalanced_quote", "a literal or comment that ends inside its statement", shown);
-    else if (r->ambiguous)
-        qt_log_add_problem(&g->log, "ambiguous_boundary",
-                           "no row inside a literal; it was kept as part of the statement", shown);
+    say_problems(g, r);
     g->skipping = r->cut;
     g->log.file_events++;
     atomic_fetch_add_explicit(&g->log.reader.events, 1, memory_order_relaxed);

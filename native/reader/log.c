@@ -143,30 +143,35 @@ void qt_log_add_no_record(struct qt_log *l, const char *kind, const char *expect
     qt_log_add_problem(l, kind, expected, qt_problem_shown(l->normalizer, line));
 }
 
-int qt_log_cut_wrapped(struct qt_log *l, struct qt_session_mode mode, const char *line, size_t used,
-                       struct qt_span *text, struct qt_statement *statement, int *code, struct qt_error *error)
+struct qt_span qt_log_cut_wrapped(struct qt_log *l, struct qt_session_mode mode, const char *line, size_t used,
+                                  struct qt_span *text, struct qt_statement *statement, int *code,
+                                  struct qt_error *error)
 {
+    struct qt_span none = {NULL, 0};
     if (line == NULL)
-        return 0;
-    struct qt_span left = {text->p, (size_t)(line - text->p)};
-    size_t behind = (size_t)(l->buffer + l->begin + used - line);
-    const char *newline = memchr(line, '\n', behind);
-    while (left.len > 0 && (left.p[left.len - 1] == '\n' || left.p[left.len - 1] == '\r'))
-        left.len--;
-    *code = qt_normalize(l->normalizer, &mode, left.p, left.len, statement, error);
+        return none;
+    struct qt_span kept = {text->p, (size_t)(line - text->p)};
+    while (kept.len > 0 && (kept.p[kept.len - 1] == '\n' || kept.p[kept.len - 1] == '\r'))
+        kept.len--;
+    *code = qt_normalize(l->normalizer, &mode, kept.p, kept.len, statement, error);
     if (*code == QT_OK && statement->open_quote != 0) { /* a literal may hold such lines */
         *code = qt_normalize(l->normalizer, &mode, text->p, text->len, statement, error);
-        return *code == QT_OK ? 0 : -1;
+        return none;
     }
     if (*code != QT_OK)
-        return -1;
-    qt_log_add_no_record(l, "wrapped_record", "a record at the start of its line",
-                         (struct qt_span){line, newline != NULL ? (size_t)(newline - line) : behind});
-    qt_reader_add_not_understood(&l->reader, behind);
-    /* the problem's text came from the same normalizer */
-    *code = qt_normalize(l->normalizer, &mode, left.p, left.len, statement, error);
-    *text = left;
-    return *code == QT_OK ? 1 : -1;
+        return none;
+    *text = kept;
+    return (struct qt_span){line, (size_t)(l->buffer + l->begin + used - line)};
+}
+
+void qt_log_add_wrapped(struct qt_log *l, struct qt_span left)
+{
+    const char *newline = left.len > 0 ? memchr(left.p, '\n', left.len) : NULL;
+    if (left.len == 0)
+        return;
+    qt_reader_add_not_understood(&l->reader, left.len);
+    left.len = newline != NULL ? (size_t)(newline - left.p) : left.len;
+    qt_log_add_no_record(l, "wrapped_record", "a record at the start of its line", left);
 }
 
 void qt_log_consume(struct qt_log *l, size_t used)

@@ -53,11 +53,13 @@ void qt_log_add_problem(struct qt_log *, const char *kind, const char *expected,
 /* The same for `line`, which is no record of the log. It may be a part of a statement: it is shown without its secrets,
  * or as far as its first quote. */
 void qt_log_add_no_record(struct qt_log *, const char *kind, const char *expected, struct qt_span line);
-/* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/foreign_line.h), and tells it;
- * leaves a text as it is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the
- * event's. Is the text shorter now? -1: *code. */
-int qt_log_cut_wrapped(struct qt_log *, struct qt_session_mode, const char *line, size_t used, struct qt_span *text,
-                       struct qt_statement *, int *code, struct qt_error *);
+/* Ends a statement's text in front of `line`, where a wrapped log begins in it (reader/foreign_line.h); leaves it as it
+ * is where `line` is NULL or inside a literal. `used`: bytes from buffer[begin] that are the event's. Returns the bytes
+ * that are left over; none with *code. */
+struct qt_span qt_log_cut_wrapped(struct qt_log *, struct qt_session_mode, const char *line, size_t used,
+                                  struct qt_span *text, struct qt_statement *, int *code, struct qt_error *);
+/* Tells these bytes, once their event is in the batch. */
+void qt_log_add_wrapped(struct qt_log *, struct qt_span left);
 /* The next whole line at buffer[begin], without its end; *used with it. 0 = nothing is left of this file, -1 =
  * *code. */
 int qt_log_line(struct qt_log *, struct qt_span *line, size_t *used, int *code, struct qt_error *);

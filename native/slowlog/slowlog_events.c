@@ -25,7 +25,8 @@ struct reading {
     struct qt_span banner;
     size_t used;
     int has_statement;
-    int cut; /* it is larger than an event may be */
+    int cut;                /* it is larger than an event may be */
+    struct qt_span wrapped; /* records behind other text that follow its body */
 };
 
 static void problem(struct qt_slowlog *s, const char *kind, const char *expected, struct qt_span found)
@@ -202,6 +203,7 @@ static enum taken take_event(struct qt_slowlog *s, const struct reading *r, stru
     if (r->has_statement) /* others of the session may not have been slow enough for the log */
         qt_log_follow_mode(&s->log, at, &r->statement, e->body, e->errno_ > 0 ? -1 : 0);
     say_problems(s, r);
+    qt_log_add_wrapped(&s->log, r->wrapped);
     if (carry(s, r) != 0)
         goto no_memory;
     s->after_flush = is_flush(r, command);
@@ -281,8 +283,8 @@ static enum qt_slow_result without_wrapped(struct qt_slowlog *s, struct reading 
     struct qt_session_mode mode = qt_log_find_mode(&s->log, qt_slow_key_of(e), qt_slow_account_of(e));
     struct qt_span text = e->body;
     const char *line = qt_find_wrapped_header(text.p, text.len);
-    int shorter = qt_log_cut_wrapped(&s->log, mode, line, r->used, &text, &r->statement, code, error);
-    if (shorter > 0) {
+    r->wrapped = qt_log_cut_wrapped(&s->log, mode, line, r->used, &text, &r->statement, code, error);
+    if (r->wrapped.len > 0) {
         r->cut = 0;
         e->truncated = text.len == 0 || text.p[text.len - 1] != ';';
         e->body = (struct qt_span){text.p, text.len - !e->truncated};
@@ -311,6 +313,7 @@ static enum qt_slow_result next_item(struct qt_slowlog *s, struct reading *r, st
         int full = qt_log_is_full(&s->log);
         enum qt_slow_result what = parse_item(s, r, first_end > 0 ? QT_QUOTES_FOLLOWED : QT_QUOTES_TRUSTED, full);
         r->has_statement = what == QT_SLOW_EVENT && !r->event.is_admin && r->event.body.p != NULL;
+        r->wrapped = (struct qt_span){NULL, 0};
         if (r->has_statement) {
             enum qt_slow_result end = judge_end(s, r, first_end, full, error, code);
             if (*code)
