@@ -50,17 +50,23 @@ int qt_is_foreign_line(const char *p, size_t len)
     return fits(p, end, "9999-99-99_8:99:99") || fits(p, end, "999999_8:99:99") || (len > 0 && is_of_error_log(p, len));
 }
 
+/* How far a line's start may be from a mark in it, and a second mark from the first: a statement of one long line may
+ * hold many. */
+enum { PREFIX_REACH = 400, MARK_REACH = 100 };
+
+/* The start of a line, or NULL where it is too far away. */
 static const char *line_of(const char *p, const char *at)
 {
-    while (at > p && at[-1] != '\n')
+    const char *least = at - p > PREFIX_REACH ? at - PREFIX_REACH : p;
+    while (at > least && at[-1] != '\n')
         at--;
-    return at;
+    return at > p && at[-1] != '\n' ? NULL : at;
 }
 
 /* Does other text stand in front of a mark on its line, behind the first line of a text? Quotes are of SQL. */
 static int stands_behind(const char *p, const char *line, const char *mark)
 {
-    if (line == p || line == mark)
+    if (line == NULL || line == p || line == mark)
         return 0;
     for (const char *at = line; at < mark; at++)
         if (*at == '\'' || *at == '"' || *at == '`' || *at == ';')
@@ -84,11 +90,11 @@ const char *qt_find_wrapped_header(const char *p, size_t len)
     static const char times[] = "# Query_time: ", lock[] = " Lock_time: ";
     const char *end = p + len;
     for (const char *at = p; (at = memmem(at, (size_t)(end - at), times, sizeof times - 1)) != NULL; at++) {
-        const char *line = line_of(p, at), *newline = memchr(at, '\n', (size_t)(end - at)), *before, *mark;
-        newline = newline != NULL ? newline : end;
-        if (!stands_behind(p, line, at) || memmem(at, (size_t)(newline - at), lock, sizeof lock - 1) == NULL)
+        const char *line = line_of(p, at), *before, *mark;
+        size_t reach = end - at > MARK_REACH ? MARK_REACH : (size_t)(end - at);
+        if (!stands_behind(p, line, at) || memmem(at, reach, lock, sizeof lock - 1) == NULL)
             continue;
-        while (line > p && (before = line_of(p, line - 1)) > p && (mark = header_mark(before, line)) != NULL &&
+        while ((before = line_of(p, line - 1)) != NULL && (mark = header_mark(before, line)) != NULL &&
                stands_behind(p, before, mark))
             line = before;
         return line;
@@ -121,7 +127,7 @@ const char *qt_find_wrapped_row(const char *p, size_t len)
             size_t n = strlen(COMMANDS[i]);
             if ((size_t)(at - p) <= n || memcmp(at - n, COMMANDS[i], n) != 0)
                 continue;
-            const char *line = line_of(p, at - n), *time = behind_time(line, at - n);
+            const char *line = line_of(p, at - n), *time = line != NULL ? behind_time(line, at - n) : NULL;
             if (time != NULL && stands_behind(p, line, time))
                 return line;
         }

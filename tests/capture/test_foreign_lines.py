@@ -151,6 +151,19 @@ def test_a_literal_may_hold_a_wrapped_log(kind: str, tmp_path: Path) -> None:
     assert not set(read.kinds)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_log_in_one_long_line_is_read_once(kind: str, tmp_path: Path) -> None:
+    """A statement may hold a whole log in one line: each mark in it is looked at, and its line is not walked for each."""
+    log = Log(kind, random.Random(1))
+    marks = "# Query_time: 1.0  Lock_time: 0.0\\n2026-03-04T09:15:02Z\t    8 Query\tSELECT 1\\n"
+    log.add(long := f"INSERT INTO logs VALUES ('{marks * 100_000}')")
+    log.add("SELECT 1")
+    (tmp_path / "log").write_text(log.text)
+    read = read_all(KINDS[kind]([tmp_path / "log"]))
+    assert [event["statement"].decode() for event in read.events] == [long, "SELECT 1"]
+    assert not set(read.kinds)
+
+
 HEADER = (
     "# User@Host: app[app] @ localhost []\n# Thread_id: 7  Schema: shop  QC_hit: No\n# Query_time: 0.1  Lock_time: 0\n"
 )
