@@ -5,6 +5,7 @@ With foreign keys and without, and with procedures that commit by themselves.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,20 @@ def server(request: pytest.FixtureRequest) -> Iterator[Server]:
         skip_loudly(request, f"{why}: the TPC-C is not replayed")
     if find_program(request.param) is None:
         skip_loudly(request, missing_sentence(request.param))
-    with start_server(request.param) as started:
-        started.execute(f"SET GLOBAL slow_query_log_file = '{started.folder / 'data' / 'tpcc.slow'}'")
-        started.execute(f"SET GLOBAL general_log_file = '{started.folder / 'data' / 'tpcc.gen'}'")
-        if started.kind.startswith("mysql"):
-            started.execute("SET GLOBAL log_slow_extra = ON")
-        started.execute("SET GLOBAL long_query_time = 0")
-        yield started
+    with started(request.param) as server:
+        yield server
+
+
+@contextmanager
+def started(kind: str) -> Iterator[Server]:
+    """Start a server that logs every statement where `record` looks."""
+    with start_server(kind) as server:
+        server.execute(f"SET GLOBAL slow_query_log_file = '{server.folder / 'data' / 'tpcc.slow'}'")
+        server.execute(f"SET GLOBAL general_log_file = '{server.folder / 'data' / 'tpcc.gen'}'")
+        if server.kind.startswith("mysql"):
+            server.execute("SET GLOBAL log_slow_extra = ON")
+        server.execute("SET GLOBAL long_query_time = 0")
+        yield server
 
 
 # Recordings, and how many may be unable to tell the order: MySQL's answers may leave in another order than its commits.
