@@ -5,10 +5,13 @@ Wrapped are logs from `docker compose logs`, `kubectl logs --prefix`, CloudWatch
 each record has something in front of it. Read as they are, records would become part of the statement before them.
 """
 
+import json
 import re
 import shlex
 from datetime import UTC, datetime
 from pathlib import Path
+
+from .sources.duck_rows import objects
 
 TIME = rb"\d{4}-\d\d-\d\dT[\d:.]+(?:Z|[+-]\d\d:\d\d)"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"  # of UTF-8
@@ -49,6 +52,12 @@ MARKS = (
         rb"^(?P<prefix>[^\n'\"`;,]{1,300}?)(?<![\d:.+-])(?P<mark>)\d{8} \d\d:\d\d:\d\d," + AUDIT_ROW, re.MULTILINE
     ),
 )
+LOG_LINE = re.compile(
+    rb"# (?:Time|User@Host|Query_time): (?:\d{6} |\d{4}-\d\d-|\d+\.|\w+\[)|"
+    + TIME
+    + rb"\t *\d+ (?:Connect|Query|Quit|Prepare)\b|\d{8} \d\d:\d\d:\d\d,"
+    + AUDIT_ROW
+)
 XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<AUDIT>")
 CLOUDWATCH = re.compile(rb'\s*\{\s*"(?:events|searchedLogStreams)"\s*:')
 AZURE = re.compile(rb'\s*\{\s*"records"\s*:\s*\[')
@@ -82,7 +91,33 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
                 f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
                 f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"
             )
-    return _audit(name, file, head) if known_at < 0 else None
+    return _json(file, head) or _audit(name, file, head) if known_at < 0 else None
+
+
+def _json(file: str, head: bytes) -> str | None:
+    """Return how to take a log out of objects of JSON, such as those of Docker, Loki and Fluentd."""
+    for _, line in objects(head):
+        try:
+            found = _key(json.loads(line))
+        except (ValueError, RecursionError):
+            continue  # it goes on behind the head
+        if found is not None:
+            key, ends = found
+            each = ".[]" if head.lstrip().startswith(b"[") else ""
+            command = f"jq -{'j' if ends else 'r'} {shlex.quote(each + key)} {file}"
+            return f"the log's lines are in JSON: {command} > plain.log takes them out of it; then capture plain.log"
+    return None
+
+
+def _key(value: object, path: str = "") -> tuple[str, bool] | None:
+    """Return where in a value of JSON a line of a log is, as jq writes it, and whether it ends with a newline."""
+    if isinstance(value, str) and LOG_LINE.match(value.encode("utf-8", "replace")):
+        return path, value.endswith("\n")
+    for key, inner in value.items() if isinstance(value, dict) else ():
+        plain = key.isidentifier() and key.isascii()
+        if found := _key(inner, path + (f".{key}" if plain else f".{json.dumps(key)}")):
+            return found
+    return None
 
 
 def _audit(name: str, file: str, head: bytes) -> str | None:

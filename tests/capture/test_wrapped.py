@@ -4,7 +4,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -109,6 +108,31 @@ def test_other_wrappings(head: bytes, message: str, tmp_path: Path) -> None:
         capture([tmp_path / "s.log"], tmp_path / "t.tape")
 
 
+JSONS = {
+    "docker": (lambda line, n: {"log": line, "stream": "stderr", "time": f"2026-03-04T09:15:0{n}.1Z"}, "\n"),
+    "logcli": (lambda line, n: {"labels": {"app": "db"}, "line": line.rstrip("\n"), "timestamp": "2026"}, "\n"),
+    "fluentd": (lambda line, n: {"time": n, "kubernetes": {"pod-name": "x"}, "MESSAGE": line.rstrip("\n")}, "\n"),
+    "a key inside": (lambda line, n: {"n": n, "json Payload": {"m-1": {"text": line.rstrip("\n")}}}, "\n"),
+    "an array": (lambda line, n: {"insertId": str(n), "textPayload": line.rstrip("\n")}, ",\n  "),
+}
+
+
+@pytest.mark.parametrize("log", ["slow", "general", "audit"])
+@pytest.mark.parametrize("kind", JSONS)
+def test_lines_in_json(kind: str, log: str, tmp_path: Path) -> None:
+    """An object for each line of a log: the command that is named gives the log."""
+    each, between = JSONS[kind]
+    text = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
+    rows = between.join(json.dumps(each(line, n % 10)) for n, line in enumerate(text.splitlines(keepends=True)))
+    (tmp_path / "it's.json").write_text(f"[{rows}]" if kind == "an array" else rows)
+    with pytest.raises(InputError, match=r"jq -.* > plain\.log") as refused:
+        capture([tmp_path / "it's.json"], tmp_path / "t.tape")
+    named = re.search(r"jq -.* > plain\.log", str(refused.value))
+    assert named is not None
+    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "plain.log").read_text() == text
+
+
 AUDIT = """\
 20260304 09:15:01,db1,app,10.1.2.3,7,0,CONNECT,shop,,0
 20260304 09:15:02,db1,app,10.1.2.3,7,11,QUERY,shop,'SELECT 1, 2',0
@@ -188,7 +212,5 @@ def test_audit_rows_of_the_journal_in_json(tmp_path: Path) -> None:
         capture([tmp_path / "j.json"], tmp_path / "t.tape")
     command = re.search(r"jq -r .* > plain\.log", str(refused.value))
     assert command is not None
-    if shutil.which("jq") is None:
-        return
     subprocess.run(command[0], shell=True, check=True, cwd=tmp_path)
     assert capture([tmp_path / "plain.log"], tmp_path / "plain.tape").info["counts"]["events"] == 3
