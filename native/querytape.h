@@ -207,6 +207,10 @@ int qt_input_peek(struct qt_input *, char *out, size_t room, size_t *got, struct
  * two such bytes ends nothing. Writes all to the descriptor `out`, unless that is -1. A damaged or cut archive is
  * QT_EFORMAT, after all that was readable. */
 int qt_input_unpack(struct qt_input *, int out, char quote, uint64_t *longest, struct qt_error *);
+/* Reads CSV whose values have escapes of backslashes to the end, and writes it to the descriptor `out` with commas,
+ * each value but NULL (`\N`, or NULL without quotes) between double quotes. `quote`: 0 = none has a meaning. QT_EFORMAT
+ * names the line where a value goes on after its closing quote, or that the last quote never closes. */
+int qt_input_rewrite_csv(struct qt_input *, int out, char separator, char quote, struct qt_error *);
 void qt_input_close(struct qt_input *);
 
 /* How text logs are read. */

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Source: CSV with a header, and a mapping from its columns to those of events."""
 
+import os
 import re
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -11,7 +13,7 @@ import duckdb
 from ...common.duck import open_database, sql_text
 from ...common.errors import InputError, NativeFault, OptionError
 from ...common.temporary import temporary_folder
-from ...native.bindings.inputs import heads, plain_file, unpack
+from ...native.bindings.inputs import heads, plain_file, rewrite_csv, unpack
 from ...native.bindings.reader import Reader
 from ..source import Option, Settings, SourceKind
 from .duck_rows import MEMORY_PER_ROW, START, csv_reason, entry, open_query, unread
@@ -19,8 +21,9 @@ from .duck_rows import MEMORY_PER_ROW, START, csv_reason, entry, open_query, unr
 MAX_BACK_NS = 60_000_000_000  # local times that go back by more may come twice
 MIN_LINE = 2 << 20  # DuckDB's own bound
 HEAD = 64 << 10
-PRINTED = ", delim = '\t', quote = '', escape = ''"  # a backslash escapes, but never the end of a value
+OPTIONS = "header = true, all_varchar = true, null_padding = true"
 QUOTED = re.compile(rb'(?:^|\t)"(?:[^"]|"")*"(?=\t|\r?$)', re.MULTILINE)  # a value, as a whole
+NULL = re.compile(rb"(?:^|[,;|\t])\\N(?=[,;|\t]|\r?$)", re.MULTILINE)  # as SELECT ... INTO OUTFILE writes it
 # What mysql.general_log calls commands. Its Execute has the values in its text; that of Connect is no statement.
 COMMANDS = """CASE {0} WHEN 'Query' THEN 'query' WHEN 'Execute' THEN 'query' ELSE {0} END"""
 TEXTLESS = (
@@ -59,14 +62,13 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
     with ExitStack() as stack:
         folder = Path(stack.enter_context(temporary_folder()))
         tables, longest = csv_tables(names, folder)
-        for source, _ in tables:
+        for source in tables:
             check_columns(source, columns.values())
         quoted = {field: quoted_name(column) for field, column in columns.items()}
         rows = " UNION ALL ".join(
-            f"SELECT {', '.join(unescaped(name) if printed else name for name in sorted(set(quoted.values())))},"
-            f" lag({quoted['time']}) OVER () AS csv_before,"
+            f"SELECT {', '.join(sorted(set(quoted.values())))}, lag({quoted['time']}) OVER () AS csv_before,"
             f" {file} AS csv_file, row_number() OVER () + 1 AS csv_place FROM {source}"
-            for file, (source, printed) in enumerate(tables)
+            for file, source in enumerate(tables)
         )
         return open_query(f"({rows})", values_of(quoted, settings), stack.pop_all(), MEMORY_PER_ROW * longest)
 
@@ -74,11 +76,6 @@ def open_source(names: Sequence[str], settings: Settings) -> Reader:
 def quoted_name(name: str) -> str:
     """Return the name of a column as SQL has it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def unescaped(name: str) -> str:
-    """Return SQL for a column of what `mysql -B` printed."""
-    return f"unescaped({name}) AS {name}"
 
 
 def values_of(quoted: Mapping[str, str], settings: Settings) -> dict[str, str]:
@@ -133,29 +130,49 @@ def local_time(column: str, form: str | None, zone: int) -> str:
     return f"epoch_ns(try_strptime({column}, {sql_text(form)})) - {0 if '%z' in form else zone}"
 
 
-def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[tuple[str, bool]], int]:
-    """Return a table expression for each CSV file, with whether `mysql -B` printed it; and the longest row's bytes.
+def csv_tables(names: Sequence[str], folder: Path) -> tuple[list[str], int]:
+    """Return a table expression for each CSV file, and the longest row's bytes.
 
-    Pipes and packed files are copied. Raises InputError where one cannot be read.
+    Pipes, packed files and those with escapes of backslashes are copied. Raises InputError where one cannot be read.
     """
     try:
         plain = [plain_file(name, folder) for name in names]
-        printed = [is_printed(first) for _, first in heads(plain, HEAD)]
-        longest = max(unpack(name, quote="" if bare else '"') for name, bare in zip(plain, printed, strict=True))
+        files = [without_escapes(str(name), first, folder) for name, first in heads(plain, HEAD)]
+        longest = max(unpack(name, quote='"') for name, _ in files)
     except NativeFault as error:
         raise InputError(str(error)) from error
-    options = "header = true, all_varchar = true, null_padding = true, parallel = false"
-    options += f", max_line_size = {max(longest + 2, MIN_LINE)}"
-    tables = [
-        (f"read_csv({sql_text(Path(name))}, {options}{PRINTED if bare else ''})", bare)
-        for name, bare in zip(plain, printed, strict=True)
-    ]
-    return tables, longest
+    options = f"{OPTIONS}, parallel = false, max_line_size = {max(longest + 2, MIN_LINE)}"
+    return [f"read_csv({sql_text(Path(name))}, {options}{dialect})" for name, dialect in files], longest
 
 
-def is_printed(head: bytes) -> bool:
-    """Return whether a file's first bytes are as `mysql -B` prints rows: with tabs between values, and no quotes."""
-    return b"\t" in head.partition(b"\n")[0] and QUOTED.search(head) is None
+def without_escapes(name: str, head: bytes, folder: Path) -> tuple[str, str]:
+    """Return the name of a file with a CSV's values and no escapes of backslashes, and options of read_csv for it.
+
+    `head`: the file's first bytes. `mysql -B` prints tabs between values, and no quotes.
+    """
+    if b"\t" in head.partition(b"\n")[0] and QUOTED.search(head) is None:
+        separator, quote = "\t", ""
+    else:
+        separator, quote, escape = sniff_dialect(name)
+        if escape != "\\" and NULL.search(head) is None:
+            return name, f", escape = {sql_text(escape)}"
+    copy, path = tempfile.mkstemp(dir=folder)
+    try:
+        rewrite_csv(name, copy, separator, quote)
+    finally:
+        os.close(copy)
+    return path, """, delim = ',', quote = '"', escape = '"', new_line = '\\n'"""
+
+
+def sniff_dialect(name: str) -> tuple[str, str, str]:
+    """Return the separator, the quote and the escape of CSV as DuckDB finds them; a double quote for none."""
+    with open_database(memory=None) as con:
+        query = f"SELECT Delimiter, Quote, Escape FROM sniff_csv({sql_text(Path(name))}, {OPTIONS})"
+        try:
+            separator, quote, escape = con.execute(query).fetchone() or (",", '"', '"')
+        except duckdb.Error:  # check_columns() says why
+            return ",", '"', '"'
+    return separator, quote if len(quote) == 1 else '"', escape if len(escape) == 1 else '"'
 
 
 def check_columns(source: str, columns: Iterable[str]) -> None:
@@ -193,7 +210,8 @@ KIND = SourceKind(
     Fields: time and statement (both needed), duration, thread_id, user, host, db, errno, rows_sent, rows_examined,
     rows_affected, bytes_sent, lock, command, error. Times are numbers since 1970, or texts in UTC or --log-timezone.
     Durations are numbers or HH:MM:SS.ffffff. What `mysql -B` prints of mysql.slow_log and general_log is read as
-    well: its escapes, and accounts such as `app[app] @ host [address]`.""",
+    well: its escapes, and accounts such as `app[app] @ host [address]`. So is what SELECT ... INTO OUTFILE and the CSV
+    engine write, with a header in front.""",
     examples="""\
 Examples:
   querytape capture csv sql.csv -o shop.tape --column time=ts \\

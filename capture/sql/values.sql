@@ -40,12 +40,6 @@ CREATE OR REPLACE TEMP MACRO account_user(t) AS
 CREATE OR REPLACE TEMP MACRO account_host(t) AS CASE WHEN is_account(t) THEN coalesce(
     nullif(trim(regexp_extract(t, '\] *@ *([^\[]*)\[', 1)), ''), nullif(regexp_extract(t, '\[([^\]]*)\]\s*$', 1), '')) END;
 
--- A value as `mysql -B` prints it, where a tab, a newline, a NUL and a backslash are \t \n \0 \\, and NULL is NULL. None
--- of the three is in a printed value: they keep the places until no backslash is one of an escape.
-CREATE OR REPLACE TEMP MACRO unescaped(t) AS CASE WHEN t NOT IN ('NULL', '\N') THEN translate(
-    replace(replace(replace(replace(t, '\\', chr(9)), '\t', chr(10)), '\n', chr(0)), '\0', '\'),
-    chr(9) || chr(10) || chr(0) || '\', '\' || chr(9) || chr(10) || chr(0)) END;
-
 -- A statement; `mysql` prints the bytes of one in hexadecimal digits where binary-as-hex is set.
 CREATE OR REPLACE TEMP MACRO statement_bytes(t) AS CASE
     WHEN starts_with(t, '0x') AND regexp_full_match(t, '0x([0-9A-Fa-f]{2})+') THEN unhex(substr(t, 3)) ELSE encode(t) END;

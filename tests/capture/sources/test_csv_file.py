@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """CSV with a mapping from its columns to those of events."""
 
+import random
+import subprocess
 from pathlib import Path
 
 import pytest
 from querytape.capture import Settings, capture
 from querytape.common.errors import InputError, OptionError
 from querytape.common.zones import read_zone
+from querytape.servers.sandbox import Server
 
 from tests.helpers.duck import database
 from tests.helpers.reading import tape_of
@@ -169,3 +172,112 @@ def test_columns_without_a_name_do_no_harm(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("ts,sql,\n1,SELECT 1,\n2,SELECT 2,\n")
     found, _ = tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=sql"])
     assert [row[1] for row in found] == [b"SELECT 1", b"SELECT 2"]
+
+
+T = "2026-01-05 10:00:00"
+COLUMNS = "ts DATETIME(6), n INT, q LONGTEXT, db VARCHAR(64)"
+PARTS = [
+    "a",
+    "SELECT ",
+    '"',
+    '""',
+    "'",
+    "\\",
+    "\\\\",
+    "\n",
+    "\r\n",
+    "\t",
+    ",",
+    ";",
+    "\0",
+    "\b",
+    "\x1a",
+    "\\N",
+    "NULL",
+    "é",
+    " ",
+]
+# How a server writes them.
+OUTFILES = [
+    "",
+    "FIELDS TERMINATED BY ',' ENCLOSED BY '\"'",
+    "FIELDS TERMINATED BY ';' OPTIONALLY ENCLOSED BY '\"'",
+]
+
+
+def random_texts(seed: int) -> list[str]:
+    """Return statements with what a separator, a quote and a backslash do; some are longer than a piece that is read."""
+    chance = random.Random(seed)
+    texts = ["SELECT " + "".join(chance.choices(PARTS, k=chance.randrange(20))) for _ in range(60)]
+    return [
+        *texts,
+        *("SELECT " + "".join(chance.choices(PARTS, k=9000)) for _ in range(5)),
+        'SELECT "x\\"", 1',
+        "SELECT 2",
+    ]
+
+
+def insert(server: Server, texts: list[str], columns: str, value: str, engine: str = "InnoDB") -> None:
+    """Make csvs.t with a row for each statement; `value`: SQL of its column db."""
+    server.execute("DROP DATABASE IF EXISTS csvs")
+    server.execute("CREATE DATABASE csvs CHARACTER SET utf8mb4")
+    server.execute(f"CREATE TABLE csvs.t ({columns}) ENGINE={engine}")
+    rows = (f"('{T}', {n}, CONVERT(X'{text.encode().hex()}' USING utf8mb4), {value})" for n, text in enumerate(texts))
+    server.execute(f"INSERT INTO csvs.t VALUES {', '.join(rows)}")
+
+
+def read_back(path: Path, folder: Path) -> list[tuple[str, bytes, str | None]]:
+    """Return the rows of a file whose columns are ts, q and db."""
+    found, info = tape_of("csv", path, folder, column=["time=ts", "statement=q", "db=db", "thread_id=n"])
+    assert info["problems"] == {}
+    return [(row[2], row[1], row[7]) for row in sorted(found, key=lambda row: row[2])]
+
+
+@pytest.mark.parametrize("form", OUTFILES)
+def test_rows_that_a_server_wrote_into_a_file(form: str, server: Server, tmp_path: Path) -> None:
+    """SELECT ... INTO OUTFILE: each value comes back, whatever bytes it has."""
+    texts = random_texts(OUTFILES.index(form))
+    insert(server, texts, COLUMNS, "NULL")
+    name = server.folder / "data" / "csvs.txt"
+    name.unlink(missing_ok=True)
+    query = "SELECT 'ts', 'n', 'q', 'db' UNION ALL (SELECT ts, n, q, db FROM csvs.t)"
+    server.execute(f"{query} INTO OUTFILE '{name}' CHARACTER SET utf8mb4 {form}")
+    server.execute("DROP DATABASE csvs")
+    assert read_back(name, tmp_path) == [(n, text.encode(), None) for n, text in enumerate(texts)]
+
+
+def test_a_table_of_the_csv_engine(mariadb: Server, tmp_path: Path) -> None:
+    """Its file, behind a header: so a server writes mysql.slow_log."""
+    texts = random_texts(7)
+    insert(mariadb, texts, COLUMNS.replace(",", " NOT NULL,") + " NOT NULL", "'shop'", "CSV")
+    mariadb.execute("FLUSH TABLES csvs.t")
+    rows = (mariadb.folder / "data" / "csvs" / "t.CSV").read_bytes()
+    mariadb.execute("DROP DATABASE csvs")
+    (tmp_path / "t.csv").write_bytes(b"ts,n,q,db\n" + rows)
+    assert read_back(tmp_path / "t.csv", tmp_path) == [(n, text.encode(), "shop") for n, text in enumerate(texts)]
+
+
+def test_what_the_client_prints(mariadb: Server, tmp_path: Path) -> None:
+    """`mysql -B`: any statement comes back."""
+    texts = random_texts(8)
+    insert(mariadb, texts, COLUMNS, "NULL")
+    command = ["mariadb", "-uroot", f"-S{mariadb.socket}", "--default-character-set=utf8mb4", "-B"]
+    printed = subprocess.run([*command, "-e", "SELECT * FROM csvs.t"], check=True, capture_output=True).stdout
+    (tmp_path / "t.tsv").write_bytes(printed)
+    mariadb.execute("DROP DATABASE csvs")
+    assert read_back(tmp_path / "t.tsv", tmp_path) == [(n, text.encode(), None) for n, text in enumerate(texts)]
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (f'"{T}","SELECT \\"b', "line 22004: a quote never closes"),
+        (f'"{T}","SELECT" 1"', "line 22003: a value goes on after its closing quote"),
+    ],
+)
+def test_damaged_escapes_are_refused(row: str, said: str, tmp_path: Path) -> None:
+    """With the line: here behind the rows that tell how the file is written."""
+    rows = ["ts,q", *(f'"{T}","SELECT \\"a\\", {n}"' for n in range(22_001)), row, ""]
+    (tmp_path / "t.csv").write_text("\n".join(rows))
+    with pytest.raises(InputError, match=said):
+        tape_of("csv", tmp_path / "t.csv", tmp_path, column=["time=ts", "statement=q"])

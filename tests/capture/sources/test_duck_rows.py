@@ -85,8 +85,7 @@ def test_json_in_arrays(tmp_path: Path) -> None:
         ("moment_ns('infinity')", None), ("moment_ns('2024-06-10 08:13:20 Europe/Berlin')", None),
         ("account_user('root[ro ot] @ localhost []')", "ro ot"), ("account_user('app')", "app"),
         ("account_host('root[root] @ localhost [::1]')", "localhost"), ("account_host('a[a] @  [10.0.0.5]')", "10.0.0.5"),
-        ("account_host('app')", None), ("unescaped('NULL')", None),
-        (r"unescaped('a\tb\nc\\n\0\\\\')", "a\tb\nc\\n\0\\\\"),
+        ("account_host('app')", None),
         ("statement_bytes('0x53454C')", b"SEL"), ("statement_bytes('0x5')", b"0x5"),
     ],
 )  # fmt: skip

@@ -6,6 +6,7 @@ and between tables with and without foreign keys. Two servers work at the same t
 """
 
 import argparse
+import signal
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -47,6 +48,7 @@ def main() -> None:
     parser.add_argument("--servers", nargs="+", choices=KINDS, default=KINDS)
     parser.add_argument("--sources", nargs="+", choices=SOURCES, default=SOURCES)
     given = parser.parse_args()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this with `&` has it ignored
     if why := workload.build():
         parser.error(why)
     print(f"{CLIENTS} clients, {ROUNDS} rounds", flush=True)
