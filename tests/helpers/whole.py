@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of whole replays share."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -47,3 +50,24 @@ def accounting(summary: RunSummary) -> tuple[int, int, int, int]:
     assert accounting["balanced"]
     assert accounting["tape_events"] == len(outcomes(summary.path))
     return accounting["executed"], accounting["filtered"], accounting["skipped"], accounting["not_sent"]
+
+
+@contextmanager
+def killing(server: Server, text: str) -> Iterator[None]:
+    """Kill the first connection that runs the statement `text`, as soon as there is one, while the block runs."""
+    ended = threading.Event()
+
+    def kill() -> None:
+        query = f"SELECT id FROM information_schema.processlist WHERE info = '{text}'"
+        while not (found := server.execute(query)) and not ended.wait(0.05):
+            pass
+        if found:
+            server.execute(f"KILL {found[0][0]}")
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        killer.join()

@@ -3,6 +3,8 @@
 #include "check.h"
 #include "replay_run.h"
 
+#define LONG_BOUND (3200 * MS) /* the sessions have an eighth of it to become stuck together, also on a busy machine */
+
 static void event_at(struct replay *r, int64_t due_ns, int64_t session, int64_t seq, const char *sql, const char *waits)
 {
     replay_put(r, &(struct planned){.session = session,
@@ -134,8 +136,8 @@ static void a_guess_is_let_go_first(void)
 
     begin(&r, 0, 0);
     r.options.order_tables = 6;
-    r.options.order_bound_ns = 800 * MS;
-    r.options.drain_ns = 16000 * MS;
+    r.options.order_bound_ns = LONG_BOUND;
+    r.options.drain_ns = 20 * LONG_BOUND;
     replay_session(&r, 1, 0, 2, NULL);
     replay_session(&r, 2, 0, 6, NULL);
     replay_session(&r, 3, 0, 1, NULL);
@@ -147,20 +149,18 @@ static void a_guess_is_let_go_first(void)
     event_at(&r, 22 * MS, 2, 4, "COMMIT", "2:1 3:1");
     event_at(&r, 23 * MS, 2, 5, "BEGIN", NULL);
     event_at(&r, 24 * MS, 2, 6, "in turn again", "2:1");
-    event_at(&r, 5 * MS, 3, 1, "SLEEP 6000", ";2:1 3:1");
+    event_at(&r, 5 * MS, 3, 1, "SLEEP 22000", ";2:1 3:1");
     replay_run(&r);
-    CHECK(replay_find(&r, 2, 2)->sent_ns >= 800 * MS);
+    CHECK(replay_find(&r, 2, 2)->sent_ns >= LONG_BOUND);
     CHECK_INT(replay_find(&r, 2, 3)->order_ns, NO_VALUE);
-    CHECK(replay_find(&r, 2, 4)->sent_ns - replay_find(&r, 2, 3)->done_ns >= 800 * MS);
+    CHECK(replay_find(&r, 2, 4)->sent_ns - replay_find(&r, 2, 3)->done_ns >= LONG_BOUND);
     CHECK(replay_find(&r, 2, 4)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
     CHECK(replay_find(&r, 2, 6)->order_ns != NO_VALUE);
     CHECK_INT(r.stats.counts.order_broken, 2);
     replay_free(&r);
 }
 
-/* The sessions have an eighth of the bound to become stuck together: 100 ms, also on a busy machine.
- *
- * Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
+/* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
  * more. */
 static void the_earliest_is_let_go(void)
 {
@@ -170,8 +170,8 @@ static void the_earliest_is_let_go(void)
     replay_session(&r, 1, 0, 2, NULL);
     replay_session(&r, 2, 0, 8, NULL);
     replay_session(&r, 3, 0, 1, NULL);
-    r.options.order_bound_ns = 800 * MS;
-    r.options.drain_ns = 16000 * MS;
+    r.options.order_bound_ns = LONG_BOUND;
+    r.options.drain_ns = 20 * LONG_BOUND;
     event_at(&r, 0, 1, 1, "BEGIN", NULL);
     event_at(&r, 30 * MS, 1, 2, "later", "1:1");
     event_at(&r, 0, 2, 1, "BEGIN", NULL);
@@ -182,9 +182,9 @@ static void the_earliest_is_let_go(void)
     event_at(&r, 41 * MS, 2, 6, "BEGIN", NULL);
     event_at(&r, 42 * MS, 2, 7, "in turn again", "1:1");
     event_at(&r, 43 * MS, 2, 8, "COMMIT", NULL);
-    event_at(&r, 5 * MS, 3, 1, "SLEEP 6000", ";1:1");
+    event_at(&r, 5 * MS, 3, 1, "SLEEP 22000", ";1:1");
     replay_run(&r);
-    CHECK(replay_find(&r, 2, 3)->sent_ns >= 800 * MS);
+    CHECK(replay_find(&r, 2, 3)->sent_ns >= LONG_BOUND);
     CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
     CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 3, 1)->done_ns);
     CHECK_INT(replay_find(&r, 2, 4)->order_ns, NO_VALUE);

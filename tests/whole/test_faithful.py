@@ -31,7 +31,7 @@ from querytape.servers.tls import Tls
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import MS, SECOND, T0, flag_bits, make_tape
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import accounting, options, outcomes, query
+from tests.helpers.whole import accounting, killing, options, outcomes, query
 
 
 def recorded(server: Server, tmp_path: Path, talk: Any, **connect: Any) -> Path:
@@ -252,7 +252,7 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
     """A connection that is killed is reopened where its transaction has ended, its schema and user as before."""
     events = [
         {"statement": "SELECT 1", "start_ns": T0, "db": "shop"},
-        {"statement": "SELECT SLEEP(5)", "start_ns": T0 + 100 * MS, "db": "shop"},
+        {"statement": "SELECT SLEEP(60)", "start_ns": T0 + 100 * MS, "db": "shop"},
         {
             "statement": "INSERT INTO log (session, seq) VALUES (1, 3)",
             "class": "write",
@@ -262,18 +262,8 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
     ]
     tape = make_tape(tmp_path / "t.tape", events)
 
-    def kill() -> None:
-        for _ in range(100):
-            found = shop.execute("SELECT id FROM information_schema.PROCESSLIST WHERE info LIKE 'SELECT SLEEP(5)'")
-            if found:
-                shop.execute(f"KILL {found[0][0]}")
-                return
-            time.sleep(0.05)
-
-    killer = threading.Thread(target=kill)
-    killer.start()
-    summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(on_lost="reopen")))
-    killer.join()
+    with killing(shop, "SELECT SLEEP(60)"):
+        summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(on_lost="reopen")))
     assert accounting(summary) == (3, 0, 0, 0)
     assert summary.info["accounting"]["sessions_reopened"] == 1
     assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)

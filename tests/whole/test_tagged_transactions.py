@@ -7,7 +7,6 @@ statements that belong together: of a group all statements are sent, or none.
 
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -30,7 +29,7 @@ from tests.conftest import KINDS, skip_loudly
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import make_tape
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import accounting, options, outcomes, query
+from tests.helpers.whole import accounting, killing, options, outcomes, query
 
 ROUNDS = 30
 TABLES = (
@@ -298,19 +297,6 @@ def test_reads_inside_transactions_stay(taped: Taped, tmp_path: Path) -> None:
     assert contents(taped.server) == taped.final
 
 
-def kill_the_sleeper(server: Server) -> None:
-    """Kill the connection that sleeps, as soon as there is one."""
-    for _ in range(300):
-        rows = server.execute(
-            "SELECT id FROM information_schema.processlist WHERE info LIKE '%SLEEP(2)%'"
-            " AND info NOT LIKE '%processlist%'"
-        )
-        if rows:
-            server.execute(f"KILL {rows[0][0]}")
-            return
-        time.sleep(0.05)
-
-
 @pytest.mark.sampled
 def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_path: Path) -> None:
     """The rest of the transaction that was lost is not sent, its tagged COMMIT neither; the next ones are whole."""
@@ -318,7 +304,7 @@ def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_pat
     spoken = (
         "/* a */ BEGIN",
         "INSERT INTO totals VALUES (1)",
-        "SELECT SLEEP(2)",
+        "SELECT SLEEP(60)",
         "INSERT INTO totals VALUES (2)",
         "/* a */ ROLLBACK TO SAVEPOINT s",
         "/* a */ COMMIT",
@@ -330,11 +316,9 @@ def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_pat
     )
     events = [{"statement": text, "db": "shop", "class": "write", **class_of(text)} for text in spoken]
     tape = make_tape(tmp_path / "t.tape", events)
-    killer = threading.Thread(target=kill_the_sleeper, args=(any_shop,))
-    killer.start()
     given = options(any_shop, tmp_path / "a.run", pace=Pace("none"), failures=Failures(on_lost="reopen"))
-    summary = replay(tape, given)
-    killer.join()
+    with killing(any_shop, "SELECT SLEEP(60)"):
+        summary = replay(tape, given)
     assert summary.info["accounting"]["balanced"]
     assert [row[0] for row in outcomes(tmp_path / "a.run", "reason")][3:] == ["transaction_lost"] * 3 + [None] * 5
     assert any_shop.execute("SELECT v FROM shop.totals ORDER BY v") == ((3,), (4,))
