@@ -59,7 +59,7 @@ static void follow(struct body *b, const char *to)
 {
     while (b->followed < to) {
         const char *newline = memchr(b->followed, '\n', (size_t)(to - b->followed));
-        const char *last = without_cr(b->p, newline != NULL ? newline : to);
+        const char *last = without_blanks(b->p, newline != NULL ? newline : to);
         if (last > b->followed)
             b->state = quote_state(b->state, b->followed, last);
         if (b->semicolon == NULL && newline != NULL && b->state == 0 && last > b->p && last[-1] == ';')
@@ -159,7 +159,7 @@ const char *qt_slow_find_body_end(const char *p, const char *end, int at_end, en
     for (const char *at = p; (newline = memchr(at, '\n', (size_t)(end - at))) != NULL;) {
         line = at;
         at = newline + 1;
-        const char *last = without_cr(p, newline);
+        const char *last = without_blanks(p, newline);
         int closed = last > p && last[-1] == ';';
         if (!closed && !may_be_bound(&b, line, at))
             continue;

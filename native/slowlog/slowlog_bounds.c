@@ -10,7 +10,7 @@
 int qt_slow_is_banner(const char *p, const char *line)
 {
     static const char tail[] = "started with:";
-    line = without_cr(p, line);
+    line = without_blanks(p, line);
     if ((size_t)(line - p) < sizeof tail + 11 || memcmp(line - (sizeof tail - 1), tail, sizeof tail - 1) != 0)
         return 0;
     for (const char *at = p; (at = memchr(at, ',', (size_t)(line - at))) != NULL; at++)

@@ -33,7 +33,7 @@ static int is_banner_rest(const char *p, const char *line)
 
 static void header_line(const char *p, const char *line, struct qt_slow_event *out)
 {
-    line = without_cr(p, line);
+    line = without_cr(p, line); /* a blank behind `Schema:` says that there is none */
     if (line - p < 3 || p[1] != ' ' || STARTS(p, line, "# explain: ") || STARTS(p, line, "# No InnoDB"))
         return;
     if (STARTS(p, line, "# Warning")) {
@@ -70,7 +70,7 @@ static void header_line(const char *p, const char *line, struct qt_slow_event *o
 static int meta_use(const char *p, const char *line, const char *end, int at_end, struct qt_slow_event *out,
                     enum qt_slow_bound *more)
 {
-    const char *stop = without_cr(p, line);
+    const char *stop = without_blanks(p, line);
     if (!(STARTS(p, stop, "use ") || STARTS(p, stop, "USE ")) || stop[-1] != ';' || out->use.p != NULL)
         return 0;
     enum qt_slow_bound ends = qt_slow_bound_at(line + 1 > end ? end : line + 1, end, at_end);
@@ -112,7 +112,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             return QT_SLOW_MORE;
         enum qt_slow_bound more = QT_NO_BOUND;
         if (STARTS(p, line, ADMIN)) {
-            const char *stop = without_cr(p, line);
+            const char *stop = without_blanks(p, line);
             out->is_admin = 1;
             out->body.p = p + sizeof ADMIN - 1;
             out->body.len = (size_t)(stop - out->body.p) - (stop[-1] == ';');
@@ -134,7 +134,7 @@ static enum qt_slow_result parse_event(const char *start, const char *end, int a
             ;
         else if (more == QT_BOUND_UNKNOWN)
             return QT_SLOW_MORE;
-        else if (!seen_set && qt_slow_parse_set(p, without_cr(p, line), out)) {
+        else if (!seen_set && qt_slow_parse_set(p, without_blanks(p, line), out)) {
             enum qt_slow_bound ends = qt_slow_bound_at(line + 1 > end ? end : line + 1, end, at_end);
             if (ends == QT_BOUND_UNKNOWN)
                 return QT_SLOW_MORE;
@@ -177,11 +177,11 @@ enum qt_slow_result qt_slow_parse(const char *p, size_t len, int at_end, int kno
         return QT_SLOW_GARBAGE;
     }
     *used = (size_t)((line < end ? line + 1 : end) - p);
-    if (without_cr(p, line) == p || is_banner_rest(p, line))
+    if (without_blanks(p, line) == p || is_banner_rest(p, line))
         return QT_SLOW_SKIP;
     if (qt_slow_is_banner(p, line)) {
         banner->p = p;
-        banner->len = (size_t)(without_cr(p, line) - p);
+        banner->len = (size_t)(without_blanks(p, line) - p);
         return QT_SLOW_SKIP;
     }
     if (*p != '#')

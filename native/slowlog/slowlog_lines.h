@@ -19,4 +19,12 @@ static inline const char *without_cr(const char *p, const char *line)
     return line > p && line[-1] == '\r' ? line - 1 : line;
 }
 
+/* Without what editors, terminals and other systems leave at a line's end. */
+static inline const char *without_blanks(const char *p, const char *line)
+{
+    while (line > p && (line[-1] == '\r' || line[-1] == ' ' || line[-1] == '\t'))
+        line--;
+    return line;
+}
+
 #endif

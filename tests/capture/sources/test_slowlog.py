@@ -95,6 +95,22 @@ def test_events_of_each_fixture(name: str) -> None:
     assert found == CASES[name]
 
 
+@pytest.mark.parametrize("blanks", [b" ", b"\t", b"   ", b"\r", b" \r"])
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_blanks_at_the_end_of_each_line(name: str, blanks: bytes, tmp_path: Path) -> None:
+    """Editors and terminals leave them: they end no header and no statement in another way."""
+    path = tmp_path / name
+    path.write_bytes((LOGS / name).read_bytes().replace(b"\n", blanks + b"\n"))
+
+    def told(log: Path, added: bytes) -> list[tuple[Any, ...]]:
+        fields = ("session", "seq", "command", "db", "start_ns", "duration_ns", "user", "host", "flags")
+        found = [e | {"statement": (e["statement"] or b"").replace(added + b"\n", b"\n")} for e in events(log)]
+        return [(e["statement"], *(e[field] for field in fields)) for e in found]
+
+    assert told(path, blanks) == told(LOGS / name, b"")
+    assert problems(path) == problems(LOGS / name)
+
+
 def test_every_fixture_has_a_case() -> None:
     """No fixture lies about unused."""
     assert {path.name for path in LOGS.iterdir()} == set(CASES)
