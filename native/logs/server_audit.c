@@ -153,8 +153,8 @@ static int is_passed_over(struct qt_span operation)
     return 0;
 }
 
-/* Takes the port off `host`, where it has one; -1 = none. Of an IPv6 address the last group may be no port: it is where
- * it has five digits, or where hosts of this log have ports. */
+/* Takes the port off `host`, where it has one; -1 = none. Of an IPv6 address the last group may be no port: it is
+ * behind a bracket, where it has five digits, or where hosts of this log have ports. */
 static int32_t take_port(struct qt_server_audit *a, struct qt_span *host)
 {
     const char *colon = memrchr(host->p, ':', host->len);
@@ -165,10 +165,11 @@ static int32_t take_port(struct qt_server_audit *a, struct qt_span *host)
     struct qt_span before = {host->p, (size_t)(colon - host->p)};
     if (!number(digits, &port) || port > 65535 || before.len == 0 || before.p[before.len - 1] == ':')
         return -1;
-    a->has_ports |= digits.len == 5 || memchr(before.p, ':', before.len) == NULL;
+    int in_brackets = before.p[0] == '[' && before.p[before.len - 1] == ']';
+    a->has_ports |= in_brackets || digits.len == 5 || memchr(before.p, ':', before.len) == NULL;
     if (!a->has_ports)
         return -1;
-    *host = before;
+    *host = in_brackets ? (struct qt_span){before.p + 1, before.len - 2} : before;
     return (int32_t)port;
 }
 

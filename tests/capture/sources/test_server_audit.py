@@ -191,6 +191,8 @@ HOSTS = [  # as they are in the log; the host and port of the tape
     ("10.1.2.3:54312", "10.1.2.3", 54312),
     ("web1:1", "web1", 1),
     ("2001:db8::5:54399", "2001:db8::5", 54399),
+    ("[fe80::1]:443", "fe80::1", 443),
+    ("[fe80::1]:", "[fe80::1]:", None),
     ("localhost", "localhost", None),
     ("10.1.2.3", "10.1.2.3", None),
     ("::1", "::1", None),
