@@ -52,6 +52,7 @@ BY_DATA = frozenset(
     }
 )
 OF_DATA = frozenset({"type", "charset", "collation", "expression"})
+A_MODES = "run B with A's sql_mode"  # as remedies of causes.tsv begin
 REMEDY_OF_BOTH = "set up A as production is, and compare again"
 
 
@@ -68,10 +69,12 @@ def cause_of(
     rules: Sequence[Rule] = (),
     differences: Sequence[ServerDifference] = (),
     message: str | None = None,
+    compared: bool = False,
 ) -> Cause:
     """Return why a normalised statement fails with an error number: without a known cause, its message.
 
-    `rules`: of lint, on the way from A to B. `differences`: of the servers, that concern the statement.
+    `rules`: of lint, on the way from A to B. `differences`: of the servers, that concern the statement. `compared`:
+    these are all, so a mode that is not among them is the same on both.
     """
     line = of_error(errno)
     if line is None:
@@ -83,7 +86,9 @@ def cause_of(
         for difference in differences:
             if line._replace(by=(token,)).names(difference):
                 return of_difference(Cause(line.cause, line.remedy), difference)
-    return Cause(line.cause, line.remedy)
+    first, _, others = line.remedy.partition(", or ")
+    is_equal = compared and bool(others) and first.startswith(A_MODES)
+    return Cause(line.cause, others if is_equal else line.remedy)
 
 
 def of_difference(cause: Cause, difference: ServerDifference) -> Cause:
@@ -255,7 +260,8 @@ class _Causes:
         """Return the cause of a row of errors.sql."""
         root = self._roots.get(row["digest"], row)
         concerning = list(differences_of(self._report, root["digest"]))
-        cause = cause_of(root["after"], self._texts.get(root["digest"], ""), self._rules, concerning, root["error"])
+        text, compared = self._texts.get(root["digest"], ""), self._report.servers.problem is None
+        cause = cause_of(root["after"], text, self._rules, concerning, root["error"], compared)
         if row["what"] == ON_BOTH:
             return Cause(f"{cause.text} {BOTH_SIDES}", f"{REMEDY_OF_BOTH}: {cause.remedy}")
         return cause

@@ -13,7 +13,7 @@ from querytape.analyze import Report, as_html, as_json, as_markdown, show_report
 from querytape.analyze.cause_table import lines_of
 from querytape.analyze.findings.headline import BREAKS, ELSE, SLOW
 from querytape.analyze.findings.plans import FAILS, SCAN, UNKNOWN
-from querytape.analyze.findings.remedies import cause_of, of_result, rules_between, to_do
+from querytape.analyze.findings.remedies import A_MODES, cause_of, of_result, rules_between, to_do
 from querytape.analyze.findings.results import KINDS, PERHAPS, SERVER_WRITES
 from querytape.analyze.lint.rules import parse_version
 from querytape.analyze.model import ServerDifference, Servers
@@ -163,6 +163,14 @@ def test_what_differs_is_in_the_cause(errno: int, difference: ServerDifference, 
     assert found.text == text
     assert found.remedy.startswith(remedy)
     assert found.remedy.count("set wait_timeout") == 0
+
+
+@pytest.mark.parametrize("errno", [1264, 1265, 1292, 1365, 1366, 1406])
+def test_equal_modes_are_no_remedy(errno: int) -> None:
+    """Where the modes are known to be the same on both servers, what else helps is the remedy."""
+    known, unknown = cause_of(errno, "insert", compared=True), cause_of(errno, "insert")
+    assert unknown.remedy.startswith(A_MODES)
+    assert known.remedy == unknown.remedy.partition(", or ")[2]
 
 
 def test_what_breaks_comes_first(comparison: Report) -> None:
