@@ -34,6 +34,7 @@ WORDS = {
     "engine": "engine",
     "row_format": "row format",
     "rows": "rows, as estimated",
+    "next_id": "next AUTO_INCREMENT value",
     "columns": "columns",
     "parameters": "parameters",
     "types": "types of the parameters",
@@ -92,7 +93,7 @@ WEIGHTS = {
     "foreign_key_rule": 5,
     "statistics": 6,
 }
-LIGHT_FACTS = frozenset({"rows", "cardinality", "row_format", "position", "default", "extra"})
+LIGHT_FACTS = frozenset({"rows", "next_id", "cardinality", "row_format", "position", "default", "extra"})
 MAX_VALUE = 60
 LONG_VALUE = 80  # of both sides: a list that long shows only what differs
 OWN_DEFAULTS = frozenset({"optimizer_switch"})

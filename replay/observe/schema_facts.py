@@ -97,6 +97,7 @@ SOURCES = (
             "row_format": "ROW_FORMAT",
             "collation": "TABLE_COLLATION",
             "rows": "TABLE_ROWS",
+            "next_id": "AUTO_INCREMENT",
         },
     ),
     Source(
