@@ -85,9 +85,11 @@ static void drain_kernel(struct qt_live *l)
     int64_t until = qt_now() + 3 * TIMEOUT_MS * INT64_C(1000000);
     if (pcap_setnonblock(l->pcap, 1, said) != 0)
         return;
-    while (qt_now() < until)
-        if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) <= 0)
+    for (int is_last = 0; !is_last;) { /* once more behind the time: this thread may have slept until then */
+        is_last = qt_now() >= until;
+        if (pcap_dispatch(l->pcap, -1, on_packet, (u_char *)(void *)l) <= 0 && !is_last)
             nanosleep(&(struct timespec){0, QUIET_MS * 1000000L}, NULL);
+    }
 }
 
 static void *run(void *self)
