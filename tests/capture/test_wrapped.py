@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_other_wrappings(head: bytes, message: str, tmp_path: Path) -> None:
         capture([tmp_path / "s.log"], tmp_path / "t.tape")
 
 
-JSONS = {
+JSONS: dict[str, tuple[Callable[[str, int], object], str]] = {
     "docker": (lambda line, n: {"log": line, "stream": "stderr", "time": f"2026-03-04T09:15:0{n}.1Z"}, "\n"),
     "logcli": (lambda line, n: {"labels": {"app": "db"}, "line": line.rstrip("\n"), "timestamp": "2026"}, "\n"),
     "fluentd": (lambda line, n: {"time": n, "kubernetes": {"pod-name": "x"}, "MESSAGE": line.rstrip("\n")}, "\n"),

@@ -174,6 +174,34 @@ static int ask_for_files(struct peer *p, int n)
     return 1;
 }
 
+/* Waits 5 ms. 0 = the client has gone. */
+static int waits(struct peer *p)
+{
+    struct pollfd f = {.fd = p->fd, .events = POLLIN};
+    return poll(&f, 1, 5) == 0;
+}
+
+static int kills_of(struct peer *p)
+{
+    char text[32];
+    snprintf(text, sizeof text, "KILL QUERY %d", p->number);
+    return fake_count(p->server, 3, text);
+}
+
+/* Answers when the test lets it, or a KILL comes. 0 = the connection is to be closed. */
+static int answer_later(struct peer *p, const char *sql)
+{
+    int is_hold = strncmp(sql, "HOLD ", 5) == 0, before = kills_of(p);
+    while (is_hold ? p->server->let_go < atoi(sql + 5) : kills_of(p) == before)
+        if (!waits(p))
+            return 0;
+    if (is_hold)
+        write_ok(p, 0, 0, 0);
+    else
+        write_error(p, 1317, "interrupted");
+    return 1;
+}
+
 /* 0 = the connection is to be closed. */
 static int answer_query(struct peer *p, const char *sql)
 {
@@ -186,7 +214,10 @@ static int answer_query(struct peer *p, const char *sql)
     } else if (strcmp(sql, "ERROR") == 0) {
         write_error(p, 1064, "no such words \xff");
     } else if (strcmp(sql, "DROP") == 0) {
+        p->server->refuses |= p->server->leaves;
         return 0;
+    } else if (strncmp(sql, "HOLD ", 5) == 0 || strcmp(sql, "UNTIL KILL") == 0) {
+        return answer_later(p, sql);
     } else if (strcmp(sql, "HANG") == 0) {
         struct pollfd f = {.fd = p->fd, .events = POLLIN};
         poll(&f, 1, -1);

@@ -9,6 +9,7 @@
  *   CALL         two results and an OK          BEGIN     OK: in a transaction, until COMMIT
  *   SET autocommit=n   OK: as it says            TRAP      as BEGIN, but its COMMIT is as DROP
  *                                               SPOIL     as BEGIN, but its COMMIT is as ERROR
+ *   HOLD n       OK once `let_go` is n or more    UNTIL KILL   error 1317, after a new KILL QUERY of its connection
  *   FILES n      asks for n files by LOCAL INFILE; what comes is kept as command 0xfb, each end as an empty one
  *   anything else: OK, 1 row affected
  * PREPARE of BEGIN fails with 1295, as MySQL's does.
@@ -34,6 +35,8 @@ struct fake_server {
     _Atomic int refuses; /* answers every login with error 1045 */
     _Atomic int whole;   /* sends each answer in one piece, instead of packet by packet */
     _Atomic int drops;   /* this command, where it is not 0, gets no answer: the connection is closed */
+    _Atomic int let_go;  /* what HOLD waits for */
+    _Atomic int leaves;  /* after a DROP it refuses */
     _Atomic int fails;   /* this command, where it is not 0, gets error 1064 */
     pthread_t thread;
     pthread_mutex_t lock;

@@ -30,6 +30,29 @@ static void begin(struct replay *r, int32_t sessions, int64_t events)
         replay_session(r, i, 0, events, NULL);
 }
 
+/* How many sessions wait for others; *first = one of them. */
+static int waiting(struct replay *r, int64_t *first)
+{
+    struct qt_doing doing[8];
+    int32_t n = qt_engine_doing(r->engine, doing, 8), found = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (doing[i].table >= 0) {
+            *first = doing[i].session;
+            found++;
+        }
+    return found;
+}
+
+/* The second commit is answered once both wait, the first once the other has gone on. */
+static void let_go_in_turn(struct replay *r)
+{
+    int64_t first;
+    if (fake_count(&r->server, 3, "other") > 0)
+        r->server.let_go = 2;
+    else if (waiting(r, &first) == 2)
+        r->server.let_go = 1;
+}
+
 /* Table 1's second commit ends before its first: who waits for both waits for the later; table 2 has no part
  * in it. */
 static void commits_come_first(void)
@@ -37,18 +60,19 @@ static void commits_come_first(void)
     struct replay r;
 
     begin(&r, 4, 1);
-    event(&r, 1, 1, "SLEEP 800", ";1:1");
-    event(&r, 2, 1, "SLEEP 50", ";1:2 2:1");
+    r.options.order_bound_ns = 3600 * 1000 * MS;
+    r.each_slice = let_go_in_turn;
+    event(&r, 1, 1, "HOLD 2", ";1:1");
+    event(&r, 2, 1, "HOLD 1", ";1:2 2:1");
     event(&r, 3, 1, "both", "1:2");
     event(&r, 4, 1, "other", "2:1;2:2");
     replay_run(&r);
     CHECK(replay_find(&r, 3, 1)->sent_ns >= replay_find(&r, 1, 1)->done_ns);
     CHECK(replay_find(&r, 3, 1)->free_ns >= replay_find(&r, 1, 1)->done_ns);
-    CHECK(replay_find(&r, 3, 1)->order_ns > 100 * MS);
     CHECK(replay_find(&r, 4, 1)->sent_ns < replay_find(&r, 1, 1)->done_ns);
     CHECK(replay_find(&r, 1, 1)->order_ns == NO_VALUE);
     CHECK_INT(r.stats.counts.order_waits, 2);
-    CHECK(r.stats.counts.order_wait_ns > 100 * MS);
+    CHECK_INT(r.stats.counts.order_wait_ns, replay_find(&r, 3, 1)->order_ns + replay_find(&r, 4, 1)->order_ns);
     CHECK_INT(r.stats.counts.order_broken, 0);
     replay_free(&r);
 }
@@ -109,6 +133,8 @@ static void refused_commits_count_as_done(void)
     replay_free(&r);
 }
 
+static void let_go_behind_a(struct replay *r) { r->server.let_go = fake_count(&r->server, 3, "a"); }
+
 /* A holds a transaction and waits for B's commit, which waits in the server for A's lock: after the bound A goes on. */
 static void a_circle_is_broken(void)
 {
@@ -116,10 +142,10 @@ static void a_circle_is_broken(void)
 
     begin(&r, 2, 2);
     r.options.order_bound_ns = 100 * MS;
-    r.options.drain_ns = 4000 * MS;
+    r.each_slice = let_go_behind_a;
     event(&r, 1, 1, "BEGIN", NULL);
     event(&r, 1, 2, "a", "1:1");
-    event(&r, 2, 1, "SLEEP 1500", ";1:1");
+    event(&r, 2, 1, "HOLD 1", ";1:1");
     event(&r, 2, 2, "b", NULL);
     replay_run(&r);
     CHECK_INT(r.stats.counts.order_broken, 1);
@@ -127,6 +153,8 @@ static void a_circle_is_broken(void)
     CHECK(replay_find(&r, 1, 2)->sent_ns >= 100 * MS);
     replay_free(&r);
 }
+
+static void let_go_at_the_end(struct replay *r) { r->server.let_go = fake_count(&r->server, 3, "in turn again"); }
 
 /* A wait for a statement that adds rows (place 2) goes on before an earlier one for a commit (place 3), and is no broken
  * wait. The rest of its transaction waits for commits alone, and is the first to be let go. */
@@ -137,7 +165,7 @@ static void a_guess_is_let_go_first(void)
     begin(&r, 0, 0);
     r.options.order_tables = 6;
     r.options.order_bound_ns = LONG_BOUND;
-    r.options.drain_ns = 20 * LONG_BOUND;
+    r.options.drain_ns = 60 * LONG_BOUND;
     replay_session(&r, 1, 0, 2, NULL);
     replay_session(&r, 2, 0, 6, NULL);
     replay_session(&r, 3, 0, 1, NULL);
@@ -149,7 +177,8 @@ static void a_guess_is_let_go_first(void)
     event_at(&r, 22 * MS, 2, 4, "COMMIT", "2:1 3:1");
     event_at(&r, 23 * MS, 2, 5, "BEGIN", NULL);
     event_at(&r, 24 * MS, 2, 6, "in turn again", "2:1");
-    event_at(&r, 5 * MS, 3, 1, "SLEEP 22000", ";2:1 3:1");
+    event_at(&r, 5 * MS, 3, 1, "HOLD 1", ";2:1 3:1");
+    r.each_slice = let_go_at_the_end;
     replay_run(&r);
     CHECK(replay_find(&r, 2, 2)->sent_ns >= LONG_BOUND);
     CHECK_INT(replay_find(&r, 2, 3)->order_ns, NO_VALUE);
@@ -158,6 +187,16 @@ static void a_guess_is_let_go_first(void)
     CHECK(replay_find(&r, 2, 6)->order_ns != NO_VALUE);
     CHECK_INT(r.stats.counts.order_broken, 2);
     replay_free(&r);
+}
+
+/* The earlier waits once the later does. */
+static void let_the_earlier_wait(struct replay *r)
+{
+    int64_t first;
+    if (fake_count(&r->server, 3, "in turn again") > 0)
+        r->server.let_go = 2;
+    else if (r->server.let_go == 0)
+        r->server.let_go = waiting(r, &first) == 1 && first == 1;
 }
 
 /* Of two that are stuck the earlier on the tape goes on, though it has waited less; its transaction then waits no
@@ -171,18 +210,19 @@ static void the_earliest_is_let_go(void)
     replay_session(&r, 2, 0, 8, NULL);
     replay_session(&r, 3, 0, 1, NULL);
     r.options.order_bound_ns = LONG_BOUND;
-    r.options.drain_ns = 20 * LONG_BOUND;
+    r.options.drain_ns = 60 * LONG_BOUND;
     event_at(&r, 0, 1, 1, "BEGIN", NULL);
     event_at(&r, 30 * MS, 1, 2, "later", "1:1");
     event_at(&r, 0, 2, 1, "BEGIN", NULL);
-    event_at(&r, 10 * MS, 2, 2, "SLEEP 10", NULL);
+    event_at(&r, 10 * MS, 2, 2, "HOLD 1", NULL);
     event_at(&r, 20 * MS, 2, 3, "earlier", "1:1");
     event_at(&r, 21 * MS, 2, 4, "the rest", "1:1 2:1;2:1");
     event_at(&r, 40 * MS, 2, 5, "COMMIT", NULL);
     event_at(&r, 41 * MS, 2, 6, "BEGIN", NULL);
     event_at(&r, 42 * MS, 2, 7, "in turn again", "1:1");
     event_at(&r, 43 * MS, 2, 8, "COMMIT", NULL);
-    event_at(&r, 5 * MS, 3, 1, "SLEEP 22000", ";1:1");
+    event_at(&r, 5 * MS, 3, 1, "HOLD 2", ";1:1");
+    r.each_slice = let_the_earlier_wait;
     replay_run(&r);
     CHECK(replay_find(&r, 2, 3)->sent_ns >= LONG_BOUND);
     CHECK(replay_find(&r, 2, 3)->sent_ns < replay_find(&r, 1, 2)->sent_ns);
@@ -203,6 +243,8 @@ static int64_t stuck_transaction(struct replay *r, int64_t session, int64_t seq,
     return seq + 3;
 }
 
+static void let_go_when_broken(struct replay *r) { r->server.let_go = (int)r->stats.counts.order_broken; }
+
 /* Nothing but broken waits: each bound is a stall. */
 static void stalls_are_in_a_row(void)
 {
@@ -215,7 +257,8 @@ static void stalls_are_in_a_row(void)
     r.options.order_bound_ns = 50 * MS;
     for (int i = 0; i < TURNS; i++)
         seq = stuck_transaction(&r, 1, seq, NULL);
-    event(&r, 2, 1, "SLEEP 3000", ";1:1");
+    event(&r, 2, 1, "HOLD 4", ";1:1");
+    r.each_slice = let_go_when_broken;
     replay_run(&r);
     CHECK_INT(r.stats.counts.order_stalls, r.stats.counts.order_broken);
     CHECK_INT(r.stats.counts.order_broken, TURNS);
@@ -234,16 +277,17 @@ static void what_moves_ends_a_row(void)
     replay_session(&r, 2, 0, 1, NULL);
     replay_session(&r, 3, 0, TURNS, NULL);
     replay_session(&r, 4, 0, TURNS, NULL);
-    r.options.order_bound_ns = 200 * MS;
+    r.options.order_bound_ns = 1000 * MS;
+    r.each_slice = let_go_when_broken;
     snprintf(waits[0], sizeof waits[0], "2:%d", TURNS);
     seq = stuck_transaction(&r, 1, 1, NULL);
     stuck_transaction(&r, 1, seq, waits[0]);
-    event(&r, 2, 1, "SLEEP 5000", ";1:1");
+    event(&r, 2, 1, "HOLD 2", ";1:1");
     for (int i = 1; i <= TURNS; i++) {
         char *of_3 = waits[i], *of_4 = waits[TURNS + i];
         snprintf(of_3, sizeof waits[0], "0:%d;2:%d", i - 1, i);
         snprintf(of_4, sizeof waits[0], "2:%d;0:%d", i, i);
-        event(&r, 3, i, i == 1 ? "SLEEP 400" : "SLEEP 5", of_3);
+        event(&r, 3, i, i == 1 ? "HOLD 1" : "SLEEP 5", of_3);
         event(&r, 4, i, "SLEEP 5", of_4);
     }
     replay_run(&r);

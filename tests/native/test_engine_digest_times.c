@@ -135,7 +135,7 @@ static void look(struct replay *r)
     int32_t n = qt_engine_slowest(r->engine, top, MOST);
     for (int32_t i = 1; i < n; i++)
         CHECK(top[i - 1].sum_ns >= top[i].sum_ns);
-    looks++;
+    r->server.let_go = ++looks > 2;
 }
 
 static void put(struct replay *r, int64_t session, int64_t seq, const char *sql, const char *digest)
@@ -153,13 +153,13 @@ static void put(struct replay *r, int64_t session, int64_t seq, const char *sql,
 static void what_outcomes_say(void)
 {
     struct replay r;
-    int64_t slow = 0, failed = 0;
+    int64_t slow = 0, failed = 0, longest = 0;
 
     looks = 0;
     replay_init(&r);
     for (int64_t session = 1; session <= 2; session++) {
         replay_session(&r, session, -5, 4, NULL);
-        put(&r, session, 1, "SLEEP 60", "00000000000000aa");
+        put(&r, session, 1, "HOLD 1", "00000000000000aa");
         put(&r, session, 2, "ERROR", "00000000000000bb"); /* an error is an answer */
         put(&r, session, 3, "no digest", NULL);
         put(&r, session, 4, "SLEEP 30", "00000000000000aa");
@@ -169,16 +169,18 @@ static void what_outcomes_say(void)
     for (int64_t session = 1; session <= 2; session++)
         for (int64_t seq = 1; seq <= 4; seq++) {
             struct outcome *o = replay_find(&r, session, seq);
-            slow += seq == 1 || seq == 4 ? o->done_ns - o->sent_ns : 0;
-            failed += seq == 2 ? o->done_ns - o->sent_ns : 0;
+            int64_t took = o->done_ns - o->sent_ns;
+            slow += seq == 1 || seq == 4 ? took : 0;
+            longest = (seq == 1 || seq == 4) && took > longest ? took : longest;
+            failed += seq == 2 ? took : 0;
         }
-    CHECK(looks > 2);
     CHECK_INT(qt_engine_slowest(r.engine, top, MOST), 2);
-    CHECK(top[0].digest == 0xaa && top[0].count == 4);
-    CHECK_INT(top[0].sum_ns, slow);
-    CHECK(top[0].max_ns >= 60 * MS);
-    CHECK(top[1].digest == 0xbb && top[1].count == 2);
-    CHECK_INT(top[1].sum_ns, failed);
+    int aa = top[0].digest != 0xaa; /* its place */
+    CHECK(top[aa].digest == 0xaa && top[aa].count == 4);
+    CHECK_INT(top[aa].sum_ns, slow);
+    CHECK_INT(top[aa].max_ns, longest);
+    CHECK(top[!aa].digest == 0xbb && top[!aa].count == 2);
+    CHECK_INT(top[!aa].sum_ns, failed);
     replay_free(&r);
 }
 

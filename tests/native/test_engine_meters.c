@@ -40,9 +40,9 @@ static void what_outcomes_say(void)
     replay_event(&r, 1, 1, 0, "SLEEP 150");
     replay_event(&r, 1, 2, 50 * MS, "late by its session");
     replay_event(&r, 2, 1, 0, "its session opens after that");
-    replay_event(&r, 2, 2, 390 * MS, "ERROR");
-    replay_event(&r, 1, 3, 400 * MS, "ERROR");
-    replay_event(&r, 1, 4, 900 * MS, "punctual");
+    replay_event(&r, 2, 2, 2990 * MS, "ERROR");
+    replay_event(&r, 1, 3, 3000 * MS, "ERROR");
+    replay_event(&r, 1, 4, 6000 * MS, "punctual");
     r.each_slice = look;
     replay_run(&r);
     CHECK(looks > 2);
@@ -69,7 +69,7 @@ static void what_outcomes_say(void)
     CHECK_INT(seen.error_number[0], 1064);
     CHECK_INT(seen.error_count[0], 2);
     CHECK_INT(seen.errors_elsewhere, 0);
-    CHECK_INT(seen.last_due_ns, 900 * MS);
+    CHECK_INT(seen.last_due_ns, 6000 * MS);
     replay_free(&r);
 }
 

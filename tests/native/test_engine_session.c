@@ -34,10 +34,8 @@ static void sessions_are_reopened(void)
 
 static void greet_again(struct replay *r)
 {
-    if (fake_now() - r->begun_ns > 700 * MS)
+    if (r->stats.counts.not_sent > 0)
         r->server.refuses = 0;
-    else if (fake_count(&r->server, 3, "DROP") > 0)
-        r->server.refuses = 1;
 }
 
 /* While the target is away what is due is not sent; nothing is given up before its time, and once it is back the rest
@@ -49,11 +47,12 @@ static void a_target_may_come_back(void)
     replay_init(&r);
     r.options.on_lost = QT_LOST_REOPEN;
     r.each_slice = greet_again;
+    r.server.leaves = 1;
     replay_session(&r, 1, -5, 4, NULL);
     event(&r, 1, 1, "DROP");
     replay_event(&r, 1, 2, 300 * MS, "a");
-    replay_event(&r, 1, 3, 3000 * MS, "b");
-    replay_event(&r, 1, 4, 3010 * MS, "c");
+    replay_event(&r, 1, 3, 5000 * MS, "b");
+    replay_event(&r, 1, 4, 5010 * MS, "c");
     replay_run(&r);
     CHECK_TEXT(replay_find(&r, 1, 2)->reason, "connection_lost");
     CHECK_TEXT(replay_find(&r, 1, 3)->status, "executed");
@@ -72,17 +71,18 @@ static void a_loss_can_be_fatal(void)
     replay_session(&r, 1, 0, 1, NULL);
     replay_session(&r, 2, 0, 1, NULL);
     event(&r, 1, 1, "DROP");
-    replay_event(&r, 2, 1, 2000 * MS, "late");
+    replay_event(&r, 2, 1, 60000 * MS, "late");
     replay_run(&r);
     CHECK_INT(r.stats.ended_by, QT_BY_LOSS);
     CHECK_INT(replay_count(&r, "not_sent", "stopped"), 1);
     replay_free(&r);
 }
 
-/* A statement that takes too long is killed by its connection id; short and long limits. */
+/* A statement that takes too long is killed by its connection id; short and long limits. On a busy machine others may
+ * take longer than the short one. */
 static void slow_statements_are_killed(void)
 {
-    for (int64_t limit = 100; limit <= 700; limit += 600) {
+    for (int64_t limit = 400; limit <= 2500; limit += 2100) {
         struct replay r;
 
         replay_init(&r);
@@ -90,11 +90,12 @@ static void slow_statements_are_killed(void)
         r.options.statement_timeout_ns = limit * MS;
         replay_session(&r, 1, 0, 3, NULL);
         event(&r, 1, 1, "a");
-        event(&r, 1, 2, "SLEEP 1000");
+        event(&r, 1, 2, "UNTIL KILL");
         event(&r, 1, 3, "b");
         replay_run(&r);
-        CHECK_INT(r.stats.counts.timeouts, 1);
-        CHECK_INT(fake_count(&r.server, 3, "KILL QUERY 1"), 1);
+        CHECK(r.stats.counts.timeouts == 1 || (limit == 400 && r.stats.counts.timeouts > 1));
+        CHECK_INT(fake_count(&r.server, 3, "KILL QUERY 1"), r.stats.counts.timeouts);
+        CHECK_INT(replay_find(&r, 1, 2)->error, 1317);
         CHECK_INT(r.stats.counts.executed, 3);
         replay_free(&r);
     }
@@ -154,6 +155,8 @@ static void overload_has_a_policy(void)
     replay_free(&r);
 }
 
+static void let_go_at_the_end(struct replay *r) { r->server.let_go = r->stats.counts.not_sent > 0; }
+
 /* KILL means a session of this run, by the id that it has here; one that is not connected is not killed. */
 static void kill_is_mapped(void)
 {
@@ -165,7 +168,8 @@ static void kill_is_mapped(void)
     replay_put(&r, &(struct planned){.session = 1, .seq = 1, .command = 18, .stmt = 70, .sql = "QUERY", .len = 5});
     replay_put(&r, &(struct planned){.session = 1, .seq = 2, .command = 18, .stmt = 1, .sql = "CONNECTION", .len = 10});
     replay_put(&r, &(struct planned){.session = 1, .seq = 3, .command = 18, .stmt = 999, .sql = "QUERY", .len = 5});
-    replay_event(&r, 70, 1, 50 * MS, "still there");
+    replay_event(&r, 70, 1, 0, "HOLD 1");
+    r.each_slice = let_go_at_the_end;
     replay_run(&r);
     CHECK_TEXT(replay_find(&r, 1, 3)->reason, "kill_target_unknown");
     int first = fake_count(&r.server, 3, "KILL QUERY 2") == 1;

@@ -17,7 +17,7 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, recording
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import accounting, options, query
+from tests.helpers.whole import PATIENT, accounting, options, query
 
 from ..conftest import ServerFactory
 
@@ -98,7 +98,9 @@ def test_the_rows_are_the_original_ones(
     original = server.execute("SELECT * FROM shop.counter ORDER BY id")
     create(server)
     overrides = Overrides(clock=True, ids=True)
-    given = options(server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True)
+    given = options(
+        server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True, failures=PATIENT
+    )
     summary = replay(tmp_path / "t.tape", given)
     told = summary.info["accounting"]
     assert server.execute("SELECT * FROM shop.counter ORDER BY id") == original

@@ -224,9 +224,9 @@ def test_kill_means_this_run(any_shop: Server, tmp_path: Path) -> None:
     kill = {"class": "admin", "flags": flag_bits(danger="kill")}
     events = [
         {"session": 1, "thread_id": 41, "statement": "SELECT SLEEP(120)", "start_ns": T0},
-        {"session": 1, "thread_id": 41, "statement": "SELECT 1", "start_ns": T0 + 700 * MS},
-        {"session": 2, "thread_id": 42, "statement": "KILL QUERY 41", "start_ns": T0 + 500 * MS, **kill},
-        {"session": 2, "thread_id": 42, "statement": "KILL 4000000", "start_ns": T0 + 600 * MS, **kill},
+        {"session": 1, "thread_id": 41, "statement": "SELECT 1", "start_ns": T0 + 6 * SECOND},
+        {"session": 2, "thread_id": 42, "statement": "KILL QUERY 41", "start_ns": T0 + 5000 * MS, **kill},
+        {"session": 2, "thread_id": 42, "statement": "KILL 4000000", "start_ns": T0 + 5100 * MS, **kill},
     ]
     tape = make_tape(tmp_path / "t.tape", events)
     began = time.monotonic()
@@ -241,11 +241,11 @@ def test_slow_statements_are_killed(any_shop: Server, tmp_path: Path) -> None:
     """After --statement-timeout the target ends the statement, and its session goes on."""
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
-    failures = Failures(statement_timeout_ns=300 * MS)
+    failures = Failures(statement_timeout_ns=3 * SECOND)
     summary = replay(tape, options(any_shop, tmp_path / "a.run", failures=failures, pace=Pace("none")))
     assert accounting(summary)[0] == 2
     assert summary.info["accounting"]["timeouts"] == 1
-    assert outcomes(summary.path, "done_ns - sent_ns < 5000000000") == [(True,), (True,)]
+    assert outcomes(summary.path, "done_ns - sent_ns < 20000000000") == [(True,), (True,)]
 
 
 def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
@@ -375,7 +375,7 @@ def test_an_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
     """Two runs together send each event once; a transaction that was cut off is sent whole again, with its session's state."""
     note = "INSERT INTO log (session, seq) VALUES ({}, {})"
     events = []
-    for n in range(40):
+    for n in range(100):
         for session in (1, 2):
             sql = "SET @a = 5" if n == 0 else note.format(session, n)
             kind = "session" if n == 0 else "write"
@@ -398,7 +398,7 @@ def test_an_interrupted_run_is_resumed(shop: Server, tmp_path: Path) -> None:
     assert second.info["accounting"]["reasons"] == {"filtered": {"filter:resumed": filtered}}
     assert filtered > 20
     found = shop.execute("SELECT session, seq FROM shop.log ORDER BY session, seq")
-    assert found == (*((s, n) for s in (1, 2) for n in range(1, 40)), (3, 7), (3, 8))
+    assert found == (*((s, n) for s in (1, 2) for n in range(1, 100)), (3, 7), (3, 8))
     assert min(row[0] for row in outcomes(second.path, "due_ns") if row[0] is not None) == 0
     with pytest.raises(InputError, match="came to its end"):
         replay(tape, options(shop, tmp_path / "c.run", selection=Selection(resume=tmp_path / "b.run")))

@@ -13,8 +13,8 @@ from tests.helpers.tapes import MS, T0, make_tape
 from tests.helpers.whole import options
 
 ID = "id INT PRIMARY KEY"
-# The first table's name, what A and B create, what is sent, the statements that return something else, and their cause.
-CASES = {
+# What A and B create, what is sent, the statements that return something else, and their cause.
+CASES: dict[str, tuple[str, str, list[str], list[str], str]] = {
     "defaults": (
         f"CREATE TABLE defaults ({ID}, a INT, b INT DEFAULT 1)",
         f"CREATE TABLE defaults ({ID}, a INT, b INT DEFAULT 2)",
@@ -117,7 +117,7 @@ def test_each_difference_explains_its_statements(server: Server, tmp_path: Path)
         server.execute("DROP DATABASE IF EXISTS shop")
         server.execute("CREATE DATABASE shop")
         for case in CASES.values():
-            for statement in case[side].split("; "):
+            for statement in (case[0] if side == 0 else case[1]).split("; "):
                 server.execute(statement, db="shop")
         replay(tape, options(server, tmp_path / f"{'ab'[side]}.run", pace=Pace("none"), verify=True))
     server.execute("DROP DATABASE shop")

@@ -175,7 +175,7 @@ def check_run(tape: Path, out: Path, moments: dict[int, float], exact: bool) -> 
     off = sorted(abs(due / 1e9 - moments[n] - shifts[len(shifts) // 2]) for _, _, due, _, _, n in rows)
     late = sorted((sent - max(due, free)) / 1e9 for _, _, due, sent, free, _ in rows)
     assert off[9 * len(off) // 10] < tolerance
-    assert late[9 * len(late) // 10] < 0.25
+    assert late[9 * len(late) // 10] < 2.0
     assert run_folder.info["accounting"]["balanced"]
     assert run_folder.info["partial"] is None
 

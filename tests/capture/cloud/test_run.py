@@ -37,6 +37,15 @@ def start(aws: Aws, tmp_path: Path, *options: str) -> "subprocess.Popen[str]":
     raise AssertionError(f"the capture did not begin: {process.communicate(timeout=10)}")
 
 
+def stop_when_pulled(aws: Aws, process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    """End a capture by a signal once all has been pulled that is there now."""
+    asked = len(aws.asked)
+    while aws.asked[asked:].count("DownloadDBLogFilePortion") < 3:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(number)
+
+
 def rows(tape: Path) -> list[tuple[object, ...]]:
     """Return a tape's events."""
     with database() as con:
@@ -53,13 +62,14 @@ def test_the_tape_is_that_of_the_file_whole(aws: Aws, tmp_path: Path) -> None:
     aws.instance()
     before = aws.values()
     write(aws, entries(0, 200))
-    process = start(aws, tmp_path, "--duration", "6s")
+    process = start(aws, tmp_path, "--duration", "600s")
     whole = entries(200, 1500)
     for n, at in enumerate(range(0, len(whole), 23_457)):
         write(aws, whole[at : at + 23_457])
         if n % 4 == 3:
             turn(aws, f"2026-11-22.{n:02d}")
         time.sleep(0.15)
+    stop_when_pulled(aws, process, signal.SIGTERM)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert "the parameter group shop is as before" in err
@@ -83,10 +93,7 @@ def test_stopped_early(aws: Aws, tmp_path: Path, number: signal.Signals) -> None
     before = aws.values()
     process = start(aws, tmp_path, "--duration", "600s")
     write(aws, entries(0, 40))
-    asked = len(aws.asked)
-    while aws.asked[asked:].count("DownloadDBLogFilePortion") < 3:
-        time.sleep(0.05)
-    process.send_signal(number)
+    stop_when_pulled(aws, process, number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
     assert len(rows(tmp_path / "r.tape")) == 40

@@ -39,6 +39,15 @@ def start(aws: Aws, tmp_path: Path, name: str, *options: str) -> "subprocess.Pop
     raise AssertionError(f"the capture did not begin: {process.communicate(timeout=10)}")
 
 
+def stop_when_read(aws: Aws, process: "subprocess.Popen[str]") -> None:
+    """End a capture by Ctrl-C once all has been read that is there now."""
+    asked = aws.asked.count("DescribeDBLogFiles")
+    while aws.asked.count("DescribeDBLogFiles") < asked + 2:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+
+
 def rows(tape: Path) -> list[tuple[object, ...]]:
     """Return a tape's events in the order of time."""
     with database() as con:
@@ -67,10 +76,7 @@ def test_the_tape_is_that_of_the_files(aws: Aws, tmp_path: Path, stopped: bool) 
         if n % 100 == 0:
             time.sleep(0.2)
     if stopped:
-        asked = aws.asked.count("DescribeDBLogFiles")
-        while aws.asked.count("DescribeDBLogFiles") < asked + 2:
-            time.sleep(0.05)
-        process.send_signal(signal.SIGINT)
+        stop_when_read(aws, process)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
     assert aws.values_of_cluster() == before
@@ -90,9 +96,10 @@ def test_the_audit_log_of_rds(aws: Aws, tmp_path: Path) -> None:
     aws.instance()
     log, before = "audit/server_audit.log", aws.values()
     (aws.folder / "audit").mkdir()
-    process = start(aws, tmp_path, "shop-1", "--duration", "2s", "--query-limit", "8")
+    process = start(aws, tmp_path, "shop-1", "--duration", "600s", "--query-limit", "8")
     for n in range(5, 15):
         write(aws, f"20261122 10:00:{n:02d},ip-10,app,10.0.0.5,7,{n},QUERY,shop,'SELECT {n}',0\n", log)
+    stop_when_read(aws, process)
     assert process.wait(60) == 0
     assert aws.values() == before
     assert [row[2] for row in rows(tmp_path / "r.tape")] == [f"SELECT {n}".encode() for n in range(5, 15)]

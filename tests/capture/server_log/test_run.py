@@ -92,7 +92,7 @@ def test_a_new_connections_statements_are_on_the_tape(
     """All 23 of them in one session, from the log's file and from the tables; afterwards nothing is changed."""
     server = server_factory(kind)
     before = variables(server)
-    process = start(server, tmp_path, "--read", method, "--duration", "3s")
+    process = start(server, tmp_path, "--read", method, "--duration", "15s")
     drive(server)
     said = process.communicate(timeout=60)
     assert process.returncode == 0, said

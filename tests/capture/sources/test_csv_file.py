@@ -226,7 +226,7 @@ def insert(server: Server, texts: list[str], columns: str, value: str, engine: s
     server.execute(f"INSERT INTO csvs.t VALUES {', '.join(rows)}")
 
 
-def read_back(path: Path, folder: Path) -> list[tuple[str, bytes, str | None]]:
+def read_back(path: Path, folder: Path) -> list[tuple[int, bytes | None, str | None]]:
     """Return the rows of a file whose columns are ts, q and db."""
     found, info = tape_of("csv", path, folder, column=["time=ts", "statement=q", "db=db", "thread_id=n"])
     assert info["problems"] == {}

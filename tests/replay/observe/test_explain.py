@@ -66,8 +66,10 @@ def test_nothing_is_written(writing: Server) -> None:
 
 def test_what_takes_too_long_is_killed(writing: Server) -> None:
     """The server does not go on with it, and the next statement is asked in a new session, read-only again."""
-    with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, each_s=0.5)) as server:
+    with closing(Explainer(parse_target(writing.url("shop"), environ={}), {}, each_s=20)) as server:
+        server.each_s = 0.5
         assert asked(server, "SELECT * FROM (SELECT SLEEP(300)) AS d")[0].error
+        server.each_s = 20
         assert asked(server, "SELECT * FROM log")[0].text
         assert not asked(server, "SELECT * FROM (SELECT w(3) AS x) AS d")[0].text
         assert server.lost == 1
