@@ -203,6 +203,11 @@ def differences_of(report: Report, digest: str) -> list[ServerDifference]:
     return sorted(found, key=lambda each: settings.index(each.name) if each.name in settings else len(settings))
 
 
+def costs_time(difference: ServerDifference) -> bool:
+    """Whether a difference can make a statement slower; the others change only what it returns."""
+    return any({"slower", "any"} & {*line.symptoms} for line in lines_by(difference))
+
+
 class Reason(NamedTuple):
     """Why a digest may be slower: a difference of the servers, and what B does more of for `each`; both may lack."""
 
@@ -213,7 +218,9 @@ class Reason(NamedTuple):
 
 def reason_of(report: Report, entry: Row) -> Reason:
     """Return the most telling difference of the servers for a digest, and the counters that speak for it."""
-    difference = next(iter(differences_of(report, entry["digest"])), None)
+    counted = counted_for(report, entry["digest"])
+    found = (each for each in differences_of(report, entry["digest"]) if each.name in counted or costs_time(each))
+    difference = next(found, None)
     works, each = more_work(report, entry)
     if each == "write":
         plan = report.query_plans.get(entry["digest"]) or {}

@@ -59,6 +59,21 @@ def test_what_explains_a_change_comes_first() -> None:
     assert reason_text(found[2]) == "t"
 
 
+def test_what_changes_results_alone_makes_nothing_slower() -> None:
+    """A digest that is slower and returns something else: the setting explains the one, the index the other."""
+    zone = ServerDifference("setting", "time_zone", "zone", "UTC", "SYSTEM")
+    made = report(servers=Servers((zone,)))
+    made.digests[0]["text"] = "select now() from o"
+    made.answers["results"] = [{"digest": "slow", "known": None, "reason": None, "kind": "data"}]
+    made.servers = with_causes(made)
+    assert made.servers.differences[0].changed == ("slow",)
+    assert reason_of(made, made.digests[0]).difference is None
+    made.servers = Servers((zone, ServerDifference("index", "o.k", "index", table="o")))
+    made.servers = with_causes(made)
+    difference = reason_of(made, made.digests[0]).difference
+    assert getattr(difference, "text", None) == "index"
+
+
 def test_what_durability_costs_explains_slower_writes() -> None:
     """Writes, commits and DDL that became slower; no read, and nothing that fails or changes other rows."""
     made = report(servers=Servers((ServerDifference("setting", "log_bin", "l"),)))
