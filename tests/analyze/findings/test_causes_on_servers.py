@@ -63,6 +63,7 @@ OF_BOTH: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("sql_mode", "''", "'PAD_CHAR_TO_FULL_LENGTH'", "SELECT LENGTH(c) FROM shop.t WHERE id = 1", ()),
     ("time_zone", "'+00:00'", "'+02:00'", "SELECT FROM_UNIXTIME(86400)", ()),
     ("group_concat_max_len", "1024", "10", "SELECT GROUP_CONCAT(note) FROM shop.t WHERE id < 4", ()),
+    ("max_allowed_packet", "16777216", "1048576", "SELECT LENGTH(REPEAT('a', 2000000))", ()),
     ("innodb_ft_enable_stopword", "ON", "OFF", SEARCH, INDEX),
     ("sql_select_limit", "100", "2", "SELECT id FROM shop.t WHERE id < 9", ()),
     ("div_precision_increment", "4", "8", "SELECT 1 / 3", ()),
