@@ -58,6 +58,9 @@ LOG_LINE = re.compile(
     + rb"\t *\d+ (?:Connect|Query|Quit|Prepare)\b|\d{8} \d\d:\d\d:\d\d,"
     + AUDIT_ROW
 )
+# A line of a container's log; P = it goes on in the next line.
+KUBERNETES = re.compile(TIME + rb" (?:stdout|stderr) [FP](?::[^ \n]*)? ")
+JOINED = r'{ends = $3 !~ /^P/; sub(/^[^ ]+ [^ ]+ [^ ]+ /, ""); printf "%s%s", $0, ends ? "\n" : ""}'
 XML = re.compile(rb"\s*(?:<\?xml[^>]*>\s*)?<AUDIT>")
 CLOUDWATCH = re.compile(rb'\s*\{\s*"(?:events|searchedLogStreams)"\s*:')
 AZURE = re.compile(rb'\s*\{\s*"records"\s*:\s*\[')
@@ -87,6 +90,11 @@ def unwrapping(name: str, head: bytes, known_at: int) -> str | None:
             continue  # some are as the server wrote them
         if not 0 <= known_at < found.start():
             prefix = found["prefix"]
+            if KUBERNETES.fullmatch(prefix):
+                return (
+                    "each line begins as Kubernetes writes it, which cuts long lines:"
+                    f" awk '{JOINED}' {file} > plain.log joins them; then capture plain.log"
+                )
             return (
                 f"each record begins with {prefix.decode('utf-8', 'backslashreplace')!r}, which is not the server's:"
                 f" sed -E 's/^{_shape(prefix)}//' {file} > plain.log removes it; then capture plain.log"

@@ -73,6 +73,27 @@ def test_a_prefix(kind: str, each: str, log: str, tmp_path: Path) -> None:
     assert (tmp_path / "plain.log").read_text() == log
 
 
+@pytest.mark.parametrize("log", ["slow", "general", "audit"])
+@pytest.mark.parametrize("room", [60, 16384])
+def test_lines_that_kubernetes_cuts(room: int, log: str, tmp_path: Path) -> None:
+    """Pieces of a line have lines of their own, the last one is marked: the command that is named joins them."""
+    text = {"slow": SLOW, "general": GENERAL, "audit": AUDIT}[log]
+    lines = []
+    for n, line in enumerate(text.splitlines()):
+        pieces = [line[at : at + room] for at in range(0, len(line), room)]
+        for piece in pieces[:-1]:
+            lines.append(f"2026-03-04T09:15:0{n % 10}.123456789Z stdout P {piece}\n")
+        lines.append(f"2026-03-04T09:15:0{n % 10}.123456789Z stdout F {pieces[-1]}\n")
+    wrapped = tmp_path / "it's.log"
+    wrapped.write_text("".join(lines))
+    with pytest.raises(InputError, match=r"awk .* > plain\.log") as refused:
+        capture([wrapped], tmp_path / "t.tape")
+    named = re.search(r"awk .* > plain\.log", str(refused.value))
+    assert named is not None
+    subprocess.run(named[0], shell=True, check=True, cwd=tmp_path)
+    assert (tmp_path / "plain.log").read_text() == text
+
+
 @pytest.mark.parametrize("log", [SLOW, GENERAL, "", "SELECT '# Time: 1';\n" + SLOW, "x\n" * 50 + SLOW])
 def test_logs_that_nothing_wraps(log: str) -> None:
     """Also where they begin in the middle of a statement."""
