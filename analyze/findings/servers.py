@@ -68,6 +68,7 @@ KINDS = {
 FOLLOW = {
     "charset": ("type",),
     "collation": ("charset", "type"),
+    "row_format": ("engine",),
     "prefix": ("columns",),
     "order": ("columns",),
     "bounds": ("partitions",),
