@@ -8,13 +8,23 @@
 #define AUTOCOMMIT (QT_ACTION_AUTOCOMMIT_ON | QT_ACTION_AUTOCOMMIT_OFF)
 #define LOCKS (QT_ACTION_LOCK_TABLES | QT_ACTION_UNLOCK_TABLES)
 
-/* CREATE [OR REPLACE] [DEFINER = ...] what: the first word that tells. */
-static void defined(struct qt_classifier *c, int k)
+enum qt_defines qt_defined_by(int first, int keyword)
 {
-    if (c->defines != QT_DEFINES_UNKNOWN || (c->words[0] != QT_K_create && c->words[0] != QT_K_alter) ||
-        c->depth != c->base)
-        return;
-    c->defines = k == QT_K_table || k == QT_K_view ? QT_DEFINES_OBJECT : QT_DEFINES_ROUTINE;
+    if (first != QT_K_create && first != QT_K_alter)
+        return QT_DEFINES_UNKNOWN;
+    switch (keyword) {
+    case QT_K_table:
+    case QT_K_view:
+        return QT_DEFINES_OBJECT;
+    case QT_K_procedure:
+    case QT_K_function:
+    case QT_K_trigger:
+    case QT_K_event:
+    case QT_K_package:
+        return QT_DEFINES_ROUTINE;
+    default:
+        return QT_DEFINES_UNKNOWN;
+    }
 }
 
 uint32_t qt_action_of_word(int keyword)
@@ -58,19 +68,12 @@ void qt_actions_word(struct qt_classifier *c, int k)
     case QT_K_sql_calc_found_rows: /* it leaves a number for FOUND_ROWS() */
         c->does |= QT_ACTION_SESSION_DEPENDENT;
         break;
-    case QT_K_table:
-    case QT_K_view:
-    case QT_K_procedure:
-    case QT_K_function:
-    case QT_K_trigger:
-    case QT_K_event:
-    case QT_K_package:
-        defined(c, k);
-        break;
     default:
         c->does |= qt_action_of_word(k);
         break;
     }
+    if (c->defines == QT_DEFINES_UNKNOWN && c->depth == c->base)
+        c->defines = qt_defined_by(c->words[0], k);
 }
 
 uint32_t qt_action_of_call(int keyword)

@@ -15,7 +15,6 @@
 #include "sql/names.h"
 
 enum { LEVELS = 64 };
-enum { UNKNOWN, OBJECT, ROUTINE };
 
 #define ASKS_SESSION (QT_ACTION_SESSION_DEPENDENT | QT_ACTION_ASKS_SERVER)
 
@@ -43,7 +42,7 @@ struct reader {
     int first, verb;      /* its first word; of WITH and EXPLAIN the first that says what is done */
     int previous, before; /* the keywords before, QT_K_NONE for others */
     uint8_t first_in_brackets;
-    uint8_t defines;    /* CREATE or ALTER of an OBJECT or a ROUTINE */
+    uint8_t defines;    /* enum qt_defines */
     uint8_t prefixed;   /* SET STATEMENT ... FOR stands before it */
     uint8_t selects;    /* SELECT or TABLE was read */
     uint8_t not_plain;  /* IGNORE, WITH, ON DUPLICATE KEY: whether an INSERT adds a row is a condition */
@@ -69,7 +68,7 @@ static void begin_statement(struct reader *r)
     r->levels[0] = (struct level){0};
     r->depth = r->words = 0;
     r->first = r->verb = r->previous = r->before = QT_K_NONE;
-    r->defines = UNKNOWN;
+    r->defines = QT_DEFINES_UNKNOWN;
     r->first_in_brackets = r->prefixed = r->selects = r->not_plain = r->duplicates = r->returns = 0;
     r->system = r->global = r->id_step = r->asked = r->asked_in_condition = 0;
 }
@@ -212,17 +211,6 @@ static void by(struct reader *r)
     }
 }
 
-/* CREATE [OR REPLACE] [DEFINER = ...]: the first of these words decides. */
-static void define(struct reader *r, int k)
-{
-    if (r->defines != UNKNOWN || (r->first != QT_K_create && r->first != QT_K_alter) || r->depth > 0)
-        return;
-    if (k == QT_K_table || k == QT_K_view)
-        r->defines = OBJECT;
-    else if (k == QT_K_procedure || k == QT_K_function || k == QT_K_trigger || k == QT_K_event || k == QT_K_package)
-        r->defines = ROUTINE;
-}
-
 /* Does a statement begin after this word? SET STATEMENT ... FOR, IF ... THEN and other blocks of MariaDB. */
 static int leads(const struct reader *r, int k)
 {
@@ -327,7 +315,8 @@ static void word(struct reader *r)
         ask(r, QT_ACTION_ASKS_TIME);
     if (r->first == QT_K_set)
         id_steps(r, k);
-    define(r, k);
+    if (r->defines == QT_DEFINES_UNKNOWN && r->depth == 0)
+        r->defines = qt_defined_by(r->first, k);
     if (k == QT_K_NONE && r->t.kind == QT_T_WORD) {
         at(r)->limited |= r->previous == QT_K_fetch && qt_name_is(&r->t, "first");
         r->duplicates |= r->previous == QT_K_on && qt_name_is(&r->t, "duplicate");
@@ -433,7 +422,7 @@ static void token(struct reader *r)
         close(r);
         break;
     case QT_T_SEMICOLON: /* those of a routine's body end no statement of the text */
-        if (r->defines == ROUTINE)
+        if (r->defines == QT_DEFINES_ROUTINE)
             break;
         end_statement(r);
         begin_statement(r);
