@@ -10,7 +10,7 @@
 /* The QT_ACTION_* of a function call and of a keyword without brackets. 0 = the answer does not depend on it. */
 uint32_t qt_action_of_call(int keyword);
 uint32_t qt_action_of_word(int keyword);
-/* What CREATE [OR REPLACE] [DEFINER = ...] or ALTER is about: the first of its words that tells. UNKNOWN = not this one. */
+/* What CREATE [OR REPLACE] [DEFINER = ...] or ALTER is about: the first of its words that tells. */
 enum qt_defines qt_defined_by(int first, int keyword);
 void qt_actions_word(struct qt_classifier *, int keyword);               /* a word with QT_KW_WATCH */
 void qt_actions_system(struct qt_classifier *, const struct qt_token *); /* the name behind @@ */
