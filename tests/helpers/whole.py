@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from querytape.replay import ReplayOptions, RunSummary, parse_target
-from querytape.replay.options import Failures
 from querytape.replay.plan.pacing import Pace
 from querytape.schemas import open_folder
 from querytape.servers.sandbox import Server
@@ -16,9 +15,6 @@ from querytape.servers.sandbox import Server
 from tests.helpers.tapes import MS
 
 from .duck import database
-
-# A wait for the order is broken after 2 s without a commit. On a busy machine one may take longer.
-PATIENT = Failures(order_bound_ns=10_000_000_000)
 
 
 def options(server: Server, output: Path, **more: Any) -> ReplayOptions:

@@ -30,6 +30,7 @@ static void add_value(char separator, char quote, int last)
         add(expected, &n_expected, "\"", 1);
         for (size_t i = 0; i < length; i++) {
             char c = bytes[(size_t)rand() % (sizeof bytes - 1)];
+            c = c == '\r' && quote == 0 ? 'a' : c; /* without quotes none is escaped: it may end the line */
             int escaped = c == '\\' || c == separator || c == '\n' || c == '\r' || (quote != 0 && c == quote);
             add(given, &n_given, c == 0 ? "\\0" : "\\", c == 0 ? 2 : escaped);
             add(given, &n_given, c == '\r' ? "r" : &c, c != 0);

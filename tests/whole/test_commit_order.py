@@ -21,7 +21,7 @@ from querytape.servers.sandbox import Server
 from tests.helpers.chance import repeated
 from tests.helpers.live import may_capture, recording
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import PATIENT, accounting, options, outcomes, query
+from tests.helpers.whole import accounting, options, outcomes, query
 from tests.helpers.workloads import OBJECTS, QUEUES, TRADE, Workload, differences
 
 from ..conftest import ServerFactory, skip_loudly
@@ -278,7 +278,7 @@ def test_sysbench_ends_with_the_same_tables(
         drive_sysbench(server, test, prepared)
     original = checksums(server)
     copy_tables(server, "kept", "sbtest")
-    summary = run(server, tmp_path / "s.tape", tmp_path / "s.run", commit_order=True, failures=PATIENT)
+    summary = run(server, tmp_path / "s.tape", tmp_path / "s.run", commit_order=True)
     assert checksums(server) == original
     assert set(summary.errors) <= errors_of(tmp_path / "s.tape")
     commands = {row[0] for row in outcomes(tmp_path / "s.run", "reason")}

@@ -21,7 +21,7 @@ from querytape.servers.sandbox import Server
 
 from tests.helpers.live import may_capture, recording
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import PATIENT, accounting, options
+from tests.helpers.whole import accounting, options
 
 from ..conftest import ServerFactory
 
@@ -194,9 +194,7 @@ def test_the_rows_are_the_original_ones(
     original = rows(server)
     create(server)
     overrides = Overrides(clock=True, ids=True)
-    given = options(
-        server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True, failures=PATIENT
-    )
+    given = options(server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True)
     summary = replay(tmp_path / "t.tape", given)
     assert rows(server) == original
     assert summary.info["accounting"]["order_broken"] == 0

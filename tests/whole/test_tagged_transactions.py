@@ -29,7 +29,7 @@ from tests.conftest import KINDS, skip_loudly
 from tests.helpers.relay import Relay
 from tests.helpers.tapes import make_tape
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import PATIENT, accounting, killing, options, outcomes, query
+from tests.helpers.whole import accounting, killing, options, outcomes, query
 
 ROUNDS = 30
 TABLES = (
@@ -231,7 +231,7 @@ def test_all_is_recorded(taped: Taped) -> None:
 
 def test_the_order_of_commits_is_kept(taped: Taped, tmp_path: Path) -> None:
     """As fast as it goes: who reads a row behind another's COMMIT reads what that committed."""
-    summary = run(taped, tmp_path / "a.run", commit_order=True, failures=PATIENT)
+    summary = run(taped, tmp_path / "a.run", commit_order=True)
     assert accounting(summary)[3] == 0
     assert summary.errors == {}
     assert contents(taped.server) == taped.final
@@ -287,7 +287,7 @@ def test_reads_inside_transactions_stay(taped: Taped, tmp_path: Path) -> None:
     with start_server(taped.server.kind, config={"server-id": "77"}) as read_target:
         set_up(read_target)
         target = parse_target(read_target.url("shop"), environ={})
-        summary = run(taped, tmp_path / "a.run", reads_to=target, commit_order=True, failures=PATIENT)
+        summary = run(taped, tmp_path / "a.run", reads_to=target, commit_order=True)
     assert accounting(summary)[3] == 0
     assert summary.info["accounting"]["read_target_errors"] == 0
     assert {event[2] for events in groups(taped, tmp_path / "a.run").values() for event in events} == {0}

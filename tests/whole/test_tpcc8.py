@@ -26,7 +26,7 @@ from querytape.servers.sandbox import Server, start_server
 
 from tests.conftest import KINDS, SAMPLES, ServerFactory
 from tests.helpers.tiers import mostly_long
-from tests.helpers.whole import PATIENT, accounting, options
+from tests.helpers.whole import accounting, options
 
 PORT = 25274
 START, WHOLE = "start", "whole"  # the parts of the recording that are replayed: its first seconds, all of it
@@ -102,7 +102,6 @@ def test_a_replay_ends_with_the_original_rows(
         selection=Selection(to_ns=end_ns),
         overrides=Overrides(clock=True, ids=True),
         commit_order=True,
-        failures=PATIENT,
         drain_ns=600 * NS_PER_SECOND,  # a slow machine has not answered all when the recorded time is over
     )
     summary = replay(tape, given)

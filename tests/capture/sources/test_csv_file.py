@@ -268,6 +268,17 @@ def test_what_the_client_prints(mariadb: Server, tmp_path: Path) -> None:
     assert read_back(tmp_path / "t.tsv", tmp_path) == [(n, text.encode(), None) for n, text in enumerate(texts)]
 
 
+def test_a_backslash_that_escapes_nothing_stays(tmp_path: Path) -> None:
+    """In a file with tabs of another program, and in one whose quotes have backslashes in front."""
+    text = r"SELECT 'it\'s', 'a\b\x\Z\%', '\r'"
+    (tmp_path / "t.tsv").write_text(f"ts\tq\n{T}\t{text}\n")
+    (tmp_path / "t.csv").write_text(f'ts,q\n"{T}","{text[:-7]} \\"x\\""\n')
+    found = [
+        tape_of("csv", tmp_path / name, tmp_path, column=["time=ts", "statement=q"])[0] for name in ("t.tsv", "t.csv")
+    ]
+    assert [rows[0][1] for rows in found] == [text.encode(), f'{text[:-7]} "x"'.encode()]
+
+
 @pytest.mark.parametrize(
     ("row", "said"),
     [
