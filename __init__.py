@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from .experiments.library import CompareOptions as CompareOptions
     from .experiments.library import CompareResult as CompareResult
     from .experiments.library import compare as compare
-    from .replay.options import Failures as Failures
     from .replay.options import ReplayOptions as ReplayOptions
     from .replay.pipeline import replay as replay
     from .replay.plan.amplify import Amplification as Amplification
@@ -44,7 +43,6 @@ else:
             "CaptureOptions": ".capture.source:Settings",
             "CompareOptions": ".experiments.library:CompareOptions",
             "CompareResult": ".experiments.library:CompareResult",
-            "Failures": ".replay.options:Failures",
             "Margin": ".analyze.verdicts.verdict:Margin",
             "Overrides": ".replay.plan.overrides:Overrides",
             "Pace": ".replay.plan.pacing:Pace",
@@ -72,7 +70,6 @@ __all__ = [
     "CaptureOptions",
     "CompareOptions",
     "CompareResult",
-    "Failures",
     "FolderError",
     "InputError",
     "Margin",

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from ..replay.options import LOST, OVERLOAD
-from ..replay.plan.pacing import KINDS
 from ..schemas import CLASSES, DANGERS
+from ..schemas.names import CHOICES
+from .engine_option import engine_option
 from .metrics_page import METRICS
 from .option_sections import Section, Sectioned, option
-from .param_types import Duration, Moment, Share, Size, Speed
+from .param_types import Duration, Moment, Share, Speed
 from .server_options import FILE
 from .target_options import FOLDER, TARGET, TARGET_SLOWLOG
 from .watchers import LIVE
@@ -22,7 +22,7 @@ PACE = Section(
     (
         option(
             "--pace",
-            type=click.Choice(list(KINDS)),
+            type=click.Choice(list(CHOICES["pace"])),
             default="schedule",
             show_default=True,
             help="When events are sent: at their original times (schedule), after the original pauses of their session"
@@ -48,20 +48,8 @@ PACE = Section(
         option("--duration", type=Duration(), help="Stop sending after this long."),
         option("--follow", is_flag=True, help="Go on with a tape that a capture is writing, until the capture ends."),
         option("--start-at", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."),
-        option(
-            "--lead",
-            type=Duration(),
-            default="2s",
-            show_default=True,
-            help="Connect this long before a session's first event, where the tape does not show when it connected.",
-        ),
-        option(
-            "--connect-rate",
-            type=click.IntRange(1),
-            default=500,
-            show_default=True,
-            help="Most connections to open in one second before the first event.",
-        ),
+        engine_option("lead_ns"),
+        engine_option("connect_rate"),
     ),
 )
 
@@ -165,14 +153,7 @@ FIDELITY = Section(
             help="Order between sessions: by time alone, or (commit) an event also waits for the commits of other"
             " sessions that came before it on the tape.",
         ),
-        option(
-            "--order-bound",
-            "order_bound_ns",
-            type=Duration(),
-            default="2s",
-            show_default=True,
-            help="End a wait of --order commit after this long without progress of the session it waits for.",
-        ),
+        engine_option("order_bound_ns"),
         option(
             "--now",
             type=click.Choice(["wall", "original"]),
@@ -187,7 +168,7 @@ FIDELITY = Section(
             show_default=True,
             help="AUTO_INCREMENT values: as the target generates them, or those on the tape.",
         ),
-        option("--verify", is_flag=True, help="Keep a checksum of each result's rows, to compare results."),
+        engine_option("verify"),
     ),
 )
 
@@ -220,48 +201,12 @@ SAFETY = Section(
 FAILURES = Section(
     "Failures and limits",
     (
-        option(
-            "--on-lost",
-            type=click.Choice(list(LOST)),
-            default="end",
-            show_default=True,
-            help="What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt"
-            " a second until the target is back), or stop the run.",
-        ),
-        option(
-            "--statement-timeout",
-            "statement_timeout_ns",
-            type=Duration(),
-            default="0s",
-            help="Kill a statement that runs longer than this on the target. Default: never.",
-        ),
-        option(
-            "--max-errors",
-            type=click.IntRange(0),
-            metavar="NUMBER",
-            help="Stop the run when more statements than this fail.",
-        ),
-        option(
-            "--queue-memory",
-            type=Size(),
-            default="256M",
-            show_default=True,
-            help="Memory for events that wait to be sent.",
-        ),
-        option(
-            "--overload",
-            type=click.Choice(list(OVERLOAD)),
-            default="wait",
-            show_default=True,
-            help="What to do when the queue is full and events are late: wait, drop late events, or stop the run.",
-        ),
-        option(
-            "--drain",
-            type=Duration(),
-            default="60s",
-            show_default=True,
-            help="Time to wait for the last answers after the last event was sent.",
-        ),
+        engine_option("on_lost"),
+        engine_option("statement_timeout_ns"),
+        engine_option("max_errors"),
+        engine_option("queue_bytes"),
+        engine_option("overload"),
+        engine_option("drain_ns"),
     ),
 )
 
@@ -300,13 +245,7 @@ OBSERVATION = Section(
         ),
         METRICS,
         LIVE,
-        option(
-            "--timer-probes",
-            type=click.IntRange(0, 64),
-            metavar="NUMBER",
-            default=0,
-            help="Threads (at most 64) that only sleep and measure how late this machine wakes them.",
-        ),
+        engine_option("timer_probes"),
     ),
 )
 

@@ -3,19 +3,19 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..replay import ReplayOptions, Target, parse_target
-from ..replay.options import Failures
 from ..replay.plan.amplify import Amplification
 from ..replay.plan.overrides import Overrides
 from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
+from ..schemas.names import SETTINGS
 from ..servers.accounts import Account, read_accounts
 from .option_sections import SectionedCommand
 from .replay_options import all_sections
@@ -80,18 +80,10 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
         selection=selection_of(options, tape_first_ns),
         amplification=amplification_of(options),
         overrides=overrides_of(options, target.password),
-        failures=failures_of(options),
         commit_order=options["order"] == "commit",
-        verify=options["verify"],
         start_at_ns=options["start_at"],
         stop_after_ns=options["duration"],
         init=options["init"],
-        charset=options["charset"],
-        drain_ns=options["drain"],
-        lead_ns=options["lead"],
-        connect_rate=options["connect_rate"],
-        queue_bytes=options["queue_memory"],
-        timer_probes=options["timer_probes"],
         sample_ns=options["sample_every"],
         summaries=options["summaries"],
         query_plans=options["query_plans"],
@@ -101,6 +93,7 @@ def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> R
         target_is_disposable=options["target_is_disposable"] or sandbox,
         allow_statements=frozenset(options["allow_statements"]),
         partial_ok=options["partial_ok"],
+        **{name: options[name] for name in SETTINGS},
     )
 
 
@@ -151,8 +144,3 @@ def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:
     return Overrides(
         options["now"] == "original", options["insert_id"] == "original", dict(options["map_db"]), accounts
     )
-
-
-def failures_of(options: dict[str, Any]) -> Failures:
-    """Return what is done about failures: options that have the names of the fields."""
-    return Failures(**{field.name: options[field.name] for field in fields(Failures)})

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from .engine_option import engine_option
 from .option_sections import Section, option
 from .param_types import Pair
 from .server_options import FILE, LOGIN, TLS
@@ -30,13 +31,7 @@ TARGET = Section(
         *LOGIN,
         *TLS,
         option("--compress", is_flag=True, help="Use the compressed client protocol."),
-        option(
-            "--charset",
-            metavar="NAME",
-            default="utf8mb4",
-            show_default=True,
-            help="Character set of sessions whose own is not on the tape.",
-        ),
+        engine_option("charset"),
         option(
             "--init",
             multiple=True,

@@ -20,7 +20,6 @@ from ..common.files import make_private
 from ..replay import ReplayOptions, RunSummary, Watcher, replay
 from ..replay.observe.explain import keep_read_only
 from ..replay.observe.plan_samples import Place
-from ..replay.options import Failures
 from ..replay.plan.amplify import Amplification
 from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
@@ -161,7 +160,8 @@ class _Sender:
             selection=Selection(digests=tuple(digests or ())),
             amplification=Amplification(loop=loops),
             overrides=given.overrides,
-            failures=Failures(on_lost="reopen", statement_timeout_ns=self.options.each_ns),
+            on_lost="reopen",
+            statement_timeout_ns=self.options.each_ns,
             max_concurrent_sessions=1,
             verify=True,
             init=given.init,

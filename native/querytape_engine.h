@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The second half of the public header: the replay engine and the null server. the rules of querytape.h hold.
+/* The second half of the public header: the replay engine and the null server. The rules of querytape.h hold.
  * The compiler and cffi read the part between the marks. */
 #ifndef QUERYTAPE_ENGINE_H
 #define QUERYTAPE_ENGINE_H
@@ -11,81 +11,8 @@
 
 struct qt_engine;
 
-enum qt_pace {
-    QT_PACE_SCHEDULE = 0, /* each event at its due time, whatever the answers before took (open loop) */
-    QT_PACE_THINK = 1,    /* a session's first event at its due time, the others as on the tape after the answer */
-    QT_PACE_NONE = 2      /* as fast as each session allows */
-};
-
-enum qt_on_lost { QT_LOST_END = 0, QT_LOST_REOPEN = 1, QT_LOST_STOP = 2 }; /* reopen: at the next transaction */
-enum qt_overload { QT_OVERLOAD_WAIT = 0, QT_OVERLOAD_DROP = 1, QT_OVERLOAD_STOP = 2 };
-enum qt_tls { QT_TLS_OFF = 0, QT_TLS_ON = 1, QT_TLS_VERIFY_CA = 2, QT_TLS_VERIFY_IDENTITY = 3 };
-
 /* Why the engine stopped by itself. */
 enum qt_ended_by { QT_BY_NOTHING = 0, QT_BY_ERRORS = 1, QT_BY_LOSS = 2, QT_BY_OVERLOAD = 3 };
-
-struct qt_account {
-    const char *user;
-    const char *password; /* may be NULL */
-};
-
-/* A second target; the rest is as in struct qt_engine_options. */
-struct qt_address {
-    const char *host, *socket, *user, *password;
-    int32_t port;
-    int32_t asks_for_key;
-};
-
-struct qt_engine_options {
-    /* The target. Exactly one of host and socket; host is best an address (resolved once by the caller). */
-    const char *host;
-    const char *socket;
-    const char *user;
-    const char *password; /* may be NULL */
-    const char *db;       /* schema of sessions whose tape has none; may be NULL */
-    const char *charset;  /* SET NAMES of every connection; "utf8mb4" */
-    const char *init;     /* NULL, or statements, one a line, first on every connection (READ ONLY, ...) */
-    int32_t port;
-    int32_t connect_timeout_s;
-    int32_t pace;                      /* enum qt_pace */
-    int32_t timer_probes;              /* threads that only sleep to absolute times: how late they wake; 0 = none */
-    int64_t connect_rate;              /* connects per second ahead of time, at most */
-    int64_t lead_ns;                   /* a session is connected this long before its first event is due */
-    int64_t queue_bytes;               /* memory budget of waiting events */
-    int64_t drain_ns;                  /* after the last due time, all being fed: wait this long, then cut and count */
-    int64_t stack_bytes;               /* of a session's thread */
-    const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as `user` */
-    int32_t n_accounts;
-    int32_t compress;                        /* 1 = the compressed protocol */
-    int32_t tls;                             /* enum qt_tls */
-    int32_t verify;                          /* 1 = checksums of result rows (base/checksum.h) */
-    const char *tls_ca, *tls_cert, *tls_key; /* files; each may be NULL */
-    const char *plugins;                     /* folder of plugins for the login; NULL = where the library looks */
-    int64_t max_row_bytes;                   /* a larger row of an answer loses its connection; 0 = 1 GiB */
-    int32_t cleartext;                       /* 1 = a password may be sent as it is, where TLS is on */
-    const char *public_key; /* file with the RSA key that a password is encrypted with where TLS is off; or NULL */
-    int32_t asks_for_key;   /* 1 = without such a file the server itself may name the key */
-    int64_t zero_at_ns;     /* CLOCK_MONOTONIC: the run's zero, not before; 0 = as soon as all is ready */
-    int32_t holds;          /* 1 = when all is ready it waits for qt_engine_go, which says when zero is */
-    int64_t statement_timeout_ns; /* then the statement is killed on the target; 0 = never */
-    int64_t max_errors;           /* stop at more failed statements than these; negative = never */
-    int32_t on_lost;              /* enum qt_on_lost */
-    int32_t overload;             /* enum qt_overload: when the queue is full and events are overdue */
-    int32_t order_tables;         /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
-    int32_t max_open;             /* QT_PACE_NONE: so many sessions at once; 0 = as many as on the tape */
-    int32_t check_statements;     /* 1 = what may be sent is decided by each text itself, as the next three say */
-    int32_t reads_only;           /* 1 = nothing is sent that could end a session's read-only mode */
-    int64_t allowed_dangers;      /* 1 << enum qt_danger */
-    int64_t allowed_classes;      /* 1 << enum qt_class */
-    const char *refused_calls;    /* functions, one a line, that no checked statement may call; behind a
-                                     blank: names that none may have anywhere; or NULL */
-    int32_t follows;              /* 1 = sessions and events may come while it runs: a session ends with its quit */
-    int32_t rest_open;      /* following: with more than half of so many open, they rest sooner; 0 = never sooner */
-    int64_t rest_ns;        /* following: a session to which nothing came for so long is disconnected; 0 = never */
-    int64_t order_bound_ns; /* an ordered wait that nothing has moved for this long is broken */
-    /* NULL, or a second target of the same data, which answers reads outside transactions. */
-    const struct qt_address *read_target;
-};
 
 /* Counters since the start, and what is now. Read from any thread. */
 struct qt_engine_stats {
@@ -156,7 +83,7 @@ enum qt_engine_state {
     QT_ENGINE_DONE = 5 /* every outcome is in the outcome stream or was pulled */
 };
 
-/* Copies the options (texts too). */
+/* Copies the options (texts too), which schemas/names.toml explains. */
 struct qt_engine *qt_engine_new(const struct qt_engine_options *, struct qt_error *);
 /* Takes all sessions from a stream, sorted by open_due_ns, before qt_engine_start. With options.follows it may be
  * called again while the engine runs, by the thread that feeds: new sessions are added, those that are there have so

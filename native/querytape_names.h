@@ -147,6 +147,31 @@ enum qt_lateness {
     QT_LATE_TOOL = 4
 };
 
+enum qt_pace {
+    QT_PACE_SCHEDULE = 0,
+    QT_PACE_THINK = 1,
+    QT_PACE_NONE = 2
+};
+
+enum qt_on_lost {
+    QT_LOST_END = 0,
+    QT_LOST_REOPEN = 1,
+    QT_LOST_STOP = 2
+};
+
+enum qt_overload {
+    QT_OVERLOAD_WAIT = 0,
+    QT_OVERLOAD_DROP = 1,
+    QT_OVERLOAD_STOP = 2
+};
+
+enum qt_tls_mode {
+    QT_TLS_DISABLED = 0,
+    QT_TLS_REQUIRED = 1,
+    QT_TLS_VERIFY_CA = 2,
+    QT_TLS_VERIFY_IDENTITY = 3
+};
+
 enum qt_order_use {
     QT_USE_ASKS = 1,
     QT_USE_ADDS_ROWS = 2,
@@ -258,7 +283,125 @@ enum qt_reason {
     QT_STOPPED = 14,
     QT_DRAIN_TIMEOUT = 15
 };
+
+/* A second target; the rest is as in struct qt_engine_options. */
+struct qt_address {
+    const char *host;
+    const char *socket;
+    int32_t port;
+    const char *user;
+    const char *password;
+    int32_t asks_for_key;
+};
+
+struct qt_account {
+    const char *user;
+    const char *password; /* NULL = none */
+};
+
+struct qt_engine_options {
+    const char *host; /* exactly one of host and socket; best an address (resolved once by the caller) */
+    const char *socket; /* path of the server's socket */
+    int32_t port; /* of host */
+    const char *user; /* who sessions without an account log in as */
+    const char *password; /* of user; NULL = none */
+    int32_t asks_for_key; /* without the file public_key the server itself may name the key */
+    const char *db; /* schema of sessions whose tape has none; NULL = none */
+    const char *charset; /* Character set of sessions whose own is not on the tape. */
+    const char *init; /* NULL, or statements, one a line, first on every connection (READ ONLY, ...) */
+    int32_t pace; /* when events are sent */
+    int32_t connect_timeout_s; /* A login may take this long. */
+    int64_t connect_rate; /* Most connections to open in one second before the first event. */
+    /* Connect this long before a session's first event, where the tape does not show when it connected. */
+    int64_t lead_ns;
+    int64_t queue_bytes; /* Memory for events that wait to be sent. */
+    int64_t drain_ns; /* Time to wait for the last answers after the last event was sent. */
+    int64_t stack_bytes; /* of a session's thread */
+    int32_t timer_probes; /* Threads (at most 64) that only sleep and measure how late this machine wakes them. */
+    int32_t compress; /* the compressed protocol */
+    int32_t tls; /* whether connections are encrypted */
+    const char *tls_ca; /* file of the certificate authority; NULL = none */
+    const char *tls_cert; /* file of the client's certificate; NULL = none */
+    const char *tls_key; /* file of its key; NULL = none */
+    int32_t cleartext; /* a password may be sent as it is, where TLS is on */
+    /* file with the RSA key that a password is encrypted with where TLS is off; NULL = none */
+    const char *public_key;
+    const char *plugins; /* folder of plugins for the login; NULL = where the library looks */
+    int32_t verify; /* Keep a checksum of each result's rows, to compare results. */
+    int64_t max_row_bytes; /* a larger row of an answer loses its connection; 0 = 1 GiB */
+    int64_t zero_at_ns; /* the run's zero on CLOCK_MONOTONIC, not before; 0 = as soon as all is ready */
+    int32_t holds; /* when all is ready it waits for qt_engine_go, which says when zero is */
+    int64_t statement_timeout_ns; /* Kill a statement that runs longer than this on the target. Default: never. */
+    int64_t max_errors; /* Stop the run when more statements than this fail. */
+    /* What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt a
+     * second until the target is back), or stop the run. */
+    int32_t on_lost;
+    /* What to do when the queue is full and events are late: wait, drop late events, or stop the run. */
+    int32_t overload;
+    /* End a wait of --order commit after this long without progress of the session it waits for. */
+    int64_t order_bound_ns;
+    int32_t order_tables; /* how many tables the column `waits` numbers; 0 = sessions are not ordered */
+    int32_t max_concurrent_sessions; /* Without a pace: sessions at a time; 0 = as many as on the tape. */
+    int32_t check_statements; /* what may be sent is decided by each text itself, as the next four say */
+    int32_t reads_only; /* nothing is sent that could end a session's read-only mode */
+    int64_t allowed_dangers; /* 1 << enum qt_danger */
+    int64_t allowed_classes; /* 1 << enum qt_class */
+    /* functions, one a line, that no checked statement may call; behind a blank: names that none may have anywhere;
+     * or NULL */
+    const char *refused_calls;
+    int32_t follows; /* sessions and events may come while it runs: a session ends with its quit */
+    int32_t rest_open; /* following: with more than half of so many open, they rest sooner; 0 = never sooner */
+    int64_t rest_ns; /* following: a session to which nothing came for so long is disconnected; 0 = never */
+    const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as user */
+    int32_t n_accounts;
+    const struct qt_address *read_target; /* NULL, or it answers reads outside transactions: the same data */
+};
 /* cffi: end */
+
+#define QT_EACH_OPTION_TEXT(X) \
+    X(host) \
+    X(socket) \
+    X(user) \
+    X(password) \
+    X(db) \
+    X(charset) \
+    X(init) \
+    X(tls_ca) \
+    X(tls_cert) \
+    X(tls_key) \
+    X(public_key) \
+    X(plugins) \
+    X(refused_calls)
+#define QT_EACH_ADDRESS_TEXT(X) \
+    X(host) \
+    X(socket) \
+    X(user) \
+    X(password)
+#define QT_EACH_ADDRESS_FIELD(X) \
+    X(host) \
+    X(socket) \
+    X(port) \
+    X(user) \
+    X(password) \
+    X(asks_for_key)
+#define QT_EACH_OPTION_LEAST(X) \
+    X(pace, 0) \
+    X(connect_timeout_s, 1) \
+    X(connect_rate, 1) \
+    X(queue_bytes, 1) \
+    X(drain_ns, 0) \
+    X(timer_probes, 0) \
+    X(tls, 0) \
+    X(max_errors, -1) \
+    X(on_lost, 0) \
+    X(overload, 0) \
+    X(order_tables, 0)
+#define QT_EACH_OPTION_MOST(X) \
+    X(pace, 2) \
+    X(timer_probes, 64) \
+    X(tls, 3) \
+    X(on_lost, 2) \
+    X(overload, 2)
 
 #define QT_TEXTS_OF_REASONS { \
     [QT_NOT_PREPARED] = "not_prepared", \

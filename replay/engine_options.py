@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the native engine's options of a replay's; failures and limits have the same names on both sides."""
+"""Makes the native engine's options of a replay's."""
 
 import time
-from dataclasses import asdict
 from typing import Any
 
-from ..native.bindings.engine import Address, EngineOptions
+from ..native.bindings.engine import EngineOptions
 from ..native.bindings.libraries import login_plugins
 from ..schemas import CLASSES, DANGERS
+from ..schemas.names import EngineAddress, TlsKind
 from ..servers.library_functions import LibraryFunctions
 from ..servers.target import Target
-from .options import LOST, OVERLOAD, ReplayOptions
-from .plan.pacing import KINDS
+from .options import ReplayOptions
 
 ROWS_BYTES = MAX_ROW_BYTES = 1 << 30
 MIN_ROW_BYTES = 64 << 20
 MAX_CONNECTIONS = 151  # of servers as they come
+# PREFERRED is settled before.
+TLS: dict[str, TlsKind] = {
+    "DISABLED": "disabled",
+    "REQUIRED": "required",
+    "VERIFY_CA": "verify_ca",
+    "VERIFY_IDENTITY": "verify_identity",
+}
 READING = ("read", "transaction", "session")
 IMPLIED_BY_WRITES = frozenset({"set_session_unsafe", "lock_tables"})
 
@@ -35,47 +41,31 @@ def engine_options(
     nothing, so a replay of reads sends no statement that calls one, or names what calls one. `max_connections`: the
     target's, for which sessions of such a tape make room sooner; None = unknown.
     """
-    target, failures = options.target, options.failures
-    codes = {"on_lost": LOST[failures.on_lost], "overload": OVERLOAD[failures.overload]}
-    max_errors = -1 if failures.max_errors is None else failures.max_errors
+    target = options.target
     return EngineOptions(
-        host=target.address,
-        socket=target.socket,
-        port=target.port,
-        user=target.user,
-        password=target.password,
+        **options.engine_settings,
+        **vars(_address(target)),
         db=target.db,
-        tls=target.tls.code,
+        tls=TLS[target.tls.mode],
         tls_ca=target.tls.ca,
         tls_cert=target.tls.cert,
         tls_key=target.tls.key,
         cleartext=target.tls.cleartext_password,
         public_key=target.tls.server_public_key,
-        asks_for_key=target.asks_for_key,
         plugins=login_plugins(),
         compress=target.compress,
         max_row_bytes=max_row_bytes,
-        charset=options.charset,
         init=options.first_statements,
         accounts=options.overrides.numbered,
-        pace=KINDS[options.pace.kind],
+        pace=options.pace.kind,
         zero_at_ns=_monotonic(options.start_at_ns),
-        timer_probes=options.timer_probes,
-        connect_timeout_s=options.connect_timeout_s,
-        connect_rate=options.connect_rate,
-        lead_ns=options.lead_ns,
-        queue_bytes=options.queue_bytes,
-        drain_ns=options.drain_ns,
-        verify=options.verify,
         order_tables=order_tables,
-        max_open=options.max_concurrent_sessions,
         follows=rest_ns is not None,
         rest_ns=rest_ns or 0,
         rest_open=max(1, (max_connections or MAX_CONNECTIONS) * 3 // 4) if rest_ns else 0,
-        read_target=_address(options.reads_to),
+        read_target=_address(options.reads_to) if options.reads_to else None,
         **permitted(options),
         refused_calls=library.refused() if library and keeps_from_libraries(options) else None,
-        **{**asdict(failures), **codes, "max_errors": max_errors},
     )
 
 
@@ -105,10 +95,15 @@ def permitted(options: ReplayOptions) -> dict[str, Any]:
     }
 
 
-def _address(target: Target | None) -> Address | None:
-    if target is None:
-        return None
-    return Address(target.address, target.socket, target.port, target.user, target.password, target.asks_for_key)
+def _address(target: Target) -> EngineAddress:
+    return EngineAddress(
+        host=target.address,
+        socket=target.socket,
+        port=target.port,
+        user=target.user,
+        password=target.password,
+        asks_for_key=target.asks_for_key,
+    )
 
 
 def _monotonic(real_ns: int | None) -> int:

@@ -6,6 +6,7 @@
 
 import json
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,10 @@ C_SECTIONS = {
     "properties": ("QT_PROPERTY_", "qt_property"),
     "commands": ("QT_COMMAND_", "qt_command"),
     "lateness": ("QT_LATE_", "qt_lateness"),
+    "pace": ("QT_PACE_", "qt_pace"),
+    "on_lost": ("QT_LOST_", "qt_on_lost"),
+    "overload": ("QT_OVERLOAD_", "qt_overload"),
+    "tls": ("QT_TLS_", "qt_tls_mode"),
     "order_uses": ("QT_USE_", "qt_order_use"),
     "order_facts": ("QT_FACT_", "qt_order_fact"),
     "order_tables": ("QT_TABLE_", "qt_order_table"),
@@ -48,6 +53,11 @@ PYTHON_MAPS = {
     "PROPERTIES": "properties",
     "COMMANDS": "commands",
 }
+# Sections whose names are choices of an option of the engine, and what Python calls their type.
+CHOICES = {"pace": "PaceKind", "on_lost": "OnLost", "overload": "Overload", "tls": "TlsKind"}
+C_TYPES = {"text": "const char *", "int64": "int64_t "}  # of options; all others are int32_t
+WIDTH = 116
+PYTHON_TYPES = {"text": "str", "flag": "bool", "int32": "int", "int64": "int"}
 # Sections whose names Python has one by one, with this prefix.
 PYTHON_NUMBERS = {"shifts": "SHIFT_", "order_uses": "USE_", "order_facts": "FACT_", "order_tables": "TABLE_"}
 MACROS = """\
@@ -67,6 +77,51 @@ CREATE OR REPLACE TEMP MACRO exclusion_status(reason) AS
     CASE WHEN reason IN ({filtered}) THEN 'filtered' ELSE 'skipped' END;
 """
 MADE_BY = "Made by `make names` from schemas/names.toml, which says what each means. Do not edit."
+
+
+PYTHON_HEAD = '''\
+# SPDX-License-Identifier: Apache-2.0
+"""Names and numbers that C, SQL and Python share.
+
+{made_by}
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why an event was not sent. `words` come after a count. `lost`: it counts as missing."""
+
+    words: str
+    lost: bool
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A counter of the engine. `in_accounting`: run.json has it. `metric`: its name for Prometheus."""
+
+    in_accounting: bool
+    metric: str | None
+    help: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An option of the command line for the engine. `least`, `most`: None = any number."""
+
+    option: str
+    least: int | None
+    most: int | None
+    help: str
+
+
+@dataclass(frozen=True)
+class EngineCounts:
+    """What the engine counts, as `struct qt_engine_counts` has it. Each name is in schemas/names.toml."""
+
+'''
 
 
 def number_of(entry: dict[str, Any]) -> int:
@@ -104,7 +159,8 @@ def c_text(names: Names) -> str:
     reasons = [name for name, entry in names["reasons"].items() if entry.get("engine")]
     codes = [f"    QT_{name.upper()} = {number}" for number, name in enumerate(["executed", *reasons])]
     lines += ["", "/* How an event ended: executed, or why the engine did not send it. */"]
-    lines += ["enum qt_reason {", *_joined(codes), "};", "/* cffi: end */", ""]
+    lines += ["enum qt_reason {", *_joined(codes), "};", *c_options(names), "/* cffi: end */", ""]
+    lines += c_option_lists(names)
     texts = {"reasons": [(f"QT_{name.upper()}", name) for name in reasons]}
     for section in C_TEXTS:
         texts[section] = [(f"{C_SECTIONS[section][0]}{name.upper()}", name) for name in names[section]]
@@ -113,6 +169,67 @@ def c_text(names: Names) -> str:
         lines += [f'    [{name}] = "{text}", \\' for name, text in entries]
         lines[-1] = lines[-1].removesuffix(", \\") + " }"
     return "\n".join([*lines, "", "#endif", ""])
+
+
+def c_options(names: Names) -> list[str]:
+    """Return the structs of the engine's options and of its targets."""
+    options = names["engine_options"]
+    return [
+        "",
+        "/* A second target; the rest is as in struct qt_engine_options. */",
+        "struct qt_address {",
+        *(_c_field(name, entry) for name, entry in options.items() if entry.get("of") == "address"),
+        "};",
+        "",
+        "struct qt_account {",
+        "    const char *user;",
+        "    const char *password; /* NULL = none */",
+        "};",
+        "",
+        "struct qt_engine_options {",
+        *(line for name, entry in options.items() for line in _c_explained(_c_field(name, entry), entry["means"])),
+        "    const struct qt_account *accounts; /* sessions log in as these, by number; NULL = all as user */",
+        "    int32_t n_accounts;",
+        "    const struct qt_address *read_target; /* NULL, or it answers reads outside transactions: the same data */",
+        "};",
+    ]
+
+
+def _c_field(name: str, entry: dict[str, Any]) -> str:
+    return f"    {C_TYPES.get(entry['type'], 'int32_t ')}{name};"
+
+
+def _c_explained(field: str, means: str) -> list[str]:
+    if len(field) + len(means) < WIDTH - 6:
+        return [f"{field} /* {means} */"]
+    return [*("    " + line for line in textwrap.wrap(f"/* {means} */", WIDTH - 4, subsequent_indent=" * ")), field]
+
+
+def c_option_lists(names: Names) -> list[str]:
+    """Return lists of the options, as macros that call a macro for each."""
+    options = names["engine_options"]
+    texts = {name: entry for name, entry in options.items() if entry["type"] == "text"}
+    limits = {name: bounds(names, name) for name in options}
+    lists = {
+        "QT_EACH_OPTION_TEXT": [f"X({name})" for name in texts],
+        "QT_EACH_ADDRESS_TEXT": [f"X({name})" for name, entry in texts.items() if entry.get("of") == "address"],
+        "QT_EACH_ADDRESS_FIELD": [f"X({name})" for name, entry in options.items() if entry.get("of") == "address"],
+        "QT_EACH_OPTION_LEAST": [f"X({name}, {least})" for name, (least, _) in limits.items() if least is not None],
+        "QT_EACH_OPTION_MOST": [f"X({name}, {most})" for name, (_, most) in limits.items() if most is not None],
+    }
+    lines = []
+    for name, entries in lists.items():
+        lines += [f"#define {name}(X) \\", *(f"    {entry} \\" for entry in entries)]
+        lines[-1] = lines[-1].removesuffix(" \\")
+    return [*lines, ""]
+
+
+def bounds(names: Names, name: str) -> tuple[int | None, int | None]:
+    """Return the least and the greatest number that an option may have; None = any."""
+    entry = names["engine_options"][name]
+    if entry["type"] == "choice":
+        return 0, max(numbers(names, name).values())
+    return entry.get("none", entry.get("least")), entry.get("most")
 
 
 def _joined(entries: Any) -> list[str]:
@@ -134,39 +251,14 @@ def sql_text(names: Names) -> str:
 def python_text(names: Names) -> str:
     """Return schemas/names.py."""
     lines = [
-        "# SPDX-License-Identifier: Apache-2.0",
-        '"""Names and numbers that C, SQL and Python share.',
-        "",
-        MADE_BY,
-        '"""',
-        "",
-        "from dataclasses import dataclass",
-        "",
-        "",
-        "@dataclass(frozen=True)",
-        "class Reason:",
-        '    """Why an event was not sent. `words` come after a count. `lost`: it counts as missing."""',
-        "",
-        "    words: str",
-        "    lost: bool",
-        "",
-        "",
-        "@dataclass(frozen=True)",
-        "class Counter:",
-        '    """A counter of the engine. `in_accounting`: run.json has it. `metric`: its name for Prometheus."""',
-        "",
-        "    in_accounting: bool",
-        "    metric: str | None",
-        "    help: str",
-        "",
-        "",
-        "@dataclass(frozen=True)",
-        "class EngineCounts:",
-        '    """What the engine counts, as `struct qt_engine_counts` has it. Each name is in schemas/names.toml."""',
-        "",
+        *PYTHON_HEAD.format(made_by=MADE_BY).splitlines(),
         *(f"    {name}: int" for name in names["counters"]),
         "",
         "",
+        *(
+            f"{kind} = Literal[{', '.join(_quoted(name) for name in names[section])}]"
+            for section, kind in CHOICES.items()
+        ),
         f"CLASSES = ({', '.join(_quoted(name) for name in names['classes'])})",
     ]
     for section, prefix in PYTHON_NUMBERS.items():
@@ -185,7 +277,46 @@ def python_text(names: Names) -> str:
         lines += [f"    {_quoted(name)}: Reason({_quoted(entry['words'])}, {entry.get('lost', False)}),"]
     lines += ["}", "# What an event that was sent late had waited for.", "LATENESS = {"]
     lines += [f"    {_quoted(name)}: {_quoted(entry['means'])}," for name, entry in names["lateness"].items()]
-    return "\n".join([*lines, "}", ""])
+    return "\n".join([*lines, "}", *python_options(names), ""])
+
+
+def python_options(names: Names) -> list[str]:
+    """Return the classes of the engine's options, and what is known of each."""
+    options = names["engine_options"]
+    address = {name: entry for name, entry in options.items() if entry.get("of") == "address"}
+    settings = {name: entry for name, entry in options.items() if "option" in entry}
+    others = {name: entry for name, entry in options.items() if name not in address and name not in settings}
+    lines = ["# The numbers of choices.", "CHOICES: dict[str, dict[str, int]] = {"]
+    for section in CHOICES:
+        shown = (f"{_quoted(name)}: {number}" for name, number in numbers(names, section).items())
+        lines += [f"    {_quoted(section)}: {{{', '.join(shown)}}},"]
+    lines += ["}"]
+    lines += _class("EngineAddress", "A target of the engine: exactly one of host and socket.", address)
+    lines += _class("EngineSettings", "What a user sets of the engine. `_ns` are nanoseconds, `_s` seconds.", settings)
+    about = "What the engine is told: `struct qt_engine_options`, without accounts and a second target."
+    lines += _class("PlainEngineOptions(EngineSettings, EngineAddress)", about, others)
+    lines += ["", "", "SETTINGS = {"]
+    for name, entry in options.items():
+        if entry.get("option"):
+            texts = [_quoted(line) for line in textwrap.wrap(entry["means"], WIDTH - 12, drop_whitespace=False)]
+            lines += [f"    {_quoted(name)}: Setting(", f"        {_quoted(entry['option'])},"]
+            lines += [f"        {entry.get('least')},", f"        {entry.get('most')},"]
+            lines += [*(f"        {line}" for line in texts[:-1]), f"        {texts[-1]},", "    ),"]
+    nones = (f"{_quoted(name)}: {entry['none']}" for name, entry in options.items() if "none" in entry)
+    return [*lines, "}", "# The numbers that None is.", f"NONES = {{{', '.join(nones)}}}"]
+
+
+def _class(head: str, about: str, options: dict[str, dict[str, Any]]) -> list[str]:
+    fields = []
+    for name, entry in options.items():
+        kind = CHOICES[name] if entry["type"] == "choice" else PYTHON_TYPES[entry["type"]]
+        default = entry.get("default")
+        if default is None and (entry["type"] == "text" or "none" in entry):
+            kind += " | None"
+        elif default is None:
+            default = entry["type"] != "flag" and 0
+        fields += [f"    {name}: {kind} = {_quoted(default) if isinstance(default, str) else default}"]
+    return ["", "", "@dataclass(frozen=True, kw_only=True)", f"class {head}:", f'    """{about}"""', "", *fields]
 
 
 def _quoted(text: str) -> str:

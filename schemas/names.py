@@ -5,6 +5,7 @@ Made by `make names` from schemas/names.toml, which says what each means. Do not
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,16 @@ class Counter:
 
     in_accounting: bool
     metric: str | None
+    help: str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """An option of the command line for the engine. `least`, `most`: None = any number."""
+
+    option: str
+    least: int | None
+    most: int | None
     help: str
 
 
@@ -60,6 +71,10 @@ class EngineCounts:
     drain_timeout: int
 
 
+PaceKind = Literal["schedule", "think", "none"]
+OnLost = Literal["end", "reopen", "stop"]
+Overload = Literal["wait", "drop", "stop"]
+TlsKind = Literal["disabled", "required", "verify_ca", "verify_identity"]
 CLASSES = ("read", "write", "transaction", "session", "ddl", "admin")
 SHIFT_DANGER = 16
 SHIFT_CLONE = 40
@@ -274,3 +289,151 @@ LATENESS = {
     "feeder": "room in the queue (--queue-memory)",
     "tool": "the replayer itself",
 }
+# The numbers of choices.
+CHOICES: dict[str, dict[str, int]] = {
+    "pace": {"schedule": 0, "think": 1, "none": 2},
+    "on_lost": {"end": 0, "reopen": 1, "stop": 2},
+    "overload": {"wait": 0, "drop": 1, "stop": 2},
+    "tls": {"disabled": 0, "required": 1, "verify_ca": 2, "verify_identity": 3},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineAddress:
+    """A target of the engine: exactly one of host and socket."""
+
+    host: str | None = None
+    socket: str | None = None
+    port: int = 3306
+    user: str = "root"
+    password: str | None = None
+    asks_for_key: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineSettings:
+    """What a user sets of the engine. `_ns` are nanoseconds, `_s` seconds."""
+
+    charset: str = "utf8mb4"
+    connect_timeout_s: int = 20
+    connect_rate: int = 500
+    lead_ns: int = 2000000000
+    queue_bytes: int = 268435456
+    drain_ns: int = 60000000000
+    timer_probes: int = 0
+    verify: bool = False
+    statement_timeout_ns: int = 0
+    max_errors: int | None = None
+    on_lost: OnLost = "end"
+    overload: Overload = "wait"
+    order_bound_ns: int = 2000000000
+    max_concurrent_sessions: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlainEngineOptions(EngineSettings, EngineAddress):
+    """What the engine is told: `struct qt_engine_options`, without accounts and a second target."""
+
+    db: str | None = None
+    init: str | None = None
+    pace: PaceKind = "schedule"
+    stack_bytes: int = 131072
+    compress: bool = False
+    tls: TlsKind = "disabled"
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    cleartext: bool = False
+    public_key: str | None = None
+    plugins: str | None = None
+    max_row_bytes: int = 0
+    zero_at_ns: int = 0
+    holds: bool = False
+    order_tables: int = 0
+    check_statements: bool = False
+    reads_only: bool = False
+    allowed_dangers: int = 0
+    allowed_classes: int = 0
+    refused_calls: str | None = None
+    follows: bool = False
+    rest_open: int = 0
+    rest_ns: int = 0
+
+
+SETTINGS = {
+    "charset": Setting(
+        "--charset",
+        None,
+        None,
+        "Character set of sessions whose own is not on the tape.",
+    ),
+    "connect_rate": Setting(
+        "--connect-rate",
+        1,
+        None,
+        "Most connections to open in one second before the first event.",
+    ),
+    "lead_ns": Setting(
+        "--lead",
+        None,
+        None,
+        "Connect this long before a session's first event, where the tape does not show when it connected.",
+    ),
+    "queue_bytes": Setting(
+        "--queue-memory",
+        1,
+        None,
+        "Memory for events that wait to be sent.",
+    ),
+    "drain_ns": Setting(
+        "--drain",
+        0,
+        None,
+        "Time to wait for the last answers after the last event was sent.",
+    ),
+    "timer_probes": Setting(
+        "--timer-probes",
+        0,
+        64,
+        "Threads (at most 64) that only sleep and measure how late this machine wakes them.",
+    ),
+    "verify": Setting(
+        "--verify",
+        None,
+        None,
+        "Keep a checksum of each result's rows, to compare results.",
+    ),
+    "statement_timeout_ns": Setting(
+        "--statement-timeout",
+        None,
+        None,
+        "Kill a statement that runs longer than this on the target. Default: never.",
+    ),
+    "max_errors": Setting(
+        "--max-errors",
+        0,
+        None,
+        "Stop the run when more statements than this fail.",
+    ),
+    "on_lost": Setting(
+        "--on-lost",
+        None,
+        None,
+        "What to do when a connection is lost: end its session, reopen it at its next transaction (one attempt a "
+        "second until the target is back), or stop the run.",
+    ),
+    "overload": Setting(
+        "--overload",
+        None,
+        None,
+        "What to do when the queue is full and events are late: wait, drop late events, or stop the run.",
+    ),
+    "order_bound_ns": Setting(
+        "--order-bound",
+        None,
+        None,
+        "End a wait of --order commit after this long without progress of the session it waits for.",
+    ),
+}
+# The numbers that None is.
+NONES = {"max_errors": -1}

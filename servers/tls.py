@@ -12,7 +12,6 @@ from ..common.errors import InputError, OptionError
 from .public_keys import read_public_key
 
 MODES = ("DISABLED", "PREFERRED", "REQUIRED", "VERIFY_CA", "VERIFY_IDENTITY")
-CODES = {"DISABLED": 0, "REQUIRED": 1, "VERIFY_CA": 2, "VERIFY_IDENTITY": 3}  # enum qt_tls
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,6 @@ class Tls:
     def required(self) -> bool:
         """Whether a connection without TLS is an error."""
         return self.mode not in ("DISABLED", "PREFERRED")
-
-    @property
-    def code(self) -> int:
-        """The mode as enum qt_tls; PREFERRED must be settled first."""
-        return CODES[self.mode]
 
     def settled(self, encrypted: bool) -> "Tls":
         """Return the settings with PREFERRED decided."""

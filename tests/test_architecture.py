@@ -69,6 +69,7 @@ LAYERS = {
             "comparison",
             "digest_texts",
             "driver_options",
+            "engine_option",
             "lazy_group",
             "libraries",
             "live_lines",

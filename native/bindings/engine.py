@@ -7,7 +7,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import Any, Self
 
-from ...schemas.names import EngineCounts
+from ...schemas.names import CHOICES, NONES, EngineAddress, EngineCounts, PlainEngineOptions
 from .._querytape import ffi, lib
 from .errors import check
 from .meters import DigestTime, Doing, Meters, read_doing, read_meters, read_slowest
@@ -34,71 +34,16 @@ class EndedBy(IntEnum):
     OVERLOAD = 3
 
 
-@dataclass(frozen=True)
-class Address:
-    """A second target: struct qt_address; exactly one of host and socket."""
+@dataclass(frozen=True, kw_only=True)
+class EngineOptions(PlainEngineOptions):
+    """Options of one replay. Each is explained in schemas/names.toml.
 
-    host: str | None = None
-    socket: str | None = None
-    port: int = 3306
-    user: str = "root"
-    password: str | None = None
-    asks_for_key: bool = False
-
-
-@dataclass(frozen=True)
-class EngineOptions:
-    """Options of one replay; exactly one of host and socket. See struct qt_engine_options in querytape_engine.h.
-
-    `accounts` are pairs (user, password); sessions name them by their place. `_ns` are nanoseconds.
+    `accounts` are pairs (user, password); sessions name them by their place. `read_target` answers reads outside
+    transactions, from the same data.
     """
 
-    host: str | None = None
-    socket: str | None = None
-    port: int = 3306
-    user: str = "root"
-    password: str | None = None
-    db: str | None = None
-    charset: str = "utf8mb4"
-    init: str | None = None
-    pace: int = 0
-    timer_probes: int = 0
-    connect_timeout_s: int = 20
-    connect_rate: int = 500
-    lead_ns: int = 2_000_000_000
-    queue_bytes: int = 256 << 20
-    drain_ns: int = 60_000_000_000
-    stack_bytes: int = 128 << 10
     accounts: tuple[tuple[str, str | None], ...] = ()
-    compress: bool = False
-    tls: int = 0
-    tls_ca: str | None = None
-    tls_cert: str | None = None
-    tls_key: str | None = None
-    plugins: str | None = None
-    cleartext: bool = False
-    public_key: str | None = None
-    asks_for_key: bool = False
-    max_row_bytes: int = 0
-    verify: bool = False
-    zero_at_ns: int = 0
-    holds: bool = False
-    statement_timeout_ns: int = 0
-    max_errors: int = -1
-    on_lost: int = 0
-    overload: int = 0
-    order_tables: int = 0
-    max_open: int = 0
-    check_statements: bool = False
-    reads_only: bool = False
-    allowed_dangers: int = 0
-    allowed_classes: int = 0
-    refused_calls: str | None = None
-    follows: bool = False
-    rest_open: int = 0
-    rest_ns: int = 0
-    order_bound_ns: int = 2_000_000_000
-    read_target: Address | None = None
+    read_target: EngineAddress | None = None
 
 
 @dataclass(frozen=True)
@@ -134,11 +79,12 @@ def _text(value: str) -> Any:
 def _fill(struct: Any, options: Any, keep: list[Any]) -> None:
     """Set the plain fields of a C struct; `keep` holds what they point to."""
     for name, value in vars(options).items():
-        if isinstance(value, str):
-            keep.append(_text(value))
+        number = NONES.get(name) if value is None else CHOICES[name][value] if name in CHOICES else value
+        if isinstance(number, str):
+            keep.append(_text(number))
             setattr(struct, name, keep[-1])
-        elif isinstance(value, int):
-            setattr(struct, name, value)
+        elif isinstance(number, int):
+            setattr(struct, name, number)
 
 
 class Engine:

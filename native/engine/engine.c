@@ -57,8 +57,8 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
     if (atomic_load(&e->state) != QT_ENGINE_NEW)
         return qt_fail(err, QT_ESTATE, "the engine was started already");
     e->start_ns = qt_now();
-    if (qt_unpaced(e) && e->options.max_open > 0 && e->n_ahead > e->options.max_open)
-        e->n_ahead = e->options.max_open;
+    if (qt_unpaced(e) && e->options.max_concurrent_sessions > 0 && e->n_ahead > e->options.max_concurrent_sessions)
+        e->n_ahead = e->options.max_concurrent_sessions;
     atomic_store(&e->state, QT_ENGINE_OPENING);
     error = qt_thread_start(&e->supervisor, SUPERVISOR_STACK, qt_supervisor_run, e);
     if (error != 0) {

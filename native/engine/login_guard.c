@@ -163,7 +163,7 @@ static int is_guarded(MYSQL *m, int plugin)
 static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 {
     char allowed[256] = "mysql_native_password,client_ed25519,parsec";
-    int cleartext = o->cleartext && o->tls != QT_TLS_OFF;
+    int cleartext = o->cleartext && o->tls != QT_TLS_DISABLED;
 
     for (int i = 0; i < PLUGINS; i++)
         if (i < CLEAR ? is_guarded(m, i) : cleartext && (is_guarded(m, i) || i == OLD)) {
@@ -182,7 +182,7 @@ static int restrict_plugins(MYSQL *m, const struct qt_engine_options *o)
 /* TLS is always set: from 3.4 on the library verifies certificates where no option says what to do. */
 int qt_login_guard_set(MYSQL *m, const struct qt_engine_options *o)
 {
-    my_bool on = o->tls != QT_TLS_OFF, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
+    my_bool on = o->tls != QT_TLS_DISABLED, verify = o->tls == QT_TLS_VERIFY_IDENTITY;
 
     return mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &on) ||
            mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify) ||
@@ -199,7 +199,7 @@ void qt_login_guard_begin(struct qt_login_guard *g, MYSQL *m, const struct qt_en
     *g = (struct qt_login_guard){
         .mysql = m,
         .by_socket = o->socket != NULL,
-        .tls = o->tls != QT_TLS_OFF,
+        .tls = o->tls != QT_TLS_DISABLED,
         .asks_for_key = o->asks_for_key && o->public_key == NULL,
         .plugins = o->plugins,
         .public_key = o->public_key,

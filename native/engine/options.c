@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The options that the caller gave: checked, then copied with every text, for they outlive the call. Passwords are
+/* The options that the caller gave: checked, then copied with every text, for they outlive the call. Texts are
  * wiped before they are freed. */
 #include "engine/options.h"
 
@@ -15,14 +15,18 @@ int qt_options_check(const struct qt_engine_options *o, struct qt_error *err)
     if (o->read_target != NULL &&
         ((o->read_target->host == NULL) == (o->read_target->socket == NULL) || o->read_target->user == NULL))
         return qt_fail(err, QT_EINVALID, "expected of the read target either host or socket, and a user");
-    if (o->connect_timeout_s < 1 || o->connect_rate < 1 || o->queue_bytes < 1 || o->drain_ns < 0 || o->timer_probes < 0)
-        return qt_fail(err, QT_EINVALID,
-                       "expected connect_timeout_s, connect_rate and queue_bytes of at least 1, "
-                       "drain_ns and timer_probes of at least 0");
-    if (o->follows && (o->pace == QT_PACE_NONE || o->order_tables > 0 || o->max_open > 0))
+    if (o->follows && (o->pace == QT_PACE_NONE || o->order_tables > 0 || o->max_concurrent_sessions > 0))
         return qt_fail(err, QT_EINVALID, "what follows has a pace, no order, and any number of sessions at once");
-    if (o->pace < QT_PACE_SCHEDULE || o->pace > QT_PACE_NONE || o->order_tables < 0 || o->n_accounts < 0)
-        return qt_fail(err, QT_EINVALID, "expected a pace, and order_tables and n_accounts of at least 0");
+#define REFUSE_LESS(name, least) \
+    if (o->name < (least)) \
+        return qt_fail(err, QT_EINVALID, "expected " #name " of at least " #least);
+#define REFUSE_MORE(name, most) \
+    if (o->name > (most)) \
+        return qt_fail(err, QT_EINVALID, "expected " #name " of at most " #most);
+    QT_EACH_OPTION_LEAST(REFUSE_LESS)
+    QT_EACH_OPTION_MOST(REFUSE_MORE)
+    if (o->n_accounts < 0)
+        return qt_fail(err, QT_EINVALID, "expected n_accounts of at least 0");
     return QT_OK;
 }
 
@@ -53,13 +57,15 @@ static int copy_accounts(struct qt_engine_options *o)
     return 1;
 }
 
+#define COPY_TEXT(name) copied &= copy_text(&to->name);
+
 static int copy_options(struct qt_engine_options *to, const struct qt_engine_options *from)
 {
+    int copied = 1;
+
     *to = *from;
-    return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password) &
-           copy_text(&to->db) & copy_text(&to->charset) & copy_text(&to->init) & copy_text(&to->tls_ca) &
-           copy_text(&to->tls_cert) & copy_text(&to->tls_key) & copy_text(&to->plugins) & copy_text(&to->public_key) &
-           copy_text(&to->refused_calls) & copy_accounts(to);
+    QT_EACH_OPTION_TEXT(COPY_TEXT)
+    return copied & copy_accounts(to);
 }
 
 /* Connections to the read target are opened with these: the other options stay those of the target. */
@@ -67,49 +73,38 @@ static int copy_read_target(struct qt_engine *e)
 {
     const struct qt_address *read_target = e->options.read_target;
     struct qt_engine_options *to = &e->read_target_options;
+    int copied = 1;
 
     if (read_target == NULL)
         return 1;
     *to = e->options;
-    to->host = read_target->host;
-    to->socket = read_target->socket;
-    to->port = read_target->port;
-    to->asks_for_key = read_target->asks_for_key;
-    to->user = read_target->user;
-    to->password = read_target->password;
-    return copy_text(&to->host) & copy_text(&to->socket) & copy_text(&to->user) & copy_text(&to->password);
+#define TAKE(name) to->name = read_target->name;
+    QT_EACH_ADDRESS_FIELD(TAKE)
+    QT_EACH_ADDRESS_TEXT(COPY_TEXT)
+    return copied;
 }
 
-static void free_text(const char *text) { free((void *)(uintptr_t)text); }
-
-static void free_secret(const char *text)
+/* Any text may be a password or carry one. */
+static void free_text(const char *text)
 {
     if (text != NULL)
         explicit_bzero((char *)(uintptr_t)text, strlen(text));
-    free_text(text);
+    free((void *)(uintptr_t)text);
 }
+
+#define FREE_TEXT(name) free_text(o->name);
 
 static void free_target(struct qt_engine_options *o)
 {
-    const char *texts[] = {o->host,   o->socket,   o->user,    o->db,      o->charset,    o->init,
-                           o->tls_ca, o->tls_cert, o->tls_key, o->plugins, o->public_key, o->refused_calls};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        free_text(texts[i]);
-    free_secret(o->password);
+    QT_EACH_OPTION_TEXT(FREE_TEXT)
     for (int32_t i = 0; i < o->n_accounts; i++) {
         free_text(o->accounts[i].user);
-        free_secret(o->accounts[i].password);
+        free_text(o->accounts[i].password);
     }
     free((void *)(uintptr_t)o->accounts);
 }
 
-static void free_read_target(struct qt_engine_options *o)
-{
-    free_text(o->host);
-    free_text(o->socket);
-    free_text(o->user);
-    free_secret(o->password);
-}
+static void free_read_target(struct qt_engine_options *o) { QT_EACH_ADDRESS_TEXT(FREE_TEXT) }
 
 int qt_options_copy(struct qt_engine *e, const struct qt_engine_options *from)
 {

@@ -80,7 +80,8 @@ static int64_t find_next_start(struct supervisor *v, int64_t now)
         return QT_FOREVER;
     if (!qt_unpaced(e))
         return qt_plan_to_clock(e, qt_session_at(e, v->next)->open_due_ns) - AHEAD_NS;
-    most = e->options.max_open > 0 ? e->options.max_open : qt_session_at(e, v->next)->concurrency;
+    most = e->options.max_concurrent_sessions > 0 ? e->options.max_concurrent_sessions
+                                                  : qt_session_at(e, v->next)->concurrency;
     if (v->next >= atomic_load(&e->announced) || v->next - v->joined - v->no_threads >= most)
         return QT_FOREVER;
     return now;

@@ -8,7 +8,6 @@ from ...common.errors import TargetError
 from ...native.bindings.engine import Engine, State
 from ..engine_options import engine_options
 from ..options import ReplayOptions
-from ..plan.pacing import KINDS
 from ..run_folder import RunFolder
 from ..storage import open_storage
 
@@ -28,9 +27,9 @@ def check_logins(options: ReplayOptions, folder: RunFolder) -> None:
     users = [options.target.user, *(user for user, _ in options.overrides.numbered)]
     settings = replace(
         engine_options(replace(options, commit_order=False, start_at_ns=None)),
-        pace=KINDS["schedule"],
+        pace="schedule",
         timer_probes=0,
-        max_open=0,
+        max_concurrent_sessions=0,
     )
     with open_storage(folder.spill) as con, Engine(settings) as engine:
         engine.sessions(con.sql(SESSIONS.format(len(users))))

@@ -93,7 +93,7 @@ def look_for_standstill(engine: Engine, stats: EngineStats, plan: Plan, options:
     waits, circle, works = walk(facts)
     if works:
         return None
-    return Standstill(tuple(waits), circle, stats.order_stalls, options.failures.order_bound_ns)
+    return Standstill(tuple(waits), circle, stats.order_stalls, options.order_bound_ns)
 
 
 def ask_target(options: ReplayOptions) -> tuple[dict[int, int], frozenset[int]]:

@@ -6,17 +6,14 @@ A speed is an exact fraction: 1.5 is 3/2, and half speed doubles every offset. N
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from ...common.errors import OptionError
+from ...schemas.names import PaceKind
 
 # Numerator and denominator of a speed: with 64-bit offsets every product fits DuckDB's HUGEINT.
 MAX_TERM = 10**9
 MAX_NS = 2**63 - 1
-
-
-Kind = Literal["schedule", "think", "none"]
-KINDS: dict[Kind, int] = {"schedule": 0, "think": 1, "none": 2}  # enum qt_pace
 
 
 @dataclass(frozen=True)
@@ -29,7 +26,7 @@ class Pace:
     `ramp_ns`: the speed rises from nothing to its own in this time.
     """
 
-    kind: Kind = "schedule"
+    kind: PaceKind = "schedule"
     speed: Fraction = Fraction(1)
     connect_speed: Fraction | None = None
     think_speed: Fraction | None = None

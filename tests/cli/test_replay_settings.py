@@ -7,7 +7,6 @@ from typing import Any
 import click
 import pytest
 from querytape.cli.replay_settings import (
-    failures_of,
     options_of,
     overrides_of,
     pace_of,
@@ -15,7 +14,7 @@ from querytape.cli.replay_settings import (
     selection_of,
 )
 from querytape.replay import Target
-from querytape.replay.options import Failures, ReplayOptions
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.pacing import Pace
 
 TARGET = Target("app", host="db", address="127.0.0.1", password="secret")
@@ -60,10 +59,10 @@ def test_overrides() -> None:
     assert overrides.accounts["a"].password == "secret"
 
 
-def test_failures() -> None:
-    """Each option has the name of its field."""
-    assert failures_of(parsed()) == Failures()
-    assert failures_of(parsed("--statement-timeout", "2s")).statement_timeout_ns == 2_000_000_000
+def test_settings_of_the_engine() -> None:
+    """Each option sets the field that is declared for it."""
+    made = options_of(parsed("--statement-timeout", "2s", "--queue-memory", "1G", "--on-lost", "reopen"), TARGET, 0)
+    assert (made.statement_timeout_ns, made.queue_bytes, made.on_lost) == (2_000_000_000, 1 << 30, "reopen")
 
 
 def test_a_wrong_option() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from querytape.native.bindings.engine import EngineOptions
 from querytape.replay import ReplayOptions, Target
 from querytape.replay.engine_options import engine_options, permitted, row_bound
-from querytape.replay.options import Failures
 from querytape.replay.plan.pacing import Pace
 from querytape.schemas import DANGERS
 
@@ -38,24 +37,26 @@ def test_what_may_be_sent(tmp_path: Path) -> None:
 
 
 def test_what_is_given_arrives(tmp_path: Path) -> None:
-    """Failures by their names and codes, no limit of errors as -1, the pace as its code, the read target's address."""
-    failures = Failures("stop", 5, None, "drop", 6)
+    """What is done about failures, the pace, and the read target's address."""
     options = ReplayOptions(
         HERE,
         tmp_path,
         reads_to=Target("r", socket="/s"),
         pace=Pace("think"),
-        failures=failures,
+        on_lost="stop",
+        overload="drop",
+        statement_timeout_ns=5,
+        order_bound_ns=6,
         max_concurrent_sessions=4,
     )
     made = engine_options(options, order_tables=8)
     assert (made.on_lost, made.statement_timeout_ns, made.max_errors, made.overload, made.order_bound_ns) == (
-        2, 5, -1, 1, 6,
+        "stop", 5, None, "drop", 6,
     )  # fmt: skip
-    assert (made.pace, made.max_open, made.order_tables) == (1, 4, 8)
+    assert (made.pace, made.max_concurrent_sessions, made.order_tables) == ("think", 4, 8)
     assert made.read_target is not None
     assert made.read_target.socket == "/s"
-    assert engine_options(ReplayOptions(HERE, tmp_path, failures=Failures(max_errors=0))).max_errors == 0
+    assert engine_options(ReplayOptions(HERE, tmp_path, max_errors=0)).max_errors == 0
 
 
 def test_the_start_is_a_monotonic_time(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 from pathlib import Path
 
 from querytape.replay import ReplayOptions, Target
-from querytape.replay.options import READ_ONLY, Failures
+from querytape.replay.options import READ_ONLY
 from querytape.replay.plan.overrides import Overrides
 
 HERE = Target("app", socket="/s", password="secret")
@@ -29,7 +29,7 @@ def test_parts_of_the_options(tmp_path: Path) -> None:
 
 def test_parameters_in_run_json(tmp_path: Path) -> None:
     """All that was in force, as JSON, without a password."""
-    parameters = ReplayOptions(HERE, tmp_path, reads_to=HERE, failures=Failures(on_lost="reopen")).as_json()
+    parameters = ReplayOptions(HERE, tmp_path, reads_to=HERE, on_lost="reopen").as_json()
     text = json.dumps(parameters)
     assert "secret" not in text
     assert parameters["on_lost"] == "reopen"

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from querytape.common.errors import NativeFault
 from querytape.native._querytape import lib
+from querytape.native.bindings.engine import Engine, EngineOptions
 from querytape.schemas import generate
 from querytape.schemas.names import REASONS
 
@@ -60,6 +62,23 @@ def test_every_reason_is_given(names: dict[str, Any], checkout: Path) -> None:
         of_engine = re.search(rf"\bQT_{name.upper()}\b", engine)
         assert bool(of_engine) == entry.get("engine", False), name
         assert of_engine or f"'{name}'" in plan or f'"{name}"' in plan, name
+
+
+def test_the_engine_keeps_the_bounds_of_its_options(names: dict[str, Any]) -> None:
+    """It refuses one less than the least, and one more than the most, and names the option."""
+    for name, entry in names["engine_options"].items():
+        least, most = generate.bounds(names, name)
+        for bound, step, text in ((least, -1, f"at least {least}"), (most, 1, f"at most {most}")):
+            if bound is not None and entry["type"] != "choice":
+                given: dict[str, Any] = {name: bound + step}
+                with pytest.raises(NativeFault, match=f"{name} of {text}"):
+                    Engine(EngineOptions(host="127.0.0.1", **given))
+
+
+def test_choices_are_numbered_from_zero(names: dict[str, Any]) -> None:
+    """The engine's bounds of a choice are its first and its last number."""
+    for section in generate.CHOICES:
+        assert list(generate.numbers(names, section).values()) == list(range(len(names[section])))
 
 
 def test_missing_marks_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,7 @@ def test_tls_that_is_taken_away(plugin: bytes, key: Key) -> None:
     with hostile(asks_for_rsa(plugin, key, True, False)) as server:
         failed = one_session(
             EngineOptions(
-                host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2, tls=1,
+                host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2, tls="required",
                 cleartext=True,
             )
         )  # fmt: skip
@@ -197,7 +197,9 @@ def test_a_session_without_the_tls_that_was_asked_for() -> None:
 
     with hostile(script) as server:
         failed = one_session(
-            EngineOptions(host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2, tls=1)
+            EngineOptions(
+                host="127.0.0.1", port=server.port, user="app", password=SECRET, connect_timeout_s=2, tls="required"
+            )
         )
     assert failed is not None
     assert "not encrypted" in failed

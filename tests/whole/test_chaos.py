@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from querytape.replay import Plan, RunSummary, Tick, Watcher, parse_target, replay
-from querytape.replay.options import Failures
 from querytape.servers.sandbox import Server
 
 from tests.helpers.tapes import MS, SECOND, T0, make_tape
@@ -105,7 +104,7 @@ def test_the_target_restarts(target: Server, tmp_path: Path) -> None:
         over.wait(60)  # a private server goes with the thread that started it
 
     tape = tape_of(tmp_path, seconds=15)
-    given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, failures=Failures(on_lost="reopen"))
+    given = options(target, tmp_path / "a.run", drain_ns=5 * SECOND, on_lost="reopen")
     socket = parse_target(f"mysql://root@/shop?socket={target.socket}", environ={})
     began = time.monotonic()
     during = During(2, restart)

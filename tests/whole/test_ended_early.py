@@ -11,7 +11,6 @@ from typing import Any
 import pymysql
 import pytest
 from querytape.replay import replay
-from querytape.replay.options import Failures
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.servers.sandbox import Server
@@ -99,9 +98,9 @@ def test_the_rows_are_the_original_ones(
     original = server.execute("SELECT * FROM shop.counter ORDER BY id")
     create(server)
     overrides = Overrides(clock=True, ids=True)
-    patient = Failures(order_bound_ns=10_000_000_000)  # a wait of 2 s is broken: those here take 1.3 s
+    patient_ns = 10_000_000_000  # a wait of 2 s is broken: those here take 1.3 s
     given = options(
-        server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True, failures=patient
+        server, tmp_path / "t.run", pace=Pace("none"), overrides=overrides, commit_order=True, order_bound_ns=patient_ns
     )
     summary = replay(tmp_path / "t.tape", given)
     told = summary.info["accounting"]

@@ -20,7 +20,6 @@ from querytape.common.errors import InputError, TargetError
 from querytape.replay import ReplayOptions, parse_target, replay
 from querytape.replay.observe.speed_control import request_speed
 from querytape.replay.observe.stop_request import request_stop
-from querytape.replay.options import Failures
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
@@ -241,8 +240,8 @@ def test_slow_statements_are_killed(any_shop: Server, tmp_path: Path) -> None:
     """After --statement-timeout the target ends the statement, and its session goes on."""
     events = [{"statement": "SELECT SLEEP(30), COUNT(*) FROM log"}, {"statement": "SELECT 1"}]
     tape = make_tape(tmp_path / "t.tape", [{**event, "db": "shop"} for event in events])
-    failures = Failures(statement_timeout_ns=3 * SECOND)
-    summary = replay(tape, options(any_shop, tmp_path / "a.run", failures=failures, pace=Pace("none")))
+    given = options(any_shop, tmp_path / "a.run", statement_timeout_ns=3 * SECOND, pace=Pace("none"))
+    summary = replay(tape, given)
     assert accounting(summary)[0] == 2
     assert summary.info["accounting"]["timeouts"] == 1
     assert outcomes(summary.path, "done_ns - sent_ns < 20000000000") == [(True,), (True,)]
@@ -263,7 +262,7 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
     tape = make_tape(tmp_path / "t.tape", events)
 
     with killing(shop, "SELECT SLEEP(60)"):
-        summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(on_lost="reopen")))
+        summary = replay(tape, options(shop, tmp_path / "a.run", on_lost="reopen"))
     assert accounting(summary) == (3, 0, 0, 0)
     assert summary.info["accounting"]["sessions_reopened"] == 1
     assert shop.execute("SELECT session, seq FROM shop.log") == ((1, 3),)
@@ -272,7 +271,7 @@ def test_sessions_come_back(shop: Server, tmp_path: Path) -> None:
 def test_too_many_errors_end_the_run(shop: Server, tmp_path: Path) -> None:
     """--max-errors: the run is partial, and says why."""
     tape = make_tape(tmp_path / "t.tape", [{"statement": f"SELECT nothing_{n}"} for n in range(10)])
-    summary = replay(tape, options(shop, tmp_path / "a.run", failures=Failures(max_errors=3), pace=Pace("none")))
+    summary = replay(tape, options(shop, tmp_path / "a.run", max_errors=3, pace=Pace("none")))
     assert accounting(summary) == (4, 0, 0, 6)
     assert "more statements failed than --max-errors allows" in summary.info["partial"]
 

@@ -18,7 +18,6 @@ from typing import Any
 import pymysql
 import pytest
 from querytape.replay import RunSummary, parse_target, replay
-from querytape.replay.options import Failures
 from querytape.replay.plan.overrides import Overrides
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
@@ -316,7 +315,7 @@ def test_sessions_are_reopened_at_the_next_transaction(any_shop: Server, tmp_pat
     )
     events = [{"statement": text, "db": "shop", "class": "write", **class_of(text)} for text in spoken]
     tape = make_tape(tmp_path / "t.tape", events)
-    given = options(any_shop, tmp_path / "a.run", pace=Pace("none"), failures=Failures(on_lost="reopen"))
+    given = options(any_shop, tmp_path / "a.run", pace=Pace("none"), on_lost="reopen")
     with killing(any_shop, "SELECT SLEEP(60)"):
         summary = replay(tape, given)
     assert summary.info["accounting"]["balanced"]

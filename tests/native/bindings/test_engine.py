@@ -48,7 +48,7 @@ def connect(large: bool = True) -> duckdb.DuckDBPyConnection:
 def test_every_fed_event_comes_back_as_an_outcome(closed_port: int) -> None:
     """A plan from DuckDB goes in, outcomes and sessions come out, nothing is missing."""
     plan, run = connect(), duckdb.connect()
-    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, pace=2)) as engine:
+    with Engine(EngineOptions(user="nobody", host="127.0.0.1", port=closed_port, pace="none")) as engine:
         engine.sessions(plan.sql(SESSIONS))
         engine.start()
 
@@ -190,4 +190,4 @@ def test_silent_sessions_make_room() -> None:
 def test_what_follows_has_a_pace(closed_port: int) -> None:
     """Without a pace there is nothing to follow: refused."""
     with pytest.raises(NativeFault, match="has a pace"):
-        Engine(EngineOptions(user="u", host="127.0.0.1", port=closed_port, follows=True, pace=2))
+        Engine(EngineOptions(user="u", host="127.0.0.1", port=closed_port, follows=True, pace="none"))

@@ -39,7 +39,7 @@ def test_slowest_of_a_run() -> None:
         FROM range(1, 61) t(i)"""
     with duckdb.connect() as plan, duckdb.connect() as run, NullServer(delay_ns=1_000_000) as server:
         plan.execute("SET arrow_large_buffer_size = true")
-        with Engine(EngineOptions(host="127.0.0.1", port=server.port, pace=2)) as engine:
+        with Engine(EngineOptions(host="127.0.0.1", port=server.port, pace="none")) as engine:
             engine.sessions(plan.sql(sessions))
             assert engine.slowest(5) == []
             engine.start()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from querytape.common.errors import InputError
 from querytape.replay.drivers.shares import deal, part_of, part_options, refuse_what_needs_all, tapes_of
-from querytape.replay.options import Failures, ReplayOptions
+from querytape.replay.options import ReplayOptions
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.selection import Selection
 from querytape.schemas import open_folder, tape_id
@@ -60,7 +60,7 @@ def test_a_part_is_a_tape(tmp_path: Path) -> None:
         ("--order commit", {"commit_order": True}),
         ("max_concurrent_sessions", {"max_concurrent_sessions": 3, "pace": Pace("none")}),
         ("--max-sessions", {"selection": Selection(max_sessions=3)}),
-        ("--max-errors", {"failures": Failures(max_errors=0)}),
+        ("--max-errors", {"max_errors": 0}),
         ("--max-idle", {"pace": Pace(max_idle_ns=0)}),
         ("--allow-statement kill", {"allow_statements": frozenset({"kill"})}),
     ],

@@ -9,7 +9,6 @@ from querytape.common.duck import open_database
 from querytape.native.bindings.meters import Doing
 from querytape.replay import replay
 from querytape.replay.observe.standstill import MOST_STALLS, Facts, Standstill, owners, walk
-from querytape.replay.options import Failures
 from querytape.replay.plan.pacing import Pace
 from querytape.replay.plan.rules import Rules
 from querytape.servers.sandbox import Server
@@ -152,9 +151,8 @@ def test_a_target_that_lacks_an_index(rounds: int, ends: bool, server: Server, t
     server.execute("CREATE TABLE shop.t (k INT, n INT) ENGINE = InnoDB")
     server.execute("INSERT INTO shop.t VALUES (1, 0), (2, 0)")
     tape = make_tape(tmp_path / "t.tape", without_index(rounds))
-    given = options(
-        server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, failures=Failures(order_bound_ns=300 * MS)
-    )
+    given = options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, order_bound_ns=300 * MS)
+    given = options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, order_bound_ns=100 * MS)
     summary = replay(tape, given)
     partial, warnings = summary.info["partial"], summary.info["generator"]["warnings"]
     assert summary.info["accounting"]["order_broken"] >= min(rounds, MOST_STALLS)
@@ -185,7 +183,7 @@ def test_a_slow_statement_is_no_standstill(server: Server, tmp_path: Path) -> No
     for number, event in enumerate(events):
         event.update(start_ns=T0 + number * 10 * MS, duration_ns=MS)
     tape = make_tape(tmp_path / "t.tape", events)
-    failures = Failures(order_bound_ns=100 * MS)
-    summary = replay(tape, options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, failures=failures))
+    given = options(server, tmp_path / "t.run", pace=Pace("none"), commit_order=True, order_bound_ns=100 * MS)
+    summary = replay(tape, given)
     assert (summary.info["partial"], accounting(summary)[3]) == (None, 0)
     assert summary.info["accounting"]["order_broken"] > MOST_STALLS
