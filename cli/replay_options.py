@@ -37,17 +37,25 @@ PACE = Section(
         ),
         option("--connect-speed", type=Speed(), help="Factor for the times when sessions begin. Default: --speed."),
         option("--think-speed", type=Speed(), help="Factor for the pauses inside sessions. Default: --speed."),
-        option("--max-idle", type=Duration(), help="Shorten each time in which no session does anything to this."),
+        option(
+            "--max-idle",
+            "max_idle_ns",
+            type=Duration(),
+            help="Shorten each time in which no session does anything to this.",
+        ),
         option(
             "--ramp",
+            "ramp_ns",
             type=Duration(),
             default="0s",
             show_default=True,
             help="Time in which the speed rises from zero to --speed.",
         ),
-        option("--duration", type=Duration(), help="Stop sending after this long."),
+        option("--duration", "stop_after_ns", type=Duration(), help="Stop sending after this long."),
         option("--follow", is_flag=True, help="Go on with a tape that a capture is writing, until the capture ends."),
-        option("--start-at", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."),
+        option(
+            "--start-at", "start_at_ns", type=Moment(), metavar="TIME", help="Send the first event at this time (UTC)."
+        ),
         engine_option("lead_ns"),
         engine_option("connect_rate"),
     ),
@@ -72,12 +80,12 @@ SELECTION = Section(
         ),
         option(
             "--user",
-            "users_only",
+            "users",
             multiple=True,
             metavar="NAME",
             help="Replay sessions of this user. This option and the next ones may be given several times.",
         ),
-        option("--session", "sessions_only", multiple=True, type=int, metavar="NUMBER", help="Replay this session."),
+        option("--session", "sessions", multiple=True, type=int, metavar="NUMBER", help="Replay this session."),
         option("--db", "dbs", multiple=True, metavar="NAME", help="Replay events with this default schema."),
         option("--digest", "digests", multiple=True, metavar="HEX", help="Replay events of this digest."),
         option(
@@ -127,6 +135,7 @@ SELECTION = Section(
         ),
         option(
             "--amplify-shift",
+            "shift_ns",
             type=Duration(),
             default="1s",
             show_default=True,
@@ -215,7 +224,7 @@ OBSERVATION = Section(
     (
         option(
             "--sample",
-            "sample_every",
+            "sample_ns",
             type=Duration(),
             default="1s",
             show_default=True,

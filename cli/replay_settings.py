@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from ..replay.plan.overrides import Overrides
 from ..replay.plan.pacing import Pace
 from ..replay.plan.selection import Selection
 from ..schemas import open_folder
-from ..schemas.names import SETTINGS
 from ..servers.accounts import Account, read_accounts
 from .option_sections import SectionedCommand
 from .replay_options import all_sections
@@ -69,44 +68,38 @@ def first_ns(tape: Path) -> int:
     return int(open_folder("tape", tape).info.get("first_ns") or 0)
 
 
+def taken(kind: type[Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of those options that have the name of a field of this class."""
+    return {field.name: options[field.name] for field in fields(kind) if field.name in options}
+
+
 def options_of(options: dict[str, Any], target: Target, tape_first_ns: int) -> ReplayOptions:
     """Return the options of one replay from those of the command line."""
-    sandbox = options["target"].startswith("sandbox")
-    return ReplayOptions(
-        target=target,
-        output=options["output"],
-        reads_to=server_of(options["reads_to"], options) if options["reads_to"] else None,
-        pace=pace_of(options),
-        selection=selection_of(options, tape_first_ns),
-        amplification=amplification_of(options),
-        overrides=overrides_of(options, target.password),
-        commit_order=options["order"] == "commit",
-        start_at_ns=options["start_at"],
-        stop_after_ns=options["duration"],
-        init=options["init"],
-        sample_ns=options["sample_every"],
-        summaries=options["summaries"],
-        query_plans=options["query_plans"],
-        schema_facts=options["schema_facts"],
-        host_metrics=options["host_metrics"],
-        allow_writes=options["allow_writes"],
-        target_is_disposable=options["target_is_disposable"] or sandbox,
-        allow_statements=frozenset(options["allow_statements"]),
-        partial_ok=options["partial_ok"],
-        **{name: options[name] for name in SETTINGS},
-    )
+    made = {
+        "target": target,
+        "reads_to": server_of(options["reads_to"], options) if options["reads_to"] else None,
+        "pace": pace_of(options),
+        "selection": selection_of(options, tape_first_ns),
+        "amplification": Amplification(**taken(Amplification, options)),
+        "overrides": overrides_of(options, target.password),
+        "commit_order": options["order"] == "commit",
+        "target_is_disposable": options["target_is_disposable"] or options["target"].startswith("sandbox"),
+        "allow_statements": frozenset(options["allow_statements"]),
+    }
+    return ReplayOptions(**{**taken(ReplayOptions, options), **made})
 
 
 def pace_of(options: dict[str, Any]) -> Pace:
     """Return the pace that was asked for."""
-    scaled = {name: options[name] for name in ("connect_speed", "think_speed")}
+    scaled = taken(Pace, options)
     if options["pace"] == "none":
-        if any(scaled.values()) or options["ramp"] or options["max_idle"] is not None:
+        del scaled["speed"]
+        if any(scaled.values()) or scaled["max_idle_ns"] is not None:
             raise click.UsageError(
                 "--pace none: nothing is due, so there is nothing to scale; leave out the other times"
             )
         return Pace("none")
-    return Pace(options["pace"], options["speed"], **scaled, max_idle_ns=options["max_idle"], ramp_ns=options["ramp"])
+    return Pace(options["pace"], **scaled)
 
 
 def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
@@ -115,30 +108,12 @@ def selection_of(options: dict[str, Any], first_ns: int) -> Selection:
     def at(moment: tuple[bool, int] | None) -> int | None:
         return None if moment is None else moment[1] + (first_ns if moment[0] else 0)
 
-    return Selection(
-        users=options["users_only"],
-        sessions=options["sessions_only"],
-        sample=options["sample"],
-        max_sessions=options["max_sessions"],
-        dbs=options["dbs"],
-        digests=options["digests"],
-        classes=options["classes"],
-        from_ns=at(options["from_at"]),
-        to_ns=at(options["to_at"]),
-        resume=options["resume"],
-        failed_in=options["failed_in"],
-        slower_in=options["slower_in"],
-    )
-
-
-def amplification_of(options: dict[str, Any]) -> Amplification:
-    """Return how often the tape is replayed."""
-    return Amplification(options["amplify"], options["amplify_shift"], options["loop"])
+    return Selection(**taken(Selection, options), from_ns=at(options["from_at"]), to_ns=at(options["to_at"]))
 
 
 def overrides_of(options: dict[str, Any], password: str | None) -> Overrides:
     """Return what is forced; users that are only renamed have the run's own password."""
-    accounts = read_accounts(options["users"]) if options["users"] else {}
+    accounts = read_accounts(options["accounts_file"]) if options["accounts_file"] else {}
     for name, there in options["map_user"]:
         accounts[name] = Account(there, accounts[name].password if name in accounts else password)
     return Overrides(

@@ -40,6 +40,7 @@ TARGET = Section(
         ),
         option(
             "--users",
+            "accounts_file",
             type=FILE,
             help="File with the target's accounts for the tape's users: a section [user] for each, with password and,"
             " if it differs, user.",

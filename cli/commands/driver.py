@@ -56,9 +56,9 @@ def driver_command(tape: Path, **options: Any) -> int:
     first event, nothing is sent; after it the driver goes on to the end of its schedule and keeps its part. The exit
     code is 1 where its part is not whole or was not delivered.
     """
-    for name in ("follow", "metrics", "target_slowlog", "start_at", "host_metrics", "summaries"):
+    for name in ("follow", "metrics", "target_slowlog", "start_at_ns", "host_metrics", "summaries"):
         if options[name]:
-            raise click.UsageError(f"--{name.replace('_', '-')}: say it to the lead")
+            raise click.UsageError(f"--{name.removesuffix('_ns').replace('_', '-')}: say it to the lead")
     from ...replay.drivers.joined import replay_as_driver
     from ...replay.drivers.secured import VARIABLE, read_key
 

@@ -44,7 +44,7 @@ def line(level: SweepLevel) -> str:
     cls=SectionedCommand,
     common=(
         *("target", "output", "max_concurrent_sessions", "each", "defaults_file", "ssl_mode"),
-        *("allow_writes", "target_is_disposable", "order", "users"),
+        *("allow_writes", "target_is_disposable", "order", "accounts_file"),
     ),
     epilog="""\b
 Example:

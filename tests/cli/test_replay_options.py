@@ -28,13 +28,13 @@ def test_each_option_begins_with_a_capital_and_ends_with_a_stop() -> None:
 
 def test_a_sweep_has_no_pace_and_no_selection() -> None:
     """These have their defaults; the command gets all names."""
-    assert {"pace", "speed", "from_at", "users_only", "target_slowlog"} & names(sweep_command) == set()
-    assert {"target", "order", "allow_writes", "on_lost", "sample_every"} <= names(sweep_command)
+    assert {"pace", "speed", "from_at", "users", "target_slowlog"} & names(sweep_command) == set()
+    assert {"target", "order", "allow_writes", "on_lost", "sample_ns"} <= names(sweep_command)
 
     @click.command()
     @sweep_sections
     def command(**options: object) -> None:
-        click.echo(f"{options['pace']} {options['users_only']} {options['ramp']} {options['loop']}")
+        click.echo(f"{options['pace']} {options['users']} {options['ramp_ns']} {options['loop']}")
 
     found = CliRunner().invoke(command, ["--target", "mysql://a@b", "-o", "x"])
     assert found.output == "schedule () 0 1\n"
