@@ -276,12 +276,12 @@ struct qt_reader *qt_rows_source_open(struct ArrowArrayStream *in, struct qt_err
 struct qt_packets_options {
     const int32_t *ports; /* of MySQL servers */
     int32_t n_ports;
-    int32_t keylog_grows;  /* secrets may come after the packets: connections wait for them, within bounds */
-    const char *keylog;    /* file of TLS secrets in NSS's format, see tls/key_log.h; NULL = none */
-    const char *interface; /* NULL = files; else live, also "any" */
-    const char *user;      /* root becomes this account once the interface is open; NULL: see packets/privileges.h */
-    int64_t ring_bytes;    /* live: packets that wait for the parser, at most */
-    int64_t part_ns;       /* live: a part is ended after this long */
+    int32_t keylog_grows;           /* secrets may come after the packets: connections wait for them, within bounds */
+    const char *keylog;             /* file of TLS secrets in NSS's format, see tls/key_log.h; NULL = none */
+    const char *interface;          /* NULL = files; else live, also "any" */
+    const char *user;               /* root becomes this account once the interface is open; NULL: see packets/live.c */
+    int64_t ring_bytes;             /* live: packets that wait for the parser, at most */
+    int64_t part_ns;                /* live: a part is ended after this long */
     struct qt_input *const *opened; /* as in struct qt_log_options */
 };
 

@@ -118,4 +118,8 @@ void qt_column_pad(struct qt_column *, int64_t rows);
  * nothing. */
 void qt_column_pad_last(struct qt_column *, int64_t rows);
 
+/* The Arrow schema of batches with given columns. */
+/* Independent of any columns; `out` is the caller's, to be released. QT_ENOMEM. */
+int qt_columns_schema(const struct qt_column_spec *specs, int32_t n, struct ArrowSchema *out);
+
 #endif

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/arrow_schema.h"
+#include "base/arrow_build.h"
 
 struct state {
     struct qt_stream_source source;

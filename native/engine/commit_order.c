@@ -23,9 +23,9 @@
 
 #include <stdlib.h>
 
-#include "engine/meters.h"
+#include "engine/stats.h"
 #include "engine/pace.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 
 #define NO_LOCKS_FACTOR 10
 #define APART 8 /* of the bound: between two broken waits */

@@ -11,18 +11,20 @@
 #include <errno.h>
 #include <mysql.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <ma_pvio.h> /* needs mysql.h */
+
 #include "base/clock.h"
 #include "engine/collation.h"
-#include "engine/large_rows.h"
 #include "engine/local_files.h"
 #include "engine/login_guard.h"
+#include "engine/query_attributes.h"
 #include "engine/statements.h"
 #include "engine/verify.h"
-#include "engine/query_attributes.h"
 
 /* The library's wait callback has no argument of its own: the connection that this thread is opening just now. */
 static _Thread_local struct qt_connection *connecting;
@@ -33,6 +35,46 @@ static int is_loss(unsigned error)
 {
     return (error >= 2000 && error < 3000) || (error >= 5000 && error < 6000) || error == 1053 || error == 1927 ||
            error == 1080 || error == 4031;
+}
+
+/* A row that is larger than what a session may hold: Connector/C tells of it by its socket layer's error 2020 and puts
+ * 2013 (connection lost) in its place. The socket layer's function for errors is a pointer: ours stands there once the
+ * connection is open. The library sets the error once more after each of these, with the state and its own text. */
+static void note_error(MYSQL *m, unsigned error, const char *state, const char *format, ...)
+{
+    struct qt_connection *c = m->options.local_infile_userdata; /* as local_files.c has it */
+    va_list more;
+    m->net.last_errno = error;
+    snprintf(m->net.sqlstate, sizeof m->net.sqlstate, "%s", state);
+    va_start(more, format);
+    if (format != NULL)
+        vsnprintf(m->net.last_error, sizeof m->net.last_error, format, more);
+    va_end(more);
+    if (c != NULL && error == CR_NET_PACKET_TOO_LARGE)
+        c->row_is_too_large = 1;
+}
+
+/* The connection is open, with rows of at most so many bytes. */
+static void watch_for_large_rows(struct qt_connection *c, unsigned long most)
+{
+    c->max_row = most;
+    c->row_is_too_large = 0;
+    if (c->mysql->net.pvio != NULL)
+        c->mysql->net.pvio->set_error = note_error;
+}
+
+/* Was the connection lost because of a larger row? Then counts it and writes why. */
+static int explain_large_row(struct qt_connection *c, char *text, size_t room)
+{
+    if (!c->row_is_too_large)
+        return 0;
+    c->row_is_too_large = 0;
+    qt_connection_count(c, QT_COUNT_ROWS_TOO_LARGE, 1);
+    snprintf(text, room,
+             "a row of the answer is larger than %.1f MiB, which is what a session of this replay may hold: its"
+             " connection was ended here, not by the server",
+             (double)c->max_row / (1 << 20));
+    return 1;
 }
 
 /* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
@@ -175,7 +217,7 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     qt_query_attributes_agree(c);
     c->fd = (int)mysql_get_socket(c->mysql);
     c->opened(c->self, c->fd);
-    qt_large_rows_watch(c, max_row(o));
+    watch_for_large_rows(c, max_row(o));
     if (c->verify)
         qt_verify_binary_rows(c);
     qt_collation_keep(c, login);
@@ -236,7 +278,7 @@ void qt_connection_finish(struct qt_connection *c, struct qt_answer *a, int erro
     size_t bytes = count_bytes_read(c);
     char why[256];
 
-    if (error != 0 && qt_large_rows_explain(c, why, sizeof why))
+    if (error != 0 && explain_large_row(c, why, sizeof why))
         text = why;
     if (error == 0 && c->file_missing) {
         error = ENOENT;

@@ -7,11 +7,11 @@
 #include "base/thread.h"
 #include "engine/commit_order.h"
 #include "engine/digest_times.h"
-#include "engine/due_counts.h"
+#include "engine/stats.h"
 #include "engine/options.h"
 #include "engine/send_guard.h"
 #include "engine/queue.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 #include "engine/sessions.h"
 #include "engine/supervisor.h"
 

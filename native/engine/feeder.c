@@ -11,7 +11,7 @@
 
 #include "base/arrow_read.h"
 #include "engine/digest_times.h"
-#include "engine/due_counts.h"
+#include "engine/stats.h"
 #include "engine/insert_ids.h"
 #include "engine/pace.h"
 #include "engine/send_guard.h"

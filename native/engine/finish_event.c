@@ -12,13 +12,13 @@
 #include <string.h>
 
 #include "engine/backend.h"
+#include "engine/read_split.h"
 #include "engine/commit_order.h"
 #include "engine/connection.h"
-#include "engine/meters.h"
+#include "engine/stats.h"
 #include "engine/pace.h"
 #include "engine/queue.h"
-#include "engine/read_split.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 
 static void settle_event(struct qt_session *s, const struct qt_planned_event *ev)
 {

@@ -1,16 +1,148 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The outcome stream: columns `outcomes` of schemas/run.sql.
  *
- *   chunks handed over (records.c) ──enough, or half a second──► take ──► rows of one batch ──► the caller
+ *   chunks handed over ──enough, or half a second──► take ──► rows of one batch ──► the caller
  *                ▲                                                  │
  *                └──────────────── emptied, as spares ◄─────────────┘
  */
+#include "engine/outcomes.h"
+
 #include <stdlib.h>
 
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "engine/digest_times.h"
-#include "engine/records.h"
+#include "engine/state.h"
+
+/* 0 = the time has passed. */
+static int await(pthread_cond_t *cond, pthread_mutex_t *lock, int64_t until_ns)
+{
+    struct timespec t = {.tv_sec = until_ns / QT_SECOND, .tv_nsec = until_ns % QT_SECOND};
+    return pthread_cond_timedwait(cond, lock, &t) == 0;
+}
+
+/* Records of a session, gathered in chunks so that the lock is taken once for many:
+ *
+ *   session thread: chunk of 64 records ──full, or a second old──► out.first … out.last ──► slice
+ *                        ▲                                                                     │ emptied
+ *                        └───────────────────────────── out.spare ◄──────────────────────────┘
+ *
+ * Where the outcomes are not read, session threads over the bound wait for the reader, but never for more than a second
+ * each time: memory then grows slowly, and the run goes on.
+ */
+#define OLD_NS QT_SECOND
+
+void qt_out_init(struct qt_engine *e)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_mutex_init(&e->out.lock, NULL);
+    pthread_cond_init(&e->out.more, &attr);
+    pthread_cond_init(&e->out.less, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+/* A list, with the texts of its records. */
+static void free_chunks(struct qt_chunk *chunk)
+{
+    while (chunk != NULL) {
+        struct qt_chunk *next = chunk->next;
+        for (int i = 0; i < chunk->n; i++)
+            free(chunk->record[i].error);
+        free(chunk);
+        chunk = next;
+    }
+}
+
+void qt_out_free(struct qt_engine *e)
+{
+    free_chunks(e->out.first);
+    free_chunks(e->out.spare);
+    pthread_mutex_destroy(&e->out.lock);
+    pthread_cond_destroy(&e->out.more);
+    pthread_cond_destroy(&e->out.less);
+}
+
+void qt_out_done(struct qt_engine *e)
+{
+    pthread_mutex_lock(&e->out.lock);
+    e->out.done = 1;
+    pthread_cond_broadcast(&e->out.more);
+    pthread_mutex_unlock(&e->out.lock);
+}
+
+void qt_records_hand_over(struct qt_session *s)
+{
+    struct qt_engine *e = s->engine;
+    struct qt_out *out = &e->out;
+    struct qt_chunk *chunk = s->chunk;
+
+    if (chunk == NULL || chunk->n == 0)
+        return;
+    pthread_mutex_lock(&out->lock);
+    if (out->records > QT_MAX_WAITING_RECORDS && !qt_stopping(e)) {
+        int64_t until = qt_now() + QT_SECOND;
+        while (out->records > QT_MAX_WAITING_RECORDS && !qt_stopping(e) && await(&out->less, &out->lock, until))
+            ;
+    }
+    chunk->next = NULL;
+    if (out->last != NULL)
+        out->last->next = chunk;
+    else
+        out->first = chunk;
+    out->last = chunk;
+    out->records += chunk->n;
+    if (out->records >= QT_ENOUGH_RECORDS && out->records - chunk->n < QT_ENOUGH_RECORDS)
+        pthread_cond_signal(&out->more);
+    s->chunk = out->spare;
+    if (out->spare != NULL) {
+        out->spare = out->spare->next;
+        out->spares--;
+    }
+    pthread_mutex_unlock(&out->lock);
+}
+
+/* NULL when out of memory. */
+static struct qt_record *add_record(struct qt_session *s, int64_t now_ns)
+{
+    if (s->chunk != NULL && s->chunk->n > 0 &&
+        (s->chunk->n == QT_CHUNK_RECORDS || now_ns - s->chunk->oldest_ns > OLD_NS))
+        qt_records_hand_over(s);
+    if (s->chunk == NULL) {
+        s->chunk = malloc(sizeof *s->chunk);
+        if (s->chunk == NULL)
+            return NULL;
+        s->chunk->n = 0;
+    }
+    if (s->chunk->n == 0)
+        s->chunk->oldest_ns = now_ns;
+    return &s->chunk->record[s->chunk->n++];
+}
+
+struct qt_record *qt_record_new(struct qt_session *s, const struct qt_planned_event *ev, int64_t now_ns)
+{
+    struct qt_record *r = add_record(s, now_ns);
+    if (r == NULL)
+        return NULL;
+    *r = (struct qt_record){
+        .session = s->id,
+        .seq = ev->seq,
+        .due_ns = qt_unpaced(s->engine) ? QT_NONE : ev->due_ns,
+        .queued_ns = qt_from_zero(s->engine, ev->queued_ns),
+        .free_ns = QT_NONE,
+        .sent_ns = QT_NONE,
+        .first_ns = QT_NONE,
+        .done_ns = QT_NONE,
+        .rows = QT_NONE,
+        .affected = QT_NONE,
+        .bytes = QT_NONE,
+        .warnings = QT_NONE,
+        .order_ns = QT_NONE,
+        .digest = ev->digest,
+    };
+    return r;
+}
 
 enum { BATCH_ROWS = 65536, MAX_SPARES = 256 };
 #define PATIENCE_NS (QT_SECOND / 2) /* few records wait no longer than this */
@@ -109,7 +241,7 @@ static struct qt_chunk *take_chunks(struct slice *sl)
         if (now >= until)
             break;
         /* The first few records are not announced: look again now and then. */
-        qt_out_wait(&out->more, &out->lock, until < now + PATIENCE_NS ? until : now + PATIENCE_NS);
+        await(&out->more, &out->lock, until < now + PATIENCE_NS ? until : now + PATIENCE_NS);
     }
     first = out->first;
     for (struct qt_chunk *c = first; c != NULL && rows + c->n <= BATCH_ROWS; c = c->next) {
@@ -140,7 +272,7 @@ static void give_back(struct qt_out *out, struct qt_chunk *chunk)
         chunk = next;
     }
     pthread_mutex_unlock(&out->lock);
-    qt_chunks_free(chunk);
+    free_chunks(chunk);
 }
 
 static int next_batch(void *self, struct ArrowArray *array, struct qt_error *err)
@@ -186,5 +318,96 @@ int qt_engine_outcomes(struct qt_engine *e, int64_t slice_ns, struct ArrowArrayS
     code = qt_stream_make(out, &source, err);
     if (code != QT_OK)
         close_slice(sl);
+    return code;
+}
+
+/* One row a session, after the end: the columns `sessions` of schemas/run.sql. */
+enum { SESSION_ROWS = 8192 };
+
+static const struct qt_column_spec SESSION_SPECS[] = {
+    {"session", 'l', 0},    {"clone", 'i', 0},        {"opened_ahead", 'b', 0},   {"connect_due_ns", 'l', 1},
+    {"connect_ns", 'l', 1}, {"connected_ns", 'l', 1}, {"closed_ns", 'l', 1},      {"thread_id", 'l', 1},
+    {"executed", 'l', 0},   {"injected", 'l', 0},     {"in_transaction", 'b', 1}, {"errno", 'i', 1},
+    {"error", 'u', 1},
+};
+enum { N_SESSION_SPECS = sizeof SESSION_SPECS / sizeof *SESSION_SPECS };
+
+struct cursor {
+    struct qt_engine *engine;
+    struct qt_columns cols;
+    int64_t at;
+};
+
+static void put_time(struct qt_engine *e, struct qt_column *c, int64_t ns)
+{
+    if (ns == 0)
+        qt_col_null(c);
+    else
+        qt_col_i64(c, qt_from_zero(e, ns));
+}
+
+static void put_session(struct qt_engine *e, struct qt_column *c, struct qt_session *s)
+{
+    qt_col_i64(c++, s->id & (((int64_t)1 << QT_SHIFT_CLONE) - 1));
+    qt_col_i32(c++, (int32_t)(s->id >> QT_SHIFT_CLONE));
+    qt_col_bool(c++, s->ahead);
+    qt_col_i64(c++, s->open_due_ns);
+    put_time(e, c++, s->connect_ns);
+    put_time(e, c++, s->connected_ns);
+    put_time(e, c++, s->closed_ns);
+    if (s->connected_ns == 0)
+        qt_col_null(c++);
+    else
+        qt_col_i64(c++, s->backends[0].thread_id);
+    qt_col_i64(c++, (int64_t)atomic_load(&s->executed));
+    qt_col_i64(c++, (int64_t)atomic_load(&s->injected));
+    if (s->connected_ns == 0 || s->in_transaction < 0)
+        qt_col_null(c++);
+    else
+        qt_col_bool(c++, s->in_transaction);
+    qt_col_i32(c++, s->error_code);
+    if (s->error == NULL)
+        qt_col_null(c);
+    else
+        qt_col_text(c, s->error);
+}
+
+static int next_sessions(void *self, struct ArrowArray *out, struct qt_error *err)
+{
+    struct cursor *cur = self;
+    struct qt_engine *e = cur->engine;
+    int64_t end = cur->at + SESSION_ROWS < e->n_sessions ? cur->at + SESSION_ROWS : e->n_sessions;
+
+    if (cur->at == end)
+        return QT_OK;
+    while (cur->at < end)
+        put_session(e, cur->cols.col, qt_session_at(e, cur->at++));
+    return qt_columns_finish(&cur->cols, out, err);
+}
+
+static void close_cursor(void *self)
+{
+    struct cursor *cur = self;
+    qt_columns_free(&cur->cols);
+    free(cur);
+}
+
+int qt_engine_session_results(struct qt_engine *e, struct ArrowArrayStream *out, struct qt_error *err)
+{
+    struct cursor *cur;
+    struct qt_stream_source source = {SESSION_SPECS, N_SESSION_SPECS, next_sessions, close_cursor, NULL};
+    int code;
+
+    if (atomic_load(&e->state) != QT_ENGINE_DONE)
+        return qt_fail(err, QT_ESTATE, "the sessions' results are there when the run is done");
+    source.self = cur = calloc(1, sizeof *cur);
+    if (cur == NULL || qt_columns_init(&cur->cols, SESSION_SPECS, N_SESSION_SPECS) != QT_OK) {
+        free(cur);
+        return qt_fail(err, QT_ENOMEM, "out of memory for the sessions' results");
+    }
+    cur->engine = e;
+    code = qt_stream_make(out, &source, err);
+    if (code != QT_OK)
+        close_cursor(cur);
     return code;
 }

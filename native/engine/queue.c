@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "engine/records.h"
+#include "engine/outcomes.h"
 
 #define LONG_WAIT_NS (QT_SECOND / 2) /* before a wait longer than this, records are handed over */
 

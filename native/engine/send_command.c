@@ -17,7 +17,7 @@
 #include "engine/direct_answer.h"
 #include "engine/local_files.h"
 #include "engine/send_prepared.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 #include "engine/sessions.h"
 
 #define KILL_WAIT_MS 5000              /* no stop ends this wait */

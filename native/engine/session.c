@@ -17,6 +17,7 @@
 
 #include "base/utf8.h"
 #include "engine/backend.h"
+#include "engine/read_split.h"
 #include "engine/send_command.h"
 #include "engine/finish_event.h"
 #include "engine/connection.h"
@@ -24,8 +25,7 @@
 #include "engine/pace.h"
 #include "engine/prepare_event.h"
 #include "engine/queue.h"
-#include "engine/read_split.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 
 #define SHORTEST_SILENCE_NS (QT_SECOND / 10)
 #define LONGEST_LOOK_NS (QT_SECOND / 2)

@@ -22,9 +22,9 @@
 #include "engine/finish_event.h"
 #include "engine/pace.h"
 #include "engine/queue.h"
-#include "engine/records.h"
+#include "engine/outcomes.h"
 #include "engine/session.h"
-#include "engine/timer_probe.h"
+#include "engine/stats.h"
 
 #define AHEAD_NS (20 * 1000000LL)     /* a thread is created this long before it has to connect */
 #define NO_THREAD_NS (20 * 1000000LL) /* how often sessions without a thread are looked after */

@@ -15,7 +15,6 @@
 #include "logs/general_state.h"
 #include "reader/foreign_line.h"
 #include "reader/local_time.h"
-#include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
 

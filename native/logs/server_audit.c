@@ -17,7 +17,6 @@
 #include "base/error.h"
 #include "logs/audit_time.h"
 #include "reader/local_time.h"
-#include "reader/log_carried.h"
 #include "reader/log.h"
 #include "reader/names.h"
 

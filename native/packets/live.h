@@ -24,4 +24,10 @@ void qt_live_describe(struct qt_live *, struct qt_json *);
 void qt_live_stop(struct qt_live *); /* from any thread */
 void qt_live_close(struct qt_live *);
 
+/* Drops root's privileges, once the interface is open. */
+/* As root: becomes `user`, or who called sudo (SUDO_UID); where neither is known, stays root without any capability but
+ * that of writing files, in this thread and those that it starts. Not root: nothing. QT_EINVALID for an unknown
+ * user. */
+int qt_privileges_drop(const char *user, struct qt_error *);
+
 #endif

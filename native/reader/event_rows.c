@@ -6,12 +6,11 @@
  */
 #include "reader/event_rows.h"
 
-#include "base/arrow_permute.h"
+#include "base/sort_order.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/sort_order.h"
 #include "base/utf8.h"
 
 enum column {

@@ -13,8 +13,73 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "reader/carried_rows.h"
 #include "reader/local_time.h"
-#include "reader/log_following.h"
+
+#define PART_NS (5 * QT_SECOND)
+#define QUIET_NS (QT_SECOND + QT_SECOND / 5) /* silence that ends the second of a log of whole seconds */
+
+static void let_end(struct qt_reader *reader) { qt_follow_end(((struct qt_log *)reader)->follow); }
+
+static void describe_following(struct qt_reader *reader, struct qt_json *json)
+{
+    qt_follow_describe(((struct qt_log *)reader)->follow, json);
+}
+
+/* Opens the path to be followed, when the log comes to it. */
+static int open_followed(struct qt_log *l, const char *path, const struct qt_log_options *options,
+                         struct qt_error *error)
+{
+    l->follow = qt_follow_open(path, options->from_end, error);
+    if (l->follow == NULL)
+        return error != NULL ? error->code : QT_EIO;
+    l->part_ns = options->part_ns > 0 ? options->part_ns : PART_NS;
+    l->reader.let_end = let_end;
+    l->reader.describe_more = describe_following;
+    return QT_OK;
+}
+
+/* Is it time to close the batch? A second of a log of whole seconds is not torn apart where it may go on. */
+static int is_due(struct qt_log *l, int64_t now)
+{
+    struct qt_reader *r = &l->reader;
+    if (r->batch.rows == 0)
+        return 0;
+    if (l->part_began_ns == 0)
+        l->part_began_ns = now;
+    r->due = now - l->part_began_ns >= l->part_ns;
+    int seconds = !l->exact_times && r->batch.event_times[r->batch.rows - 1].stamp_kind == QT_STAMP_SECOND;
+    return r->due && (!seconds || now - l->heard_ns >= QUIET_NS);
+}
+
+/* qt_log_fill of the file that is followed. A truncation without a copy ends the file: `was_truncated` says so. */
+static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
+{
+    while (!l->at_end && l->end - l->begin < want && l->end < l->room && !atomic_load(&l->reader.stopped)) {
+        size_t got = 0;
+        int ending = qt_follow_is_ending(l->follow); /* asked first: what comes later than this is not waited for */
+        enum qt_follow_read what = qt_follow_read(l->follow, l->buffer + l->end, l->room - l->end, &got, error);
+        int64_t now = qt_follow_now();
+        l->end += got;
+        if (what == QT_FOLLOW_FAILED)
+            return error != NULL ? error->code : QT_EIO;
+        if (what == QT_FOLLOW_BYTES)
+            l->heard_ns = now;
+        l->at_end = what == QT_FOLLOW_OTHER || what == QT_FOLLOW_TRUNCATED || (what == QT_FOLLOW_NOTHING && ending);
+        l->was_truncated = what == QT_FOLLOW_TRUNCATED;
+        l->last_file = what == QT_FOLLOW_NOTHING && ending;
+        atomic_store_explicit(&l->reader.bytes_read, l->bytes_before + qt_follow_bytes(l->follow),
+                              memory_order_relaxed);
+        int due = is_due(l, now);
+        if (what != QT_FOLLOW_NOTHING || ending)
+            continue;
+        if (due)
+            return QT_EAGAIN;
+        qt_follow_wait(l->follow);
+    }
+    l->at_end |= atomic_load(&l->reader.stopped);
+    return QT_OK;
+}
 
 #define FIRST_BUFFER ((size_t)512 << 10)
 #define MAX_EVENT ((size_t)1100 << 20) /* max_allowed_packet ends at 1 GiB */
@@ -43,7 +108,7 @@ static int set_up(struct qt_log *l, const struct qt_reader_kind *kind, const cha
     int code = QT_OK;
     int32_t n_inputs = n_paths;
     if (options->follow && n_paths > 0) {
-        int bad_follow = qt_log_follow(l, paths[--n_inputs], options, error);
+        int bad_follow = open_followed(l, paths[--n_inputs], options, error);
         if (bad_follow)
             return bad_follow;
     }
@@ -233,7 +298,7 @@ int qt_log_fill(struct qt_log *l, size_t want, struct qt_error *error)
     make_room(l, want);
     if (l->following) {
         int before = l->at_end;
-        code = qt_log_fill_following(l, want, error);
+        code = fill_following(l, want, error);
         if (l->at_end && !before && l->was_truncated)
             qt_log_add_problem(l, "truncated_log",
                                "a copy of the log next to it that goes on where this was read to; what was written just"
@@ -402,4 +467,44 @@ int qt_log_end_batch(struct qt_log *l, int code)
     qt_local_say_jumps(l);
     qt_event_batch_take_times(b);
     return code;
+}
+
+/* A log has executions of prepared statements as text: of these nothing is carried. */
+static int is_other_account(const struct qt_open_session *open, struct qt_span user)
+{
+    return user.p != NULL && (user.len != open->user.len || memcmp(user.p, open->user.p, user.len) != 0);
+}
+
+const struct qt_open_session *qt_log_add_carried(struct qt_log *l, int64_t at, struct qt_event_row *like,
+                                                 const struct qt_event_time *time, int *code)
+{
+    struct qt_session_entry *e = &l->sessions.entries[at];
+    if (e->seq != 1 || l->reader.open == NULL || like->thread_id < 0 || strcmp(like->command, "connect") == 0)
+        return NULL;
+    const struct qt_open_session *open = qt_open_sessions_find_thread(l->reader.open, like->thread_id);
+    if (open == NULL || is_other_account(open, like->user))
+        return NULL;
+    struct qt_event_row first = *like;
+    first.seq = 0;
+    first.user = open->user;
+    first.db = open->db;
+    *code = qt_carried_rows_add(&l->reader, open, 0, &first, time);
+    if (*code != QT_OK)
+        return NULL;
+    e->seq += first.seq;
+    like->seq = e->seq;
+    struct qt_session_fact fact = {
+        .session = e->session,
+        .thread_id = like->thread_id,
+        .user = open->user,
+        .db = open->db,
+        .port = open->port > 0 ? open->port : -1,
+        .client_flags = -1,
+        .charset = open->charset,
+        .open_at_start = 1,
+        .open_at_end = -1,
+        .encrypted = -1,
+    };
+    qt_session_facts_add(&l->reader.facts, &fact);
+    return open;
 }

@@ -81,4 +81,11 @@ struct qt_session_mode qt_log_find_mode(const struct qt_log *, uint64_t key, uin
 /* The session of this entry had `text` executed. `outcome`: as of qt_session_mode_follow. */
 void qt_log_follow_mode(struct qt_log *, int64_t entry, const struct qt_statement *, struct qt_span text, int outcome);
 
+/* Sessions of a log that were open before it. In the parsing thread. */
+/* Where the entry's session has begun with this event and was open before, as its server says: adds the rows of its
+ * state before the event's, whose seq grows by them; `like` and `time` are the event's. NULL = it is not known, or
+ * *code. */
+const struct qt_open_session *qt_log_add_carried(struct qt_log *, int64_t at, struct qt_event_row *like,
+                                                 const struct qt_event_time *time, int *code);
+
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "reader/foreign_line.h"
-#include "reader/log_carried.h"
+#include "reader/log.h"
 #include "reader/names.h"
 #include "slowlog/slowlog_context.h"
 #include "slowlog/slowlog_grammar.h"

@@ -3,7 +3,7 @@
  * a pcapng file. A step begins with a byte, the lowest bit is the way: bytes as they are, a gap, or the content of a
  * record that is sealed with the right keys, so that what is behind them is reached, too. */
 #include "../native/tls_records.h"
-#include "packets/pcapng.h"
+#include "packets/capture_file.h"
 #include "tls/tls.h"
 
 enum { BYTES, SEALED_DATA, SEALED_HANDSHAKE, GAP };

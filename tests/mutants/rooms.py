@@ -105,7 +105,7 @@ ROOMS = {
             ),
         ),
         _parsers(
-            ("native/packets/frame.c", "native/packets/capture_file.c", "native/packets/pcapng.c"),
+            ("native/packets/frame.c", "native/packets/capture_file.c"),
             (
                 f"{SOURCES}/test_packets_frames.py",
                 f"{SOURCES}/test_packets.py",
@@ -163,7 +163,7 @@ ROOMS = {
             ),
         ),
         _parsers(
-            ("native/reader/follow.c", "native/reader/log_following.c", "native/reader/counted_stream.c"),
+            ("native/reader/follow.c", "native/reader/counted_stream.c"),
             (
                 "tests/capture/test_following.py",
                 "tests/native/bindings/test_reader.py",

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "replay_run.h"
 
-#include "base/arrow_schema.h"
+#include "base/arrow_build.h"
 #include "check.h"
 
 static const struct qt_column_spec SESSIONS[] = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "base/arrow_schema.h"
+#include "base/arrow_build.h"
 #include "base/stream.h"
 #include "check.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "engine/meters.h"
+#include "engine/stats.h"
 
 #include "check.h"
 #include "replay_run.h"

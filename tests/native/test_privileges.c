@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "check.h"
-#include "packets/privileges.h"
+#include "packets/live.h"
 
 enum { NOBODY = 65534, WRONG = 100, FAILED, CHANGED };
 

@@ -71,15 +71,16 @@ def test_what_the_tape_does_not_end_is_rolled_back(any_shop: Server, tmp_path: P
 def test_in_a_text_of_several_statements(any_shop: Server, tmp_path: Path) -> None:
     """XA PREPARE behind another statement is one, too, also where a later one fails; what the text ends itself is ended."""
     create(any_shop)
+    any_shop.execute("INSERT INTO shop.account VALUES (3, 0)")
     several = [*FIRST[:2], "; ".join(FIRST[2:])]
     failing = [*SECOND[:2], "; ".join([*SECOND[2:], "SELECT gone FROM nowhere"])]
-    ends = ["; ".join([*FIRST, "XA COMMIT 'g1'"]).replace("'g1'", "'g3'")]
+    ends = ["; ".join([*FIRST, "XA COMMIT 'g1'"]).replace("'g1'", "'g3'").replace("id = 1", "id = 3")]
     tape = tape_of(tmp_path, several, failing, ends)
     summary = replay(tape, options(any_shop, tmp_path / "t.run"))
     assert prepared(any_shop) == ()
     assert summary.info["prepared"] == {"rolled_back": ["'g1'", "'g2','b'"], "left": [], "unseen": 0}
     assert exit_code(summary) == EXIT_LOST
-    assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((1,), (0,))
+    assert any_shop.execute("SELECT n FROM shop.account ORDER BY id") == ((0,), (0,), (1,))
 
 
 @pytest.mark.sampled
