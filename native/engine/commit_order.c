@@ -155,13 +155,13 @@ static void count_stall(struct qt_engine *e, int64_t now)
 {
     int64_t waits = qt_counted(e, QT_COUNT_ORDER_WAITS), broken = qt_counted(e, QT_COUNT_ORDER_BROKEN), moving;
 
-    if (now - atomic_load(&e->stall_ns) < e->options.order_bound_ns)
+    if (now - atomic_load(&e->waits.stall_ns) < e->options.order_bound_ns)
         return;
-    moving = waits - atomic_load(&e->stall_waits) > MOVING_WAITS * (broken - atomic_load(&e->stall_broken));
-    atomic_store(&e->counts[QT_COUNT_ORDER_STALLS], moving ? 1 : qt_counted(e, QT_COUNT_ORDER_STALLS) + 1);
-    atomic_store(&e->stall_ns, now);
-    atomic_store(&e->stall_waits, waits);
-    atomic_store(&e->stall_broken, broken);
+    moving = waits - atomic_load(&e->waits.stall_waits) > MOVING_WAITS * (broken - atomic_load(&e->waits.stall_broken));
+    atomic_store(&e->measured.counts[QT_COUNT_ORDER_STALLS], moving ? 1 : qt_counted(e, QT_COUNT_ORDER_STALLS) + 1);
+    atomic_store(&e->waits.stall_ns, now);
+    atomic_store(&e->waits.stall_waits, waits);
+    atomic_store(&e->waits.stall_broken, broken);
 }
 
 static int is_guess(int64_t place) { return place % QT_PLACES == QT_ADDS; }
@@ -175,13 +175,13 @@ static int may_be_the_cause(struct qt_session *s)
  * broken wait lets one go: of those that may be the cause the earliest, else the earliest. */
 static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
 {
-    int64_t last = atomic_load(&e->last_broken_ns), earliest = QT_NOT_STUCK;
+    int64_t last = atomic_load(&e->waits.last_broken_ns), earliest = QT_NOT_STUCK;
     struct qt_session *first = NULL;
     int is_cause = 0;
 
-    if (now - last < apart || !atomic_compare_exchange_strong(&e->last_broken_ns, &last, now))
+    if (now - last < apart || !atomic_compare_exchange_strong(&e->waits.last_broken_ns, &last, now))
         return;
-    for (int64_t i = 0; i < e->n_sessions; i++) {
+    for (int64_t i = 0; i < e->table.n_sessions; i++) {
         struct qt_session *s = qt_session_at(e, i);
         int64_t due = atomic_load(&s->stuck_due_ns);
         int cause = may_be_the_cause(s);
@@ -194,7 +194,7 @@ static void let_one_go(struct qt_engine *e, int64_t now, int64_t apart)
     if (first != NULL && atomic_compare_exchange_strong(&first->stuck_due_ns, &earliest, QT_LET_GO)) {
         count_stall(e, now);
         if (is_cause && atomic_load(&first->unordered) == QT_IN_ORDER)
-            atomic_store(&e->last_broken_ns, now + e->options.order_bound_ns);
+            atomic_store(&e->waits.last_broken_ns, now + e->options.order_bound_ns);
         qt_wake(first);
     }
 }
@@ -212,13 +212,13 @@ static int sleep_until_turn(struct qt_session *s, const struct qt_planned_event 
     int64_t bound = e->options.order_bound_ns * (s->in_tx ? 1 : NO_LOCKS_FACTOR),
             apart = e->options.order_bound_ns / APART;
     uint64_t seen = atomic_load(&t->settled), now_settled;
-    uint32_t changes = atomic_load(&e->speed.changes), now_changes;
+    uint32_t changes = atomic_load(&e->schedule.speed.changes), now_changes;
     int64_t until = qt_now() + bound;
 
     qt_records_hand_over(s);
     while (!is_its_turn(e, t, needed) && atomic_load(&s->stuck_due_ns) != QT_LET_GO) {
         now_settled = atomic_load(&t->settled);
-        now_changes = atomic_load(&e->speed.changes);
+        now_changes = atomic_load(&e->schedule.speed.changes);
         if (now_settled != seen || now_changes != changes || qt_is_paused(e)) { /* nobody is stuck in a pause */
             seen = now_settled;
             changes = now_changes;
@@ -250,7 +250,7 @@ static int await_commits(struct qt_session *s, const struct qt_planned_event *ev
     pthread_mutex_unlock(&t->lock);
     if (!queued)
         return atomic_load(&t->settled) >= needed;
-    atomic_store(&s->at_table, t - s->engine->order->table);
+    atomic_store(&s->at_table, t - s->engine->waits.order->table);
     in_turn = sleep_until_turn(s, ev, t, needed);
     atomic_store(&s->at_table, -1);
     stop_waiting(s, t);
@@ -268,7 +268,7 @@ const char *qt_last_turn(const char *waits)
 void qt_await_turn(struct qt_session *s, const struct qt_planned_event *ev, const char *turn)
 {
     struct qt_engine *e = s->engine;
-    struct qt_order *o = e->order;
+    struct qt_order *o = e->waits.order;
     const char *p = turn;
     int64_t begun = 0;
     uint64_t table, needed;
@@ -321,12 +321,12 @@ void qt_settle_turn(struct qt_engine *e, const char *turn)
     const char *p = turn + strcspn(turn, ";|");
     uint64_t table, number;
 
-    if (*p != ';' || e->order == NULL)
+    if (*p != ';' || e->waits.order == NULL)
         return;
     p++;
     while (read_pair(&p, &table, &number))
-        if (table < (uint64_t)e->order->n)
-            settle_commit(&e->order->table[table], number);
+        if (table < (uint64_t)e->waits.order->n)
+            settle_commit(&e->waits.order->table[table], number);
 }
 
 void qt_settle_commits(struct qt_engine *e, const struct qt_planned_event *ev)
@@ -353,7 +353,7 @@ int32_t qt_engine_doing(struct qt_engine *e, struct qt_doing *out, int32_t most)
         if (atomic_load(&s->life) != QT_LIVE)
             continue;
         if (doing.table >= 0)
-            doing.commit = (int64_t)atomic_load(&e->order->table[doing.table].settled) + 1;
+            doing.commit = (int64_t)atomic_load(&e->waits.order->table[doing.table].settled) + 1;
         if (found < most)
             out[found] = doing;
         found++;

@@ -19,7 +19,6 @@
 #include <ma_pvio.h> /* needs mysql.h */
 
 #include "base/clock.h"
-#include "engine/collation.h"
 #include "engine/local_files.h"
 #include "engine/login_guard.h"
 #include "engine/query_attributes.h"
@@ -75,6 +74,30 @@ static int explain_large_row(struct qt_connection *c, char *text, size_t room)
              " connection was ended here, not by the server",
              (double)c->max_row / (1 << 20));
     return 1;
+}
+
+/* Keeps the collation after the packet that named one: a SET NAMES later changes what the library calls its own. */
+static void keep_collation(struct qt_connection *c, const struct qt_login *login)
+{
+    MY_CHARSET_INFO own;
+    mysql_get_character_set_info(c->mysql, &own);
+    c->sent = own.number;
+    int fits = login->names != NULL && strlen(login->names) < sizeof c->names;
+    c->collation = login->collation;
+    strcpy(c->names, fits ? login->names : "");
+}
+
+/* Before COM_CHANGE_USER: the library asks for the character set of its options. `names`: NULL = as before. */
+static void choose_collation(struct qt_connection *c, const char *names)
+{
+    char name[64];
+    size_t len = names != NULL ? strcspn(names, " ") : 0;
+    if (len == 0 || len >= sizeof name)
+        return;
+    memcpy(name, names, len);
+    name[len] = '\0';
+    if (mariadb_get_charset_by_name(name) != NULL)
+        mysql_options(c->mysql, MYSQL_SET_CHARSET_NAME, name);
 }
 
 /* Every wait of the library's comes here. While connecting it tells the socket and keeps one deadline for all steps. */
@@ -220,7 +243,7 @@ int qt_connection_open(struct qt_connection *c, const struct qt_engine_options *
     watch_for_large_rows(c, max_row(o));
     if (c->verify)
         qt_verify_binary_rows(c);
-    qt_collation_keep(c, login);
+    keep_collation(c, login);
     error = set_names(c);
     if (error == 0)
         error = run_init(c, o->init);
@@ -420,7 +443,7 @@ void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_o
 
     memset(a, 0, sizeof *a);
     choose_account(o, login, &user, &password);
-    qt_collation_choose(c, login->names);
+    choose_collation(c, login->names);
     qt_login_guard_begin(&guard, c->mysql, o);
     mysql_change_user(c->mysql, user, password, login->db);
     refused = qt_login_guard_end(&guard, 0);
@@ -429,7 +452,7 @@ void qt_connection_change_user(struct qt_connection *c, const struct qt_engine_o
     else
         finish_short_answer(c, a);
     if (a->error == 0) {
-        qt_collation_keep(c, login);
+        keep_collation(c, login);
         set_up_again(c, o, 1, a);
     }
 }

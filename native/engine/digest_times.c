@@ -106,7 +106,7 @@ static int32_t put_in_order(struct qt_digest_time *out, int32_t n, int32_t most,
 
 int32_t qt_engine_slowest(struct qt_engine *e, struct qt_digest_time *out, int32_t most)
 {
-    struct qt_digest_times *t = e->digest_times;
+    struct qt_digest_times *t = e->measured.digest_times;
     int32_t n = 0;
 
     if (most <= 0)

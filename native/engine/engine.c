@@ -29,20 +29,21 @@ struct qt_engine *qt_engine_new(const struct qt_engine_options *options, struct 
         return NULL;
     }
     pthread_mutex_init(&e->fd_lock, NULL);
-    pthread_mutex_init(&e->feed_lock, NULL);
-    pthread_mutex_init(&e->stats_lock, NULL);
-    pthread_mutex_init(&e->speed.lock, NULL);
-    e->speed.factor = 1;
-    atomic_store(&e->speed.paused, 0);
+    pthread_mutex_init(&e->feed.lock, NULL);
+    pthread_mutex_init(&e->measured.lock, NULL);
+    pthread_mutex_init(&e->schedule.speed.lock, NULL);
+    e->schedule.speed.factor = 1;
+    atomic_store(&e->schedule.speed.paused, 0);
     qt_out_init(e);
-    e->piece = calloc(QT_MAX_PIECES, sizeof *e->piece);
-    atomic_store(&e->room_at, -1);
-    atomic_store(&e->last_due_ns, INT64_MIN);
-    e->digest_times = qt_digest_times_new();
-    e->due_counts = qt_due_counts_new();
-    if (e->piece == NULL || e->digest_times == NULL || e->due_counts == NULL || !qt_options_copy(e, options) ||
-        (options->order_tables > 0 && (e->order = qt_order_new(options->order_tables)) == NULL) ||
-        (options->check_statements && (e->guard = qt_send_guard_new(&e->options)) == NULL)) {
+    e->table.piece = calloc(QT_MAX_PIECES, sizeof *e->table.piece);
+    atomic_store(&e->feed.room_at, -1);
+    atomic_store(&e->schedule.last_due_ns, INT64_MIN);
+    e->measured.digest_times = qt_digest_times_new();
+    e->schedule.due_counts = qt_due_counts_new();
+    if (e->table.piece == NULL || e->measured.digest_times == NULL || e->schedule.due_counts == NULL ||
+        !qt_options_copy(e, options) ||
+        (options->order_tables > 0 && (e->waits.order = qt_order_new(options->order_tables)) == NULL) ||
+        (options->check_statements && (e->feed.guard = qt_send_guard_new(&e->options)) == NULL)) {
         qt_engine_free(e);
         qt_fail(err, QT_ENOMEM, "out of memory for an engine");
         return NULL;
@@ -56,16 +57,17 @@ int qt_engine_start(struct qt_engine *e, struct qt_error *err)
 
     if (atomic_load(&e->state) != QT_ENGINE_NEW)
         return qt_fail(err, QT_ESTATE, "the engine was started already");
-    e->start_ns = qt_now();
-    if (qt_unpaced(e) && e->options.max_concurrent_sessions > 0 && e->n_ahead > e->options.max_concurrent_sessions)
-        e->n_ahead = e->options.max_concurrent_sessions;
+    e->schedule.start_ns = qt_now();
+    if (qt_unpaced(e) && e->options.max_concurrent_sessions > 0 &&
+        e->table.n_ahead > e->options.max_concurrent_sessions)
+        e->table.n_ahead = e->options.max_concurrent_sessions;
     atomic_store(&e->state, QT_ENGINE_OPENING);
-    error = qt_thread_start(&e->supervisor, SUPERVISOR_STACK, qt_supervisor_run, e);
+    error = qt_thread_start(&e->threads.supervisor, SUPERVISOR_STACK, qt_supervisor_run, e);
     if (error != 0) {
         atomic_store(&e->state, QT_ENGINE_NEW);
         return qt_fail(err, QT_EIO, "no thread for the engine: %s", strerror(error));
     }
-    e->has_supervisor = 1;
+    e->threads.has_supervisor = 1;
     return QT_OK;
 }
 
@@ -77,23 +79,23 @@ void qt_engine_free(struct qt_engine *e)
 
     if (e == NULL)
         return;
-    if (e->has_supervisor) {
+    if (e->threads.has_supervisor) {
         qt_stop(e, 2);
-        pthread_join(e->supervisor, NULL);
+        pthread_join(e->threads.supervisor, NULL);
     }
-    for (int64_t i = 0; i < e->n_sessions; i++)
+    for (int64_t i = 0; i < e->table.n_sessions; i++)
         while ((ev = qt_session_take(qt_session_at(e, i))) != NULL)
             free(ev);
     qt_engine_sessions_free(e);
     qt_out_free(e);
     qt_options_free(e);
     pthread_mutex_destroy(&e->fd_lock);
-    pthread_mutex_destroy(&e->feed_lock);
-    pthread_mutex_destroy(&e->stats_lock);
-    pthread_mutex_destroy(&e->speed.lock);
-    qt_order_free(e->order);
-    qt_send_guard_free(e->guard);
-    qt_digest_times_free(e->digest_times);
-    qt_due_counts_free(e->due_counts);
+    pthread_mutex_destroy(&e->feed.lock);
+    pthread_mutex_destroy(&e->measured.lock);
+    pthread_mutex_destroy(&e->schedule.speed.lock);
+    qt_order_free(e->waits.order);
+    qt_send_guard_free(e->feed.guard);
+    qt_digest_times_free(e->measured.digest_times);
+    qt_due_counts_free(e->schedule.due_counts);
     free(e);
 }

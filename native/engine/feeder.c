@@ -6,16 +6,75 @@
  * In max pace it also tells the supervisor how far along the tape it is: which sessions are open by now, and
  * next to how many others, so that as many sessions are open at once as on the tape.
  */
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/arrow_read.h"
 #include "engine/digest_times.h"
-#include "engine/stats.h"
-#include "engine/insert_ids.h"
 #include "engine/pace.h"
 #include "engine/send_guard.h"
 #include "engine/sessions.h"
+#include "engine/stats.h"
+
+/* A text of several statements, each of which is to get its own insert id: the ids are set by statements of that text,
+ * so nothing else can come between one of them and its INSERT, and the text stays one command. */
+#define ROOM_OF_ONE 48 /* SET insert_id=18446744073709551615; */
+
+/* Bytes that a text can grow by: `ids` is a tape's insert_ids. */
+static size_t insert_ids_room(const char *ids, size_t ids_len)
+{
+    size_t n = ids_len > 0;
+    for (size_t i = 0; i < ids_len; i++)
+        n += ids[i] == ',';
+    return n * ROOM_OF_ONE;
+}
+
+/* Digits, then `end` or the text's end. 0 = there are none, or too many. */
+static int take_number(const char **p, const char *all_end, char end, uint64_t *value)
+{
+    const char *from = *p;
+    *value = 0;
+    for (; *p < all_end && **p >= '0' && **p <= '9'; (*p)++)
+        *value = *value * 10 + (uint64_t)(**p - '0');
+    if (*p == from || *p - from > 20)
+        return 0;
+    if (*p == all_end)
+        return end == ',';
+    return *(*p)++ == end;
+}
+
+/* SET is that of SET STATEMENT ... FOR INSERT. */
+static int is_insert(const char *sql, size_t len)
+{
+    return (len > 4 && strncasecmp(sql, "set", 3) == 0) || (len > 6 && strncasecmp(sql, "insert", 6) == 0) ||
+           (len > 7 && strncasecmp(sql, "replace", 7) == 0);
+}
+
+/* Copies the text with `SET insert_id=N;` before each statement that `ids` names; returns the new length. The text
+ * stays as it is where `ids` names anything but an INSERT or REPLACE. `to` has room for len + insert_ids_room bytes. */
+static size_t copy_with_insert_ids(char *to, const char *sql, size_t len, const char *ids, size_t ids_len)
+{
+    const char *end = ids ? ids + ids_len : ids; /* NULL: there are none */
+    size_t n = 0, done = 0;
+    while (ids < end) {
+        uint64_t at, id;
+        if (!take_number(&ids, end, ':', &at) || !take_number(&ids, end, ',', &id) || at < done || at > len ||
+            !is_insert(sql + at, len - at)) {
+            memcpy(to, sql, len);
+            return len;
+        }
+        memcpy(to + n, sql + done, at - done);
+        n += at - done;
+        n += (size_t)snprintf(to + n, ROOM_OF_ONE, "SET insert_id=%" PRIu64 ";", id);
+        done = at;
+    }
+    memcpy(to + n, sql + done, len - done);
+    return n + len - done;
+}
 
 enum {
     SESSION,
@@ -41,7 +100,8 @@ enum {
 /* The budget is full and the event should have been sent already: the policy decides. 1 = it is to be dropped. */
 static int is_to_be_dropped(struct qt_engine *e, int64_t due_ns)
 {
-    if (qt_unpaced(e) || atomic_load(&e->zero_ns) == 0 || qt_is_paused(e) || qt_plan_to_clock(e, due_ns) > qt_now())
+    if (qt_unpaced(e) || atomic_load(&e->schedule.zero_ns) == 0 || qt_is_paused(e) ||
+        qt_plan_to_clock(e, due_ns) > qt_now())
         return 0;
     if (e->options.overload == QT_OVERLOAD_WAIT)
         qt_count(e, QT_COUNT_OVERLOAD_WAITS, 1);
@@ -60,20 +120,20 @@ static int await_room(struct qt_engine *e, int64_t size, int64_t due_ns)
         at = budget - budget / 4;
     if (at < 0)
         at = 0;
-    if (atomic_load(&e->queued) + size <= budget)
+    if (atomic_load(&e->feed.queued) + size <= budget)
         return 0;
     if (is_to_be_dropped(e, due_ns))
         return 1;
-    atomic_store(&e->primed, 1);
+    atomic_store(&e->feed.primed, 1);
     qt_wake_supervisor(e);
-    atomic_store(&e->room_at, at);
+    atomic_store(&e->feed.room_at, at);
     for (;;) {
-        uint32_t seen = atomic_load(&e->room_wakeups);
-        if (atomic_load(&e->queued) <= at || qt_stopping(e))
+        uint32_t seen = atomic_load(&e->feed.room_wakeups);
+        if (atomic_load(&e->feed.queued) <= at || qt_stopping(e))
             break;
-        qt_futex_wait(&e->room_wakeups, seen, QT_FOREVER);
+        qt_futex_wait(&e->feed.room_wakeups, seen, QT_FOREVER);
     }
-    atomic_store(&e->room_at, -1);
+    atomic_store(&e->feed.room_at, -1);
     return 0;
 }
 
@@ -89,18 +149,18 @@ static void push(struct qt_session *s, struct qt_planned_event *ev)
 /* Max pace: sessions whose connect lies before `due_ns` on the tape may be opened from now on. */
 static void announce(struct qt_engine *e, int64_t due_ns, int64_t upto)
 {
-    int64_t n = atomic_load_explicit(&e->announced, memory_order_relaxed), first = n;
+    int64_t n = atomic_load_explicit(&e->feed.announced, memory_order_relaxed), first = n;
 
-    while (n < e->n_sessions && (qt_session_at(e, n)->open_due_ns <= due_ns || n <= upto)) {
+    while (n < e->table.n_sessions && (qt_session_at(e, n)->open_due_ns <= due_ns || n <= upto)) {
         struct qt_session *s = qt_session_at(e, n++);
-        e->virtual_open++;
-        s->concurrency = (int32_t)(e->virtual_open < INT32_MAX ? e->virtual_open : INT32_MAX);
+        e->feed.virtual_open++;
+        s->concurrency = (int32_t)(e->feed.virtual_open < INT32_MAX ? e->feed.virtual_open : INT32_MAX);
         if (s->planned == 0)
-            e->virtual_open--;
+            e->feed.virtual_open--;
     }
     if (n == first)
         return;
-    atomic_store(&e->announced, n);
+    atomic_store(&e->feed.announced, n);
     qt_wake_supervisor(e);
 }
 
@@ -118,7 +178,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
     const char *db = qt_read_bytes(r, DB, row, &db_len), *waits = qt_read_bytes(r, WAITS, row, &waits_len);
     const char *ids = qt_read_bytes(r, INSERT_IDS, row, &ids_len), *digest = qt_read_bytes(r, DIGEST, row, &digest_len);
     int64_t due = qt_read_i64(r, DUE, row);
-    size_t room = len + qt_insert_ids_room(ids, ids_len);
+    size_t room = len + insert_ids_room(ids, ids_len);
     int dropped = await_room(e, (int64_t)(sizeof(struct qt_planned_event) + room + params_len + waits_len), due);
     struct qt_planned_event *ev;
     char *behind;
@@ -150,7 +210,7 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         .refused = dropped ? QT_OVERLOAD : QT_EXECUTED,
     };
     if (len > 0)
-        len = qt_insert_ids_copy(ev->statement, statement, len, ids, ids_len);
+        len = copy_with_insert_ids(ev->statement, statement, len, ids, ids_len);
     ev->statement[len] = 0;
     ev->len = statement == NULL ? SIZE_MAX : len;
     if (params_len > 0)
@@ -163,11 +223,11 @@ static int copy_event(struct qt_engine *e, const struct qt_rows *r, int64_t row,
         free(ev);
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
     }
-    if (!dropped && !qt_may_send(e->guard, ev)) {
+    if (!dropped && !qt_may_send(e->feed.guard, ev)) {
         ev->refused = QT_NOT_PERMITTED;
         qt_count(e, QT_COUNT_NOT_PERMITTED, 1);
     }
-    atomic_fetch_add(&e->queued, qt_planned_event_size(ev));
+    atomic_fetch_add(&e->feed.queued, qt_planned_event_size(ev));
     *out = ev;
     return QT_OK;
 }
@@ -191,14 +251,14 @@ static int feed_row(struct qt_engine *e, const struct qt_rows *r, int64_t row, s
     code = copy_event(e, r, row, &ev, err);
     if (code != QT_OK)
         return code;
-    if (due > atomic_load_explicit(&e->last_due_ns, memory_order_relaxed))
-        atomic_store(&e->last_due_ns, due);
-    qt_due_note(e->due_counts, due);
+    if (due > atomic_load_explicit(&e->schedule.last_due_ns, memory_order_relaxed))
+        atomic_store(&e->schedule.last_due_ns, due);
+    qt_due_note(e->schedule.due_counts, due);
     s->fed++;
     s->quit_fed = e->options.follows && ev->command == QT_COMMAND_QUIT;
     qt_count(e, QT_COUNT_FED, 1);
     if (s->fed == s->planned)
-        e->virtual_open--;
+        e->feed.virtual_open--;
     push(s, ev);
     return QT_OK;
 }
@@ -208,11 +268,11 @@ static int feed_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_er
 {
     int code = QT_OK;
 
-    atomic_store(&e->pushing, 1);
+    atomic_store(&e->feed.pushing, 1);
     for (int64_t row = 0; row < r->rows && code == QT_OK && !qt_stopping(e); row++)
         code = feed_row(e, r, row, err);
-    atomic_store(&e->pushing, 0);
-    atomic_store(&e->primed, 1);
+    atomic_store(&e->feed.pushing, 0);
+    atomic_store(&e->feed.primed, 1);
     qt_wake_supervisor(e);
     return code;
 }
@@ -223,9 +283,9 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
     int32_t state = atomic_load(&e->state);
     int code;
 
-    if (state == QT_ENGINE_NEW || (atomic_load(&e->feed_over) && !qt_stopping(e)))
+    if (state == QT_ENGINE_NEW || (atomic_load(&e->feed.over) && !qt_stopping(e)))
         return qt_fail(err, QT_ESTATE, "events are fed between the start and the end of the feed");
-    pthread_mutex_lock(&e->feed_lock);
+    pthread_mutex_lock(&e->feed.lock);
     code = qt_rows_open(&r, in, "lllliilliUlZZllUUU", err);
     while (code == QT_OK && !qt_stopping(e)) {
         code = qt_rows_next(&r, err);
@@ -234,7 +294,7 @@ int qt_engine_feed(struct qt_engine *e, struct ArrowArrayStream *in, struct qt_e
         code = feed_batch(e, &r, err);
     }
     qt_rows_close(&r);
-    pthread_mutex_unlock(&e->feed_lock);
+    pthread_mutex_unlock(&e->feed.lock);
     return code;
 }
 
@@ -242,13 +302,13 @@ int qt_engine_feed_end(struct qt_engine *e, struct qt_error *err)
 {
     if (atomic_load(&e->state) == QT_ENGINE_NEW)
         return qt_fail(err, QT_ESTATE, "the engine was not started");
-    pthread_mutex_lock(&e->feed_lock);
+    pthread_mutex_lock(&e->feed.lock);
     if (qt_unpaced(e))
         announce(e, INT64_MAX, -1);
-    atomic_store(&e->primed, 1);
-    atomic_store(&e->feed_over, 1);
-    pthread_mutex_unlock(&e->feed_lock);
-    for (int64_t i = 0; i < e->n_sessions; i++)
+    atomic_store(&e->feed.primed, 1);
+    atomic_store(&e->feed.over, 1);
+    pthread_mutex_unlock(&e->feed.lock);
+    for (int64_t i = 0; i < e->table.n_sessions; i++)
         if (atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_EVENT)
             qt_wake(qt_session_at(e, i));
     qt_wake_supervisor(e);

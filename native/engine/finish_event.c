@@ -61,7 +61,7 @@ static void count_executed(struct qt_session *s, const struct qt_planned_event *
         return;
     qt_bump(&s->errors);
     qt_meter_error(e, r->error_code);
-    if (e->options.max_errors >= 0 && atomic_fetch_add(&e->failures, 1) >= e->options.max_errors)
+    if (e->options.max_errors >= 0 && atomic_fetch_add(&e->threads.failures, 1) >= e->options.max_errors)
         qt_end_by(e, QT_BY_ERRORS);
 }
 

@@ -288,7 +288,7 @@ static int next_batch(void *self, struct ArrowArray *array, struct qt_error *err
     if (chunks == NULL)
         return QT_OK;
     for (struct qt_chunk *c = chunks; c != NULL; c = c->next) {
-        qt_digest_times_note(sl->engine->digest_times, c->record, c->n);
+        qt_digest_times_note(sl->engine->measured.digest_times, c->record, c->n);
         for (int i = 0; i < c->n; i++)
             put_record(&sl->cols, &c->record[i]);
     }
@@ -376,7 +376,7 @@ static int next_sessions(void *self, struct ArrowArray *out, struct qt_error *er
 {
     struct cursor *cur = self;
     struct qt_engine *e = cur->engine;
-    int64_t end = cur->at + SESSION_ROWS < e->n_sessions ? cur->at + SESSION_ROWS : e->n_sessions;
+    int64_t end = cur->at + SESSION_ROWS < e->table.n_sessions ? cur->at + SESSION_ROWS : e->table.n_sessions;
 
     if (cur->at == end)
         return QT_OK;

@@ -17,8 +17,8 @@
 
 int64_t qt_plan_to_clock(struct qt_engine *e, int64_t plan_ns)
 {
-    struct qt_speed *t = &e->speed;
-    int64_t zero = atomic_load_explicit(&e->zero_ns, memory_order_relaxed), at;
+    struct qt_speed *t = &e->schedule.speed;
+    int64_t zero = atomic_load_explicit(&e->schedule.zero_ns, memory_order_relaxed), at;
 
     if (atomic_load(&t->changes) == 0)
         return zero + plan_ns;
@@ -33,8 +33,8 @@ int64_t qt_plan_to_clock(struct qt_engine *e, int64_t plan_ns)
 
 int64_t qt_stood_ns(struct qt_engine *e)
 {
-    struct qt_speed *t = &e->speed;
-    int64_t zero = atomic_load(&e->zero_ns), stood, now;
+    struct qt_speed *t = &e->schedule.speed;
+    int64_t zero = atomic_load(&e->schedule.zero_ns), stood, now;
 
     if (atomic_load(&t->changes) == 0)
         return 0;
@@ -47,12 +47,12 @@ int64_t qt_stood_ns(struct qt_engine *e)
     return stood;
 }
 
-int qt_is_paused(struct qt_engine *e) { return atomic_load(&e->speed.paused); }
+int qt_is_paused(struct qt_engine *e) { return atomic_load(&e->schedule.speed.paused); }
 
 int64_t qt_clock_to_plan(struct qt_engine *e, int64_t clock_ns)
 {
-    struct qt_speed *t = &e->speed;
-    int64_t real_ns = clock_ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed), at;
+    struct qt_speed *t = &e->schedule.speed;
+    int64_t real_ns = clock_ns - atomic_load_explicit(&e->schedule.zero_ns, memory_order_relaxed), at;
 
     pthread_mutex_lock(&t->lock);
     at = t->plan_ns;
@@ -66,11 +66,11 @@ int64_t qt_clock_to_plan(struct qt_engine *e, int64_t clock_ns)
 static int64_t scale_length(struct qt_engine *e, int64_t ns)
 {
     double factor;
-    if (atomic_load(&e->speed.changes) == 0)
+    if (atomic_load(&e->schedule.speed.changes) == 0)
         return ns;
-    pthread_mutex_lock(&e->speed.lock);
-    factor = e->speed.factor;
-    pthread_mutex_unlock(&e->speed.lock);
+    pthread_mutex_lock(&e->schedule.speed.lock);
+    factor = e->schedule.speed.factor;
+    pthread_mutex_unlock(&e->schedule.speed.lock);
     return (int64_t)((double)ns / factor);
 }
 
@@ -90,7 +90,7 @@ int64_t qt_compute_due(struct qt_session *s, const struct qt_planned_event *ev)
 int64_t qt_sleep_until_due(struct qt_session *s, const struct qt_planned_event *ev)
 {
     for (;;) {
-        uint32_t seen = atomic_load(&s->engine->speed.changes);
+        uint32_t seen = atomic_load(&s->engine->schedule.speed.changes);
         int64_t due = qt_is_paused(s->engine) ? QT_PAUSED : qt_compute_due(s, ev), now = qt_now();
         if (now >= due || qt_stopping(s->engine))
             return now;
@@ -101,7 +101,7 @@ int64_t qt_sleep_until_due(struct qt_session *s, const struct qt_planned_event *
 void qt_sleep_until_open(struct qt_session *s)
 {
     for (;;) {
-        uint32_t seen = atomic_load(&s->engine->speed.changes);
+        uint32_t seen = atomic_load(&s->engine->schedule.speed.changes);
         int64_t due = qt_plan_to_clock(s->engine, s->open_due_ns);
         if (qt_now() >= due || qt_stopping(s->engine))
             return;
@@ -111,15 +111,15 @@ void qt_sleep_until_open(struct qt_session *s)
 
 static void wake_sleepers(struct qt_engine *e)
 {
-    for (int64_t i = 0; i < e->n_sessions; i++)
+    for (int64_t i = 0; i < e->table.n_sessions; i++)
         if (atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_TIME)
             qt_wake(qt_session_at(e, i));
 }
 
 int qt_engine_set_speed(struct qt_engine *e, double factor, struct qt_error *err)
 {
-    struct qt_speed *t = &e->speed;
-    int64_t zero = atomic_load(&e->zero_ns), now;
+    struct qt_speed *t = &e->schedule.speed;
+    int64_t zero = atomic_load(&e->schedule.zero_ns), now;
 
     if (factor != 0 && !(factor >= 1 / MAX_SPEED && factor <= MAX_SPEED))
         return qt_fail(err, QT_EINVALID, "expected a speed between a millionth and a million, found %g", factor);

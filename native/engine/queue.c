@@ -40,26 +40,26 @@ void qt_event_free(struct qt_session *s, struct qt_planned_event *ev)
 {
     struct qt_engine *e = s->engine;
     int64_t size = qt_planned_event_size(ev);
-    int64_t left = atomic_fetch_sub(&e->queued, size) - size;
+    int64_t left = atomic_fetch_sub(&e->feed.queued, size) - size;
 
     free(ev);
-    if (left <= atomic_load(&e->room_at)) {
-        atomic_fetch_add(&e->room_wakeups, 1);
-        qt_futex_wake(&e->room_wakeups, 1);
+    if (left <= atomic_load(&e->feed.room_at)) {
+        atomic_fetch_add(&e->feed.room_wakeups, 1);
+        qt_futex_wake(&e->feed.room_wakeups, 1);
     }
 }
 
 static int has_event_or_end(struct qt_session *s)
 {
-    return atomic_load(&s->inbox) != NULL || atomic_load(&s->engine->feed_over);
+    return atomic_load(&s->inbox) != NULL || atomic_load(&s->engine->feed.over);
 }
 
 int64_t qt_await_zero(struct qt_session *s)
 {
     int64_t zero;
-    while ((zero = atomic_load(&s->engine->zero_ns)) == 0) {
+    while ((zero = atomic_load(&s->engine->schedule.zero_ns)) == 0) {
         atomic_store(&s->sleep, QT_WAITS_FOR_ZERO);
-        if (atomic_load(&s->engine->zero_ns) == 0)
+        if (atomic_load(&s->engine->schedule.zero_ns) == 0)
             qt_futex_wait(&s->sleep, QT_WAITS_FOR_ZERO, QT_FOREVER);
     }
     return zero;
@@ -71,7 +71,7 @@ void qt_sleep_once(struct qt_session *s, int64_t until_ns, uint32_t speed_seen)
     if (until_ns - qt_now() > LONG_WAIT_NS)
         qt_records_hand_over(s);
     atomic_store(&s->sleep, QT_WAITS_FOR_TIME);
-    if (!qt_stopping(e) && atomic_load(&e->speed.changes) == speed_seen)
+    if (!qt_stopping(e) && atomic_load(&e->schedule.speed.changes) == speed_seen)
         qt_futex_wait(&s->sleep, QT_WAITS_FOR_TIME, until_ns);
     atomic_store(&s->sleep, QT_AWAKE);
 }
@@ -80,7 +80,7 @@ int64_t qt_sleep_until(struct qt_session *s, int64_t until_ns)
 {
     int64_t now = qt_now();
     while (now < until_ns && !qt_stopping(s->engine)) {
-        qt_sleep_once(s, until_ns, atomic_load(&s->engine->speed.changes));
+        qt_sleep_once(s, until_ns, atomic_load(&s->engine->schedule.speed.changes));
         now = qt_now();
     }
     return now;
@@ -109,7 +109,7 @@ struct qt_planned_event *qt_next_event(struct qt_session *s)
     int64_t until = 0;
 
     while (s->engine->options.follows || s->taken < s->planned) {
-        int over = atomic_load(&s->engine->feed_over);
+        int over = atomic_load(&s->engine->feed.over);
         struct qt_planned_event *ev = qt_session_take(s);
         if (ev != NULL || over)
             return ev;

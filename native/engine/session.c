@@ -72,7 +72,7 @@ static int open_backend(struct qt_session *s, const char *db)
         .self = s,
         .fd = -1,
         .verify = e->options.verify,
-        .counts = e->counts,
+        .counts = e->measured.counts,
     };
     code = qt_connection_open(c, qt_options_for(s), &login);
     if (code == 0) {
@@ -118,7 +118,7 @@ static int open_backends(struct qt_session *s, const char *db)
     s->answered_stood_ns = qt_stood_ns(s->engine);
     s->in_tx = s->pinned = 0;
     atomic_store(&s->target_id, s->backend->thread_id);
-    atomic_fetch_add(&e->open, 1);
+    atomic_fetch_add(&e->threads.open, 1);
     return 0;
 }
 
@@ -146,7 +146,7 @@ static void close_backends(struct qt_session *s)
     qt_connection_close(&s->backends[1].connection);
     qt_connection_close(&s->backend->connection);
     s->closed_ns = qt_now();
-    atomic_fetch_sub(&s->engine->open, 1);
+    atomic_fetch_sub(&s->engine->threads.open, 1);
 }
 
 /* Is it part of the transaction that went with the connection? Then it is not sent: alone it would be another one. What
@@ -191,7 +191,7 @@ static void reopen(struct qt_session *s, const struct qt_planned_event *ev)
 /* Of a session that is followed: shorter the more are open, for the target has room for so many. */
 static int64_t allowed_silence_ns(struct qt_engine *e)
 {
-    int64_t open = atomic_load(&e->open), room = e->options.rest_open, whole = e->options.rest_ns, ns;
+    int64_t open = atomic_load(&e->threads.open), room = e->options.rest_open, whole = e->options.rest_ns, ns;
 
     if (room <= 0 || 2 * open <= room)
         return whole;
@@ -308,9 +308,9 @@ static void end_thread(struct qt_session *s)
 
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
     atomic_store(&s->life, QT_ENDED);
-    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
-    s->next_ended = atomic_load(&e->ended_list);
-    while (!atomic_compare_exchange_weak(&e->ended_list, &s->next_ended, s))
+    atomic_fetch_add(&e->threads.ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    s->next_ended = atomic_load(&e->threads.ended_list);
+    while (!atomic_compare_exchange_weak(&e->threads.ended_list, &s->next_ended, s))
         ;
     qt_wake_supervisor(e);
 }
@@ -334,7 +334,7 @@ void *qt_session_run(void *arg)
         s->broken = QT_STOPPED;
     else
         connect_first(s);
-    atomic_fetch_add(&e->settled, 1);
+    atomic_fetch_add(&e->threads.settled, 1);
     qt_wake_supervisor(e);
     while (!has_quit(s)) {
         rest(s);

@@ -21,24 +21,24 @@ const char *qt_intern(struct qt_engine *e, const char *name, size_t len)
 {
     char *copy;
 
-    for (int64_t i = 0; i < e->n_names; i++)
-        if (strncmp(e->name[i], name, len) == 0 && e->name[i][len] == 0) {
-            const char *same = e->name[i];
-            e->name[i] = e->name[i / 2];
-            e->name[i / 2] = same;
+    for (int64_t i = 0; i < e->table.n_names; i++)
+        if (strncmp(e->table.name[i], name, len) == 0 && e->table.name[i][len] == 0) {
+            const char *same = e->table.name[i];
+            e->table.name[i] = e->table.name[i / 2];
+            e->table.name[i / 2] = same;
             return same;
         }
-    if (e->n_names == e->name_slots) {
-        int64_t slots = e->name_slots == 0 ? 16 : e->name_slots * 2;
-        const char **names = realloc(e->name, (size_t)slots * sizeof *names);
+    if (e->table.n_names == e->table.name_slots) {
+        int64_t slots = e->table.name_slots == 0 ? 16 : e->table.name_slots * 2;
+        const char **names = realloc(e->table.name, (size_t)slots * sizeof *names);
         if (names == NULL)
             return NULL;
-        e->name = names;
-        e->name_slots = slots;
+        e->table.name = names;
+        e->table.name_slots = slots;
     }
     copy = strndup(name, len);
     if (copy != NULL)
-        e->name[e->n_names++] = copy;
+        e->table.name[e->table.n_names++] = copy;
     return copy;
 }
 
@@ -46,10 +46,10 @@ static uint64_t hash_id(int64_t id) { return ((uint64_t)id * 0x9E3779B97F4A7C15U
 
 struct qt_session *qt_find_session(struct qt_engine *e, int64_t id)
 {
-    if (e->by_id == NULL)
+    if (e->table.by_id == NULL)
         return NULL;
     for (uint64_t i = hash_id(id);; i++) {
-        struct qt_session *s = e->by_id[i & e->by_id_mask];
+        struct qt_session *s = e->table.by_id[i & e->table.by_id_mask];
         if (s == NULL || s->id == id)
             return s;
     }
@@ -58,9 +58,9 @@ struct qt_session *qt_find_session(struct qt_engine *e, int64_t id)
 static void place_by_id(struct qt_engine *e, struct qt_session *s)
 {
     uint64_t i = hash_id(s->id);
-    while (e->by_id[i & e->by_id_mask] != NULL)
+    while (e->table.by_id[i & e->table.by_id_mask] != NULL)
         i++;
-    e->by_id[i & e->by_id_mask] = s;
+    e->table.by_id[i & e->table.by_id_mask] = s;
 }
 
 /* A table of twice the sessions at least, of which `n` are in it. */
@@ -71,15 +71,15 @@ static int make_room_by_id(struct qt_engine *e, int64_t n, struct qt_error *err)
 
     while (slots < (uint64_t)n * 2)
         slots *= 2;
-    if (e->by_id != NULL && slots <= e->by_id_mask + 1)
+    if (e->table.by_id != NULL && slots <= e->table.by_id_mask + 1)
         return QT_OK;
     table = calloc(slots * 2, sizeof *table);
     if (table == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for the sessions");
-    free(e->by_id);
-    e->by_id = table;
-    e->by_id_mask = slots * 2 - 1;
-    for (int64_t i = 0; i < e->n_sessions; i++)
+    free(e->table.by_id);
+    e->table.by_id = table;
+    e->table.by_id_mask = slots * 2 - 1;
+    for (int64_t i = 0; i < e->table.n_sessions; i++)
         place_by_id(e, qt_session_at(e, i));
     return QT_OK;
 }
@@ -89,26 +89,26 @@ static struct qt_session *make_room(struct qt_engine *e)
 {
     struct qt_session **piece;
 
-    if (e->n_sessions >> QT_PIECE_SHIFT >= QT_MAX_PIECES)
+    if (e->table.n_sessions >> QT_PIECE_SHIFT >= QT_MAX_PIECES)
         return NULL;
-    piece = &e->piece[e->n_sessions >> QT_PIECE_SHIFT];
+    piece = &e->table.piece[e->table.n_sessions >> QT_PIECE_SHIFT];
     if (*piece == NULL && (*piece = calloc(QT_PIECE_SESSIONS, sizeof **piece)) == NULL)
         return NULL;
-    return memset(qt_session_at(e, e->n_sessions), 0, sizeof **piece);
+    return memset(qt_session_at(e, e->table.n_sessions), 0, sizeof **piece);
 }
 
-static int64_t find_last_due(struct qt_engine *e) { return qt_session_at(e, e->n_sessions - 1)->open_due_ns; }
+static int64_t find_last_due(struct qt_engine *e) { return qt_session_at(e, e->table.n_sessions - 1)->open_due_ns; }
 
 static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row, struct qt_error *err)
 {
     struct qt_session *s = make_room(e);
-    int64_t due = qt_read_i64(r, OPEN_DUE, row), before = e->n_sessions == 0 ? due : find_last_due(e);
+    int64_t due = qt_read_i64(r, OPEN_DUE, row), before = e->table.n_sessions == 0 ? due : find_last_due(e);
     int running = atomic_load(&e->state) != QT_ENGINE_NEW;
     size_t len;
     const char *db = qt_read_bytes(r, DB, row, &len), *charset, *names;
 
     if (s == NULL)
-        return qt_fail(err, QT_ENOMEM, "out of memory for %lld sessions", (long long)e->n_sessions + 1);
+        return qt_fail(err, QT_ENOMEM, "out of memory for %lld sessions", (long long)e->table.n_sessions + 1);
     if (running && due < before)
         due = before; /* what is published late */
     if (due < before)
@@ -121,7 +121,7 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     if (len > 0 && (db = qt_intern(e, db, len)) == NULL)
         return qt_fail(err, QT_ENOMEM, "out of memory for a schema's name");
     s->engine = e;
-    s->place = e->n_sessions;
+    s->place = e->table.n_sessions;
     s->id = qt_read_i64(r, SESSION, row);
     s->open_due_ns = due;
     s->planned = qt_read_i64(r, EVENTS, row);
@@ -146,14 +146,14 @@ static int add_session(struct qt_engine *e, const struct qt_rows *r, int64_t row
     atomic_store(&s->at_seq, -1);
     atomic_store(&s->at_table, -1);
     place_by_id(e, s);
-    e->n_ahead += due <= 0 && !running;
-    atomic_fetch_add(&e->n_sessions, 1); /* from here on other threads see it */
+    e->table.n_ahead += due <= 0 && !running;
+    atomic_fetch_add(&e->table.n_sessions, 1); /* from here on other threads see it */
     return QT_OK;
 }
 
 static int add_batch(struct qt_engine *e, const struct qt_rows *r, struct qt_error *err)
 {
-    int code = make_room_by_id(e, e->n_sessions + r->rows, err);
+    int code = make_room_by_id(e, e->table.n_sessions + r->rows, err);
 
     for (int64_t row = 0; row < r->rows && code == QT_OK; row++) {
         struct qt_session *s = qt_find_session(e, qt_read_i64(r, SESSION, row));
@@ -172,31 +172,31 @@ int qt_engine_sessions(struct qt_engine *e, struct ArrowArrayStream *in, struct 
     struct qt_rows r = {.rows = 0};
     int code;
 
-    if (!e->options.follows && (atomic_load(&e->state) != QT_ENGINE_NEW || e->by_id != NULL))
+    if (!e->options.follows && (atomic_load(&e->state) != QT_ENGINE_NEW || e->table.by_id != NULL))
         return qt_fail(err, QT_ESTATE, "sessions are taken once, before the start");
-    pthread_mutex_lock(&e->feed_lock);
+    pthread_mutex_lock(&e->feed.lock);
     code = qt_rows_open(&r, in, "lllUbilUiU", err);
     if (code == QT_OK)
         code = make_room_by_id(e, 1, err);
     while (code == QT_OK && (code = qt_rows_next(&r, err)) == QT_OK && r.rows > 0)
         code = add_batch(e, &r, err);
     qt_rows_close(&r);
-    pthread_mutex_unlock(&e->feed_lock);
+    pthread_mutex_unlock(&e->feed.lock);
     qt_wake_supervisor(e);
     return code;
 }
 
 void qt_engine_sessions_free(struct qt_engine *e)
 {
-    for (int64_t i = 0; i < e->n_sessions; i++) {
+    for (int64_t i = 0; i < e->table.n_sessions; i++) {
         free(qt_session_at(e, i)->chunk);
         free(qt_session_at(e, i)->error);
     }
-    for (int64_t i = 0; e->piece != NULL && i < QT_MAX_PIECES && e->piece[i] != NULL; i++)
-        free(e->piece[i]);
-    free(e->piece);
-    for (int64_t i = 0; i < e->n_names; i++)
-        free((void *)(uintptr_t)e->name[i]);
-    free(e->name);
-    free(e->by_id);
+    for (int64_t i = 0; e->table.piece != NULL && i < QT_MAX_PIECES && e->table.piece[i] != NULL; i++)
+        free(e->table.piece[i]);
+    free(e->table.piece);
+    for (int64_t i = 0; i < e->table.n_names; i++)
+        free((void *)(uintptr_t)e->table.name[i]);
+    free(e->table.name);
+    free(e->table.by_id);
 }

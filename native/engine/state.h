@@ -180,10 +180,8 @@ struct qt_speed {
     int64_t stood_ns; /* how long it was paused until real_ns */
 };
 
-struct qt_engine {
-    struct qt_engine_options options; /* texts are ours */
-    /* With options.read_target: the same but for address, user and password, which are ours. */
-    struct qt_engine_options read_target_options;
+/* All sessions, found by place or by number; written before the start and by the feeder. */
+struct qt_session_table {
     struct qt_session **piece;  /* QT_MAX_PIECES, NULL where there are no sessions yet */
     _Atomic int64_t n_sessions; /* following: grows while the engine runs */
     int64_t n_ahead;            /* the first n_ahead are opened before zero */
@@ -191,53 +189,87 @@ struct qt_engine {
     uint64_t by_id_mask;
     const char **name; /* interned schema names */
     int64_t n_names, name_slots;
+};
+
+/* The supervisor's thread, and what it knows of the sessions' threads. */
+struct qt_threads {
     pthread_t supervisor;
     int has_supervisor;
     clockid_t supervisor_cpu; /* valid while has_cpu_clock */
     _Atomic int32_t has_cpu_clock;
-    int64_t start_ns;
-    pthread_mutex_t fd_lock, feed_lock, stats_lock;
-    struct qt_out out;
-    struct qt_timer_probe *timer_probe;
-    int32_t n_timer_probes;
-    _Atomic uint32_t probes_end;
+    _Atomic uint32_t wakeups; /* of the supervisor: counts up, and it sleeps while it does not */
+    _Atomic int64_t settled;  /* sessions connected or failed */
+    _Atomic int64_t spawned, open, failures;
+    _Atomic(struct qt_session *) ended_list;
+    _Atomic int64_t ended_cpu_ns;
+};
 
+/* When things are due. */
+struct qt_schedule {
+    int64_t start_ns;
     _Atomic int64_t zero_ns; /* 0 = not yet */
     _Atomic int64_t go_ns;   /* options.holds: what zero is to be; 0 = not told yet */
     _Atomic int64_t zero_real_ns;
-    _Atomic int32_t state;
-    _Atomic int32_t stop;     /* the greatest `how` so far */
-    _Atomic uint32_t wakeups; /* of the supervisor: counts up, and it sleeps while it does not */
-    _Atomic int32_t ending;   /* drain is over: sessions send nothing more */
+    _Atomic int64_t last_due_ns;
+    struct qt_speed speed;
+    struct qt_due_counts *due_counts;
+};
 
+/* Between the feeder and the sessions: what was fed and is not taken yet. */
+struct qt_feed {
+    pthread_mutex_t lock;
     _Atomic int32_t primed;  /* the feeder has given its first batch, or all that fits */
     _Atomic int32_t pushing; /* the feeder is between two reads of its stream */
-    _Atomic int32_t feed_over;
-    _Atomic int64_t last_due_ns;
+    _Atomic int32_t over;
     _Atomic int64_t announced; /* max pace: sessions whose time on the tape the feeder has reached */
     int64_t virtual_open;      /* feeder's */
     _Atomic int64_t queued;
     _Atomic int64_t room_at; /* -1, or the feeder sleeps until `queued` is at most this */
     _Atomic uint32_t room_wakeups;
-
-    _Atomic int64_t settled;              /* sessions connected or failed */
-    _Atomic uint64_t counts[QT_COUNTERS]; /* by enum qt_counter; what each session counts itself is in qt_session */
-    _Atomic int64_t spawned, open, failures;
-    _Atomic int64_t last_broken_ns;                      /* when a stuck wait for the order was last let go */
-    _Atomic int64_t stall_ns, stall_waits, stall_broken; /* commit_order.c */
-    _Atomic int32_t ended_by;
-    struct qt_order *order;      /* NULL = sessions are not ordered */
     struct qt_send_guard *guard; /* the feeder's; NULL = everything may be sent */
-    struct qt_digest_times *digest_times;
-    struct qt_due_counts *due_counts;
-    struct qt_speed speed;
-    _Atomic(struct qt_session *) ended_list;
-    _Atomic int64_t ended_cpu_ns;
+};
 
+/* Waits for other sessions' commits (commit_order.c). */
+struct qt_waits {
+    struct qt_order *order;         /* NULL = sessions are not ordered */
+    _Atomic int64_t last_broken_ns; /* when a stuck wait was last let go */
+    _Atomic int64_t stall_ns, stall_waits, stall_broken;
+};
+
+struct qt_probes {
+    struct qt_timer_probe *probe;
+    int32_t n;
+    _Atomic uint32_t end;
+};
+
+/* What is counted and measured; session threads add, whoever asks reads (stats.c). */
+struct qt_measured {
+    pthread_mutex_t lock;                 /* of what was there before */
+    _Atomic uint64_t counts[QT_COUNTERS]; /* by enum qt_counter; what each session counts itself is in qt_session */
     struct qt_histogram service[QT_KINDS], late, tool, probe_late;
     struct qt_histogram delay[QT_CAUSES - 1]; /* of `tool` is another matter: it is noted where nothing is due, too */
     struct qt_error_counts error_counts;
+    struct qt_digest_times *digest_times;
     uint64_t service_before[QT_BUCKETS], late_before[QT_BUCKETS];
+};
+
+struct qt_engine {
+    struct qt_engine_options options; /* texts are ours */
+    /* With options.read_target: the same but for address, user and password, which are ours. */
+    struct qt_engine_options read_target_options;
+    _Atomic int32_t state;
+    _Atomic int32_t stop;   /* the greatest `how` so far */
+    _Atomic int32_t ending; /* drain is over: sessions send nothing more */
+    _Atomic int32_t ended_by;
+    pthread_mutex_t fd_lock;
+    struct qt_session_table table;
+    struct qt_threads threads;
+    struct qt_schedule schedule;
+    struct qt_feed feed;
+    struct qt_waits waits;
+    struct qt_out out;
+    struct qt_probes probes;
+    struct qt_measured measured;
 };
 
 /* What a waiting event takes of the memory budget. */
@@ -249,7 +281,7 @@ static inline int64_t qt_planned_event_size(const struct qt_planned_event *ev)
 
 static inline struct qt_session *qt_session_at(const struct qt_engine *e, int64_t i)
 {
-    return &e->piece[i >> QT_PIECE_SHIFT][i & (QT_PIECE_SESSIONS - 1)];
+    return &e->table.piece[i >> QT_PIECE_SHIFT][i & (QT_PIECE_SESSIONS - 1)];
 }
 
 static inline int qt_unpaced(const struct qt_engine *e) { return e->options.pace == QT_PACE_NONE; }
@@ -258,17 +290,17 @@ static inline int qt_stopping(struct qt_engine *e) { return atomic_load(&e->stop
 
 static inline int64_t qt_from_zero(struct qt_engine *e, int64_t ns)
 {
-    return ns == 0 ? QT_NONE : ns - atomic_load_explicit(&e->zero_ns, memory_order_relaxed);
+    return ns == 0 ? QT_NONE : ns - atomic_load_explicit(&e->schedule.zero_ns, memory_order_relaxed);
 }
 
 static inline void qt_count(struct qt_engine *e, enum qt_counter which, uint64_t by)
 {
-    atomic_fetch_add_explicit(&e->counts[which], by, memory_order_relaxed);
+    atomic_fetch_add_explicit(&e->measured.counts[which], by, memory_order_relaxed);
 }
 
 static inline int64_t qt_counted(struct qt_engine *e, enum qt_counter which)
 {
-    return (int64_t)atomic_load(&e->counts[which]);
+    return (int64_t)atomic_load(&e->measured.counts[which]);
 }
 
 /* Counters with one writer need no locked instruction. */
@@ -281,8 +313,8 @@ static inline void qt_bump(_Atomic uint64_t *counter) { qt_raise(counter, 1); }
 
 static inline void qt_wake_supervisor(struct qt_engine *e)
 {
-    atomic_fetch_add(&e->wakeups, 1);
-    qt_futex_wake(&e->wakeups, 1);
+    atomic_fetch_add(&e->threads.wakeups, 1);
+    qt_futex_wake(&e->threads.wakeups, 1);
 }
 
 static inline void qt_wake(struct qt_session *s)

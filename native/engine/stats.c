@@ -44,26 +44,26 @@ static void add_sessions(struct qt_engine *e, struct qt_engine_stats *out)
 
 static void add_quantiles(struct qt_engine *e, struct qt_engine_stats *out)
 {
-    out->tool_p50_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.5);
-    out->tool_p99_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.99);
-    out->tool_p999_ns = qt_histogram_quantile(&e->tool, 1, NULL, 0.999);
-    out->probe_p50_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.5);
-    out->probe_p99_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.99);
-    out->probe_p999_ns = qt_histogram_quantile(&e->probe_late, 1, NULL, 0.999);
+    out->tool_p50_ns = qt_histogram_quantile(&e->measured.tool, 1, NULL, 0.5);
+    out->tool_p99_ns = qt_histogram_quantile(&e->measured.tool, 1, NULL, 0.99);
+    out->tool_p999_ns = qt_histogram_quantile(&e->measured.tool, 1, NULL, 0.999);
+    out->probe_p50_ns = qt_histogram_quantile(&e->measured.probe_late, 1, NULL, 0.5);
+    out->probe_p99_ns = qt_histogram_quantile(&e->measured.probe_late, 1, NULL, 0.99);
+    out->probe_p999_ns = qt_histogram_quantile(&e->measured.probe_late, 1, NULL, 0.999);
 }
 
 void qt_engine_stats(struct qt_engine *e, struct qt_engine_stats *out)
 {
     qt_engine_peek(e, out);
-    pthread_mutex_lock(&e->stats_lock);
-    out->p95_ns = qt_histogram_quantile(e->service, QT_KINDS, e->service_before, 0.95);
-    out->late_p99_ns = qt_histogram_quantile(&e->late, 1, e->late_before, 0.99);
-    pthread_mutex_unlock(&e->stats_lock);
+    pthread_mutex_lock(&e->measured.lock);
+    out->p95_ns = qt_histogram_quantile(e->measured.service, QT_KINDS, e->measured.service_before, 0.95);
+    out->late_p99_ns = qt_histogram_quantile(&e->measured.late, 1, e->measured.late_before, 0.99);
+    pthread_mutex_unlock(&e->measured.lock);
 }
 
 void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
 {
-    int64_t zero = atomic_load(&e->zero_ns);
+    int64_t zero = atomic_load(&e->schedule.zero_ns);
     uint64_t counts[QT_COUNTERS];
     _Static_assert(sizeof counts == sizeof out->counts, "a counter is a number of the struct");
 
@@ -72,15 +72,15 @@ void qt_engine_peek(struct qt_engine *e, struct qt_engine_stats *out)
     for (int which = 0; which < QT_COUNTERS; which++)
         counts[which] = (uint64_t)qt_counted(e, which);
     memcpy(&out->counts, counts, sizeof counts);
-    out->sessions_open = (uint64_t)atomic_load(&e->open);
+    out->sessions_open = (uint64_t)atomic_load(&e->threads.open);
     out->ended_by = atomic_load(&e->ended_by);
-    out->queued_bytes = (uint64_t)atomic_load(&e->queued);
+    out->queued_bytes = (uint64_t)atomic_load(&e->feed.queued);
     out->now_ns = zero == 0 ? -1 : qt_now() - zero;
-    out->zero_real_ns = atomic_load(&e->zero_real_ns);
+    out->zero_real_ns = atomic_load(&e->schedule.zero_real_ns);
     out->state = atomic_load(&e->state);
-    out->engine_cpu_ns = atomic_load(&e->ended_cpu_ns);
-    if (atomic_load(&e->has_cpu_clock))
-        out->engine_cpu_ns += read_cpu_clock(e->supervisor_cpu);
+    out->engine_cpu_ns = atomic_load(&e->threads.ended_cpu_ns);
+    if (atomic_load(&e->threads.has_cpu_clock))
+        out->engine_cpu_ns += read_cpu_clock(e->threads.supervisor_cpu);
     add_sessions(e, out);
     add_quantiles(e, out);
 }
@@ -101,15 +101,15 @@ int64_t qt_counting_sessions(struct qt_engine *e)
 {
     /* After a stop the supervisor refuses for sessions that never got a thread: those come after `spawned`. */
     if (atomic_load(&e->state) == QT_ENGINE_DONE || qt_stopping(e))
-        return e->n_sessions;
-    return atomic_load(&e->spawned);
+        return e->table.n_sessions;
+    return atomic_load(&e->threads.spawned);
 }
 
 static void note_delay(struct qt_session *s, enum qt_lateness cause, int64_t ns)
 {
     if (ns <= 0)
         return;
-    qt_histogram_note(&s->engine->delay[cause], ns);
+    qt_histogram_note(&s->engine->measured.delay[cause], ns);
     qt_raise(&s->delay_ns[cause], (uint64_t)ns);
 }
 
@@ -123,7 +123,7 @@ static void meter_lateness(struct qt_session *s, const struct qt_planned_event *
     note_delay(s, first ? QT_LATE_CONNECT : QT_LATE_SESSION, held - ordered);
     note_delay(s, QT_LATE_FEEDER, ready - free_at);
     qt_raise(&s->delay_ns[QT_LATE_TOOL], (uint64_t)later(sent - ready, 0));
-    qt_histogram_note(&s->engine->late, sent - due);
+    qt_histogram_note(&s->engine->measured.late, sent - due);
 }
 
 void qt_meter_event(struct qt_session *s, const struct qt_planned_event *ev, int64_t due, int64_t sent, int64_t done)
@@ -134,17 +134,17 @@ void qt_meter_event(struct qt_session *s, const struct qt_planned_event *ev, int
                                                       : QT_KIND_OTHER;
 
     if (done != 0) {
-        qt_histogram_note(&s->engine->service[kind], done - sent);
+        qt_histogram_note(&s->engine->measured.service[kind], done - sent);
         qt_raise(&s->service_ns[kind], (uint64_t)later(done - sent, 0));
     }
     if (due != QT_NONE)
         meter_lateness(s, ev, due, sent);
-    qt_histogram_note(&s->engine->tool, sent - later(due, able));
+    qt_histogram_note(&s->engine->measured.tool, sent - later(due, able));
 }
 
 void qt_meter_error(struct qt_engine *e, int32_t number)
 {
-    struct qt_error_counts *c = &e->error_counts;
+    struct qt_error_counts *c = &e->measured.error_counts;
 
     for (uint32_t i = 0, at = (uint32_t)number; i < QT_METER_ERRORS; i++, at++) {
         _Atomic int32_t *slot = &c->number[at % QT_METER_ERRORS];
@@ -195,15 +195,15 @@ void qt_engine_meters(struct qt_engine *e, struct qt_engine_meters *out)
 {
     memset(out, 0, sizeof *out);
     for (int k = 0; k < QT_KINDS; k++)
-        read_histogram(&e->service[k], &out->service[k]);
+        read_histogram(&e->measured.service[k], &out->service[k]);
     if (!qt_unpaced(e)) { /* else nothing is due */
-        read_histogram(&e->late, &out->late);
+        read_histogram(&e->measured.late, &out->late);
         for (int c = 0; c < QT_LATE_TOOL; c++)
-            read_histogram(&e->delay[c], &out->delay[c]);
-        read_histogram(&e->tool, &out->delay[QT_LATE_TOOL]);
+            read_histogram(&e->measured.delay[c], &out->delay[c]);
+        read_histogram(&e->measured.tool, &out->delay[QT_LATE_TOOL]);
     }
-    out->last_due_ns = atomic_load(&e->last_due_ns);
-    read_errors(&e->error_counts, out);
+    out->last_due_ns = atomic_load(&e->schedule.last_due_ns);
+    read_errors(&e->measured.error_counts, out);
     add_sums(e, out);
 }
 
@@ -286,9 +286,9 @@ int64_t qt_engine_due(struct qt_engine *e)
 {
     if (e->options.pace != QT_PACE_SCHEDULE)
         return -1;
-    if (atomic_load(&e->zero_ns) == 0)
+    if (atomic_load(&e->schedule.zero_ns) == 0)
         return 0;
-    return qt_due_by(e->due_counts, qt_clock_to_plan(e, qt_now()));
+    return qt_due_by(e->schedule.due_counts, qt_clock_to_plan(e, qt_now()));
 }
 
 /* Timer probes do nothing but sleep to absolute times and note how late they wake, as cyclictest does: so late the
@@ -308,17 +308,17 @@ static void *run_probe(void *arg)
 
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
     prctl(PR_SET_NAME, "qt-timer-probe", 0, 0, 0);
-    while (atomic_load(&e->probes_end) == 0) {
+    while (atomic_load(&e->probes.end) == 0) {
         int64_t now = qt_now();
         if (now < due) {
-            qt_futex_wait(&e->probes_end, 0, due);
+            qt_futex_wait(&e->probes.end, 0, due);
             continue;
         }
-        qt_histogram_note(&e->probe_late, now - due);
+        qt_histogram_note(&e->measured.probe_late, now - due);
         due += STEP_NS * ((now - due) / STEP_NS + 1);
     }
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    atomic_fetch_add(&e->threads.ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
     return NULL;
 }
 
@@ -326,25 +326,25 @@ void qt_timer_probes_start(struct qt_engine *e, int64_t zero_ns)
 {
     int32_t n = e->options.timer_probes;
 
-    if (n <= 0 || (e->timer_probe = calloc((size_t)n, sizeof *e->timer_probe)) == NULL)
+    if (n <= 0 || (e->probes.probe = calloc((size_t)n, sizeof *e->probes.probe)) == NULL)
         return;
-    while (e->n_timer_probes < n) {
-        struct qt_timer_probe *p = &e->timer_probe[e->n_timer_probes];
+    while (e->probes.n < n) {
+        struct qt_timer_probe *p = &e->probes.probe[e->probes.n];
         p->engine = e;
-        p->first_ns = zero_ns + STEP_NS * e->n_timer_probes / n;
+        p->first_ns = zero_ns + STEP_NS * e->probes.n / n;
         if (qt_thread_start(&p->thread, e->options.stack_bytes, run_probe, p) != 0)
             break;
-        e->n_timer_probes++;
+        e->probes.n++;
     }
 }
 
 void qt_timer_probes_end(struct qt_engine *e)
 {
-    atomic_store(&e->probes_end, 1);
-    qt_futex_wake(&e->probes_end, INT32_MAX);
-    for (int32_t i = 0; i < e->n_timer_probes; i++)
-        pthread_join(e->timer_probe[i].thread, NULL);
-    free(e->timer_probe);
-    e->timer_probe = NULL;
-    e->n_timer_probes = 0;
+    atomic_store(&e->probes.end, 1);
+    qt_futex_wake(&e->probes.end, INT32_MAX);
+    for (int32_t i = 0; i < e->probes.n; i++)
+        pthread_join(e->probes.probe[i].thread, NULL);
+    free(e->probes.probe);
+    e->probes.probe = NULL;
+    e->probes.n = 0;
 }

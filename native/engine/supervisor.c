@@ -52,7 +52,7 @@ static void keep_without_thread(struct supervisor *v, struct qt_session *s, int 
     s->error = strdup("the system refused another thread");
     v->no_threads++;
     qt_count(v->e, QT_COUNT_SESSIONS_FAILED, 1);
-    atomic_fetch_add(&v->e->settled, 1);
+    atomic_fetch_add(&v->e->threads.settled, 1);
 }
 
 static void start_session(struct supervisor *v)
@@ -61,7 +61,7 @@ static void start_session(struct supervisor *v)
     struct qt_session *s = qt_session_at(e, v->next++);
     int error = qt_thread_start(&s->thread, e->options.stack_bytes, qt_session_run, s);
 
-    atomic_fetch_add(&e->spawned, 1);
+    atomic_fetch_add(&e->threads.spawned, 1);
     if (error != 0)
         keep_without_thread(v, s, error);
 }
@@ -70,26 +70,26 @@ static void start_session(struct supervisor *v)
 static int64_t find_next_start(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;
-    int64_t zero = atomic_load(&e->zero_ns), most;
+    int64_t zero = atomic_load(&e->schedule.zero_ns), most;
 
-    if (v->next == e->n_sessions || qt_stopping(e))
+    if (v->next == e->table.n_sessions || qt_stopping(e))
         return QT_FOREVER;
-    if (v->next < e->n_ahead)
-        return e->start_ns + (int64_t)((double)v->next * (double)QT_SECOND / (double)e->options.connect_rate);
+    if (v->next < e->table.n_ahead)
+        return e->schedule.start_ns + (int64_t)((double)v->next * (double)QT_SECOND / (double)e->options.connect_rate);
     if (zero == 0)
         return QT_FOREVER;
     if (!qt_unpaced(e))
         return qt_plan_to_clock(e, qt_session_at(e, v->next)->open_due_ns) - AHEAD_NS;
     most = e->options.max_concurrent_sessions > 0 ? e->options.max_concurrent_sessions
                                                   : qt_session_at(e, v->next)->concurrency;
-    if (v->next >= atomic_load(&e->announced) || v->next - v->joined - v->no_threads >= most)
+    if (v->next >= atomic_load(&e->feed.announced) || v->next - v->joined - v->no_threads >= most)
         return QT_FOREVER;
     return now;
 }
 
 static void join_ended(struct supervisor *v)
 {
-    struct qt_session *s = atomic_exchange(&v->e->ended_list, NULL);
+    struct qt_session *s = atomic_exchange(&v->e->threads.ended_list, NULL);
     while (s != NULL) {
         struct qt_session *next = s->next_ended;
         pthread_join(s->thread, NULL);
@@ -104,11 +104,11 @@ static void join_ended(struct supervisor *v)
 static void refuse_without_thread(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
-    int gone = qt_stopping(e) && atomic_load(&e->feed_over);
+    int gone = qt_stopping(e) && atomic_load(&e->feed.over);
 
-    if (atomic_load(&e->zero_ns) == 0 || (v->no_threads == 0 && !gone))
+    if (atomic_load(&e->schedule.zero_ns) == 0 || (v->no_threads == 0 && !gone))
         return;
-    for (int64_t i = 0; i < e->n_sessions; i++) {
+    for (int64_t i = 0; i < e->table.n_sessions; i++) {
         struct qt_session *s = qt_session_at(e, i);
         struct qt_planned_event *ev;
         if (i < v->next ? !s->no_thread : !gone)
@@ -132,15 +132,15 @@ static void set_zero(struct supervisor *v)
     struct qt_engine *e = v->e;
     struct timespec real;
     int64_t now = qt_now(), ahead = qt_unpaced(e) || qt_stopping(e) ? 0 : WAKE_NS * (v->next + 50);
-    int64_t go = atomic_load(&e->go_ns);
+    int64_t go = atomic_load(&e->schedule.go_ns);
 
     if (go != 0 && !qt_stopping(e))
         ahead = go - now;
     else if (e->options.zero_at_ns > now + ahead && !qt_stopping(e))
         ahead = e->options.zero_at_ns - now;
     clock_gettime(CLOCK_REALTIME, &real);
-    atomic_store(&e->zero_real_ns, real.tv_sec * QT_SECOND + real.tv_nsec + ahead);
-    atomic_store(&e->zero_ns, now + ahead);
+    atomic_store(&e->schedule.zero_real_ns, real.tv_sec * QT_SECOND + real.tv_nsec + ahead);
+    atomic_store(&e->schedule.zero_ns, now + ahead);
     atomic_store(&e->state, QT_ENGINE_RUNNING);
     qt_timer_probes_start(e, now + ahead);
     wake_all(e, v->next);
@@ -153,7 +153,7 @@ static void cut_all(struct supervisor *v)
 
     atomic_store(&e->ending, 1);
     pthread_mutex_lock(&e->fd_lock);
-    for (int64_t i = 0; i < e->n_sessions; i++) {
+    for (int64_t i = 0; i < e->table.n_sessions; i++) {
         qt_session_at(e, i)->cut = 1;
         if (qt_session_at(e, i)->fd >= 0)
             shutdown(qt_session_at(e, i)->fd, SHUT_RDWR);
@@ -168,9 +168,9 @@ static void begin_stop(struct supervisor *v, int32_t how, int64_t now)
     struct qt_engine *e = v->e;
 
     if (v->stop_seen == 0) {
-        atomic_fetch_add(&e->room_wakeups, 1);
-        qt_futex_wake(&e->room_wakeups, 1);
-        if (atomic_load(&e->zero_ns) == 0)
+        atomic_fetch_add(&e->feed.room_wakeups, 1);
+        qt_futex_wake(&e->feed.room_wakeups, 1);
+        if (atomic_load(&e->schedule.zero_ns) == 0)
             set_zero(v);
         atomic_store(&e->state, QT_ENGINE_DRAINING);
         v->deadline_ns = now + e->options.drain_ns;
@@ -185,9 +185,9 @@ static void begin_stop(struct supervisor *v, int32_t how, int64_t now)
 static void close_feed(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
-    if (v->stop_seen == 0 || atomic_load(&e->feed_over) || atomic_load(&e->pushing))
+    if (v->stop_seen == 0 || atomic_load(&e->feed.over) || atomic_load(&e->feed.pushing))
         return;
-    atomic_store(&e->feed_over, 1);
+    atomic_store(&e->feed.over, 1);
     wake_all(e, v->next);
 }
 
@@ -195,7 +195,7 @@ static void close_feed(struct supervisor *v)
 static uint64_t sum_progress(struct qt_engine *e, int64_t now)
 {
     uint64_t sum = 0;
-    for (int64_t i = 0; i < e->n_sessions; i++) {
+    for (int64_t i = 0; i < e->table.n_sessions; i++) {
         sum += atomic_load_explicit(&qt_session_at(e, i)->executed, memory_order_relaxed);
         if (!qt_unpaced(e) && atomic_load(&qt_session_at(e, i)->sleep) == QT_WAITS_FOR_TIME)
             return (uint64_t)now;
@@ -209,10 +209,10 @@ static int64_t pick_later(int64_t a, int64_t b) { return a > b ? a : b; }
 static void watch_drain(struct supervisor *v, int64_t now)
 {
     struct qt_engine *e = v->e;
-    int64_t last = atomic_load(&e->last_due_ns),
-            opened = e->n_sessions > 0 ? qt_session_at(e, e->n_sessions - 1)->open_due_ns : 0;
+    int64_t last = atomic_load(&e->schedule.last_due_ns),
+            opened = e->table.n_sessions > 0 ? qt_session_at(e, e->table.n_sessions - 1)->open_due_ns : 0;
 
-    if (!atomic_load(&e->feed_over) || v->next < e->n_sessions || v->stop_seen || atomic_load(&e->ending))
+    if (!atomic_load(&e->feed.over) || v->next < e->table.n_sessions || v->stop_seen || atomic_load(&e->ending))
         return;
     if (e->options.pace != QT_PACE_SCHEDULE) {
         uint64_t seen = sum_progress(e, now);
@@ -236,10 +236,10 @@ static int begin_when_ready(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
 
-    if (atomic_load(&e->zero_ns) != 0 || v->next < e->n_ahead || atomic_load(&e->settled) < e->n_ahead ||
-        !atomic_load(&e->primed))
+    if (atomic_load(&e->schedule.zero_ns) != 0 || v->next < e->table.n_ahead ||
+        atomic_load(&e->threads.settled) < e->table.n_ahead || !atomic_load(&e->feed.primed))
         return 0;
-    if (e->options.holds && atomic_load(&e->go_ns) == 0 && !qt_stopping(e)) {
+    if (e->options.holds && atomic_load(&e->schedule.go_ns) == 0 && !qt_stopping(e)) {
         atomic_store(&e->state, QT_ENGINE_READY);
         return 0;
     }
@@ -263,7 +263,7 @@ static int64_t do_step(struct supervisor *v)
     if (begin_when_ready(v))
         return now;
     refuse_without_thread(v);
-    if (atomic_load(&e->zero_ns) != 0)
+    if (atomic_load(&e->schedule.zero_ns) != 0)
         watch_drain(v, now);
     if (now >= v->deadline_ns)
         cut_all(v);
@@ -280,9 +280,9 @@ int qt_engine_go(struct qt_engine *e, int64_t zero_ns, struct qt_error *err)
 
     if (!e->options.holds || atomic_load(&e->state) != QT_ENGINE_READY)
         return qt_fail(err, QT_ESTATE, "the engine does not wait to be told when to begin");
-    if (zero_ns <= qt_now() + WAKE_NS * (e->n_ahead + 50))
+    if (zero_ns <= qt_now() + WAKE_NS * (e->table.n_ahead + 50))
         return qt_fail(err, QT_ESTATE, "the time to begin is past, or too near to wake all sessions");
-    if (!atomic_compare_exchange_strong(&e->go_ns, &none, zero_ns))
+    if (!atomic_compare_exchange_strong(&e->schedule.go_ns, &none, zero_ns))
         return qt_fail(err, QT_ESTATE, "the engine was told already when to begin");
     qt_wake_supervisor(e);
     return QT_OK;
@@ -291,8 +291,8 @@ int qt_engine_go(struct qt_engine *e, int64_t zero_ns, struct qt_error *err)
 static int is_over(struct supervisor *v)
 {
     struct qt_engine *e = v->e;
-    return atomic_load(&e->zero_ns) != 0 && v->joined + v->no_threads == v->next && atomic_load(&e->feed_over) &&
-           (v->next == e->n_sessions || qt_stopping(e));
+    return atomic_load(&e->schedule.zero_ns) != 0 && v->joined + v->no_threads == v->next &&
+           atomic_load(&e->feed.over) && (v->next == e->table.n_sessions || qt_stopping(e));
 }
 
 void *qt_supervisor_run(void *arg)
@@ -301,21 +301,21 @@ void *qt_supervisor_run(void *arg)
     struct qt_engine *e = arg;
     struct timespec cpu;
 
-    pthread_getcpuclockid(pthread_self(), &e->supervisor_cpu);
-    atomic_store(&e->has_cpu_clock, 1);
+    pthread_getcpuclockid(pthread_self(), &e->threads.supervisor_cpu);
+    atomic_store(&e->threads.has_cpu_clock, 1);
     prctl(PR_SET_TIMERSLACK, 1UL, 0, 0, 0);
     prctl(PR_SET_NAME, "qt-supervisor", 0, 0, 0);
     while (!is_over(&v)) {
-        uint32_t wakeups = atomic_load(&e->wakeups);
+        uint32_t wakeups = atomic_load(&e->threads.wakeups);
         int64_t until = do_step(&v);
         if (!is_over(&v) && until > qt_now())
-            qt_futex_wait(&e->wakeups, wakeups, until);
+            qt_futex_wait(&e->threads.wakeups, wakeups, until);
     }
     refuse_without_thread(&v);
     qt_timer_probes_end(e);
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-    atomic_store(&e->has_cpu_clock, 0);
-    atomic_fetch_add(&e->ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
+    atomic_store(&e->threads.has_cpu_clock, 0);
+    atomic_fetch_add(&e->threads.ended_cpu_ns, cpu.tv_sec * QT_SECOND + cpu.tv_nsec);
     atomic_store(&e->state, QT_ENGINE_DONE);
     qt_out_done(e);
     return NULL;

@@ -24,10 +24,10 @@ static struct bare *begin(int64_t bound_ns)
     struct bare *b = calloc(1, sizeof *b);
     CHECK(b != NULL);
     b->piece[0] = b->session;
-    b->e.piece = b->piece;
-    b->e.n_sessions = SESSIONS;
+    b->e.table.piece = b->piece;
+    b->e.table.n_sessions = SESSIONS;
     b->e.options.order_bound_ns = bound_ns;
-    b->e.order = qt_order_new(PLACES);
+    b->e.waits.order = qt_order_new(PLACES);
     for (int i = 0; i <= SESSIONS; i++) {
         b->session[i].engine = &b->e;
         b->session[i].stuck_due_ns = QT_NOT_STUCK;
@@ -37,7 +37,7 @@ static struct bare *begin(int64_t bound_ns)
 
 static void end(struct bare *b)
 {
-    qt_order_free(b->e.order);
+    qt_order_free(b->e.waits.order);
     free(b);
 }
 
@@ -51,12 +51,12 @@ static void settle(struct bare *b, const char *waits)
 static int would_wait(struct bare *b, const char *waits)
 {
     struct qt_planned_event ev = {.waits = waits};
-    int64_t before = b->e.counts[QT_COUNT_ORDER_WAITS];
+    int64_t before = b->e.measured.counts[QT_COUNT_ORDER_WAITS];
     b->e.ending = 1;
     qt_await_turn(&b->session[0], &ev, ev.waits);
     b->e.ending = 0;
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 0);
-    return (int)(b->e.counts[QT_COUNT_ORDER_WAITS] - before);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 0);
+    return (int)(b->e.measured.counts[QT_COUNT_ORDER_WAITS] - before);
 }
 
 static unsigned next(unsigned *seed)
@@ -128,11 +128,11 @@ static void without_an_order(void)
 {
     struct bare *b = begin(3600 * 1000 * MS);
     struct qt_planned_event ev = {.waits = "0:1;0:1"};
-    qt_order_free(b->e.order);
-    b->e.order = NULL;
+    qt_order_free(b->e.waits.order);
+    b->e.waits.order = NULL;
     qt_await_turn(&b->session[0], &ev, ev.waits);
     qt_settle_commits(&b->e, &ev);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_WAITS], 0);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_WAITS], 0);
     CHECK_INT(b->session[0].order_ns, 0);
     end(b);
 }
@@ -204,10 +204,10 @@ static void whose_wait_is_over(void)
             CHECK_INT(w[i].s->unordered, i == 0 ? QT_OUT_OF_ORDER : QT_IN_ORDER);
             w[i].s->sleep = QT_WAITS_FOR_TIME; /* for something else: no commit of the list is to wake it */
         }
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 3);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 3);
     qt_await_turn(&b->session[0], &rest, rest.waits);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 4);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_WAITS], 3);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 4);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_WAITS], 3);
     for (int number = 1; number <= N; number++) {
         char text[24];
         snprintf(text, sizeof text, ";4:%d", number);
@@ -223,8 +223,8 @@ static void whose_wait_is_over(void)
     }
     for (int i = 0; i < N; i++)
         CHECK_INT(w[i].s->sleep, PLAN[i].goes ? QT_WAITS_FOR_TIME : QT_AWAKE);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 4);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_WAITS], N);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 4);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_WAITS], N);
     end(b);
 }
 
@@ -245,7 +245,7 @@ static void what_moves_is_not_stuck(void)
         settle(b, text);
     }
     join(&w);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 0);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 0);
     CHECK_INT(b->session[1].unordered, 0);
     end(b);
 }
@@ -269,7 +269,7 @@ static void one_after_the_other(void)
             b->session[i].stuck_due_ns = DUE[i];
         }
     while (!over) {
-        int64_t broken_ns = b->e.last_broken_ns;
+        int64_t broken_ns = b->e.waits.last_broken_ns;
         over = w[0].over && w[1].over;
         if (broken_ns != seen_ns && seen_ns != 0)
             CHECK(broken_ns - seen_ns >= 50 * MS);
@@ -284,7 +284,7 @@ static void one_after_the_other(void)
     join(&w[0]);
     join(&w[1]);
     CHECK_INT(gone, 3);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 2);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 2);
     CHECK_INT(b->session[0].stuck_due_ns, 90);
     CHECK_INT(b->session[1].stuck_due_ns, QT_NOT_STUCK);
     CHECK_INT(b->session[8].stuck_due_ns, 1);
@@ -303,7 +303,7 @@ static void who_holds_no_locks_waits_longer(void)
 
     start(b, &w, 0, 5, "0:1");
     join(&w);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 1);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 1);
     CHECK(w.s->order_ns >= 500 * MS);
     CHECK_INT(w.s->unordered, 0);
     b->e.options.order_bound_ns = 3600 * 1000 * MS;
@@ -315,8 +315,8 @@ static void who_holds_no_locks_waits_longer(void)
         join(&w);
         b->e.stop = b->e.ending = 0;
     }
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_BROKEN], 1);
-    CHECK_INT(b->e.counts[QT_COUNT_ORDER_WAITS], 3);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_BROKEN], 1);
+    CHECK_INT(b->e.measured.counts[QT_COUNT_ORDER_WAITS], 3);
     end(b);
 }
 

@@ -16,7 +16,7 @@ static struct qt_record answered(uint64_t digest, int64_t ns)
 static void note(struct qt_engine *e, uint64_t digest, int64_t ns)
 {
     struct qt_record r = answered(digest, ns);
-    qt_digest_times_note(e->digest_times, &r, 1);
+    qt_digest_times_note(e->measured.digest_times, &r, 1);
 }
 
 /* Any 16 hex digits, and nothing else. */
@@ -42,7 +42,7 @@ static void most_time_first(void)
 {
     static struct qt_engine e;
 
-    e.digest_times = qt_digest_times_new();
+    e.measured.digest_times = qt_digest_times_new();
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 0);
     note(&e, 7, 100);
     note(&e, 8, 90);
@@ -60,7 +60,7 @@ static void most_time_first(void)
     CHECK_INT(qt_engine_slowest(&e, top, 1), 1);
     CHECK(top[0].digest == 8);
     CHECK_INT(qt_engine_slowest(&e, top, 0), 0);
-    qt_digest_times_free(e.digest_times);
+    qt_digest_times_free(e.measured.digest_times);
 }
 
 /* What was not sent, had no answer or has no digest costs nothing. */
@@ -69,16 +69,16 @@ static void only_what_was_answered(void)
     static struct qt_engine e;
     struct qt_record r[4];
 
-    e.digest_times = qt_digest_times_new();
+    e.measured.digest_times = qt_digest_times_new();
     for (int i = 0; i < 4; i++)
         r[i] = answered(5, 50);
     r[0].digest = 0;
     r[1].reason = QT_STOPPED;
     r[2].done_ns = QT_NONE;
     r[3].sent_ns = QT_NONE;
-    qt_digest_times_note(e.digest_times, r, 4);
+    qt_digest_times_note(e.measured.digest_times, r, 4);
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 0);
-    qt_digest_times_free(e.digest_times);
+    qt_digest_times_free(e.measured.digest_times);
 }
 
 /* 100,000 digests, and ten that cost more than what a slot can have of all others: those are found whenever they come,
@@ -88,7 +88,7 @@ static void many_digests(int first)
     static struct qt_engine e;
     uint64_t seed = 1;
 
-    e.digest_times = qt_digest_times_new();
+    e.measured.digest_times = qt_digest_times_new();
     for (int i = 0; i < 100000; i++) {
         seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
         if (i % 1000 == 999 && i >= first)
@@ -106,7 +106,7 @@ static void many_digests(int first)
         CHECK(t->unsure_ns >= 0 && t->unsure_ns < 100);
         CHECK(first == 0 || t->unsure_ns > 0);
     }
-    qt_digest_times_free(e.digest_times);
+    qt_digest_times_free(e.measured.digest_times);
 }
 
 static void many_digests_from_the_start(void) { many_digests(0); }
@@ -117,7 +117,7 @@ static void what_was_lost_is_said(void)
 {
     static struct qt_engine e;
 
-    e.digest_times = qt_digest_times_new();
+    e.measured.digest_times = qt_digest_times_new();
     for (uint64_t k = 1; k <= 9; k++) /* one set, of eight */
         note(&e, k * 512, (int64_t)k * 10);
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 8);
@@ -125,7 +125,7 @@ static void what_was_lost_is_said(void)
     note(&e, 512, 1); /* takes the place of the second, which had 20 */
     CHECK_INT(qt_engine_slowest(&e, top, MOST), 8);
     CHECK(top[7].digest == 512 && top[7].sum_ns == 1 && top[7].count == 1 && top[7].unsure_ns == 20);
-    qt_digest_times_free(e.digest_times);
+    qt_digest_times_free(e.measured.digest_times);
 }
 
 static int looks;
@@ -198,7 +198,7 @@ static void noted_and_asked_by_threads(void)
     pthread_t thread[2];
     int64_t before = 0;
 
-    e.digest_times = qt_digest_times_new();
+    e.measured.digest_times = qt_digest_times_new();
     for (int i = 0; i < 2; i++)
         CHECK_INT(pthread_create(&thread[i], NULL, noter, &e), 0);
     while (before < 2 * 20000 * 10) {
@@ -212,7 +212,7 @@ static void noted_and_asked_by_threads(void)
     for (int i = 0; i < 2; i++)
         pthread_join(thread[i], NULL);
     CHECK_INT(before, 2 * 20000 * 10);
-    qt_digest_times_free(e.digest_times);
+    qt_digest_times_free(e.measured.digest_times);
 }
 
 int main(void)

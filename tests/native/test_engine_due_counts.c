@@ -95,10 +95,10 @@ static void clock_and_plan(void)
     static struct qt_engine e;
     int64_t now;
 
-    pthread_mutex_init(&e.speed.lock, NULL);
-    e.speed.factor = 1;
-    atomic_store(&e.zero_ns, qt_now() - 5000 * MS);
-    CHECK_INT(qt_clock_to_plan(&e, atomic_load(&e.zero_ns) + 77), 77);
+    pthread_mutex_init(&e.schedule.speed.lock, NULL);
+    e.schedule.speed.factor = 1;
+    atomic_store(&e.schedule.zero_ns, qt_now() - 5000 * MS);
+    CHECK_INT(qt_clock_to_plan(&e, atomic_load(&e.schedule.zero_ns) + 77), 77);
     CHECK_INT(qt_engine_set_speed(&e, 4, NULL), QT_OK);
     now = qt_now();
     CHECK(qt_clock_to_plan(&e, now) >= 5000 * MS && qt_clock_to_plan(&e, now) < 60000 * MS);
@@ -106,7 +106,7 @@ static void clock_and_plan(void)
         int64_t back = qt_clock_to_plan(&e, qt_plan_to_clock(&e, ns));
         CHECK(back <= ns && back > ns - 8); /* a nanosecond of the clock is four of the plan's */
     }
-    pthread_mutex_destroy(&e.speed.lock);
+    pthread_mutex_destroy(&e.schedule.speed.lock);
 }
 
 static int64_t last_due;

@@ -121,9 +121,9 @@ static void looking_takes_nothing(void)
     static struct qt_engine e;
     struct qt_engine_stats stats;
 
-    pthread_mutex_init(&e.stats_lock, NULL);
-    qt_histogram_note(&e.service[QT_KIND_WRITE], 100);
-    qt_histogram_note(&e.late, 60);
+    pthread_mutex_init(&e.measured.lock, NULL);
+    qt_histogram_note(&e.measured.service[QT_KIND_WRITE], 100);
+    qt_histogram_note(&e.measured.late, 60);
     for (int i = 0; i < 3; i++)
         qt_engine_peek(&e, &stats);
     CHECK_INT(stats.p95_ns, -1);
@@ -132,7 +132,7 @@ static void looking_takes_nothing(void)
     CHECK_INT(stats.late_p99_ns, 60);
     qt_engine_stats(&e, &stats);
     CHECK_INT(stats.p95_ns, -1);
-    pthread_mutex_destroy(&e.stats_lock);
+    pthread_mutex_destroy(&e.measured.lock);
 }
 
 int main(void)

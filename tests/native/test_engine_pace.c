@@ -317,10 +317,10 @@ static void several_statements_are_allowed(void)
 static void bare(struct qt_engine *e, int64_t began_ago_ns)
 {
     memset(e, 0, sizeof *e);
-    pthread_mutex_init(&e->speed.lock, NULL);
-    e->speed.factor = 1;
+    pthread_mutex_init(&e->schedule.speed.lock, NULL);
+    e->schedule.speed.factor = 1;
     e->options.pace = QT_PACE_SCHEDULE;
-    e->zero_ns = began_ago_ns == 0 ? 0 : qt_now() - began_ago_ns;
+    e->schedule.zero_ns = began_ago_ns == 0 ? 0 : qt_now() - began_ago_ns;
 }
 
 /* Each change begins a new line where the one before had come to; before zero it only says how steep the first is. */
@@ -328,7 +328,7 @@ static void speeds_follow_each_other(void)
 {
     static const double FACTORS[] = {4, 0.25, 1e6, 1e-6, 8, 1};
     static struct qt_engine e;
-    struct qt_speed *t = &e.speed;
+    struct qt_speed *t = &e.schedule.speed;
     int64_t zero;
 
     bare(&e, 0);
@@ -337,7 +337,7 @@ static void speeds_follow_each_other(void)
     CHECK_INT(t->real_ns, 0);
 
     bare(&e, 10000 * MS);
-    zero = e.zero_ns;
+    zero = e.schedule.zero_ns;
     CHECK_INT(qt_plan_to_clock(&e, 123), zero + 123);
     for (size_t i = 0; i < sizeof FACTORS / sizeof *FACTORS; i++) {
         int64_t plan = t->plan_ns, real = t->real_ns, before = qt_now() - zero;
@@ -347,7 +347,7 @@ static void speeds_follow_each_other(void)
         CHECK_INT(t->plan_ns, plan + (int64_t)((double)(t->real_ns - real) * factor));
         CHECK_INT(qt_plan_to_clock(&e, t->plan_ns), zero + t->real_ns);
         CHECK_INT(qt_plan_to_clock(&e, t->plan_ns + 4096), zero + t->real_ns + (int64_t)(4096 / FACTORS[i]));
-        CHECK_INT(e.speed.changes, i + 1);
+        CHECK_INT(e.schedule.speed.changes, i + 1);
     }
     t->real_ns += 3600 * 1000 * MS; /* a change by another thread meanwhile: time does not go back */
     zero = t->plan_ns;
@@ -361,11 +361,11 @@ static void a_pause_moves_all_that_follows(void)
     static struct qt_engine e;
     struct qt_session s = {.engine = &e, .tape_end_ns = 1000};
     struct qt_planned_event ev = {.due_ns = 1400};
-    struct qt_speed *t = &e.speed;
+    struct qt_speed *t = &e.schedule.speed;
     int64_t zero, plan, real, ahead;
 
     bare(&e, 10000 * MS);
-    zero = e.zero_ns;
+    zero = e.schedule.zero_ns;
     CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
     CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK);
     plan = t->plan_ns;
@@ -377,8 +377,8 @@ static void a_pause_moves_all_that_follows(void)
     CHECK_INT(qt_engine_set_speed(&e, 0, NULL), QT_OK); /* twice is once */
     CHECK_INT(t->plan_ns, plan);
     CHECK_INT(t->stood_ns, t->real_ns - real);
-    e.zero_ns -= 5000 * MS; /* it stands for five seconds */
-    zero = e.zero_ns;
+    e.schedule.zero_ns -= 5000 * MS; /* it stands for five seconds */
+    zero = e.schedule.zero_ns;
     e.options.pace = QT_PACE_THINK;
     s.answered_ns = qt_now();
     s.answered_stood_ns = qt_stood_ns(&e); /* its answer came within the pause */
@@ -406,7 +406,7 @@ static void which_speeds_there_are(void)
         CHECK_INT(qt_engine_set_speed(&e, GOOD[i], NULL), QT_OK);
     for (size_t i = 0; i < sizeof BAD / sizeof *BAD; i++)
         CHECK_INT(qt_engine_set_speed(&e, BAD[i], NULL), QT_EINVALID);
-    CHECK_INT(e.speed.changes, sizeof GOOD / sizeof *GOOD);
+    CHECK_INT(e.schedule.speed.changes, sizeof GOOD / sizeof *GOOD);
 }
 
 /* Those who sleep until they are due are woken, no others, and none that the engine does not have. */
@@ -417,8 +417,8 @@ static void who_is_woken(void)
     struct qt_session *piece[] = {session};
 
     bare(&e, 1000 * MS);
-    e.piece = piece;
-    e.n_sessions = 5;
+    e.table.piece = piece;
+    e.table.n_sessions = 5;
     for (uint32_t i = 0; i < 6; i++)
         session[i].sleep = i < 5 ? i : QT_WAITS_FOR_TIME;
     CHECK_INT(qt_engine_set_speed(&e, 2, NULL), QT_OK);
