@@ -151,7 +151,8 @@ void qt_capture_file_close(struct qt_capture_file *f)
     free(f);
 }
 
-/*
+/* The blocks of a pcapng file:
+ *
  *   block            type, length | ... | length
  *   section header   0x0A0D0D0A, length, byte order 0x1A2B3C4D, ...
  *   interface        1, length, link type in 2 bytes, 2 zeros, snapshot length, ...

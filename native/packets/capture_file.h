@@ -50,7 +50,8 @@ struct qt_pcapng {          /* zeroed before its first use, but for `log` */
     uint32_t n_interfaces;
     uint16_t ahead[QT_PCAPNG_AHEAD]; /* link types of packets, a ring */
     uint64_t n_packets, taken;       /* put into it, taken out of it */
-    int began, big, off;             /* big-endian; no pcapng, or damaged: libpcap says so */
+    int began, big;                  /* big: the file is big-endian */
+    int off;                         /* the file is no pcapng, or it is damaged: libpcap reports that */
 };
 
 /* Takes the next bytes of the file. 0, or -1 when out of memory. */

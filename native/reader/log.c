@@ -52,7 +52,8 @@ static int is_due(struct qt_log *l, int64_t now)
     return r->due && (!seconds || now - l->heard_ns >= QUIET_NS);
 }
 
-/* qt_log_fill of the file that is followed. A truncation without a copy ends the file: `was_truncated` says so. */
+/* Does what qt_log_fill does, for the file that is followed. A truncation without a copy ends the file and sets
+ * `was_truncated`. */
 static int fill_following(struct qt_log *l, size_t want, struct qt_error *error)
 {
     while (!l->at_end && l->end - l->begin < want && l->end < l->room && !atomic_load(&l->reader.stopped)) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the options of the command line to ReplayOptions."""
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
@@ -13,9 +14,12 @@ from querytape.cli.replay_settings import (
     parse_replay_options,
     selection_of,
 )
+from querytape.cli.server_options import LOGIN, TLS
 from querytape.replay import Target
 from querytape.replay.options import ReplayOptions
+from querytape.replay.plan.amplify import Amplification
 from querytape.replay.plan.pacing import Pace
+from querytape.replay.plan.selection import Selection
 
 TARGET = Target("app", host="db", address="127.0.0.1", password="secret")
 REQUIRED = ["--target", "mysql://app@db", "-o", "x.run"]
@@ -57,6 +61,20 @@ def test_overrides() -> None:
     overrides = overrides_of(parsed("--map-user", "a=b", "--map-db", "x=y", "--now", "original"), "secret")
     assert overrides.accounts["a"].user == "b"
     assert overrides.accounts["a"].password == "secret"
+
+
+# Options whose values are made into something else, or that the command itself uses.
+MADE = {"target", "reads_to", "pace", "from_at", "to_at", "order", "now", "insert_id", "allow_statements"}
+MADE |= {"accounts_file", "map_user", "map_db", "sandbox_data", "sandbox_option"}
+OF_THE_COMMAND = {"follow", "metrics", "live", "target_slowlog"}
+
+
+def test_every_option_sets_something() -> None:
+    """An option is a field of one of these classes, or it is in a list above: none is dropped by its name."""
+    kinds = (ReplayOptions, Selection, Amplification, Pace)
+    known = {field.name for kind in kinds for field in fields(kind)} | MADE | OF_THE_COMMAND
+    login = {click.Option(list(names)).name for names, _ in (*LOGIN, *TLS)} | {"compress"}
+    assert parsed().keys() - known - login == set()
 
 
 def test_settings_of_the_engine() -> None:
