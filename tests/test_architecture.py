@@ -43,7 +43,7 @@ MAY_IMPORT = {
 LAYERS = {
     "analyze": (
         ("verdicts", "database"),
-        ("model",),
+        ("model", "row_values"),
         ("cause_table",),
         ("lint", "pieces"),
         ("findings",),

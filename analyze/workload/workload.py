@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Know the workload of a tape: parse its digests, find its transactions, run the analyses of sql/workload."""
 
-import duckdb
-
-from ...common.duck import open_database, sql_text
-from ...native.bindings.grammar import parse_statements
+from ...common.duck import open_database
 from ...schemas import Folder, ddl, event_selection
 from ..database import WORKLOAD, AnalysisDatabase, Row
+from ..row_values import parse_events, parse_query
 
 # The text of each digest that is parsed: its sample, or the normalised text where the tape has no whole sample.
 TEXTS = """
@@ -16,22 +14,7 @@ TEXTS = """
     FROM {digests}
 """
 NUMBER = "row_number() OVER (ORDER BY digest)"
-# The statements that write or lock rows by values: those of digests that have such a condition.
-KEYS = """
-    SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
-    FROM {events}
-    WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
-    UNION ALL
-    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.digest, e.params
-    FROM {events} AS e
-    LEFT JOIN (
-        SELECT session, stmt, any_value(statement) AS statement
-        FROM {events}
-        WHERE command = 'prepare' AND digest IN ({wanted})
-        GROUP BY session, stmt
-    ) AS p ON e.session = p.session AND e.stmt = p.stmt
-    WHERE e.command = 'execute' AND coalesce(e.errno, 0) = 0 AND e.digest IN ({wanted})
-"""
+# The digests whose statements write or lock rows by values.
 WITH_KEYS = """
     SELECT DISTINCT d.digest
     FROM workload_digests AS d
@@ -50,30 +33,11 @@ def know_workload(database: AnalysisDatabase, tape: Folder, memory: str) -> dict
     event_selection.define_macros(database.con)
     database.run("workload/digests")
     with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
-        _parse(database, reading, TEXTS.format(number=NUMBER, digests=tape.source("digests")), "digest_parts")
+        parse_query(database, reading, TEXTS.format(number=NUMBER, digests=tape.source("digests")), "digest_parts")
         database.con.execute(f"CREATE OR REPLACE TABLE found_transactions AS {ddl('transactions')}")
         database.run("workload/events")
         database.run("workload/transactions")
-        _find_keys(database, reading, tape)
+    digests = [row[0] for row in database.con.execute(WITH_KEYS).fetchall()]
+    parse_events(database, tape, digests, "row_keys", "keys", memory)
     database.run("workload/keys")
     return {name: database.query(f"workload/{name}") for name in WORKLOAD}
-
-
-def _find_keys(database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, tape: Folder) -> None:
-    """Make row_keys: the values by which each event writes or locks rows."""
-    digests = [row[0] for row in database.con.execute(WITH_KEYS).fetchall()]
-    wanted = ", ".join(sql_text(digest) for digest in digests) or "NULL"
-    _parse(database, reading, KEYS.format(events=tape.source("events"), wanted=wanted), "row_keys", only_values=True)
-
-
-def _parse(
-    database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, query: str, table: str, *, only_values: bool = False
-) -> None:
-    """Parse the statements of a query (id, text, digest) into a table; `reading` streams them, no rows are kept."""
-    stream = parse_statements(reading.sql(query), only_values=only_values)
-    database.con.register("parsed_stream", stream)
-    try:
-        database.con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM parsed_stream")
-    finally:
-        database.con.unregister("parsed_stream")
-        stream.close()

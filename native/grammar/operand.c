@@ -248,7 +248,7 @@ void qt_operands(struct qt_grammar *g, struct qt_side *s)
     uint64_t impure = g->impure;
     size_t from = qt_n_columns(g);
     struct qt_side next;
-    int more = 0;
+    int more = 0, signs = g->t.kind == QT_T_OPERATOR || g->w == QT_W_interval;
     qt_operand(g, s);
     while (!g->bad) {
         if (behind_operand(g)) {
@@ -263,6 +263,8 @@ void qt_operands(struct qt_grammar *g, struct qt_side *s)
             break;
         }
     }
+    if ((more || signs) && qt_has_role(g, from)) /* (a = 1) + 1, !(a = 1) */
+        qt_within(g, from, qt_n_columns(g));
     if (more || s->kind == QT_SIDE_CONST)
         s->kind = qt_own_columns(g, from) ? QT_SIDE_MIXED : QT_SIDE_CONST;
     s->from = from;

@@ -111,6 +111,8 @@ done:
         return;
     s = (struct qt_side){.kind = QT_SIDE_MIXED, .from = from, .to = qt_n_columns(g)};
     give(g, left, not ? QT_R_RANGE : QT_R_FILTER, not ? "not in" : "in");
+    if (qt_has_role(g, from))
+        qt_within(g, from, s.to);
     give(g, &s, not ? QT_R_RANGE : QT_R_FILTER, "in");
 }
 
@@ -119,6 +121,8 @@ static void ranges(struct qt_grammar *g, const struct qt_side *left, const char 
     if (!g->filtering || g->bad)
         return;
     give(g, left, QT_R_RANGE, op);
+    if (with != NULL && qt_has_role(g, with->from))
+        qt_within(g, with->from, with->to);
     if (with != NULL)
         wrapped(g, *with, QT_R_RANGE, op);
 }
@@ -194,13 +198,19 @@ void qt_predicate(struct qt_grammar *g, struct qt_side *s)
     qt_operands(g, s);
     while (!g->bad) {
         const struct comparison *how = comparison_at(g);
+        size_t seen = qt_n_columns(g);
+        int inner = compared || qt_has_role(g, from);
         if (how != NULL) {
             qt_advance(g);
             right_side(g, &right);
+            if (qt_has_role(g, seen))
+                qt_within(g, seen, qt_n_columns(g));
             compare(g, how, s, &right);
         } else if (!worded(g, s)) {
             break;
         }
+        if (inner) /* a = 1 IS NULL, (a = 1) = 0, a = b = c */
+            qt_within(g, from, seen);
         s->kind = QT_SIDE_MIXED;
         compared = 1;
     }

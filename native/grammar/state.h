@@ -114,6 +114,23 @@ static inline int qt_own_columns(const struct qt_grammar *g, size_t from)
             return 1;
     return 0;
 }
+/* Has one a role already, that a comparison inside of what is at hand gave it? */
+static inline int qt_has_role(const struct qt_grammar *g, size_t from)
+{
+    for (size_t i = from; i < qt_n_columns(g); i++)
+        if (qt_column_at(g, i)->scope == g->scope && qt_column_at(g, i)->role != QT_R_NONE)
+            return 1;
+    return 0;
+}
+/* The comparisons of these columns are values of another one or of arithmetic: no row has to meet them. */
+static inline void qt_within(struct qt_grammar *g, size_t from, size_t to)
+{
+    for (size_t i = from; i < to; i++) {
+        struct qt_column_use *c = qt_column_at(g, i);
+        if (c->scope == g->scope)
+            c->plain = c->all = 0;
+    }
+}
 static inline void qt_keep(struct qt_grammar *g, struct qt_bytes *list, const void *one, size_t size)
 {
     if (qt_bytes_add(list, one, size) != 0)

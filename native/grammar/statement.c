@@ -116,15 +116,35 @@ static void inserted_columns(struct qt_grammar *g)
     qt_need_kind(g, QT_T_CLOSE);
 }
 
-static void rows(struct qt_grammar *g)
+/* Gives the columns in front of `end`, from `first` on, no value or that of `s`. */
+static void set_values(struct qt_grammar *g, size_t first, size_t end, const struct qt_side *s)
+{
+    for (size_t i = first; i < end && i < qt_n_columns(g); i++) {
+        struct qt_column_use *c = qt_column_at(g, i);
+        c->value = s != NULL && s->kind == QT_SIDE_CONST ? s->value : NULL;
+        c->value_end = c->value != NULL ? s->value_end : NULL;
+        c->parameter = s != NULL && s->kind == QT_SIDE_CONST ? s->parameter : -1;
+    }
+}
+
+/* `first` to `end`: the columns that are filled; each keeps its value where there is one row. */
+static void rows(struct qt_grammar *g, size_t first, size_t end)
 {
     struct qt_side s;
+    size_t n = 0;
     qt_advance(g);
     do {
+        size_t at = first;
+        if (n++ == 1)
+            set_values(g, first, end, NULL);
         qt_take(g, QT_W_row);
         qt_need_kind(g, QT_T_OPEN);
         while (!g->bad && g->t.kind != QT_T_CLOSE) {
             qt_expression(g, &s);
+            if (n == 1 && at < end) {
+                set_values(g, at, at + 1, &s);
+                at++;
+            }
             if (!qt_take_kind(g, QT_T_COMMA) && g->t.kind != QT_T_CLOSE)
                 qt_expected(g);
         }
@@ -141,6 +161,7 @@ static void insert(struct qt_grammar *g)
 {
     struct qt_place at;
     int32_t scope = qt_open_scope(g, g->scope);
+    int replaces = g->w == QT_W_replace;
     qt_advance(g);
     options(g);
     qt_take(g, QT_W_into);
@@ -150,12 +171,14 @@ static void insert(struct qt_grammar *g)
     if (qt_take(g, QT_W_partition))
         qt_skip_parens(g);
     at = qt_here(g);
+    size_t first = qt_n_columns(g);
     if (g->t.kind == QT_T_OPEN && !qt_query_ahead(g))
         inserted_columns(g);
     if (g->bad == QT_BAD_NOT)
         qt_back(g, &at);
+    size_t end = qt_n_columns(g);
     if (g->w == QT_W_values || g->w == QT_W_value) {
-        rows(g);
+        rows(g, first, end);
     } else if (qt_take(g, QT_W_set)) {
         assignments(g);
     } else {
@@ -168,7 +191,10 @@ static void insert(struct qt_grammar *g)
         qt_need(g, QT_W_key);
         qt_need(g, QT_W_update);
         assignments(g);
+        replaces = 1;
     }
+    if (replaces) /* it may change or delete another row, by another key */
+        set_values(g, first, end, NULL);
     if (qt_take(g, QT_W_returning))
         qt_role_list(g, QT_R_NONE);
 }

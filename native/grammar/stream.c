@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  *   stream in: id, statement, digest -> parsed -> stream out: a row for each statement, table, column and join
- *   (only_values: the stream in has params as well)
+ *   (of KEYS and ROWS the stream in has params as well)
  *
  *   what     tbl    name    role               op          the others
  *   parsed   -      -       -                  -           also other, failed: value is where it was not understood
  *   table    table  alias   read, lock, write  -
  *   column   table  column  filter, range, ..  =, in, asc  plain: stands alone; all_rows: for every row, no OR;
  *                                                          value, or parameter: which placeholder it is compared with
- *   key      table  columns -                  -           only_values: value has their values; NULL = not known
+ *   key      table  columns -                  -           KEYS: value has their values; NULL = not known
  *   join     table  column  -                  =           the other one in tbl2, name2
  *
+ * ROWS: of a statement about one table alone, its columns that each row has to have one value in (filter), and those
+ * that are written (set): value has the value, also where it is bound; a column that UPDATE writes has none.
  * tbl is NULL where several tables of the statement could have the column. Columns of subqueries and of names of WITH
  * are left out. Names are in lower case, without quotes unless they need them. */
 #include <stdlib.h>
@@ -44,7 +46,7 @@ struct parsed_stream {
     struct qt_bytes work; /* a name being written */
     const char *params;   /* what is bound to the statement at hand, or NULL */
     size_t params_len;
-    int opened, only_values;
+    int opened, wanted; /* enum qt_parse_wanted */
 };
 
 static int is_plain(const char *p, size_t len)
@@ -252,6 +254,39 @@ static int key_row(struct parsed_stream *s, int64_t id, size_t table)
     return 0;
 }
 
+/* ROWS: what tells which rows of its one table a statement is about. */
+static int rows_of(struct parsed_stream *s, int64_t id)
+{
+    const struct qt_grammar *g = &s->grammar;
+    if (qt_n_tables(g) != 1 || qt_table_at(g, 0)->derived)
+        return 0;
+    for (size_t i = 0; i < qt_n_columns(g); i++) {
+        struct qt_column_use c = *qt_column_at(g, i);
+        int set = c.role == QT_R_SET, known;
+        int equal = c.role == QT_R_FILTER && c.plain && c.all && strcmp(c.op, "=") == 0;
+        if (c.table_at != 0 || (!set && !equal))
+            continue;
+        s->work.len = 0;
+        known = c.value != NULL || c.parameter >= 0 ? add_value(s, &c) : 0;
+        if (known < 0)
+            return -1;
+        if (known == 0 && !set)
+            continue;
+        qt_col_i64(&s->out.col[C_ID], id);
+        put_text(s, C_WHAT, "column");
+        if (known == 1)
+            qt_col_any_text(&s->out.col[C_VALUE], s->work.p, s->work.len);
+        else
+            qt_col_null(&s->out.col[C_VALUE]);
+        if (put_table(s, C_TBL, 0) != 0 || put_name(s, C_NAME, NULL, &c.name) != 0)
+            return -1;
+        put_text(s, C_ROLE, set ? "set" : "filter");
+        nulls(s, C_OP, C_ALL);
+        nulls(s, C_PARAMETER, C_PARAMETER);
+    }
+    return 0;
+}
+
 /* As its session had the statement of this row read. */
 static struct qt_session_mode mode_of(struct parsed_stream *s, int64_t row, const char *sql, size_t len)
 {
@@ -274,12 +309,14 @@ static int statement(struct parsed_stream *s, int64_t id, struct qt_session_mode
         return -1;
     if (how == QT_PARSED)
         qt_resolve(g);
-    if (!s->only_values)
+    if (s->wanted == QT_PARSE_ROWS)
+        return how == QT_PARSED ? rows_of(s, id) : 0;
+    if (s->wanted == QT_PARSE_PARTS)
         statement_row(s, id, how);
     for (size_t i = 0; how == QT_PARSED && i < qt_n_tables(g); i++)
-        if ((s->only_values ? key_row(s, id, i) : table_row(s, id, i)) != 0)
+        if ((s->wanted == QT_PARSE_KEYS ? key_row(s, id, i) : table_row(s, id, i)) != 0)
             return -1;
-    for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g) && !s->only_values; i++)
+    for (size_t i = 0; how == QT_PARSED && i < qt_n_columns(g) && s->wanted == QT_PARSE_PARTS; i++)
         if (column_row(s, id, qt_column_at(g, i)) != 0 || join_row(s, id, i) != 0)
             return -1;
     return 0;
@@ -288,7 +325,7 @@ static int statement(struct parsed_stream *s, int64_t id, struct qt_session_mode
 static int next(void *self, struct ArrowArray *out, struct qt_error *err)
 {
     struct parsed_stream *s = self;
-    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, s->only_values ? "lZUZ" : "lZU", err);
+    int code = s->opened ? QT_OK : qt_rows_open(&s->rows, s->in, s->wanted != QT_PARSE_PARTS ? "lZUZ" : "lZU", err);
     s->opened = 1;
     while (code == QT_OK && qt_columns_rows(&s->out) == 0) {
         code = qt_rows_next(&s->rows, err);
@@ -298,7 +335,7 @@ static int next(void *self, struct ArrowArray *out, struct qt_error *err)
             size_t len;
             const char *sql = qt_read_bytes(&s->rows, 1, row, &len);
             sql = sql == NULL ? "" : sql;
-            s->params = s->only_values ? qt_read_bytes(&s->rows, 3, row, &s->params_len) : NULL;
+            s->params = s->wanted != QT_PARSE_PARTS ? qt_read_bytes(&s->rows, 3, row, &s->params_len) : NULL;
             if (statement(s, qt_read_i64(&s->rows, 0, row), mode_of(s, row, sql, len), sql, len) != 0)
                 return qt_fail(err, QT_ENOMEM, "out of memory for a statement");
         }
@@ -317,8 +354,7 @@ static void close_stream(void *self)
     free(s);
 }
 
-int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct ArrowArrayStream *out,
-                    struct qt_error *err)
+int qt_parse_stream(struct ArrowArrayStream *in, int32_t wanted, struct ArrowArrayStream *out, struct qt_error *err)
 {
     struct parsed_stream *s = calloc(1, sizeof *s);
     if (s == NULL)
@@ -328,7 +364,7 @@ int qt_parse_stream(struct ArrowArrayStream *in, int32_t only_values, struct Arr
     qt_keywords_init(&s->keywords);
     qt_grammar_init(&s->grammar, &s->words);
     s->in = in;
-    s->only_values = only_values;
+    s->wanted = wanted;
     struct qt_stream_source source = {specs, N_COLUMNS, next, close_stream, s};
     int code = qt_columns_init(&s->out, specs, N_COLUMNS);
     if (code == QT_OK && s->normalizer == NULL)

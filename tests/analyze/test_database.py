@@ -11,6 +11,7 @@ from querytape.analyze.database import (
     FACTS,
     INSPECT,
     PICTURES,
+    RACES,
     REPORT,
     VERDICTS,
     WORKLOAD,
@@ -35,12 +36,23 @@ def head(text: str) -> str:
 
 def test_every_file_is_registered() -> None:
     """Each file is named once; those that other analyses stand on, and those of one caller, are not in a list."""
-    registered = [f"report/{name}" for name in (*REPORT, *DETAILS, *VERDICTS)] + [
+    registered = [f"report/{name}" for name in (RACES, *REPORT, *DETAILS, *VERDICTS)] + [
         f"inspect/{name}" for name in (*INSPECT, *FACTS, *PICTURES)
     ]
     registered += [f"workload/{name}" for name in (*WORKLOAD, *WORKLOAD_TABLES)]
     assert (
-        sorted([*registered, "prelude", "matched", "sweep", "inspect/two_tapes", "servers/schema_differences", *LINT])
+        sorted(
+            [
+                *registered,
+                "prelude",
+                "matched",
+                "report/raced",
+                "sweep",
+                "inspect/two_tapes",
+                "servers/schema_differences",
+                *LINT,
+            ]
+        )
         == NAMES
     )
 
@@ -111,6 +123,7 @@ def test_every_head_runs_by_hand(name: str, workplace: Path) -> None:
         "matched",
         "inspect/errors",
         "inspect/flags",
+        "report/races",
         "report/results",
         "report/errors",
         "report/error_counts",

@@ -6,15 +6,18 @@
 -- `known`: an excuse: two servers that are both right differ so; NULL = there is none.
 -- `reason`: the same, else what explains it or may: before all of these events a write to one of its tables was not sent, failed or changed
 --   other rows on one side, or a SET of the session failed or its connection was lost there; what results_excuses has for the statement; or,
---   where nothing else does, writes of other sessions (variable writes_race: they were sent, without --order commit), of which results_raced has the evidence.
+--   where nothing else does, writes of other sessions, of which races_found has the evidence (raced.sql).
 --   `after_write`: how many of the events came after such a write. root_errno: the error of the run under test from which they follow, and
 --   root_digest: of that SET or write, or of the first write that changed other rows, which has no error; NULL where its session was lost or could not connect, and so the write was not sent.
--- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session.
+-- With two runs the reference is a; with one it is the tape, where it knows. Input: joined, matched_events, digest_texts, tape_event, run_session; races_found (kind, digest, raced).
 -- By hand, with the variables of prelude.sql:
 --   CREATE VIEW run_session AS SELECT 'a' AS run, 1 AS round, * FROM 'old.run/sessions.parquet'
 --       UNION ALL SELECT 'b', 1, * FROM 'new.run/sessions.parquet';
 --   .read analyze/sql/prelude.sql
 --   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/races.sql
+--   CREATE TABLE race_values AS SELECT 0 AS id, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   .read analyze/sql/report/raced.sql
 --   .read analyze/sql/report/results.sql
 
 -- What a property of a statement is for each kind of difference:
@@ -185,91 +188,6 @@ LEFT JOIN results_unset AS u ON m.session = u.session AND m.round = u.round
 WHERE m.kind IS NOT NULL
 GROUP BY ALL;
 
--- Which differences may be a race? Those of a digest that differs in some executions and not in all, each of them with a write of another
--- session to one of its tables that overlaps with it on a side, or that came before it on one side only; or behind two such writes.
-CREATE OR REPLACE TEMP TABLE results_matched AS
-SELECT digest, count(*) AS events, count(*) FILTER (kind IS NOT NULL AND kind <> 'warnings') AS differing
-FROM matched_events
-WHERE digest IS NOT NULL
-GROUP BY ALL;
-
-CREATE OR REPLACE TEMP VIEW results_suspects AS
-SELECT digest, tbl
-FROM table_names
-WHERE getvariable('writes_race') AND digest IN (SELECT digest FROM results_matched WHERE differing > 0 AND (differing < events OR events < 3))
-    AND tbl IN (SELECT w.tbl FROM table_names AS w JOIN digest_texts AS t ON w.digest = t.digest WHERE t.class = 'write');
-
--- A moment of the reference; the tape knows only when an event began.
-CREATE OR REPLACE TEMP MACRO old_of(began, a) AS CASE WHEN getvariable('b') IS NULL THEN began ELSE a END;
-
-CREATE OR REPLACE TEMP TABLE results_acts AS
-SELECT digest, round, session, clone, seq, class = 'write' AS writes, matched AND kind IS NOT NULL AND kind <> 'warnings' AS differs, kind,
-    old_of(start_ns, a_sent_ns) AS old_sent, old_of(start_ns, coalesce(a_done_ns, a_sent_ns)) AS old_done,
-    new_of(a_sent_ns, b_sent_ns) AS new_sent, new_of(coalesce(a_done_ns, a_sent_ns), coalesce(b_done_ns, b_sent_ns)) AS new_done
-FROM joined
-WHERE (digest IN (SELECT digest FROM results_suspects) AND matched AND kind IS NOT NULL AND kind <> 'warnings')
-    OR (class = 'write' AND digest IN (SELECT digest FROM table_names WHERE tbl IN (SELECT tbl FROM results_suspects)));
-
-CREATE OR REPLACE TEMP TABLE results_ends AS
-SELECT round, session, clone, seq, old_of(start_ns, a_done_ns) AS old_done, new_of(a_done_ns, b_done_ns) AS new_done
-FROM joined
-WHERE class = 'transaction' AND (round, session, clone) IN (SELECT (round, session, clone) FROM results_acts WHERE writes);
-
--- What a write does may be seen from its start to the end of its transaction.
-CREATE OR REPLACE TEMP TABLE results_spans AS
-SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs, w.kind,
-    unnest([
-        {'side': 'old', 'sent': w.old_sent, 'done': w.old_done, 'seen': greatest(w.old_done, e.old_done)},
-        {'side': 'new', 'sent': w.new_sent, 'done': w.new_done, 'seen': greatest(w.new_done, e.new_done)}]) AS span
-FROM results_acts AS w
-JOIN table_names AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM results_suspects)
-ASOF LEFT JOIN results_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
-
--- How many writes had begun, or were over, at a moment: of all sessions, and of one.
-CREATE OR REPLACE TEMP TABLE results_marks AS
-SELECT tbl, round, side, what, own, moment, count(*) OVER (PARTITION BY tbl, round, side, what, own ORDER BY moment) AS n
-FROM (
-    SELECT tbl, round, span.side AS side, unnest([
-            {'what': 'begun', 'own': -1::BIGINT, 'moment': span.sent}, {'what': 'begun', 'own': session::BIGINT * 1000000 + clone, 'moment': span.sent},
-            {'what': 'over', 'own': -1::BIGINT, 'moment': span.seen}, {'what': 'over', 'own': session::BIGINT * 1000000 + clone, 'moment': span.seen}], recursive := true)
-    FROM results_spans
-    WHERE writes AND span.sent IS NOT NULL
-) AS marks;
-
-CREATE OR REPLACE TEMP TABLE results_neighbours AS
-SELECT tbl, digest, round, session, clone, seq, writes, differs, kind, max(sent) FILTER (side = 'new') AS sent,
-    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'old'), 0) AS old_over,
-    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'new'), 0) AS new_over,
-    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'old'), 0) AS old_begun,
-    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'new'), 0) AS new_begun
-FROM (
-    SELECT l.*, m.n
-    FROM (
-        SELECT tbl, digest, round, session, clone, seq, writes, differs, kind, span.side AS side, span.sent AS sent, unnest([
-                {'what': 'over', 'own': -1::BIGINT, 'sign': 1, 'moment': span.sent}, {'what': 'over', 'own': session::BIGINT * 1000000 + clone, 'sign': -1, 'moment': span.sent},
-                {'what': 'begun', 'own': -1::BIGINT, 'sign': 1, 'moment': span.done}, {'what': 'begun', 'own': session::BIGINT * 1000000 + clone, 'sign': -1, 'moment': span.done}
-            ], recursive := true)
-        FROM results_spans
-    ) AS l
-    ASOF LEFT JOIN results_marks AS m ON l.tbl = m.tbl AND l.round = m.round AND l.side = m.side AND l.what = m.what AND l.own = m.own AND l.moment >= m.moment
-) AS found
-GROUP BY tbl, digest, round, session, clone, seq, writes, differs, kind;
-
-CREATE OR REPLACE TEMP VIEW results_touched AS
-SELECT *, old_over <> new_over OR old_begun > old_over OR new_begun > new_over AS touched FROM results_neighbours;
-
-CREATE OR REPLACE TEMP TABLE results_raced AS
-SELECT kind, digest, bool_and(touched) AS raced
-FROM (
-    SELECT t.kind, t.digest, t.round, t.session, t.clone, t.seq, bool_or(t.touched OR coalesce(t.sent > w.since, false)) AS touched
-    FROM results_touched AS t
-    LEFT JOIN (SELECT tbl, round, min(sent) AS since FROM results_touched WHERE writes AND touched GROUP BY tbl, round) AS w
-        ON t.tbl = w.tbl AND t.round = w.round
-    WHERE t.differs AND t.digest IN (SELECT digest FROM results_suspects)
-    GROUP BY t.kind, t.digest, t.round, t.session, t.clone, t.seq
-) AS each
-GROUP BY kind, digest;
-
 WITH cells AS (
     FROM results_excuses UNPIVOT (state FOR kind IN ("rows", affected, data, "order", warnings))
 ), stated AS (
@@ -291,7 +209,7 @@ WITH cells AS (
     SELECT n.tbl, min({'round': s.round, 'since': s.since, 'digest': s.digest}) AS first
     FROM results_spoiled AS s
     JOIN table_names AS n ON s.digest = n.digest
-    LEFT JOIN results_raced AS r ON r.digest = s.digest AND r.kind = 'affected'
+    LEFT JOIN races_found AS r ON r.digest = s.digest AND r.kind = 'affected'
     WHERE s.spoiled = 'changed other rows' AND NOT coalesce(r.raced, false)
     GROUP BY n.tbl
 ), changers AS (
@@ -304,7 +222,7 @@ WITH cells AS (
         after_write = events AND w.changer IS NOT NULL AS changed, w.changer AS changer
     FROM results_counts AS c
     LEFT JOIN best ON best.digest IS NOT DISTINCT FROM c.digest AND best.kind = c.kind
-    LEFT JOIN results_raced AS r ON r.digest = c.digest AND r.kind = c.kind
+    LEFT JOIN races_found AS r ON r.digest = c.digest AND r.kind = c.kind
     LEFT JOIN changers AS w ON w.digest = c.digest
 ), reasoned AS (
     SELECT *, CASE

@@ -7,7 +7,7 @@ import struct
 import duckdb
 import pytest
 from querytape.common.duck import open_database
-from querytape.native.bindings.grammar import parse_statements
+from querytape.native.bindings.grammar import Wanted, parse_statements
 from querytape.native.bindings.statements import Mode, Normalizer
 
 pytestmark = pytest.mark.slow
@@ -74,17 +74,15 @@ FAILED = [
 ]
 
 
-def parts(
-    statements: list[str], *, only_values: bool = False, mode: Mode | None = None
-) -> list[list[tuple[object, ...]]]:
+def parts(statements: list[str], wanted: Wanted = "parts", mode: Mode | None = None) -> list[list[tuple[object, ...]]]:
     """Return the rows of each statement, whose session had this mode."""
     with open_database(large_arrow=True) as reading, duckdb.connect() as con:
         reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR)")
         texts = [s.encode("latin-1") for s in statements]
         digests = [Normalizer().normalize(text, mode).digest for text in texts]
         reading.executemany("INSERT INTO s VALUES (?, ?, ?)", list(zip(range(len(texts)), texts, digests, strict=True)))
-        columns = "*, NULL::BLOB AS params" if only_values else "*"
-        stream = parse_statements(reading.sql(f"SELECT {columns} FROM s ORDER BY id"), only_values=only_values)
+        columns = "*, NULL::BLOB AS params" if wanted != "parts" else "*"
+        stream = parse_statements(reading.sql(f"SELECT {columns} FROM s ORDER BY id"), wanted)
         con.register("parsed", stream)
         rows = con.execute("FROM parsed").fetchall()
         stream.close()
@@ -164,7 +162,7 @@ def bound(statement: str, *params: bytes | None) -> list[tuple[str | None, str |
         reading.executemany(
             "INSERT INTO s VALUES (?, ?, NULL, ?)", [[i, statement.encode(), p] for i, p in enumerate(params)]
         )
-        stream = parse_statements(reading.sql("FROM s ORDER BY id"), only_values=True)
+        stream = parse_statements(reading.sql("FROM s ORDER BY id"), "keys")
         con.register("parsed", stream)
         rows = con.execute("SELECT name, value FROM parsed ORDER BY id").fetchall()
         stream.close()
@@ -225,3 +223,68 @@ def test_what_is_bound_and_not_known() -> None:
             )
         damaged.append(bytes(some[: chance.randint(0, len(some))]))
     assert len(bound(text, *damaged)) == len(damaged)
+
+
+# Statement -> the values of its rows, as `wanted="rows"` has them: = of a condition, < of what is written.
+ROWS = {
+    "SELECT a FROM t WHERE id = 5 AND w = 'x' AND v > 3": "id = 5, w = 'x'",
+    "SELECT a FROM t WHERE (id = (5)) AND NOT w = 3": "id = (5)",
+    "SELECT a FROM s.t x WHERE x.ID = -5 FOR UPDATE": "id = -5",
+    "UPDATE t SET a = 4, id = id + 1 WHERE id = 5": "a <, id <, id = 5",
+    "DELETE FROM t WHERE id = 5 LIMIT 1": "id = 5",
+    "INSERT INTO t (id, a) VALUES (5, NULL)": "id < 5, a < NULL",
+    "INSERT IGNORE t (id, a) VALUE ROW(5 + 1, DEFAULT)": "id < 5 + 1, a <",
+    "INSERT INTO t (id, a) VALUES (5, 6), (7, 8)": "id <, a <",
+    "INSERT INTO t (id, a) VALUES (5, 6) ON DUPLICATE KEY UPDATE a = 3": "id <, a <, a <",
+    "REPLACE INTO t (id, a) VALUES (5, 6)": "id <, a <",
+    "SELECT a FROM t WHERE id = 5 OR w = 3": "",
+    "SELECT a FROM t WHERE id IN (5) AND a = @b": "",
+    "SELECT a FROM t, u WHERE t.id = 5": "",
+    "SELECT a FROM t WHERE id = 5 UNION SELECT a FROM t": "",
+    "SELECT a FROM t WHERE id = 5 AND b > (SELECT max(b) FROM t)": "",
+    "INSERT INTO t VALUES (5, 6)": "",
+    "CALL p(5)": "",
+    "SELECT a FROM t WHERE id = 5 AND": "",
+}
+# A condition that rows need not meet, though it stands in WHERE: another comparison or arithmetic has its value.
+INSIDE = [
+    *("(id = 5) = 0", "0 = (id = 5)", "id = 5 IS NOT TRUE", "(id = 5) IS FALSE", "a = id = 5", "id = 5 = 0"),
+    *("(id = 5) > 0", "(id = 5) IN (0)", "0 IN ((id = 5))", "1 LIKE (id = 5)", "0 BETWEEN (id = 5) AND 1"),
+    *("(id = 5) + 1", "!(id = 5)", "-(id = 5) < 1", "(id = 5 AND w = 3) = 0", "ifnull((id = 5), 1)", "NOT (NOT (id = 5))"),
+    *("CASE WHEN id = 5 THEN 0 ELSE 1 END", "id = 5 XOR w = 3", "id = 5 BETWEEN 0 AND 1", "(SELECT id = 5)"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("statement", ROWS)
+def test_values_of_rows(statement: str) -> None:
+    """Of statements about one table: what a row has to have, and what is written."""
+    (rows,) = parts([statement], "rows")
+    shown = [f"{name} {'<' if role == 'set' else '='} {value or ''}".strip() for _, _, name, role, *_, value, _ in rows]
+    assert ", ".join(shown) == ROWS[statement]
+
+
+@pytest.mark.parametrize("condition", INSIDE)
+def test_a_condition_inside_of_another_holds_for_no_row(condition: str) -> None:
+    """Neither as a value of rows, nor for an index."""
+    text = f"UPDATE t SET a = 1 WHERE {condition}"
+    assert [row for row in parts([text], "rows")[0] if row[3] == "filter"] == []
+    assert parts([text], "keys") == [[]]
+
+
+def test_values_of_rows_that_are_bound() -> None:
+    """Of conditions, and of the one row that is inserted."""
+    with open_database(large_arrow=True) as reading, duckdb.connect() as con:
+        reading.execute("CREATE TABLE s (id BIGINT, statement BLOB, digest VARCHAR, params BLOB)")
+        params = b"E\x02" + bytes(5) + b"\x00\x01" + struct.pack("<HH", 0x03, 0x03) + struct.pack("<ii", 9, 8)
+        for text in ("SELECT 1 FROM t WHERE a = ? AND b = ?", "INSERT INTO t (a, b) VALUES (?, ?)"):
+            reading.execute(
+                "INSERT INTO s VALUES (1, ?, NULL, ?), (2, ?, NULL, NULL)", [text.encode(), params, text.encode()]
+            )
+        stream = parse_statements(reading.sql("FROM s"), "rows")
+        con.register("parsed", stream)
+        rows = con.execute("SELECT id, name, role, value FROM parsed").fetchall()
+        stream.close()
+    assert rows == [
+        *((1, "a", "filter", "9"), (1, "b", "filter", "8")),
+        *((1, "a", "set", "9"), (1, "b", "set", "8"), (2, "a", "set", None), (2, "b", "set", None)),
+    ]  # fmt: skip

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parse the statements of a tape into a table: which rows they read or write, by the values that they have."""
+
+from collections.abc import Iterable
+
+import duckdb
+
+from ..common.duck import open_database, sql_text
+from ..native.bindings.grammar import Wanted, parse_statements
+from ..schemas import Folder
+from .database import RACES, AnalysisDatabase
+
+# The events without an error of some digests, with what was bound to them.
+EVENTS = """
+    SELECT session * 2147483648 + seq AS id, statement, digest, NULL::BLOB AS params
+    FROM {events}
+    WHERE command = 'query' AND statement IS NOT NULL AND coalesce(errno, 0) = 0 AND digest IN ({wanted})
+    UNION ALL
+    SELECT e.session * 2147483648 + e.seq, coalesce(e.statement, p.statement), e.digest, e.params
+    FROM {events} AS e
+    LEFT JOIN (
+        SELECT session, stmt, any_value(statement) AS statement
+        FROM {events}
+        WHERE command = 'prepare' AND digest IN ({wanted})
+        GROUP BY session, stmt
+    ) AS p ON e.session = p.session AND e.stmt = p.stmt
+    WHERE e.command = 'execute' AND coalesce(e.errno, 0) = 0 AND e.digest IN ({wanted})
+"""
+
+
+def parse_events(
+    database: AnalysisDatabase, tape: Folder, digests: Iterable[str], table: str, wanted: Wanted, memory: str
+) -> None:
+    """Make a table of what the events of some digests have, as `wanted`: id is session * 2^31 + seq."""
+    named = ", ".join(sql_text(digest) for digest in digests)
+    events = tape.source("events") if named else f"(FROM {tape.source('events')} LIMIT 0)"
+    with open_database(memory=memory, keep_order=False, large_arrow=True) as reading:
+        parse_query(database, reading, EVENTS.format(events=events, wanted=named or "NULL"), table, wanted)
+
+
+def parse_query(
+    database: AnalysisDatabase, reading: duckdb.DuckDBPyConnection, query: str, table: str, wanted: Wanted = "parts"
+) -> None:
+    """Parse the statements of a query (id, text, digest) into a table; `reading` streams them, no rows are kept."""
+    stream = parse_statements(reading.sql(query), wanted)
+    database.con.register("parsed_stream", stream)
+    try:
+        database.con.execute(f"CREATE OR REPLACE TABLE {table} AS FROM parsed_stream")
+    finally:
+        database.con.unregister("parsed_stream")
+        stream.close()
+
+
+def find_races(database: AnalysisDatabase, tape: Folder, memory: str) -> None:
+    """Make races_found, which results.sql reads: which differences may come from the writes of other sessions."""
+    digests = [row["digest"] for row in database.query(f"report/{RACES}")]
+    parse_events(database, tape, digests, "race_values", "rows", memory)
+    database.run("report/raced")

@@ -1,0 +1,131 @@
+-- SPDX-License-Identifier: Apache-2.0
+-- Did each difference meet a write that could explain it? races_found: per kind and digest, whether all of its differences did.
+-- What a statement reads or writes is a place: its table, or the rows that have one value in a column. A place is smaller than its table
+-- only where a statement about this table alone asks for `column = value`, or inserts one row with that value. A write is in the places
+-- of all its values, and of a column that it changes or does not name in each place. Two values are different for every
+-- column type and collation only where both are whole numbers, or words of lower-case letters and digits; all others are not known.
+-- Input: races_acts, races_ends, races_tables, races_suspects (races.sql), race_values (row_sets.py; id = session * 2^31 + seq).
+-- By hand, with the variables of prelude.sql:
+--   .read analyze/sql/prelude.sql
+--   .read analyze/sql/matched.sql
+--   .read analyze/sql/report/races.sql
+--   CREATE TABLE race_values AS SELECT 0 AS id, 't' AS tbl, 'id' AS name, 'set' AS role, '5' AS value;
+--   .read analyze/sql/report/raced.sql
+
+-- i5: the number 5; wfive: a word; NULL: another value, or one that is not known.
+CREATE OR REPLACE TEMP MACRO value_of(written) AS CASE
+    WHEN regexp_full_match(written, '0|-?[1-9]\d{0,14}|''(0|-?[1-9]\d{0,14})''') THEN 'i' || replace(written, '''', '')
+    WHEN regexp_full_match(written, '[''"]([a-z][a-z0-9_-]*|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})[''"]') THEN 'w' || written[2:-2] END;
+
+-- 0 in an INSERT stands for the next id.
+CREATE OR REPLACE TEMP TABLE raced_values AS
+SELECT id // 2147483648 AS session, id % 2147483648 AS seq, name,
+    CASE WHEN bool_and(role = 'filter' OR (value_of(value) IS NOT NULL AND value_of(value) <> 'i0')) THEN min(value_of(value)) END AS value
+FROM race_values
+GROUP BY ALL;
+
+-- What a write does may be seen from its start to the end of its transaction.
+CREATE OR REPLACE TEMP TABLE raced_spans AS
+SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs, w.kind,
+    unnest([
+        {'side': 'old', 'sent': w.old_sent, 'done': w.old_done, 'seen': greatest(w.old_done, e.old_done)},
+        {'side': 'new', 'sent': w.new_sent, 'done': w.new_done, 'seen': greatest(w.new_done, e.new_done)}], recursive := true)
+FROM races_acts AS w
+JOIN races_tables AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM races_suspects)
+ASOF LEFT JOIN races_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
+
+-- The columns of each table by which what differs asks for rows; of one kind of values.
+CREATE OR REPLACE TEMP TABLE raced_asked AS
+SELECT s.tbl, v.name
+FROM (SELECT DISTINCT tbl, session, seq FROM raced_spans WHERE differs) AS s
+JOIN raced_values AS v USING (session, seq)
+GROUP BY ALL
+HAVING count(DISTINCT v.value[1]) = 1;
+
+-- The places of each statement: the whole table, whose name is empty here, and by each of these columns; ? = each of its values.
+CREATE OR REPLACE TEMP TABLE raced_places AS
+WITH acts AS (
+    SELECT DISTINCT tbl, session, seq FROM raced_spans
+)
+SELECT tbl, session, seq, '' AS name, '?' AS value FROM acts
+UNION ALL
+SELECT a.tbl, a.session, a.seq, k.name, coalesce(v.value, '?')
+FROM acts AS a
+JOIN raced_asked AS k ON a.tbl = k.tbl
+LEFT JOIN raced_values AS v ON a.session = v.session AND a.seq = v.seq AND k.name = v.name;
+
+-- What each statement looks at: the places of its values and, as each of those may be there, those of any value; else the whole table.
+CREATE OR REPLACE TEMP TABLE raced_looks AS
+SELECT tbl, session, seq, name, unnest([value, '?']) AS value FROM raced_places WHERE value <> '?'
+UNION ALL
+SELECT tbl, session, seq, name, value
+FROM raced_places
+WHERE name = '' AND (tbl, session, seq) NOT IN (SELECT (tbl, session, seq) FROM raced_places WHERE value <> '?');
+
+-- How many writes had begun, or were over, at a moment: of all sessions, and of one.
+CREATE OR REPLACE TEMP TABLE raced_marks AS
+SELECT tbl, name, value, round, side, what, own, moment,
+    count(*) OVER (PARTITION BY tbl, name, value, round, side, what, own ORDER BY moment) AS n
+FROM (
+    SELECT p.tbl, p.name, p.value, s.round, s.side, unnest([
+            {'what': 'begun', 'own': -1::BIGINT, 'moment': s.sent}, {'what': 'begun', 'own': s.session::BIGINT * 1000000 + s.clone, 'moment': s.sent},
+            {'what': 'over', 'own': -1::BIGINT, 'moment': s.seen}, {'what': 'over', 'own': s.session::BIGINT * 1000000 + s.clone, 'moment': s.seen}
+        ], recursive := true)
+    FROM raced_spans AS s
+    JOIN raced_places AS p USING (tbl, session, seq)
+    WHERE s.writes AND s.sent IS NOT NULL
+) AS marks;
+
+CREATE OR REPLACE TEMP TABLE raced_neighbours AS
+SELECT tbl, name, digest, round, session, clone, seq, writes, differs, kind, max(sent) FILTER (side = 'new') AS sent,
+    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'old'), 0) AS old_over,
+    coalesce(sum(n * sign) FILTER (what = 'over' AND side = 'new'), 0) AS new_over,
+    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'old'), 0) AS old_begun,
+    coalesce(sum(n * sign) FILTER (what = 'begun' AND side = 'new'), 0) AS new_begun
+FROM (
+    SELECT l.*, m.n
+    FROM (
+        SELECT s.tbl, k.name, k.value, s.digest, s.round, s.session, s.clone, s.seq, s.writes, s.differs, s.kind, s.side, s.sent, unnest([
+                {'what': 'over', 'own': -1::BIGINT, 'sign': 1, 'moment': s.sent},
+                {'what': 'over', 'own': s.session::BIGINT * 1000000 + s.clone, 'sign': -1, 'moment': s.sent},
+                {'what': 'begun', 'own': -1::BIGINT, 'sign': 1, 'moment': s.done},
+                {'what': 'begun', 'own': s.session::BIGINT * 1000000 + s.clone, 'sign': -1, 'moment': s.done}
+            ], recursive := true)
+        FROM raced_spans AS s
+        JOIN raced_looks AS k USING (tbl, session, seq)
+    ) AS l
+    ASOF LEFT JOIN raced_marks AS m ON l.tbl = m.tbl AND l.name = m.name AND l.value = m.value AND l.round = m.round AND l.side = m.side
+        AND l.what = m.what AND l.own = m.own AND l.moment >= m.moment
+) AS found
+GROUP BY ALL;
+
+-- Another write that touches it has to be in each of the places that it looks at.
+CREATE OR REPLACE TEMP VIEW raced_touched AS
+SELECT *, old_over <> new_over OR old_begun > old_over OR new_begun > new_over AS touched FROM raced_neighbours;
+
+-- The first write of each place that raced with another one: behind it other rows may be there.
+CREATE OR REPLACE TEMP TABLE raced_since AS
+SELECT p.tbl, p.name, p.value, w.round, min(w.sent) AS since
+FROM (
+    SELECT tbl, round, session, clone, seq, any_value(sent) AS sent FROM raced_touched WHERE writes GROUP BY ALL HAVING bool_and(touched)
+) AS w
+JOIN raced_places AS p USING (tbl, session, seq)
+GROUP BY ALL;
+
+-- In each place that it looks at in a table, and in one of its tables.
+CREATE OR REPLACE TEMP TABLE races_found AS
+WITH looked AS (
+    SELECT t.kind, t.digest, t.tbl, t.name, t.round, t.session, t.clone, t.seq, bool_or(t.touched OR coalesce(t.sent > w.since, false)) AS met
+    FROM raced_touched AS t
+    JOIN raced_looks AS k USING (tbl, session, seq, name)
+    LEFT JOIN raced_since AS w ON k.tbl = w.tbl AND k.name = w.name AND k.value = w.value AND t.round = w.round
+    WHERE t.differs AND t.digest IN (SELECT digest FROM races_suspects)
+    GROUP BY ALL
+), in_tables AS (
+    SELECT kind, digest, tbl, round, session, clone, seq, bool_and(met) AS met FROM looked GROUP BY ALL
+), events AS (
+    SELECT kind, digest, round, session, clone, seq, bool_or(met) AS met FROM in_tables GROUP BY ALL
+)
+SELECT kind, digest, bool_and(met) AS raced
+FROM events
+GROUP BY ALL;

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values of a tape's statements as a table: which events are read, with which text and which bound values."""
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pytest
+from querytape.analyze.database import open_analysis
+from querytape.analyze.row_values import parse_events
+from querytape.schemas import open_folder
+
+from tests.helpers.tapes import make_tape
+
+TEXT = "UPDATE t SET a = 1 WHERE id = {}"
+BOUND = b"E\x01" + bytes(5) + b"\x00\x01" + struct.pack("<H", 0x03) + struct.pack("<i", 9)
+EVENTS: list[dict[str, Any]] = [
+    {"session": 1, "statement": TEXT.format(5), "digest": "a" * 16},
+    {"session": 1, "statement": TEXT.format(6), "digest": "a" * 16, "errno": 1205},
+    {"session": 1, "statement": TEXT.format("?"), "digest": "a" * 16, "command": "prepare", "stmt": 1},
+    {"session": 1, "statement": None, "digest": "a" * 16, "command": "execute", "stmt": 1, "params": BOUND},
+    {"session": 2, "statement": TEXT.format("?"), "digest": "a" * 16, "command": "execute", "params": BOUND},
+    {"session": 2, "statement": TEXT.format(7), "digest": "b" * 16},
+]
+
+
+@pytest.mark.parametrize(
+    ("digests", "wanted"),
+    [
+        (["a" * 16], [(1, 1, "5"), (1, 4, "9"), (2, 1, "9")]),
+        (["b" * 16, "a" * 16], [(1, 1, "5"), (1, 4, "9"), (2, 1, "9"), (2, 2, "7")]),
+        ([], []),
+    ],
+)
+def test_events_with_their_values(digests: list[str], wanted: list[tuple[int, int, str]], tmp_path: Path) -> None:
+    """Of some digests; an EXECUTE has the text of its PREPARE where it has none; what failed wrote nothing."""
+    tape = open_folder("tape", make_tape(tmp_path / "t.tape", EVENTS, known_columns=["errno"]))
+    database = open_analysis()
+    try:
+        parse_events(database, tape, digests, "found", "rows", "500MB")
+        found = database.con.execute(
+            "SELECT id // 2147483648, id % 2147483648, value FROM found WHERE role = 'filter' ORDER BY ALL"
+        ).fetchall()
+    finally:
+        database.close()
+    assert found == wanted
