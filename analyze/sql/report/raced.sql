@@ -62,14 +62,20 @@ SELECT tbl, session, seq, name, value
 FROM raced_places
 WHERE name = '' AND (tbl, session, seq) NOT IN (SELECT (tbl, session, seq) FROM raced_places WHERE value <> '?');
 
+CREATE OR REPLACE TEMP MACRO session_of(span) AS span.session::BIGINT * 1000000 + span.clone;
+
+-- What is counted together: a number of 64 bits stands for its names, which take longer to compare.
+CREATE OR REPLACE TEMP MACRO counted_as(tbl, name, value, round, side, what, own) AS hash(tbl, name, value, round, side, what, own);
+
 -- How many writes had begun, or were over, at a moment: of all sessions, and of one.
 CREATE OR REPLACE TEMP TABLE raced_marks AS
-SELECT tbl, name, value, round, side, what, own, moment,
-    count(*) OVER (PARTITION BY tbl, name, value, round, side, what, own ORDER BY moment) AS n
+SELECT counted, moment, count(*) OVER (PARTITION BY counted ORDER BY moment) AS n
 FROM (
-    SELECT p.tbl, p.name, p.value, s.round, s.side, unnest([
-            {'what': 'begun', 'own': -1::BIGINT, 'moment': s.sent}, {'what': 'begun', 'own': s.session::BIGINT * 1000000 + s.clone, 'moment': s.sent},
-            {'what': 'over', 'own': -1::BIGINT, 'moment': s.seen}, {'what': 'over', 'own': s.session::BIGINT * 1000000 + s.clone, 'moment': s.seen}
+    SELECT unnest([
+            {'counted': counted_as(p.tbl, p.name, p.value, s.round, s.side, 'begun', -1), 'moment': s.sent},
+            {'counted': counted_as(p.tbl, p.name, p.value, s.round, s.side, 'begun', session_of(s)), 'moment': s.sent},
+            {'counted': counted_as(p.tbl, p.name, p.value, s.round, s.side, 'over', -1), 'moment': s.seen},
+            {'counted': counted_as(p.tbl, p.name, p.value, s.round, s.side, 'over', session_of(s)), 'moment': s.seen}
         ], recursive := true)
     FROM raced_spans AS s
     JOIN raced_places AS p USING (tbl, session, seq)
@@ -85,17 +91,16 @@ SELECT tbl, name, digest, round, session, clone, seq, writes, differs, kind, max
 FROM (
     SELECT l.*, m.n
     FROM (
-        SELECT s.tbl, k.name, k.value, s.digest, s.round, s.session, s.clone, s.seq, s.writes, s.differs, s.kind, s.side, s.sent, unnest([
-                {'what': 'over', 'own': -1::BIGINT, 'sign': 1, 'moment': s.sent},
-                {'what': 'over', 'own': s.session::BIGINT * 1000000 + s.clone, 'sign': -1, 'moment': s.sent},
-                {'what': 'begun', 'own': -1::BIGINT, 'sign': 1, 'moment': s.done},
-                {'what': 'begun', 'own': s.session::BIGINT * 1000000 + s.clone, 'sign': -1, 'moment': s.done}
+        SELECT s.tbl, k.name, s.digest, s.round, s.session, s.clone, s.seq, s.writes, s.differs, s.kind, s.side, s.sent, unnest([
+                {'what': 'over', 'sign': 1, 'moment': s.sent, 'counted': counted_as(s.tbl, k.name, k.value, s.round, s.side, 'over', -1)},
+                {'what': 'over', 'sign': -1, 'moment': s.sent, 'counted': counted_as(s.tbl, k.name, k.value, s.round, s.side, 'over', session_of(s))},
+                {'what': 'begun', 'sign': 1, 'moment': s.done, 'counted': counted_as(s.tbl, k.name, k.value, s.round, s.side, 'begun', -1)},
+                {'what': 'begun', 'sign': -1, 'moment': s.done, 'counted': counted_as(s.tbl, k.name, k.value, s.round, s.side, 'begun', session_of(s))}
             ], recursive := true)
         FROM raced_spans AS s
         JOIN raced_looks AS k USING (tbl, session, seq)
     ) AS l
-    ASOF LEFT JOIN raced_marks AS m ON l.tbl = m.tbl AND l.name = m.name AND l.value = m.value AND l.round = m.round AND l.side = m.side
-        AND l.what = m.what AND l.own = m.own AND l.moment >= m.moment
+    ASOF LEFT JOIN raced_marks AS m ON l.counted = m.counted AND l.moment >= m.moment
 ) AS found
 GROUP BY ALL;
 
