@@ -115,6 +115,23 @@ static void what_is_inside_of_two_counts(void)
     }
 }
 
+/* MySQL 5.7 to 9 and MariaDB 10 and 11: a hint ends at the first star and slash, whatever quote is open in it. */
+static void quotes_open_nothing_in_hints(void)
+{
+    static const char *const VERBS[] = {"SELECT", "INSERT", "REPLACE", "UPDATE", "DELETE"};
+    static const char *const HINTS[] = {"", "QB_NAME(", "SET_VAR(a = ", "x /* "};
+    static const char QUOTES[] = "'\"`";
+    for (size_t i = 0; i < sizeof VERBS / sizeof *VERBS * 4; i++)
+        for (const char *quote = QUOTES; *quote; quote++) {
+            const char *verb = VERBS[i / 4], *hint = HINTS[i % 4];
+            char sql[200], q = *quote;
+            snprintf(sql, sizeof sql, "%s /*+ %s%c */ 1 INTO OUTFILE '/tmp/x' -- %c */", verb, hint, q, q);
+            CHECK_INT(read_text(sql).danger, QT_DANGER_INTO_FILE);
+            snprintf(sql, sizeof sql, "%s /*+ %s%c */ 1; DROP TABLE t -- %c */", verb, hint, q, q);
+            CHECK_INT(read_text(sql).klass, QT_CLASS_DDL);
+        }
+}
+
 static int shows(const struct qt_statement *s, const char *secret)
 {
     size_t n = strlen(secret);
@@ -149,6 +166,7 @@ int main(void)
     RUN(marks_that_nobody_knows);
     RUN(what_is_executed_counts);
     RUN(what_is_hidden_counts);
+    RUN(quotes_open_nothing_in_hints);
     RUN(what_is_inside_of_two_counts);
     RUN(secrets_stay_hidden);
     qt_normalizer_free(normalizer);
