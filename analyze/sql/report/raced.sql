@@ -24,6 +24,50 @@ SELECT id // 2147483648 AS session, id % 2147483648 AS seq, name,
 FROM race_values
 GROUP BY ALL;
 
+CREATE OR REPLACE TEMP TABLE raced_acts AS
+SELECT n.tbl, a.session, a.seq, bool_or(a.differs) AS differs
+FROM races_acts AS a
+JOIN races_tables AS n ON a.digest = n.digest AND n.tbl IN (SELECT tbl FROM races_suspects)
+GROUP BY ALL;
+
+-- The columns of each table by which what differs asks for rows; of one kind of values.
+CREATE OR REPLACE TEMP TABLE raced_asked AS
+SELECT a.tbl, v.name
+FROM raced_acts AS a
+JOIN raced_values AS v USING (session, seq)
+WHERE a.differs
+GROUP BY ALL
+HAVING count(DISTINCT v.value[1]) = 1;
+
+-- The places of each statement: the whole table, whose name is empty here, and by each of these columns; ? = each of its values.
+CREATE OR REPLACE TEMP TABLE raced_places AS
+SELECT tbl, session, seq, '' AS name, '?' AS value FROM raced_acts
+UNION ALL
+SELECT a.tbl, a.session, a.seq, k.name, coalesce(v.value, '?')
+FROM raced_acts AS a
+JOIN raced_asked AS k ON a.tbl = k.tbl
+LEFT JOIN raced_values AS v ON a.session = v.session AND a.seq = v.seq AND k.name = v.name;
+
+-- What a statement looks at: the places of its values and, as each of those may be there, those of any value; else the whole table.
+CREATE OR REPLACE TEMP VIEW raced_all_looks AS
+SELECT tbl, session, seq, name, unnest([value, '?']) AS value FROM raced_places WHERE value <> '?'
+UNION ALL
+SELECT p.tbl, p.session, p.seq, p.name, p.value
+FROM raced_places AS p
+ANTI JOIN (FROM raced_places WHERE value <> '?') AS k USING (tbl, session, seq)
+WHERE p.name = '';
+
+-- Of what differs, and of the writes that are in a place which one of those looks at; no other write explains anything.
+CREATE OR REPLACE TEMP TABLE raced_looks AS
+WITH seen AS (
+    SELECT DISTINCT l.tbl, l.name, l.value FROM raced_all_looks AS l SEMI JOIN (FROM raced_acts WHERE differs) AS a USING (tbl, session, seq)
+), near AS (
+    SELECT DISTINCT p.tbl, p.session, p.seq FROM raced_places AS p SEMI JOIN seen USING (tbl, name, value)
+    UNION
+    SELECT tbl, session, seq FROM raced_acts WHERE differs
+)
+SELECT l.* FROM raced_all_looks AS l SEMI JOIN near USING (tbl, session, seq);
+
 -- What a write does may be seen from its start to the end of its transaction.
 CREATE OR REPLACE TEMP TABLE raced_spans AS
 SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs, w.kind,
@@ -33,34 +77,6 @@ SELECT n.tbl, w.digest, w.round, w.session, w.clone, w.seq, w.writes, w.differs,
 FROM races_acts AS w
 JOIN races_tables AS n ON w.digest = n.digest AND n.tbl IN (SELECT tbl FROM races_suspects)
 ASOF LEFT JOIN races_ends AS e ON w.round = e.round AND w.session = e.session AND w.clone = e.clone AND w.seq < e.seq;
-
--- The columns of each table by which what differs asks for rows; of one kind of values.
-CREATE OR REPLACE TEMP TABLE raced_asked AS
-SELECT s.tbl, v.name
-FROM (SELECT DISTINCT tbl, session, seq FROM raced_spans WHERE differs) AS s
-JOIN raced_values AS v USING (session, seq)
-GROUP BY ALL
-HAVING count(DISTINCT v.value[1]) = 1;
-
--- The places of each statement: the whole table, whose name is empty here, and by each of these columns; ? = each of its values.
-CREATE OR REPLACE TEMP TABLE raced_places AS
-WITH acts AS (
-    SELECT DISTINCT tbl, session, seq FROM raced_spans
-)
-SELECT tbl, session, seq, '' AS name, '?' AS value FROM acts
-UNION ALL
-SELECT a.tbl, a.session, a.seq, k.name, coalesce(v.value, '?')
-FROM acts AS a
-JOIN raced_asked AS k ON a.tbl = k.tbl
-LEFT JOIN raced_values AS v ON a.session = v.session AND a.seq = v.seq AND k.name = v.name;
-
--- What each statement looks at: the places of its values and, as each of those may be there, those of any value; else the whole table.
-CREATE OR REPLACE TEMP TABLE raced_looks AS
-SELECT tbl, session, seq, name, unnest([value, '?']) AS value FROM raced_places WHERE value <> '?'
-UNION ALL
-SELECT tbl, session, seq, name, value
-FROM raced_places
-WHERE name = '' AND (tbl, session, seq) NOT IN (SELECT (tbl, session, seq) FROM raced_places WHERE value <> '?');
 
 CREATE OR REPLACE TEMP MACRO session_of(span) AS span.session::BIGINT * 1000000 + span.clone;
 
@@ -78,7 +94,9 @@ FROM (
             {'counted': counted_as(p.tbl, p.name, p.value, s.round, s.side, 'over', session_of(s)), 'moment': s.seen}
         ], recursive := true)
     FROM raced_spans AS s
-    JOIN raced_places AS p USING (tbl, session, seq)
+    JOIN (
+        FROM raced_places SEMI JOIN (SELECT DISTINCT tbl, name, value FROM raced_looks) AS l USING (tbl, name, value)
+    ) AS p USING (tbl, session, seq)
     WHERE s.writes AND s.sent IS NOT NULL
 ) AS marks;
 
